@@ -1,0 +1,153 @@
+//! Identities: the UUIDv7 that a memory has everywhere, and the short handle it has in one store.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::{NoContext, Uuid};
+
+use super::{DomainError, Timestamp};
+
+/// The identity of a memory on every machine: a UUID, version 7 when made here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemoryId(Uuid);
+
+/// Namespace of ids that are derived from a foreign key (see [`MemoryId::from_key`]).
+const KEY_NAMESPACE: Uuid = Uuid::from_u128(0x7e55_e7a0_6b65_7973_8000_6d65_6d6f_7279);
+
+impl MemoryId {
+    /// Makes a new time-ordered id for a memory born at `now`.
+    pub fn generate(now: Timestamp) -> Self {
+        let micros = now.as_micros().max(0).unsigned_abs();
+        let nanos = u32::try_from(micros % 1_000_000 * 1_000).unwrap_or(0);
+        Self(Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, micros / 1_000_000, nanos)))
+    }
+
+    /// Derives a stable id from another system's key, so that importing twice stores once.
+    pub fn from_key(key: &str) -> Self {
+        Self(Uuid::new_v5(&KEY_NAMESPACE, key.as_bytes()))
+    }
+
+    /// Wraps a UUID that comes from a store or a peer.
+    pub const fn from_uuid(uuid: Uuid) -> Self {
+        Self(uuid)
+    }
+
+    /// The sixteen bytes, as stored.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+}
+
+impl fmt::Display for MemoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for MemoryId {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let fix = "give a handle such as 42 or #42, or a full UUID";
+        let uuid = Uuid::try_parse(text.trim())
+            .map_err(|_| DomainError::invalid("id", "is not an id", fix))?;
+        if uuid.is_nil() || uuid.is_max() {
+            return Err(DomainError::invalid("id", "is a reserved UUID", fix));
+        }
+        Ok(Self(uuid))
+    }
+}
+
+/// The short number of a memory in one store, shown as `#42`; from 1, never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Handle(u32);
+
+impl Handle {
+    /// The number itself.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<u32> for Handle {
+    type Error = DomainError;
+
+    fn try_from(number: u32) -> Result<Self, DomainError> {
+        if number == 0 {
+            return Err(DomainError::invalid("id", "0 is not a handle", "handles start at 1"));
+        }
+        Ok(Self(number))
+    }
+}
+
+impl From<Handle> for u32 {
+    fn from(handle: Handle) -> Self {
+        handle.0
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// Either way of naming a memory, as people and models type it: `42`, `#42` or a UUID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MemoryRef {
+    /// By its handle in this store.
+    Handle(Handle),
+    /// By its global id.
+    Id(MemoryId),
+}
+
+impl FromStr for MemoryRef {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let bare = text.trim();
+        let digits = bare.strip_prefix('#').unwrap_or(bare);
+        if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+            let number = digits.parse::<u32>().map_err(|_| {
+                DomainError::invalid("id", "is too large for a handle", "give a number such as 42")
+            })?;
+            return Handle::try_from(number).map(Self::Handle);
+        }
+        bare.parse().map(Self::Id)
+    }
+}
+
+impl fmt::Display for MemoryRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Handle(handle) => handle.fmt(f),
+            Self::Id(id) => id.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refs_parse_handles_and_uuids_and_refuse_the_rest() {
+        assert_eq!("#42".parse(), Ok(MemoryRef::Handle(Handle(42))));
+        assert_eq!(" 7 ".parse(), Ok(MemoryRef::Handle(Handle(7))));
+        let id = MemoryId::from_key("k");
+        assert_eq!(id.to_string().to_uppercase().parse(), Ok(MemoryRef::Id(id)));
+        for bad in ["", "#", "0", "-1", "99999999999", "abc", "1.5", &Uuid::nil().to_string()] {
+            assert!(bad.parse::<MemoryRef>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn generated_ids_order_by_time() {
+        let early = MemoryId::generate(Timestamp::from_micros(1_000_000));
+        let late = MemoryId::generate(Timestamp::from_micros(9_000_000));
+        assert!(early < late);
+    }
+}

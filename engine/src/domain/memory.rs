@@ -1,0 +1,442 @@
+//! The memory itself, what it takes to make one, and what can be changed about it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Category, DomainError, Handle, Link, MemoryId, Scope, Tag, Timestamp};
+
+/// The longest content that is stored, in bytes of UTF-8.
+pub const MAX_CONTENT_BYTES: usize = 32 * 1024;
+const MAX_NAME_CHARS: usize = 200;
+const MAX_WORDS: usize = 128;
+
+/// The text of a memory, kept exactly as given: not blank, at most 32 KiB, no NUL.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Content(String);
+
+impl Content {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Content {
+    type Error = DomainError;
+
+    fn try_from(text: String) -> Result<Self, DomainError> {
+        if text.trim().is_empty() {
+            return Err(DomainError::invalid("content", "is empty", "say what to remember"));
+        }
+        if text.len() > MAX_CONTENT_BYTES {
+            let problem = format!("is {} bytes long, more than {MAX_CONTENT_BYTES}", text.len());
+            return Err(DomainError::invalid("content", problem, "split it, or keep it in a file and store where it is"));
+        }
+        if let Some(at) = text.find('\0') {
+            let problem = format!("holds a NUL character at byte {at}");
+            return Err(DomainError::invalid("content", problem, "remove it"));
+        }
+        Ok(Self(text))
+    }
+}
+
+impl From<Content> for String {
+    fn from(content: Content) -> Self {
+        content.0
+    }
+}
+
+/// How much a memory matters, from 0 to 1 in hundredths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Importance(u8);
+
+impl Importance {
+    /// From hundredths; more than 100 counts as 100.
+    pub const fn from_percent(percent: u8) -> Self {
+        Self(if percent > 100 { 100 } else { percent })
+    }
+
+    /// In hundredths, 0 to 100.
+    pub const fn percent(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Importance {
+    type Error = DomainError;
+
+    fn try_from(value: f64) -> Result<Self, DomainError> {
+        if !(0.0..=1.0).contains(&value) {
+            let problem = format!("{value} is out of range");
+            return Err(DomainError::invalid("importance", problem, "give 0 to 1, for example 0.8"));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
+        let percent = (value * 100.0).round() as u8;
+        Ok(Self(percent))
+    }
+}
+
+impl From<Importance> for f64 {
+    fn from(importance: Importance) -> Self {
+        Self::from(importance.0) / 100.0
+    }
+}
+
+/// What a memory is about: a fact, a thing, how two things relate, or the person themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryType {
+    /// Something that holds.
+    #[default]
+    Fact,
+    /// What one named thing is.
+    Entity,
+    /// How two or more named things relate.
+    Relationship,
+    /// About the person who remembers: taste, habits, circumstances.
+    #[serde(rename = "self")]
+    Person,
+}
+
+impl MemoryType {
+    /// All types, in the order they are documented.
+    pub const ALL: [Self; 4] = [Self::Fact, Self::Entity, Self::Relationship, Self::Person];
+
+    /// The name as stored and typed.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fact => "fact",
+            Self::Entity => "entity",
+            Self::Relationship => "relationship",
+            Self::Person => "self",
+        }
+    }
+}
+
+impl fmt::Display for MemoryType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for MemoryType {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let folded = text.trim().to_lowercase();
+        Self::ALL.into_iter().find(|kind| kind.as_str() == folded).ok_or_else(|| {
+            DomainError::invalid("type", "is unknown", "give fact, entity, relationship or self")
+        })
+    }
+}
+
+/// Who or what brought a memory in. Set by code, never by a model.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Origin {
+    /// The person, at the command line.
+    #[default]
+    User,
+    /// An agent, through a tool call.
+    Agent,
+    /// Learned from a session.
+    AutoLearn,
+    /// A turn of a captured conversation: its neighbours in the session give it context.
+    Conversation,
+    /// Another system's data.
+    Import,
+    /// A memory file.
+    File,
+    /// Another person, by their name on the team server.
+    Shared(String),
+}
+
+impl Origin {
+    /// True when the memories before and after it in its session belong to its meaning.
+    pub fn is_captured(&self) -> bool {
+        matches!(self, Self::Conversation)
+    }
+
+    /// The trust that this origin earns by itself.
+    pub fn trust(&self) -> Trust {
+        match self {
+            Self::User | Self::File => Trust::User,
+            Self::Agent | Self::AutoLearn | Self::Conversation => Trust::Model,
+            Self::Import | Self::Shared(_) => Trust::Foreign,
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User => f.write_str("user"),
+            Self::Agent => f.write_str("agent"),
+            Self::AutoLearn => f.write_str("auto_learn"),
+            Self::Conversation => f.write_str("conversation"),
+            Self::Import => f.write_str("import"),
+            Self::File => f.write_str("file"),
+            Self::Shared(user) => write!(f, "shared:{user}"),
+        }
+    }
+}
+
+impl FromStr for Origin {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        Ok(match text.trim() {
+            "user" => Self::User,
+            "agent" => Self::Agent,
+            "auto_learn" => Self::AutoLearn,
+            "conversation" => Self::Conversation,
+            "import" => Self::Import,
+            "file" => Self::File,
+            other => match other.strip_prefix("shared:") {
+                Some(user) if !user.is_empty() => Self::Shared(user.to_owned()),
+                _ => {
+                    let fix = "give user, agent, auto_learn, conversation, import, file or shared:<user>";
+                    return Err(DomainError::invalid("origin", "is unknown", fix));
+                }
+            },
+        })
+    }
+}
+
+impl TryFrom<String> for Origin {
+    type Error = DomainError;
+
+    fn try_from(text: String) -> Result<Self, DomainError> {
+        text.parse()
+    }
+}
+
+impl From<Origin> for String {
+    fn from(origin: Origin) -> Self {
+        origin.to_string()
+    }
+}
+
+/// How far a memory may be believed without a look: the person's own, a model's, or a stranger's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// The person said it.
+    #[default]
+    User,
+    /// A model said it in the person's session.
+    Model,
+    /// It came from elsewhere: never injected unasked.
+    Foreign,
+}
+
+impl Trust {
+    /// The name as stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Model => "model",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+/// A memory as the store holds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Identity everywhere.
+    pub id: MemoryId,
+    /// Short number in this store.
+    pub handle: Handle,
+    /// The text, verbatim.
+    pub content: String,
+    /// At most 20 words that stand for the text in an index.
+    pub summary: String,
+    /// What kind of knowledge it is.
+    pub category: Category,
+    /// What it is about.
+    #[serde(rename = "type")]
+    pub kind: MemoryType,
+    /// How much it matters, 0 to 1.
+    pub importance: Importance,
+    /// Tags, folded, without repeats.
+    pub tags: Vec<Tag>,
+    /// Further words under which the caller wants it found.
+    pub keywords: Vec<String>,
+    /// Named things in it.
+    pub entities: Vec<String>,
+    /// Where it belongs.
+    pub scope: Scope,
+    /// When it became true or was said.
+    pub created: Timestamp,
+    /// When a field was last changed.
+    pub updated: Timestamp,
+    /// When it was last delivered in full.
+    pub last_accessed: Option<Timestamp>,
+    /// How often it was delivered in full.
+    pub access_count: u32,
+    /// When it leaves recall by itself; never, if absent.
+    pub expires: Option<Timestamp>,
+    /// Who brought it in.
+    pub origin: Origin,
+    /// How far it may be believed.
+    pub trust: Trust,
+    /// The session it was stored in.
+    pub session: Option<String>,
+    /// The working directory it was stored from.
+    pub cwd: Option<String>,
+    /// The client program it was stored by.
+    pub client: Option<String>,
+    /// True when it stands for a secret whose value is kept elsewhere.
+    pub sensitive: bool,
+    /// The store's change counter at its last change.
+    pub rev: u64,
+    /// When it was deleted, if it was.
+    pub deleted: Option<Timestamp>,
+    /// Typed links from it to others.
+    #[serde(default)]
+    pub links: Vec<Link>,
+}
+
+/// What is given to store a memory; what is left out is derived.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Draft {
+    /// Identity chosen by the caller (imports); made anew if absent.
+    pub id: Option<MemoryId>,
+    /// The text. Required.
+    pub content: String,
+    /// Category; inferred from cues if absent.
+    pub category: Option<Category>,
+    /// Type; inferred if absent.
+    pub kind: Option<MemoryType>,
+    /// Importance; scored by rule if absent.
+    pub importance: Option<Importance>,
+    /// Tags.
+    pub tags: Vec<Tag>,
+    /// Further words under which to find it.
+    pub keywords: Vec<String>,
+    /// Named things; extracted if empty.
+    pub entities: Vec<String>,
+    /// Where it belongs.
+    pub scope: Scope,
+    /// When it became true; now, if absent.
+    pub created: Option<Timestamp>,
+    /// When it leaves recall; from the importance, if absent.
+    pub expires: Option<Timestamp>,
+    /// Who brought it in.
+    pub origin: Origin,
+    /// The session.
+    pub session: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The client program.
+    pub client: Option<String>,
+    /// Links from it.
+    pub links: Vec<Link>,
+}
+
+impl Draft {
+    /// A draft of `content` with everything else derived.
+    pub fn new(content: impl Into<String>) -> Self {
+        Self { content: content.into(), ..Self::default() }
+    }
+
+    /// Checks the free-text fields that have no type of their own.
+    pub fn check(&self) -> Result<Content, DomainError> {
+        check_words("keywords", &self.keywords)?;
+        check_words("entities", &self.entities)?;
+        for (field, value) in [("session", &self.session), ("client", &self.client)] {
+            if value.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME_CHARS) {
+                return Err(DomainError::invalid(field, "is too long", "give at most 200 characters"));
+            }
+        }
+        Content::try_from(self.content.clone())
+    }
+}
+
+/// Fields of a memory to change; `None` leaves a field as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Patch {
+    /// New text: summary, entities and counts are derived again.
+    pub content: Option<String>,
+    /// New category.
+    pub category: Option<Category>,
+    /// New type.
+    pub kind: Option<MemoryType>,
+    /// New importance.
+    pub importance: Option<Importance>,
+    /// New tags, replacing the old ones.
+    pub tags: Option<Vec<Tag>>,
+    /// New keywords, replacing the old ones.
+    pub keywords: Option<Vec<String>>,
+    /// New entities, replacing the old ones.
+    pub entities: Option<Vec<String>>,
+    /// New scope.
+    pub scope: Option<Scope>,
+    /// New expiry; `Some(None)` means never.
+    pub expires: Option<Option<Timestamp>>,
+}
+
+impl Patch {
+    /// True when nothing would change.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Checks the free-text fields that have no type of their own.
+    pub fn check(&self) -> Result<(), DomainError> {
+        check_words("keywords", self.keywords.as_deref().unwrap_or_default())?;
+        check_words("entities", self.entities.as_deref().unwrap_or_default())?;
+        if let Some(content) = &self.content {
+            Content::try_from(content.clone())?;
+        }
+        Ok(())
+    }
+}
+
+fn check_words(field: &'static str, words: &[String]) -> Result<(), DomainError> {
+    if words.len() > MAX_WORDS {
+        return Err(DomainError::invalid(field, "holds too many items", "give at most 128"));
+    }
+    if words.iter().any(|word| word.chars().count() > MAX_NAME_CHARS || word.contains('\0')) {
+        let fix = "give items of at most 200 characters, without NUL";
+        return Err(DomainError::invalid(field, "holds an item that cannot be stored", fix));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_kept_exactly_or_refused_with_the_field_and_the_fix() {
+        let text = "a\r\n\tb  c \u{202e}";
+        assert_eq!(Content::try_from(text.to_owned()).unwrap().as_str(), text);
+        for bad in ["", " \n\t", "a\0b", &"x".repeat(MAX_CONTENT_BYTES + 1)] {
+            let error = Content::try_from(bad.to_owned()).unwrap_err().to_string();
+            assert!(error.starts_with("content: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn importance_is_a_number_from_0_to_1() {
+        assert_eq!(Importance::try_from(0.555).unwrap().percent(), 56);
+        for bad in [-0.01, 1.01, 8.0, f64::NAN, f64::INFINITY] {
+            assert!(Importance::try_from(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn origins_round_trip_and_set_trust() {
+        for name in ["user", "agent", "auto_learn", "conversation", "import", "file", "shared:mara"] {
+            assert_eq!(name.parse::<Origin>().unwrap().to_string(), name);
+        }
+        assert_eq!("shared:mara".parse::<Origin>().unwrap().trust(), Trust::Foreign);
+        assert!("shared:".parse::<Origin>().is_err());
+    }
+}

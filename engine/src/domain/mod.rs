@@ -1,0 +1,23 @@
+//! The nouns of the engine. They know nothing of text analysis, SQL, JSON-RPC or HTTP.
+
+mod budget;
+mod error;
+mod id;
+mod link;
+mod memory;
+mod query;
+mod scope;
+mod slug;
+mod time;
+
+pub use budget::{TokenBudget, TokenCount, TokenProfile};
+pub use error::DomainError;
+pub use id::{Handle, MemoryId, MemoryRef};
+pub use link::{Link, LinkKind};
+pub use memory::{
+    Content, Draft, Importance, Memory, MemoryType, Origin, Patch, Trust, MAX_CONTENT_BYTES,
+};
+pub use query::{Cursor, Filters, Packing, RecallRequest, Sort, MAX_LIMIT};
+pub use scope::Scope;
+pub use slug::{Category, Tag, MAX_TAGS};
+pub use time::{Clock, FixedClock, SystemClock, Timestamp};

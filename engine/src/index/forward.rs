@@ -1,0 +1,213 @@
+//! What one row contributes to an index: its terms with their frequencies per field, as a blob
+//! that is stored beside the row and written in the row's own transaction.
+//!
+//! Layout: version byte, length (varint), number of terms (varint), then the terms in byte order,
+//! each as: bytes shared with the term before (u8), further bytes (u8), those bytes, and the
+//! frequencies (see [`FieldTf`]). Terms are kept as text, not as hashes, so that two terms can
+//! never be mistaken for one another and a misspelt query can be compared with them.
+
+use std::collections::BTreeMap;
+
+use super::label::Label;
+use super::varint;
+use crate::domain::Memory;
+use crate::text::{tokenize, TokenKind, ANALYZER_VERSION};
+
+/// How often a term stands in each field of a row; counts stop at 127.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FieldTf {
+    /// In the text.
+    pub content: u8,
+    /// In the caller's keywords.
+    pub keywords: u8,
+    /// In tags and entities.
+    pub tags: u8,
+    /// In the category.
+    pub category: u8,
+    /// Around it, in the same captured conversation, in 25ths (see [`super::context_of`]).
+    pub context: u8,
+}
+
+impl FieldTf {
+    /// True when the row itself holds the term, not just its surroundings.
+    #[inline]
+    pub fn is_own(self) -> bool {
+        self.content | self.keywords | self.tags | self.category != 0
+    }
+
+    /// One byte when the term stands in the text alone, else a mask and one byte per field.
+    pub(super) fn put(self, out: &mut Vec<u8>) {
+        let fields = [self.content, self.keywords, self.tags, self.category, self.context];
+        if fields.iter().skip(1).all(|tf| *tf == 0) && self.content < 0x80 {
+            return out.push(self.content);
+        }
+        let mask = fields.iter().enumerate().filter(|(_, tf)| **tf != 0).fold(0x80, |mask, (bit, _)| mask | 1 << bit);
+        out.push(mask);
+        out.extend(fields.iter().filter(|tf| **tf != 0));
+    }
+
+    #[inline]
+    pub(super) fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let head = varint::take_byte(bytes)?;
+        if head & 0x80 == 0 {
+            return Some(Self { content: head, ..Self::default() });
+        }
+        let mut field = |bit: u8| if head & bit == 0 { Some(0) } else { varint::take_byte(bytes) };
+        Some(Self { content: field(1)?, keywords: field(2)?, tags: field(4)?, category: field(8)?, context: field(16)? })
+    }
+}
+
+
+/// A blob that cannot be read: of another version, or damaged. It is made again from the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the forward blob is damaged or of another version")]
+pub struct BadBlob;
+
+/// The terms of one row, sorted, and the length of its text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ForwardDoc {
+    /// Words of the text, function words not counted; at most 65 535.
+    pub length: u16,
+    /// Terms in byte order with their frequencies; labels have none.
+    pub terms: BTreeMap<String, FieldTf>,
+}
+
+const VERSION: u8 = ANALYZER_VERSION as u8;
+
+impl ForwardDoc {
+    /// Analyses a memory. The context field is empty: it needs the neighbours.
+    pub fn analyze(memory: &Memory) -> Self {
+        let mut doc = Self::default();
+        let mut length = 0_u32;
+        for token in tokenize(&memory.content) {
+            length += u32::from(matches!(token.kind, TokenKind::Word | TokenKind::Pair));
+            doc.count(token.term, |tf| &mut tf.content);
+        }
+        doc.length = u16::try_from(length).unwrap_or(u16::MAX);
+        let tags = memory.tags.iter().map(|tag| tag.as_str().to_owned());
+        doc.count_all(memory.keywords.iter().cloned(), |tf| &mut tf.keywords);
+        doc.count_all(tags.chain(memory.entities.iter().cloned()), |tf| &mut tf.tags);
+        doc.count_all([memory.category.as_str().to_owned()].into_iter(), |tf| &mut tf.category);
+        doc.label(memory);
+        doc
+    }
+
+    fn count_all(&mut self, texts: impl Iterator<Item = String>, field: impl Fn(&mut FieldTf) -> &mut u8) {
+        for token in texts.flat_map(|text| tokenize(&text)) {
+            self.count(token.term, &field);
+        }
+    }
+
+    fn count(&mut self, term: String, field: impl Fn(&mut FieldTf) -> &mut u8) {
+        let tf = field(self.terms.entry(term).or_default());
+        *tf = (*tf + 1).min(127);
+    }
+
+    fn label(&mut self, memory: &Memory) {
+        let mut labels = vec![
+            Label::Category(&memory.category).term(),
+            Label::Type(memory.kind).term(),
+            Label::Scope(&memory.scope).term(),
+        ];
+        labels.extend(memory.tags.iter().map(|tag| Label::Tag(tag).term()));
+        labels.extend(memory.entities.iter().map(|name| Label::Entity(name).term()));
+        if let crate::domain::Origin::Shared(user) = &memory.origin {
+            labels.push(Label::SharedBy(user).term());
+        }
+        for label in labels {
+            self.terms.entry(label).or_default();
+        }
+    }
+
+    /// True for a blob that this analyzer wrote.
+    pub fn is_current_version(blob: &[u8]) -> bool {
+        blob.first() == Some(&VERSION)
+    }
+
+    /// The blob.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        varint::put(&mut out, u32::from(self.length));
+        let terms = || self.terms.iter().filter(|(term, _)| term.len() <= 255);
+        varint::put(&mut out, u32::try_from(terms().count()).unwrap_or(u32::MAX));
+        let mut before: &[u8] = &[];
+        for (term, tf) in terms() {
+            let term = term.as_bytes();
+            let shared = before.iter().zip(term).take_while(|(a, b)| a == b).count();
+            let further = term.get(shared..).unwrap_or_default();
+            out.push(u8::try_from(shared).unwrap_or(u8::MAX));
+            out.push(u8::try_from(further.len()).unwrap_or(u8::MAX));
+            out.extend_from_slice(further);
+            tf.put(&mut out);
+            before = term;
+        }
+        out
+    }
+
+    /// Reads a blob back.
+    ///
+    /// # Errors
+    /// [`BadBlob`] when it is damaged or was written by another analyzer.
+    pub fn decode(blob: &[u8]) -> Result<Self, BadBlob> {
+        let mut doc = Self::default();
+        let mut is_text = true;
+        doc.length = scan(blob, |term, tf| match std::str::from_utf8(term) {
+            Ok(term) => drop(doc.terms.insert(term.to_owned(), tf)),
+            Err(_) => is_text = false,
+        })?;
+        if is_text { Ok(doc) } else { Err(BadBlob) }
+    }
+}
+
+/// Visits the terms of a blob in order without building a document; returns its length.
+pub(super) fn scan(blob: &[u8], mut visit: impl FnMut(&[u8], FieldTf)) -> Result<u16, BadBlob> {
+    let mut bytes = blob;
+    if varint::take_byte(&mut bytes) != Some(VERSION) {
+        return Err(BadBlob);
+    }
+    let length = varint::take(&mut bytes).and_then(|length| u16::try_from(length).ok()).ok_or(BadBlob)?;
+    let count = varint::take(&mut bytes).ok_or(BadBlob)?;
+    let mut term = Vec::with_capacity(64);
+    for _ in 0..count {
+        let shared = varint::take_byte(&mut bytes).ok_or(BadBlob)?;
+        let further = usize::from(varint::take_byte(&mut bytes).ok_or(BadBlob)?);
+        let (suffix, rest) = bytes.split_at_checked(further).ok_or(BadBlob)?;
+        if usize::from(shared) > term.len() {
+            return Err(BadBlob);
+        }
+        term.truncate(usize::from(shared));
+        term.extend_from_slice(suffix);
+        bytes = rest;
+        visit(&term, FieldTf::take(&mut bytes).ok_or(BadBlob)?);
+    }
+    if bytes.is_empty() { Ok(length) } else { Err(BadBlob) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tf() -> impl Strategy<Value = FieldTf> {
+        (0..=127_u8, 0..3_u8, 0..3_u8, 0..2_u8, any::<u8>()).prop_map(|(content, keywords, tags, category, context)| {
+            FieldTf { content, keywords, tags, category, context }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn blobs_round_trip(length: u16, terms in prop::collection::btree_map("\\PC{1,12}", tf(), 0..40)) {
+            let doc = ForwardDoc { length, terms };
+            prop_assert_eq!(ForwardDoc::decode(&doc.encode()), Ok(doc));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = ForwardDoc::decode(&bytes);
+            let mut versioned = vec![VERSION];
+            versioned.extend(bytes);
+            let _ = ForwardDoc::decode(&versioned);
+        }
+    }
+}

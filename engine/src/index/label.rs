@@ -1,0 +1,43 @@
+//! Labels: what filters ask for, kept as terms that no text can contain.
+
+use crate::domain::{Category, MemoryType, Scope, Tag};
+use crate::text::fold;
+
+/// A property of a memory that a filter can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Label<'a> {
+    /// Its category.
+    Category(&'a Category),
+    /// Its type.
+    Type(MemoryType),
+    /// One of its tags.
+    Tag(&'a Tag),
+    /// One of its named things; case and accents are folded.
+    Entity(&'a str),
+    /// Where it belongs.
+    Scope(&'a Scope),
+    /// Who shared it.
+    SharedBy(&'a str),
+}
+
+/// Tokenised terms never begin with this control character.
+const MARK: char = '\u{1}';
+
+impl Label<'_> {
+    /// The term that stands for the label in an index.
+    pub fn term(&self) -> String {
+        match self {
+            Self::Category(category) => format!("{MARK}c{category}"),
+            Self::Type(kind) => format!("{MARK}y{kind}"),
+            Self::Tag(tag) => format!("{MARK}t{tag}"),
+            Self::Entity(name) => format!("{MARK}e{}", fold(name)),
+            Self::Scope(scope) => format!("{MARK}s{scope}"),
+            Self::SharedBy(user) => format!("{MARK}u{user}"),
+        }
+    }
+
+    /// True for a term that is a label and not a word.
+    pub(crate) fn is_label(term: &[u8]) -> bool {
+        term.first() == Some(&1)
+    }
+}

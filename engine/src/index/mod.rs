@@ -1,0 +1,22 @@
+//! The inverted index: what a row contributes (forward blob), the immutable snapshot built from
+//! many rows, and the tail of rows changed since. Bytes in, values out: it opens no file, runs no
+//! SQL, and ranks nothing.
+
+mod context;
+mod features;
+mod forward;
+mod label;
+mod postings;
+mod snapshot;
+mod tail;
+mod varint;
+mod view;
+
+pub use context::{context_of, CONTEXT_REACH};
+pub use features::{Features, Flags};
+pub use forward::{BadBlob, FieldTf, ForwardDoc};
+pub use label::Label;
+pub use postings::Posting;
+pub use snapshot::{Identity, Snapshot, SnapshotError};
+pub use tail::{IndexRow, Tail};
+pub use view::{DocId, IndexView, Mask, TermPostings};

@@ -1,0 +1,332 @@
+//! The snapshot: an immutable inverted index in one run of bytes, fit to be memory-mapped.
+//!
+//! ```text
+//! header 128 bytes   magic, format, analyzer version, store, rev, stamp, counts, section lengths, checksums
+//! features           28 bytes a row, in order of handles
+//! successors         8 bytes each: row number, handle of the row that replaces it
+//! scopes             length-prefixed names; a row holds the number of its scope
+//! dictionary         an fst map from term to the offset of its postings
+//! postings           per term: rows, own rows, then gaps and frequencies
+//! ```
+//!
+//! A snapshot is a cache. It is trusted only when magic, versions, store identity and both checksums
+//! agree; anything else is an error that leads to a rebuild, never to a crash or a wrong answer.
+
+use std::collections::HashMap;
+
+use xxhash_rust::xxh3::{xxh3_64, Xxh3DefaultBuilder};
+
+use super::features::{Features, Flags};
+use super::postings::{Posting, PostingsReader, PostingsWriter};
+use super::tail::IndexRow;
+use crate::text::ANALYZER_VERSION;
+
+const MAGIC: &[u8; 8] = b"TESSNAP\x01";
+const FORMAT: u32 = 1;
+const HEADER: usize = 128;
+const FEATURES: usize = 28;
+
+/// Which store a snapshot was built from, and at which point of its history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// The store's id.
+    pub store: [u8; 16],
+    /// The store's change counter when the snapshot was built.
+    pub rev: u64,
+    /// The identity of the change that had this number: a restored store has another one there.
+    pub stamp: [u8; 16],
+}
+
+/// Why a snapshot is not used. Each leads to a rebuild.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// Not a snapshot, or cut short, or changed since it was written.
+    #[error("the snapshot is damaged")]
+    Damaged,
+    /// Written by another version of the format or the analyzer.
+    #[error("the snapshot is of another version")]
+    OtherVersion,
+    /// Built from another store.
+    #[error("the snapshot belongs to another store")]
+    OtherStore,
+}
+
+/// A readable snapshot over bytes that the caller keeps: a map of a file, or memory.
+#[derive(Debug)]
+pub struct Snapshot<B> {
+    bytes: B,
+    identity: Identity,
+    rows: u32,
+    total_length: u64,
+    scopes: Vec<String>,
+    sections: Sections,
+}
+
+/// Byte offsets of the sections.
+#[derive(Debug, Clone, Copy)]
+struct Sections {
+    successors: usize,
+    dictionary: usize,
+    postings: usize,
+}
+
+impl<B: AsRef<[u8]>> Snapshot<B> {
+    /// Checks bytes and makes them readable. Reads every byte once, for the checksum.
+    ///
+    /// # Errors
+    /// When the bytes are not a sound snapshot of this version.
+    pub fn open(bytes: B) -> Result<Self, SnapshotError> {
+        let all = bytes.as_ref();
+        let header = all.get(..HEADER).ok_or(SnapshotError::Damaged)?;
+        if header.get(..8) != Some(MAGIC) || u64_at(header, 120)? != xxh3_64(header.get(..120).unwrap_or_default()) {
+            return Err(SnapshotError::Damaged);
+        }
+        if u32_at(header, 8)? != FORMAT || u32_at(header, 12)? != ANALYZER_VERSION {
+            return Err(SnapshotError::OtherVersion);
+        }
+        let body = all.get(HEADER..).unwrap_or_default();
+        if u64_at(header, 104)? != all.len() as u64 || u64_at(header, 112)? != xxh3_64(body) {
+            return Err(SnapshotError::Damaged);
+        }
+        let rows = u32_at(header, 56)?;
+        let length = |at| u64_at(header, at).and_then(|n| usize::try_from(n).map_err(|_| SnapshotError::Damaged));
+        let successors = HEADER + rows as usize * FEATURES;
+        let scopes = successors + length(72)?;
+        let dictionary = scopes + length(80)?;
+        let postings = dictionary + length(88)?;
+        let names = all.get(scopes..dictionary).and_then(read_scopes).ok_or(SnapshotError::Damaged)?;
+        let identity = Identity { store: array_at(header, 16)?, rev: u64_at(header, 32)?, stamp: array_at(header, 40)? };
+        let total_length = u64_at(header, 64)?;
+        fst::Map::new(all.get(dictionary..postings).unwrap_or_default()).map_err(|_| SnapshotError::Damaged)?;
+        let sections = Sections { successors, dictionary, postings };
+        Ok(Self { identity, rows, total_length, scopes: names, sections, bytes })
+    }
+
+    /// Where it comes from.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Rows in it.
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// Sum of the lengths of all rows.
+    pub fn total_length(&self) -> u64 {
+        self.total_length
+    }
+
+    /// Scope names; [`Snapshot::scope_number`] points into them.
+    pub fn scopes(&self) -> &[String] {
+        &self.scopes
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> usize {
+        self.bytes.as_ref().len()
+    }
+
+    fn row(&self, doc: u32) -> Option<&[u8; FEATURES]> {
+        let at = HEADER + doc as usize * FEATURES;
+        if doc >= self.rows {
+            return None;
+        }
+        self.bytes.as_ref().get(at..at + FEATURES)?.try_into().ok()
+    }
+
+    /// The features of a row; zeroes for a number out of range.
+    #[inline]
+    pub fn features(&self, doc: u32) -> Features {
+        let Some(row) = self.row(doc) else { return Features::default() };
+        let [h0, h1, h2, h3, c0, c1, c2, c3, u0, u1, u2, u3, e0, e1, e2, e3, l0, l1, access_count, importance, flags, ..] =
+            *row;
+        Features {
+            handle: u32::from_le_bytes([h0, h1, h2, h3]),
+            created: u32::from_le_bytes([c0, c1, c2, c3]),
+            used: u32::from_le_bytes([u0, u1, u2, u3]),
+            expires: u32::from_le_bytes([e0, e1, e2, e3]),
+            length: u16::from_le_bytes([l0, l1]),
+            access_count,
+            importance,
+            flags: Flags(flags),
+        }
+    }
+
+    /// The number of a row's scope.
+    pub fn scope_number(&self, doc: u32) -> u16 {
+        self.row(doc).map_or(u16::MAX, |row| {
+            let [.., s0, s1, _, _] = *row;
+            u16::from_le_bytes([s0, s1])
+        })
+    }
+
+    /// The row with a handle, by binary search.
+    pub fn find(&self, handle: u32) -> Option<u32> {
+        let (mut low, mut high) = (0, self.rows);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.features(middle).handle.cmp(&handle) {
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// The handle of the row that replaces a superseded one.
+    pub fn successor(&self, doc: u32) -> Option<u32> {
+        let table = self.bytes.as_ref().get(self.sections.successors..)?;
+        let table = table.get(..self.sections.dictionary.saturating_sub(self.sections.successors))?;
+        let mut pairs = table.chunks_exact(8);
+        pairs.find(|pair| pair.get(..4) == Some(&doc.to_le_bytes())).and_then(|pair| u32_at(pair, 4).ok())
+    }
+
+    /// The dictionary, for look-ups and for the search of near spellings.
+    pub(super) fn dictionary(&self) -> Option<fst::Map<&[u8]>> {
+        fst::Map::new(self.bytes.as_ref().get(self.sections.dictionary..self.sections.postings)?).ok()
+    }
+
+    /// The rows that hold a term.
+    pub(super) fn postings(&self, term: &[u8]) -> Option<PostingsReader<'_>> {
+        let offset = usize::try_from(self.dictionary()?.get(term)?).ok()?;
+        PostingsReader::new(self.bytes.as_ref().get(self.sections.postings + offset..)?)
+    }
+}
+
+impl Snapshot<Vec<u8>> {
+    /// Builds the bytes of a snapshot. Deleted rows are left out.
+    pub fn build(identity: Identity, rows: &[IndexRow]) -> Vec<u8> {
+        let mut live: Vec<&IndexRow> = rows.iter().filter(|row| row.is_live()).collect();
+        live.sort_by_key(|row| row.features.handle);
+        let mut builder = Builder::default();
+        live.iter().for_each(|row| builder.add(row));
+        builder.finish(identity)
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    rows: u32,
+    total_length: u64,
+    features: Vec<u8>,
+    successors: Vec<u8>,
+    scopes: Vec<String>,
+    scope_numbers: HashMap<String, u16>,
+    terms: HashMap<Box<[u8]>, PostingsWriter, Xxh3DefaultBuilder>,
+}
+
+impl Builder {
+    fn add(&mut self, row: &IndexRow) {
+        let doc = self.rows;
+        let terms = &mut self.terms;
+        row.scan(|term, tf| {
+            if let Some(list) = terms.get_mut(term) {
+                return list.push(Posting { doc, tf });
+            }
+            let mut list = PostingsWriter::default();
+            list.push(Posting { doc, tf });
+            terms.insert(term.into(), list);
+        });
+        let features = row.features;
+        for number in [features.handle, features.created, features.used, features.expires] {
+            self.features.extend(number.to_le_bytes());
+        }
+        self.features.extend(features.length.to_le_bytes());
+        self.features.extend([features.access_count, features.importance, features.flags.0, 0, 0, 0]);
+        let scope = self.scope_number(&row.scope);
+        self.features.extend(scope.to_le_bytes());
+        self.features.extend([0, 0]);
+        if let Some(successor) = row.successor {
+            self.successors.extend(doc.to_le_bytes());
+            self.successors.extend(successor.to_le_bytes());
+        }
+        self.total_length += u64::from(features.length);
+        self.rows += 1;
+    }
+
+    fn scope_number(&mut self, scope: &str) -> u16 {
+        if let Some(number) = self.scope_numbers.get(scope) {
+            return *number;
+        }
+        let number = u16::try_from(self.scopes.len()).unwrap_or(u16::MAX);
+        if number < u16::MAX {
+            self.scopes.push(scope.to_owned());
+            self.scope_numbers.insert(scope.to_owned(), number);
+        }
+        number
+    }
+
+    fn finish(self, identity: Identity) -> Vec<u8> {
+        let (dictionary, postings) = write_terms(self.terms);
+        let scopes = write_scopes(&self.scopes);
+        let mut body = self.features;
+        for section in [&self.successors, &scopes, &dictionary, &postings] {
+            body.extend_from_slice(section);
+        }
+        let mut header = Vec::with_capacity(HEADER + body.len());
+        header.extend_from_slice(MAGIC);
+        header.extend(FORMAT.to_le_bytes());
+        header.extend(ANALYZER_VERSION.to_le_bytes());
+        header.extend(identity.store);
+        header.extend(identity.rev.to_le_bytes());
+        header.extend(identity.stamp);
+        header.extend(self.rows.to_le_bytes());
+        header.extend([0; 4]);
+        header.extend(self.total_length.to_le_bytes());
+        for length in [self.successors.len(), scopes.len(), dictionary.len(), postings.len()] {
+            header.extend((length as u64).to_le_bytes());
+        }
+        header.extend((HEADER as u64 + body.len() as u64).to_le_bytes());
+        header.extend(xxh3_64(&body).to_le_bytes());
+        header.extend(xxh3_64(&header).to_le_bytes());
+        header.extend_from_slice(&body);
+        header
+    }
+}
+
+fn write_terms(terms: HashMap<Box<[u8]>, PostingsWriter, Xxh3DefaultBuilder>) -> (Vec<u8>, Vec<u8>) {
+    let mut sorted: Vec<_> = terms.into_iter().collect();
+    sorted.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    let mut dictionary = fst::MapBuilder::memory();
+    let mut postings = Vec::new();
+    for (term, list) in sorted {
+        dictionary.insert(term, postings.len() as u64).expect("terms are sorted and unique");
+        list.finish(&mut postings);
+    }
+    (dictionary.into_inner().expect("writing to memory does not fail"), postings)
+}
+
+fn write_scopes(scopes: &[String]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for scope in scopes {
+        super::varint::put(&mut out, u32::try_from(scope.len()).unwrap_or(0));
+        out.extend_from_slice(scope.as_bytes());
+    }
+    out
+}
+
+fn read_scopes(mut bytes: &[u8]) -> Option<Vec<String>> {
+    let mut scopes = Vec::new();
+    while !bytes.is_empty() {
+        let length = super::varint::take(&mut bytes)? as usize;
+        let (name, rest) = bytes.split_at_checked(length)?;
+        scopes.push(String::from_utf8(name.to_vec()).ok()?);
+        bytes = rest;
+    }
+    Some(scopes)
+}
+
+fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], SnapshotError> {
+    bytes.get(at..at + N).and_then(|slice| slice.try_into().ok()).ok_or(SnapshotError::Damaged)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Result<u32, SnapshotError> {
+    array_at(bytes, at).map(u32::from_le_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Result<u64, SnapshotError> {
+    array_at(bytes, at).map(u64::from_le_bytes)
+}

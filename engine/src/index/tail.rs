@@ -1,0 +1,143 @@
+//! The tail: rows that changed since the snapshot was built. They mask what they replace.
+
+use std::collections::HashMap;
+
+use super::features::Features;
+use super::forward::{scan, FieldTf};
+use super::postings::Posting;
+
+/// A row as the index sees it, wherever it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IndexRow {
+    /// What ranking reads.
+    pub features: Features,
+    /// The scope's identity.
+    pub scope: String,
+    /// Handle of the row that replaces this one.
+    pub successor: Option<u32>,
+    /// The forward blob; empty for a deleted row.
+    pub blob: Vec<u8>,
+}
+
+impl IndexRow {
+    /// False for a deleted row.
+    pub fn is_live(&self) -> bool {
+        !self.blob.is_empty()
+    }
+
+    /// Visits the terms of a row in order; a damaged blob has none.
+    pub(super) fn scan(&self, visit: impl FnMut(&[u8], FieldTf)) {
+        if scan(&self.blob, |_, _| ()).is_ok() {
+            let _ = scan(&self.blob, visit);
+        }
+    }
+}
+
+/// Changed rows, kept as they came. A later row of a handle replaces an earlier one.
+#[derive(Debug, Default)]
+pub struct Tail {
+    rows: Vec<IndexRow>,
+    by_handle: HashMap<u32, u32>,
+    inverted: Option<HashMap<Box<[u8]>, Vec<Posting>>>,
+}
+
+impl Tail {
+    /// A tail that is read once: a query scans the blobs of all rows.
+    pub fn scanned() -> Self {
+        Self::default()
+    }
+
+    /// A tail that is read often: rows are inverted as they are added.
+    pub fn inverted() -> Self {
+        Self { inverted: Some(HashMap::new()), ..Self::default() }
+    }
+
+    /// Adds a changed row.
+    pub fn push(&mut self, row: IndexRow) {
+        let doc = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+        if let Some(inverted) = &mut self.inverted {
+            row.scan(|term, tf| match inverted.get_mut(term) {
+                Some(list) => list.push(Posting { doc, tf }),
+                None => drop(inverted.insert(term.into(), vec![Posting { doc, tf }])),
+            });
+        }
+        self.by_handle.insert(row.features.handle, doc);
+        self.rows.push(row);
+    }
+
+    /// Handles in it, deleted ones included.
+    pub fn len(&self) -> usize {
+        self.by_handle.len()
+    }
+
+    /// True when nothing changed since the snapshot.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Every row ever pushed, replaced ones included: a measure of what a rebuild would free.
+    pub fn pushed(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn row(&self, doc: u32) -> Option<&IndexRow> {
+        self.rows.get(doc as usize)
+    }
+
+    /// The latest row of a handle.
+    pub(super) fn find(&self, handle: u32) -> Option<u32> {
+        self.by_handle.get(&handle).copied()
+    }
+
+    /// True for the latest row of its handle, unless deleted.
+    pub(super) fn is_current(&self, doc: u32) -> bool {
+        self.row(doc).is_some_and(|row| !row.blob.is_empty() && self.find(row.features.handle) == Some(doc))
+    }
+
+    pub(super) fn handles(&self) -> impl Iterator<Item = u32> + '_ {
+        self.by_handle.keys().copied()
+    }
+
+    pub(super) fn current(&self) -> impl Iterator<Item = &IndexRow> + '_ {
+        let is_current = |(doc, _): &(usize, &IndexRow)| self.is_current(u32::try_from(*doc).unwrap_or(u32::MAX));
+        self.rows.iter().enumerate().filter(is_current).map(|(_, row)| row)
+    }
+
+    /// The current rows that hold each of `terms` (sorted, unique), in the order pushed.
+    pub(super) fn postings(&self, terms: &[&[u8]]) -> Vec<Vec<Posting>> {
+        let keep = |list: &Vec<Posting>| list.iter().filter(|p| self.is_current(p.doc)).copied().collect();
+        if let Some(inverted) = &self.inverted {
+            return terms.iter().map(|term| inverted.get(*term).map(keep).unwrap_or_default()).collect();
+        }
+        let mut lists = vec![Vec::new(); terms.len()];
+        for (doc, row) in (0..).zip(&self.rows).filter(|(doc, _)| self.is_current(*doc)) {
+            let mut next = 0;
+            let mut found = Vec::new();
+            let sound = scan(&row.blob, |term, tf| {
+                while terms.get(next).is_some_and(|wanted| *wanted < term) {
+                    next += 1;
+                }
+                if terms.get(next) == Some(&term) {
+                    found.push((next, Posting { doc, tf }));
+                }
+            });
+            let found = if sound.is_ok() { found } else { Vec::new() };
+            for (term, posting) in found {
+                if let Some(list) = lists.get_mut(term) {
+                    list.push(posting);
+                }
+            }
+        }
+        lists
+    }
+
+    /// Visits the distinct terms of the current rows.
+    pub(super) fn visit_terms(&self, mut visit: impl FnMut(&[u8])) {
+        if let Some(inverted) = &self.inverted {
+            return inverted.keys().for_each(|term| visit(term));
+        }
+        for row in self.current() {
+            row.scan(|term, _| visit(term));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! One index out of a snapshot and a tail: what every reader sees, cold or warm, local or server.
+
+use std::collections::BTreeSet;
+
+use fst::{Automaton, IntoStreamer, Streamer};
+
+use super::features::Features;
+use super::label::Label;
+use super::postings::Posting;
+use super::snapshot::Snapshot;
+use super::tail::Tail;
+
+/// A row of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DocId {
+    /// In the snapshot, by number.
+    Snapshot(u32),
+    /// In the tail, by number.
+    Tail(u32),
+}
+
+/// The rows that hold one term, masked rows left out.
+#[derive(Debug, Clone, Default)]
+pub struct TermPostings {
+    /// Live rows that hold the term themselves (their surroundings do not count).
+    pub own: u32,
+    /// Rows of the snapshot, ascending.
+    pub snapshot: Vec<Posting>,
+    /// Rows of the tail, ascending.
+    pub tail: Vec<Posting>,
+}
+
+/// Which rows of a snapshot a tail replaces, and what is left: worth keeping between queries.
+#[derive(Debug, Clone, Default)]
+pub struct Mask {
+    masked: Vec<u64>,
+    rows: u32,
+    total_length: u64,
+}
+
+impl Mask {
+    /// Rows of the tail mask those of the snapshot with the same handle.
+    pub fn of<B: AsRef<[u8]>>(snapshot: Option<&Snapshot<B>>, tail: &Tail) -> Self {
+        let mut mask = Self::default();
+        if let Some(snapshot) = snapshot {
+            mask.rows = snapshot.rows();
+            mask.total_length = snapshot.total_length();
+            tail.handles().filter_map(|handle| snapshot.find(handle)).for_each(|doc| mask.hide(snapshot, doc));
+        }
+        for row in tail.current() {
+            mask.rows += 1;
+            mask.total_length += u64::from(row.features.length);
+        }
+        mask
+    }
+
+    fn hide<B: AsRef<[u8]>>(&mut self, snapshot: &Snapshot<B>, doc: u32) {
+        if self.masked.is_empty() {
+            self.masked = vec![0; (snapshot.rows() as usize).div_ceil(64)];
+        }
+        if let Some(word) = self.masked.get_mut(doc as usize / 64) {
+            *word |= 1 << (doc % 64);
+        }
+        self.rows = self.rows.saturating_sub(1);
+        self.total_length = self.total_length.saturating_sub(u64::from(snapshot.features(doc).length));
+    }
+
+    #[inline]
+    fn hides(&self, doc: u32) -> bool {
+        self.masked.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
+    }
+}
+
+/// A snapshot and the changes since, seen as one.
+#[derive(Debug)]
+pub struct IndexView<'a, B> {
+    snapshot: Option<&'a Snapshot<B>>,
+    tail: &'a Tail,
+    mask: &'a Mask,
+}
+
+impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
+    /// Puts the two together; `mask` is [`Mask::of`] them.
+    pub fn new(snapshot: Option<&'a Snapshot<B>>, tail: &'a Tail, mask: &'a Mask) -> Self {
+        Self { snapshot, tail, mask }
+    }
+
+    /// Live rows.
+    pub fn rows(&self) -> u32 {
+        self.mask.rows
+    }
+
+    /// Mean length of the live rows; 1 when there are none.
+    pub fn mean_length(&self) -> f64 {
+        if self.mask.rows == 0 || self.mask.total_length == 0 {
+            return 1.0;
+        }
+        self.mask.total_length as f64 / f64::from(self.mask.rows)
+    }
+
+    /// The rows that hold each of `terms`, which must be sorted and unique.
+    pub fn postings(&self, terms: &[&[u8]]) -> Vec<TermPostings> {
+        let tail = self.tail.postings(terms);
+        let lists = terms.iter().zip(tail).map(|(term, tail)| {
+            let mut list = TermPostings { own: 0, snapshot: Vec::new(), tail };
+            list.own = u32::try_from(list.tail.iter().filter(|p| p.tf.is_own()).count()).unwrap_or(u32::MAX);
+            let Some(reader) = self.snapshot.and_then(|snapshot| snapshot.postings(term)) else { return list };
+            list.snapshot.reserve(reader.left().min(self.mask.rows) as usize);
+            if self.mask.masked.is_empty() {
+                list.own += reader.own();
+                list.snapshot.extend(reader);
+            } else {
+                list.snapshot.extend(reader.filter(|p| !self.mask.hides(p.doc)));
+                list.own += u32::try_from(list.snapshot.iter().filter(|p| p.tf.is_own()).count()).unwrap_or(u32::MAX);
+            }
+            list
+        });
+        lists.collect()
+    }
+
+    /// The features of a row.
+    #[inline]
+    pub fn features(&self, doc: DocId) -> Features {
+        match doc {
+            DocId::Snapshot(doc) => self.snapshot.map(|snapshot| snapshot.features(doc)).unwrap_or_default(),
+            DocId::Tail(doc) => self.tail.row(doc).map(|row| row.features).unwrap_or_default(),
+        }
+    }
+
+    /// The live row with a handle.
+    pub fn find(&self, handle: u32) -> Option<DocId> {
+        if let Some(doc) = self.tail.find(handle) {
+            return self.tail.is_current(doc).then_some(DocId::Tail(doc));
+        }
+        self.snapshot?.find(handle).map(DocId::Snapshot)
+    }
+
+    /// The handle of the row that replaces a superseded one.
+    pub fn successor(&self, doc: DocId) -> Option<u32> {
+        match doc {
+            DocId::Snapshot(doc) => self.snapshot?.successor(doc),
+            DocId::Tail(doc) => self.tail.row(doc)?.successor,
+        }
+    }
+
+    /// Which scopes satisfy `wanted`, as a test of rows that is cheap to repeat.
+    pub fn scope_test(&self, wanted: impl Fn(&str) -> bool + 'a) -> impl Fn(DocId) -> bool + '_ {
+        let known: Vec<bool> = self.snapshot.map(|s| s.scopes().iter().map(|name| wanted(name)).collect()).unwrap_or_default();
+        move |doc| match doc {
+            DocId::Snapshot(doc) => {
+                let number = self.snapshot.map_or(u16::MAX, |snapshot| snapshot.scope_number(doc));
+                known.get(usize::from(number)).copied().unwrap_or(false)
+            }
+            DocId::Tail(doc) => self.tail.row(doc).is_some_and(|row| wanted(&row.scope)),
+        }
+    }
+
+    /// Words of the index that a misspelt or shortened `word` may stand for: within `edits`
+    /// insertions, deletions or replacements, or beginning with it. At most 64, in byte order.
+    pub fn near_words(&self, word: &str, edits: u32) -> Vec<String> {
+        let mut near = BTreeSet::new();
+        let Ok(distance) = fst::automaton::Levenshtein::new(word, edits) else { return Vec::new() };
+        let accepted = distance.union(fst::automaton::Str::new(word).starts_with());
+        if let Some(dictionary) = self.snapshot.and_then(Snapshot::dictionary) {
+            let mut stream = dictionary.search(&accepted).into_stream();
+            while let Some((term, _)) = stream.next() {
+                near.extend(std::str::from_utf8(term).ok().map(str::to_owned));
+            }
+        }
+        self.tail.visit_terms(|term| {
+            if !Label::is_label(term) && accepts(&accepted, term) {
+                near.extend(std::str::from_utf8(term).ok().map(str::to_owned));
+            }
+        });
+        near.into_iter().take(64).collect()
+    }
+}
+
+fn accepts<A: Automaton>(automaton: &A, term: &[u8]) -> bool {
+    let mut state = automaton.start();
+    for byte in term {
+        if !automaton.can_match(&state) {
+            return false;
+        }
+        state = automaton.accept(&state, *byte);
+    }
+    automaton.is_match(&state)
+}

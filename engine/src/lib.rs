@@ -1,0 +1,35 @@
+//! Tessera's engine: everything between a query and a budgeted answer, plus the embedded store.
+//!
+//! The pure part (everything but [`store`]) does no I/O: bytes, numbers and text in, values out.
+//! Rooms, in the order of their dependencies (nothing points back):
+//!
+//! - [`domain`]: the nouns (memory, scope, budget, query, time).
+//! - [`text`]: normalise, tokenise, stem, count tokens.
+//! - [`enrich`]: what is derived from a text once, when it is written (summary, importance, entities).
+//! - [`index`]: forward blobs, the snapshot format, its reader, and the tail.
+//! - [`score`]: BM25F, priors, blending, explanation.
+//! - [`pack`]: fit ranked memories into a token budget and render them.
+//! - [`recall`]: the one pipeline over all of the above.
+//! - [`sync`]: change records, as types only.
+//! - [`store`]: SQLite, behind the feature `sqlite`.
+//! - [`eval`]: how much of what was asked for comes back, per token; over throw-away stores.
+
+pub mod domain;
+pub mod text;
+
+pub mod enrich;
+pub mod index;
+pub mod pack;
+pub mod recall;
+pub mod score;
+#[cfg(feature = "sqlite")]
+pub mod eval;
+#[cfg(feature = "sqlite")]
+pub mod store;
+pub mod sync;
+
+pub use domain::{
+    Draft, Handle, Memory, MemoryId, MemoryRef, Patch, RecallRequest, Timestamp, TokenBudget,
+};
+#[cfg(feature = "sqlite")]
+pub use store::Store;

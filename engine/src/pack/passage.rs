@@ -1,0 +1,92 @@
+//! Passages: the pieces a long text can be cut into, each with its own count.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::neutral::neutral;
+use crate::text::TokenCounter;
+
+/// A piece of a text: this many bytes after the piece before it, and what its line costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passage {
+    /// Length in bytes.
+    pub bytes: u32,
+    /// Tokens of [`line`]; 0 for a piece that shows nothing.
+    pub tokens: u32,
+}
+
+/// Texts of fewer tokens than this are given whole or not at all.
+const LONG_TOKENS: u32 = 120;
+const LONGEST_PIECE: usize = 400;
+
+/// Cuts a text of `tokens` tokens into passages: lines, or sentences of long lines. None if it is short.
+pub(super) fn cut(text: &str, tokens: u32, counter: &impl TokenCounter) -> Vec<Passage> {
+    if tokens < LONG_TOKENS {
+        return Vec::new();
+    }
+    let pieces = text.split_inclusive('\n').flat_map(|line| {
+        let sentences: Vec<&str> = if line.len() > 200 { line.split_sentence_bounds().collect() } else { vec![line] };
+        sentences.into_iter().flat_map(halved)
+    });
+    let passage = |piece: &str| {
+        let line = line(piece);
+        let tokens = if line.is_empty() { 0 } else { counter.count(&line) };
+        Passage { bytes: u32::try_from(piece.len()).unwrap_or(0), tokens }
+    };
+    pieces.map(passage).collect()
+}
+
+/// Cuts an overlong sentence at words, and an overlong word between characters as people see them.
+fn halved(sentence: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut end = 0;
+    for word in sentence.split_word_bounds() {
+        let parts: Vec<&str> = if word.len() > LONGEST_PIECE { word.graphemes(true).collect() } else { vec![word] };
+        for part in parts {
+            if end > start && end - start + part.len() > LONGEST_PIECE {
+                pieces.extend(sentence.get(start..end));
+                start = end;
+            }
+            end += part.len();
+        }
+    }
+    pieces.extend(sentence.get(start..end).filter(|rest| !rest.is_empty()));
+    pieces
+}
+
+/// The line that shows a piece: `| text`, or nothing for a blank piece.
+pub fn line(piece: &str) -> String {
+    let shown = neutral(piece);
+    let words = shown.trim();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("| {}\n", words.replace('\n', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Words;
+    impl TokenCounter for Words {
+        fn count(&self, text: &str) -> u32 {
+            u32::try_from(text.split_whitespace().count()).unwrap()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn passages_cover_the_text(text in "(\\PC{0,300}\n?){1,8}") {
+            let passages = cut(&text, LONG_TOKENS, &Words);
+            prop_assert_eq!(passages.iter().map(|p| p.bytes as usize).sum::<usize>(), text.len());
+            let mut at = 0;
+            for passage in passages {
+                at += passage.bytes as usize;
+                prop_assert!(text.is_char_boundary(at));
+            }
+        }
+    }
+}

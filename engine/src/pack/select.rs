@@ -1,0 +1,242 @@
+//! Filling a budget: details first, then an index of what was not given in full.
+
+use crate::domain::{Packing, TokenCount};
+use crate::score::Weights;
+
+/// What the reply around the rows costs.
+pub trait Frame {
+    /// Tokens of the empty reply, with a closing line that says how many more there are.
+    fn envelope(&self) -> u32;
+    /// Tokens of a line of bare handles, without the handles; `None` if the frame has no such line.
+    fn bare_line(&self) -> Option<u32>;
+}
+
+/// A ranked row as the packer sees it: costs, and how dear it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Item {
+    /// Score, 0 to 1.
+    pub score: f64,
+    /// Tokens of its full line.
+    pub detail: u32,
+    /// Tokens of its index line.
+    pub index: u32,
+    /// Tokens of its handle alone.
+    pub bare: u32,
+    /// An item before it says the same: it is not shown again.
+    pub is_duplicate: bool,
+    /// True when it can be cut to a passage.
+    pub can_be_cut: bool,
+}
+
+/// Positions of items by how they are shown, each list in rank order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// In full, with what each costs.
+    pub details: Vec<usize>,
+    /// Cut to a passage: position and tokens.
+    pub excerpts: Vec<(usize, u32)>,
+    /// As one line.
+    pub index: Vec<usize>,
+    /// As a handle.
+    pub bare: Vec<usize>,
+    /// Tokens of all of them, the envelope not counted.
+    pub tokens: u32,
+}
+
+/// Passages of one reply, at most: more would be a patchwork.
+const MAX_EXCERPTS: usize = 2;
+/// Below this a passage says too little to be worth its line.
+const LEAST_EXCERPT: u32 = 30;
+
+/// Chooses what to show of `items` (in rank order) within `budget`.
+///
+/// `excerpt` gives the tokens of the best passage of an item that fits in some room.
+/// Takes everything when everything fits. Otherwise details get the budget less the index share,
+/// in the order of score over length charge, and the index gets the rest in rank order; what is
+/// then left over turns index lines into details, and names the remaining handles.
+pub fn select(
+    items: &[Item],
+    budget: TokenCount,
+    packing: Packing,
+    frame: &impl Frame,
+    weights: &Weights,
+    mut excerpt: impl FnMut(usize, u32) -> Option<u32>,
+) -> Selection {
+    let room = budget.0.saturating_sub(frame.envelope());
+    let mut filler = Filler::new(items, room);
+    let everything: u64 = filler.open().into_iter().map(|at| u64::from(filler.item(at).detail)).sum();
+    if everything <= u64::from(room) {
+        filler.open().into_iter().for_each(|at| filler.take(at, Shown::Detail));
+        return filler.finish();
+    }
+    let for_details = if packing == Packing::Dual { share_of(room, 1.0 - weights.index_share) } else { room };
+    let order = charged_order(items, weights);
+    filler.details(&order, for_details);
+    filler.excerpts(&order, for_details, &mut excerpt);
+    if !filler.has_details() {
+        filler.details(&order, room);
+        filler.excerpts(&order, room, &mut excerpt);
+    }
+    if packing == Packing::Dual {
+        filler.index();
+    }
+    filler.upgrade();
+    if packing == Packing::Dual {
+        filler.bare(frame);
+    }
+    filler.finish()
+}
+
+fn share_of(room: u32, share: f64) -> u32 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
+    let tokens = (f64::from(room) * share) as u32;
+    tokens
+}
+
+/// Positions by score per charge: a text of many tokens must be so much better. Ties keep rank order.
+fn charged_order(items: &[Item], weights: &Weights) -> Vec<usize> {
+    let worth = |item: &Item| {
+        let charge = (f64::from(item.detail) / weights.charge_from_tokens).max(1.0).powf(weights.charge_power);
+        item.score / charge
+    };
+    let mut order: Vec<(usize, f64)> = items.iter().map(worth).enumerate().collect();
+    order.sort_by(|(a, worth_a), (b, worth_b)| worth_b.total_cmp(worth_a).then(a.cmp(b)));
+    order.into_iter().map(|(at, _)| at).collect()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Not,
+    Duplicate,
+    Detail,
+    Excerpt(u32),
+    Index,
+    Bare,
+}
+
+struct Filler<'a> {
+    items: &'a [Item],
+    shown: Vec<Shown>,
+    room: u32,
+    used: u32,
+}
+
+impl<'a> Filler<'a> {
+    fn new(items: &'a [Item], room: u32) -> Self {
+        let shown = items.iter().map(|item| if item.is_duplicate { Shown::Duplicate } else { Shown::Not });
+        Self { items, shown: shown.collect(), room, used: 0 }
+    }
+
+    fn item(&self, at: usize) -> Item {
+        self.items.get(at).copied().expect("positions come from the items")
+    }
+
+    fn is(&self, at: usize, shown: Shown) -> bool {
+        self.shown.get(at) == Some(&shown)
+    }
+
+    /// Positions of the items that are not shown yet.
+    fn open(&self) -> Vec<usize> {
+        (0..self.items.len()).filter(|at| self.is(*at, Shown::Not)).collect()
+    }
+
+    fn take(&mut self, at: usize, shown: Shown) {
+        let item = self.item(at);
+        self.used += match shown {
+            Shown::Detail => item.detail,
+            Shown::Excerpt(tokens) => tokens,
+            Shown::Index => item.index,
+            Shown::Bare => item.bare,
+            Shown::Not | Shown::Duplicate => 0,
+        };
+        if let Some(slot) = self.shown.get_mut(at) {
+            *slot = shown;
+        }
+    }
+
+    fn left(&self, limit: u32) -> u32 {
+        limit.min(self.room).saturating_sub(self.used)
+    }
+
+    fn has_details(&self) -> bool {
+        self.shown.iter().any(|shown| matches!(shown, Shown::Detail | Shown::Excerpt(_)))
+    }
+
+    fn details(&mut self, order: &[usize], limit: u32) {
+        for &at in order {
+            if self.is(at, Shown::Not) && self.item(at).detail <= self.left(limit) {
+                self.take(at, Shown::Detail);
+            }
+        }
+    }
+
+    fn excerpts(&mut self, order: &[usize], limit: u32, excerpt: &mut impl FnMut(usize, u32) -> Option<u32>) {
+        let mut cuts = 0;
+        for &at in order {
+            let room = self.left(limit);
+            if cuts == MAX_EXCERPTS || room < LEAST_EXCERPT {
+                return;
+            }
+            if self.is(at, Shown::Not) && self.item(at).can_be_cut {
+                if let Some(tokens) = excerpt(at, room).filter(|tokens| *tokens <= room) {
+                    self.take(at, Shown::Excerpt(tokens));
+                    cuts += 1;
+                }
+            }
+        }
+    }
+
+    fn index(&mut self) {
+        for at in self.open() {
+            if self.item(at).index <= self.left(u32::MAX) {
+                self.take(at, Shown::Index);
+            }
+        }
+    }
+
+    /// Spends what is left over on giving more rows in full, best first.
+    fn upgrade(&mut self) {
+        for at in 0..self.items.len() {
+            let held = match self.shown.get(at) {
+                Some(Shown::Not) => 0,
+                Some(Shown::Index) => self.item(at).index,
+                _ => continue,
+            };
+            if self.item(at).detail.saturating_sub(held) <= self.left(u32::MAX) {
+                self.used -= held;
+                self.take(at, Shown::Detail);
+            }
+        }
+    }
+
+    fn bare(&mut self, frame: &impl Frame) {
+        let Some(line) = frame.bare_line() else { return };
+        let mut is_line_open = false;
+        for at in self.open() {
+            let opening = if is_line_open { 0 } else { line };
+            if self.item(at).bare + opening > self.left(u32::MAX) {
+                return;
+            }
+            self.used += opening;
+            is_line_open = true;
+            self.take(at, Shown::Bare);
+        }
+    }
+
+    fn finish(self) -> Selection {
+        let mut selection = Selection { tokens: self.used, ..Selection::default() };
+        for (at, shown) in self.shown.into_iter().enumerate() {
+            match shown {
+                Shown::Detail => selection.details.push(at),
+                Shown::Excerpt(tokens) => selection.excerpts.push((at, tokens)),
+                Shown::Index => selection.index.push(at),
+                Shown::Bare => selection.bare.push(at),
+                Shown::Not | Shown::Duplicate => {}
+            }
+        }
+        selection
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,13 @@
+//! The one pipeline: query → terms → matches → scores → page → packed reply.
+//!
+//! Two steps, so that storage stays outside: [`rank`] needs only an index, [`answer`] only the rows
+//! of one page. The same two steps serve every face, and every store.
+
+mod answer;
+mod excerpt;
+mod query;
+mod rank;
+
+pub use answer::{answer, Form};
+pub use query::QueryTerms;
+pub use rank::{rank, Ranking};

@@ -1,0 +1,106 @@
+//! BM25F: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009),
+//! with the idf that stays positive, ln(1 + (N − df + 0.5) / (df + 0.5)), as Lucene has it.
+
+use super::Weights;
+use crate::index::FieldTf;
+
+/// How much a term tells, given that `df` of `rows` hold it.
+pub fn idf(rows: u32, df: u32) -> f64 {
+    let (rows, df) = (f64::from(rows), f64::from(df.min(rows)));
+    (1.0 + (rows - df + 0.5) / (df + 0.5)).ln()
+}
+
+/// The part of BM25F that one query shares over all rows.
+#[derive(Debug, Clone)]
+pub struct Bm25 {
+    k1: f64,
+    keywords: f64,
+    tags: f64,
+    category: f64,
+    context: f64,
+    b: f64,
+    mean_length: f64,
+    norms: Vec<f64>,
+}
+
+/// Lengths whose norm is looked up rather than computed.
+const SHORT: u16 = 256;
+/// Context frequencies are kept in 25ths.
+const CONTEXT_UNIT: f64 = 25.0;
+
+impl Bm25 {
+    /// Prepares for rows whose texts have `mean_length` words on average.
+    pub fn new(weights: &Weights, mean_length: f64) -> Self {
+        let norm = |length: u16| 1.0 - weights.b + weights.b * f64::from(length) / mean_length;
+        Self {
+            k1: weights.k1,
+            keywords: weights.keywords,
+            tags: weights.tags,
+            category: weights.category,
+            context: weights.context / CONTEXT_UNIT,
+            b: weights.b,
+            mean_length,
+            norms: (0..SHORT).map(norm).collect(),
+        }
+    }
+
+    fn norm(&self, length: u16) -> f64 {
+        match self.norms.get(usize::from(length)) {
+            Some(norm) => *norm,
+            None => 1.0 - self.b + self.b * f64::from(length) / self.mean_length,
+        }
+    }
+
+    /// The weighted frequency of a term in a row of `length` words: (in the row itself, around it).
+    /// Only the text is normalised by length; the other fields are short by nature.
+    #[inline]
+    pub fn frequency(&self, tf: FieldTf, length: u16) -> (f64, f64) {
+        let mut own = f64::from(tf.content) / self.norm(length);
+        if tf.keywords | tf.tags | tf.category != 0 {
+            own += self.keywords * f64::from(tf.keywords)
+                + self.tags * f64::from(tf.tags)
+                + self.category * f64::from(tf.category);
+        }
+        (own, self.context * f64::from(tf.context))
+    }
+
+    /// The score of a term of weight-times-idf `gain` at a weighted frequency.
+    #[inline]
+    pub fn saturate(&self, gain: f64, frequency: f64) -> f64 {
+        gain * frequency * (self.k1 + 1.0) / (frequency + self.k1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-12
+    }
+
+    #[test]
+    fn values_agree_with_a_calculation_by_hand() {
+        // N = 10, df = 2: ln(1 + 8.5 / 2.5) = ln 4.4
+        assert!(close(idf(10, 2), 4.4_f64.ln()));
+        let bm25 = Bm25::new(&Weights { k1: 1.2, b: 0.75, ..Weights::default() }, 20.0);
+        // length 10 of mean 20: norm = 0.25 + 0.75 · 0.5 = 0.625; tf 2 / 0.625 = 3.2
+        let (own, around) = bm25.frequency(FieldTf { content: 2, ..FieldTf::default() }, 10);
+        assert!(close(own, 3.2) && close(around, 0.0));
+        // 3.2 · 2.2 / (3.2 + 1.2) = 1.6
+        assert!(close(bm25.saturate(1.0, own), 1.6));
+        // beyond the table: length 300: norm = 0.25 + 0.75 · 15 = 11.5
+        assert!(close(bm25.frequency(FieldTf { content: 1, ..FieldTf::default() }, 300).0, 1.0 / 11.5));
+    }
+
+    #[test]
+    fn more_of_a_word_scores_more_and_a_rare_word_more_than_a_common_one() {
+        let bm25 = Bm25::new(&Weights::default(), 10.0);
+        let score = |content| {
+            let (own, _) = bm25.frequency(FieldTf { content, ..FieldTf::default() }, 10);
+            bm25.saturate(1.0, own)
+        };
+        assert!((1..127).all(|tf| score(tf) < score(tf + 1)));
+        assert!((0..100).all(|df| idf(100, df) > idf(100, df + 1) && idf(100, df + 1) > 0.0));
+    }
+}

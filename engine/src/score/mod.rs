@@ -1,0 +1,13 @@
+//! Scoring: numbers in, numbers out. No clock, no file, no random number.
+
+mod bm25;
+mod date;
+mod explain;
+mod prior;
+mod weights;
+
+pub use bm25::{idf, Bm25};
+pub use date::DateHints;
+pub use explain::ScoreParts;
+pub use prior::Prior;
+pub use weights::Weights;

@@ -1,0 +1,89 @@
+//! Every number that ranking can be tuned by. The defaults are what the evaluation supports;
+//! `docs/decisions/0003-scoring.md` has the ablation.
+
+/// Weights of the blend. All are finite and not negative.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// BM25 saturation: how soon repeating a word stops helping.
+    pub k1: f64,
+    /// BM25 length normalisation of the text, 0 to 1.
+    pub b: f64,
+    /// Weight of a word of the caller's keywords against one of the text.
+    pub keywords: f64,
+    /// Weight of a word of tags and entities.
+    pub tags: f64,
+    /// Weight of a word of the category.
+    pub category: f64,
+    /// Weight of a word of the turn before or after, in a captured conversation.
+    pub context: f64,
+    /// Weight of a whole identifier beside its words.
+    pub compounds: f64,
+    /// Weight of the caller's expanded query against the query.
+    pub expanded: f64,
+    /// Weight of a near spelling or a longer word that stands for an unknown word of the query.
+    pub near_words: f64,
+    /// Extra weight of a capitalised word of the query that the text holds.
+    pub names: f64,
+    /// Added when the month named in the query is the month of the memory (and the year, if named).
+    pub month: f64,
+    /// Added on top when the day is within one of the day named.
+    pub day: f64,
+    /// Added when only a year is named and it is the year of the memory.
+    pub year: f64,
+    /// Added to a memory that states a lasting wish or rule.
+    pub standing: f64,
+    /// How far the prior may lift what is about equally relevant: by this share at most.
+    pub prior: f64,
+    /// Share of importance in the prior.
+    pub importance: f64,
+    /// Share of recency in the prior.
+    pub recency: f64,
+    /// Share of use in the prior.
+    pub frequency: f64,
+    /// Days after which recency is halved.
+    pub half_life_days: f64,
+    /// Factor on memories of other projects.
+    pub other_scope: f64,
+    /// The raw score that maps to a relevance of one half.
+    pub half_score: f64,
+    /// Least share of the query's information that a memory must hold when it holds one word of several.
+    pub floor: f64,
+    /// Tokens up to which a text is not charged for its length when the budget is filled.
+    pub charge_from_tokens: f64,
+    /// How strongly a longer text is charged: score over (tokens / charge_from_tokens) to this power.
+    pub charge_power: f64,
+    /// Share of the budget kept for the index when not everything fits in full.
+    pub index_share: f64,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            k1: 1.2,
+            b: 0.75,
+            keywords: 0.6,
+            tags: 0.4,
+            category: 0.2,
+            context: 0.3,
+            compounds: 0.5,
+            expanded: 0.5,
+            near_words: 0.6,
+            names: 0.3,
+            month: 2.0,
+            day: 1.0,
+            year: 0.3,
+            standing: 1.0,
+            prior: 0.2,
+            importance: 0.3,
+            recency: 0.2,
+            frequency: 0.1,
+            half_life_days: 30.0,
+            other_scope: 0.6,
+            half_score: 6.0,
+            floor: 0.3,
+            charge_from_tokens: 60.0,
+            charge_power: 0.3,
+            index_share: 0.3,
+        }
+    }
+}

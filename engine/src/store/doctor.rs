@@ -1,0 +1,279 @@
+//! The doctor: is the store whole, is the index true to the texts, and is it private.
+
+use serde::Serialize;
+
+use super::error::StoreError;
+use super::history::{self, Operation};
+use super::salvage::{self, Salvage};
+use super::write::tell;
+use super::{files, row, Actor, Store, StoreConfig};
+use crate::domain::{Handle, Memory, MemoryRef, Origin};
+use crate::index::ForwardDoc;
+use crate::sync::ChangeKind;
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should be.
+    Ok,
+    /// Works, but look at it.
+    Warning,
+    /// Not as it should be.
+    Bad,
+    /// Was not as it should be, and was mended.
+    Mended,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at.
+    pub name: &'static str,
+    /// How it is.
+    pub verdict: Verdict,
+    /// In words.
+    pub detail: String,
+}
+
+/// All checks, and what was salvaged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// The checks in the order they were made.
+    pub checks: Vec<Check>,
+    /// Present when a damaged store was set aside.
+    pub salvage: Option<Salvage>,
+}
+
+impl Health {
+    /// True when nothing is bad.
+    pub fn is_good(&self) -> bool {
+        self.checks.iter().all(|check| check.verdict != Verdict::Bad)
+    }
+
+    fn add(&mut self, name: &'static str, verdict: Verdict, detail: impl Into<String>) {
+        self.checks.push(Check { name, verdict, detail: detail.into() });
+    }
+}
+
+/// Days after its end that an expired memory can still be restored without looking for it among the deleted.
+const GRACE_DAYS: i64 = 30;
+
+impl Store {
+    /// Examines the store in a home, and with `repair` mends what it can: permissions, index,
+    /// left-over logs, free space, and a damaged file by salvage.
+    ///
+    /// # Errors
+    /// When the store is foreign, newer, busy, or cannot be read at all.
+    pub fn examine(config: StoreConfig, repair: bool) -> Result<Health, StoreError> {
+        let mut health = Health::default();
+        let opened = Self::open(config.clone());
+        let is_damaged = match &opened {
+            Ok(store) => store.integrity().is_err(),
+            Err(StoreError::Corrupt { .. }) => true,
+            Err(_) => false,
+        };
+        let mut store = if is_damaged && repair {
+            drop(opened);
+            let (store, salvage) = salvage::salvage(config)?;
+            let told = format!("kept {}, lost {}; the damaged files are in {}", salvage.kept, salvage.lost, salvage.set_aside.display());
+            health.add("database", Verdict::Mended, told);
+            health.salvage = Some(salvage);
+            store
+        } else {
+            opened?
+        };
+        if health.salvage.is_none() {
+            store.check_database(&mut health);
+        }
+        store.check_permissions(&mut health, repair);
+        store.check_accesses(&mut health, repair);
+        store.check_index(&mut health, repair)?;
+        store.check_expired(&mut health, repair)?;
+        store.check_space(&mut health, repair)?;
+        Ok(health)
+    }
+
+    /// `integrity_check` and the foreign shapes that it does not see.
+    fn integrity(&self) -> Result<(), String> {
+        let mut statement = self.connection.prepare("PRAGMA integrity_check(5)").map_err(|error| error.to_string())?;
+        let lines = statement.query_map([], |row| row.get::<_, String>(0)).map_err(|error| error.to_string())?;
+        let lines: Vec<String> = lines.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        if lines.iter().all(|line| line == "ok") { Ok(()) } else { Err(lines.join("; ")) }
+    }
+
+    fn check_database(&self, health: &mut Health) {
+        match self.integrity() {
+            Ok(()) => health.add("database", Verdict::Ok, "whole"),
+            Err(problem) => health.add("database", Verdict::Bad, format!("{problem}; run with --repair")),
+        }
+    }
+
+    fn check_permissions(&self, health: &mut Health, repair: bool) {
+        let names = ["", files::DATABASE, "tessera.db-wal", "tessera.db-shm", files::SNAPSHOT, files::ACCESS_LOG];
+        let open: Vec<_> = names.iter().map(|name| self.home.join(name)).filter(|path| is_open_to_others(path)).collect();
+        if open.is_empty() {
+            return health.add("permissions", Verdict::Ok, "for the owner alone");
+        }
+        let list = open.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        if repair && open.iter().all(|path| files::tighten(path)) {
+            return health.add("permissions", Verdict::Mended, list);
+        }
+        health.add("permissions", Verdict::Warning, format!("others can read {list}; run with --repair"));
+    }
+
+    fn check_accesses(&mut self, health: &mut Health, repair: bool) {
+        if repair {
+            if let Err(error) = self.fold_accesses() {
+                return health.add("access log", Verdict::Warning, error.to_string());
+            }
+        }
+        health.add("access log", Verdict::Ok, "appended off the read path");
+    }
+
+    /// Analyses every text again and compares it with what the index was given.
+    fn check_index(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        let stale = self.stale_rows().map_err(|error| self.failed(error))?;
+        if stale.is_empty() {
+            health.add("index", Verdict::Ok, "agrees with the texts");
+        } else if repair {
+            self.reindex(&stale)?;
+            health.add("index", Verdict::Mended, format!("{} rows were analysed again", stale.len()));
+        } else {
+            health.add("index", Verdict::Bad, format!("{} rows disagree with their texts; run with --repair", stale.len()));
+        }
+        if repair {
+            self.rebuild_snapshot()?;
+        }
+        self.refresh_index()?;
+        let (indexed, live) = (self.index.view().rows(), self.live_rows().map_err(|error| self.failed(error))?);
+        let verdict = if u64::from(indexed) == live { Verdict::Ok } else { Verdict::Bad };
+        health.add("snapshot", verdict, format!("{indexed} of {live} memories, {} in the tail", self.index.tail_len()));
+        Ok(())
+    }
+
+    fn live_rows(&self) -> rusqlite::Result<u64> {
+        self.connection.query_row("SELECT count(*) FROM memories WHERE deleted IS NULL", [], |row| row.get(0))
+    }
+
+    fn stale_rows(&self) -> rusqlite::Result<Vec<Handle>> {
+        let sql = format!("SELECT {}, forward FROM memories WHERE deleted IS NULL", row::MEMORY);
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        let mut stale = Vec::new();
+        while let Some(sql_row) = rows.next()? {
+            let memory = row::memory(sql_row)?;
+            let kept = ForwardDoc::decode(sql_row.get_ref(24)?.as_blob()?).map(without_context);
+            if kept != Ok(ForwardDoc::analyze(&memory)) {
+                stale.push(memory.handle);
+            }
+        }
+        Ok(stale)
+    }
+
+    fn reindex(&mut self, handles: &[Handle]) -> Result<(), StoreError> {
+        self.write(|change| {
+            for handle in handles {
+                let mut memory = change.existing(MemoryRef::Handle(*handle))?;
+                memory.rev = change.next_rev()?;
+                super::write::write_row(change, &memory, super::write::Written::Again)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn check_expired(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        let removed = if repair { self.remove_expired()? } else { 0 };
+        let detail = if removed > 0 { format!("{removed} were deleted and can be restored") } else { "nothing overdue".into() };
+        health.add("expired", if removed > 0 { Verdict::Mended } else { Verdict::Ok }, detail);
+        Ok(())
+    }
+
+    /// Deletes, restorably, what expired more than thirty days ago. Returns how many.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn remove_expired(&mut self) -> Result<usize, StoreError> {
+        let due = self.clock.now().plus_days(-GRACE_DAYS);
+        let sql = format!("SELECT {} FROM memories WHERE expires <= ?1 AND deleted IS NULL LIMIT 1000", row::MEMORY);
+        let found: rusqlite::Result<Vec<Memory>> =
+            self.connection.prepare(&sql).and_then(|mut statement| statement.query_map([due], row::memory)?.collect());
+        let expired = found.map_err(|error| self.failed(error))?;
+        if expired.is_empty() {
+            return Ok(0);
+        }
+        self.write(|change| {
+            for memory in &expired {
+                let mut memory = memory.clone();
+                memory.deleted = Some(change.now);
+                memory.rev = change.next_rev()?;
+                super::write::write_row(change, &memory, super::write::Written::Again)?;
+                let actor = Actor { origin: Origin::User, reason: Some("its time was over".into()), ..Actor::default() };
+                history::record(change, &memory, Operation::Expire, &actor, None)?;
+                tell(change, &memory, ChangeKind::Delete)?;
+            }
+            Ok(())
+        })?;
+        Ok(expired.len())
+    }
+
+    fn check_space(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u64>(0)).map_err(|error| self.failed(error));
+        let (free, pages) = (one("PRAGMA freelist_count")?, one("PRAGMA page_count")?.max(1));
+        if repair && free * 5 > pages {
+            self.connection.execute_batch("VACUUM").map_err(|error| self.failed(error))?;
+            health.add("space", Verdict::Mended, format!("{free} of {pages} pages were given back"));
+        } else {
+            health.add("space", Verdict::Ok, format!("{free} of {pages} pages are free"));
+        }
+        Ok(())
+    }
+
+    /// After a purge: rewrites the log into the file, cuts the log, and drops the snapshot that still had the words.
+    pub(super) fn scrub(&mut self) -> Result<(), StoreError> {
+        let path = self.home.join(files::SNAPSHOT);
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(StoreError::file(&path, source)),
+            _ => {}
+        }
+        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+        self.connection.query_row(sql, [], |_| Ok(())).map_err(|error| self.failed(error))?;
+        if self.live_rows().map_err(|error| self.failed(error))? > 1000 {
+            self.rebuild_snapshot()?;
+        }
+        Ok(())
+    }
+
+    /// Small chores after a write. Their failure is not the write's.
+    pub(super) fn maintain(&mut self) {
+        let mut chores = || -> Result<(), StoreError> {
+            self.fold_if_due()?;
+            if self.usage == super::Usage::Write {
+                self.rebuild_if_due()?;
+                self.remove_expired()?;
+            }
+            Ok(())
+        };
+        if let Err(error) = chores() {
+            tracing::debug!(error = %error, "chores after a write failed");
+        }
+    }
+}
+
+fn without_context(mut doc: ForwardDoc) -> ForwardDoc {
+    crate::index::context_of(&mut doc, [], []);
+    doc
+}
+
+fn is_open_to_others(path: &std::path::Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}

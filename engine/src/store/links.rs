@@ -1,0 +1,104 @@
+//! Links between memories. `supersedes` also changes what recall answers.
+
+use rusqlite::{params, OptionalExtension};
+
+use super::error::StoreError;
+use super::history::{self, Operation};
+use super::write::{redirects, set_successor, tell, Change};
+use super::{Actor, Store};
+use crate::domain::{Handle, LinkKind, Memory, MemoryRef};
+use crate::sync::ChangeKind;
+
+/// Successors followed when a circle is looked for.
+const LONGEST_CHAIN: usize = 64;
+
+impl Store {
+    /// Links `source` to `target`. Linking twice is linking once.
+    ///
+    /// # Errors
+    /// When one is missing, they are the same, or `supersedes` would run in a circle.
+    pub fn link(&mut self, source: MemoryRef, kind: LinkKind, target: MemoryRef, actor: &Actor) -> Result<Memory, StoreError> {
+        self.write(|change| {
+            let mut memory = change.existing(source)?;
+            memory.rev = change.next_rev()?;
+            insert(change, &memory, kind, target)?;
+            noted(change, &memory, Operation::Link, actor)
+        })
+    }
+
+    /// Takes a link away.
+    ///
+    /// # Errors
+    /// When there is no such link.
+    pub fn unlink(&mut self, source: MemoryRef, kind: LinkKind, target: MemoryRef, actor: &Actor) -> Result<Memory, StoreError> {
+        self.write(|change| {
+            let mut memory = change.existing(source)?;
+            let other = change.existing(target)?;
+            let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";
+            if change.tx.execute(sql, params![memory.id, kind.as_str(), other.id])? == 0 {
+                return Err(StoreError::Conflict { memory: source, problem: "has no such link" });
+            }
+            if redirects(kind) {
+                set_successor(change, &other, None)?;
+            }
+            memory.rev = change.next_rev()?;
+            noted(change, &memory, Operation::Unlink, actor)
+        })
+    }
+}
+
+fn noted(change: &Change<'_>, memory: &Memory, operation: Operation, actor: &Actor) -> Result<Memory, StoreError> {
+    change.tx.execute("UPDATE memories SET rev = ?2, updated = ?3 WHERE handle = ?1", params![memory.handle, memory.rev, change.now])?;
+    history::record(change, memory, operation, actor, None)?;
+    tell(change, memory, ChangeKind::Put)?;
+    change.existing(MemoryRef::Handle(memory.handle))
+}
+
+/// Adds a link from a memory that is already written.
+pub(super) fn insert(
+    change: &Change<'_>,
+    memory: &Memory,
+    kind: LinkKind,
+    target: MemoryRef,
+) -> Result<(), StoreError> {
+    let other = change.existing(target)?;
+    let source = MemoryRef::Handle(memory.handle);
+    if other.handle == memory.handle {
+        return Err(StoreError::Conflict { memory: source, problem: "cannot be linked to itself" });
+    }
+    if redirects(kind) {
+        if leads_to(change, memory.handle, other.handle)? {
+            return Err(StoreError::Conflict { memory: source, problem: "is itself superseded by the other" });
+        }
+        set_successor(change, &other, Some(memory.handle))?;
+    }
+    let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
+    change.tx.execute(sql, params![memory.id, kind.as_str(), other.id, change.now])?;
+    Ok(())
+}
+
+/// True when following successors from `from` reaches `to`.
+fn leads_to(change: &Change<'_>, from: Handle, to: Handle) -> Result<bool, StoreError> {
+    let mut at = Some(from);
+    for _ in 0..LONGEST_CHAIN {
+        let Some(handle) = at else { return Ok(false) };
+        if handle == to {
+            return Ok(true);
+        }
+        let sql = "SELECT superseded_by FROM memories WHERE handle = ?1";
+        at = change.tx.prepare_cached(sql)?.query_row([handle], |row| row.get(0)).optional()?.flatten();
+    }
+    Ok(true)
+}
+
+/// Removes every link of a purged memory.
+pub(super) fn remove_all(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    let mut statement = change.tx.prepare_cached("SELECT handle FROM memories WHERE superseded_by = ?1")?;
+    let replaced: Vec<Handle> = statement.query_map([memory.handle], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for handle in replaced {
+        let old = change.existing(MemoryRef::Handle(handle))?;
+        set_successor(change, &old, None)?;
+    }
+    change.tx.execute("DELETE FROM links WHERE source = ?1 OR target = ?1", [memory.id])?;
+    Ok(())
+}

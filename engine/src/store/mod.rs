@@ -1,0 +1,148 @@
+//! The embedded store: one SQLite file, its snapshot, and an access log, in one directory.
+//!
+//! Reads never wait for a write lock. Every write is one `BEGIN IMMEDIATE` transaction that holds
+//! the row, its forward blob, its provenance and its outbox row, and returns after the commit is
+//! on disk (WAL, `synchronous=FULL`).
+
+mod access_log;
+mod backup;
+mod connection;
+mod doctor;
+mod error;
+mod files;
+mod history;
+mod index_cache;
+mod links;
+mod list;
+mod migrate;
+mod recall;
+mod row;
+mod salvage;
+mod session;
+mod snapshot_file;
+mod stats;
+mod transfer;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use crate::domain::{Clock, Origin, Timestamp};
+use crate::score::Weights;
+use crate::text::O200k;
+
+pub use doctor::{Check, Health, Verdict};
+pub use error::StoreError;
+pub use history::{HistoryEntry, Operation};
+pub use list::{Listing, ListRequest};
+pub use salvage::Salvage;
+pub use stats::Stats;
+pub use transfer::{Imported, ImportProgress};
+pub use write::{Erase, Forgotten, Stored};
+
+/// How a store is opened.
+#[derive(Clone)]
+pub struct StoreConfig {
+    /// The directory that holds everything. Made if missing, for the owner alone.
+    pub home: PathBuf,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Numbers of the ranking.
+    pub weights: Weights,
+    /// What the process will do with it.
+    pub usage: Usage,
+}
+
+/// What a process will do with a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Usage {
+    /// Read once and exit. Works in a read-only directory.
+    ReadOnce,
+    /// Write, and read now and then.
+    Write,
+    /// Live long: the index is kept in memory between reads.
+    Serve,
+}
+
+/// Who makes a change: kept in its provenance.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Actor {
+    /// Who or what.
+    pub origin: Origin,
+    /// In which session.
+    pub session: Option<String>,
+    /// Through which client program.
+    pub client: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// An open store.
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+    home: PathBuf,
+    clock: Arc<dyn Clock>,
+    weights: Weights,
+    usage: Usage,
+    counter: Option<O200k>,
+    index: index_cache::IndexCache,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("path", &self.path).field("usage", &self.usage).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens the store in `config.home`, making it if it is not there yet.
+    ///
+    /// # Errors
+    /// When the file is foreign, newer, damaged or gone: it is then left as it is.
+    pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
+        let path = config.home.join(files::DATABASE);
+        let connection = connection::open(&config.home, &path, config.usage)?;
+        Ok(Self {
+            connection,
+            index: index_cache::IndexCache::new(config.usage),
+            path,
+            home: config.home,
+            clock: config.clock,
+            weights: config.weights,
+            usage: config.usage,
+            counter: None,
+        })
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory that holds everything.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The time now, as this store sees it.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The token counter, loaded on first use.
+    pub fn counter(&mut self) -> &O200k {
+        self.counter.get_or_insert_with(O200k::load)
+    }
+
+    /// Lets the token counter's memory go until the next write.
+    pub fn release_counter(&mut self) {
+        self.counter = None;
+    }
+
+    fn failed(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::sqlite(&self.path, source)
+    }
+}

@@ -1,0 +1,103 @@
+//! Recall over the embedded store: the engine's pipeline between an index refresh and a row fetch.
+
+use super::error::StoreError;
+use super::{access_log, row, Store};
+use crate::domain::{Filters, MemoryRef, RecallRequest, Scope};
+use crate::pack::{Ranked, Recall, Row};
+use crate::recall::{answer, rank, Form, Ranking};
+use crate::text::O200k;
+
+impl Store {
+    /// Answers a question within its budget, as text. Loads no tokenizer and takes no write lock.
+    ///
+    /// # Errors
+    /// When the budget is too small for any reply, or the store cannot be read.
+    pub fn recall(&mut self, request: &RecallRequest) -> Result<Recall, StoreError> {
+        let ranking = self.rank(request)?;
+        let page = ranking.page(request)?;
+        let rows = self.rows(&page)?;
+        let recall = answer(request, &ranking, page, rows, &self.weights, Form::<O200k>::Text)?;
+        self.note_delivery(&recall);
+        Ok(recall)
+    }
+
+    /// Answers a question within its budget, as one JSON payload.
+    ///
+    /// # Errors
+    /// As [`Store::recall`].
+    pub fn recall_json(&mut self, request: &RecallRequest) -> Result<Recall, StoreError> {
+        let ranking = self.rank(request)?;
+        let page = ranking.page(request)?;
+        let rows = self.rows(&page)?;
+        let counter = self.counter.get_or_insert_with(O200k::load);
+        let recall = answer(request, &ranking, page, rows, &self.weights, Form::Json(counter))?;
+        self.note_delivery(&recall);
+        Ok(recall)
+    }
+
+    /// Ranks without delivering: nothing is packed and no use is counted.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn rank(&mut self, request: &RecallRequest) -> Result<Ranking, StoreError> {
+        self.refresh_index()?;
+        Ok(rank(&self.index.view(), request, self.clock.now(), &self.weights))
+    }
+
+    /// Scopes in which a question that found nothing in the scopes it asked for would find something:
+    /// (scope, matches), the most first, at most five.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn near_scopes(&mut self, request: &RecallRequest) -> Result<Vec<(Scope, u32)>, StoreError> {
+        let filters = Filters { scopes: Vec::new(), ..request.filters.clone() };
+        let wider = RecallRequest { filters, cursor: None, limit: crate::domain::MAX_LIMIT, ..request.clone() };
+        let page = self.rank(&wider)?.page(&wider)?;
+        let mut scopes: Vec<(Scope, u32)> = Vec::new();
+        for row in self.rows(&page)? {
+            match scopes.iter_mut().find(|(scope, _)| *scope == row.memory.scope) {
+                Some((_, count)) => *count += 1,
+                None => scopes.push((row.memory.scope, 1)),
+            }
+        }
+        scopes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        scopes.truncate(5);
+        Ok(scopes)
+    }
+
+    fn rows(&self, page: &[Ranked]) -> Result<Vec<Row>, StoreError> {
+        let rows = page.iter().filter_map(|ranked| row::packed(&self.connection, ranked.handle).transpose());
+        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
+    }
+
+    fn note_delivery(&self, recall: &Recall) {
+        let delivered = recall.details.iter().map(|detail| detail.memory.handle);
+        access_log::append(&self.home, delivered, self.clock.now());
+    }
+
+    /// A memory by handle or id, links included; deleted ones too, purged ones not.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn get(&self, reference: MemoryRef) -> Result<Option<crate::domain::Memory>, StoreError> {
+        row::find(&self.connection, reference).map_err(|error| self.failed(error))
+    }
+
+    /// Fetches live memories by name within a budget, as a recall of exactly them in the order given.
+    ///
+    /// # Errors
+    /// When one does not exist, or the budget is too small for any reply.
+    pub fn fetch(&mut self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
+        let mut page = Vec::new();
+        for (rank, reference) in (0..).zip(references) {
+            let memory = self.get(*reference)?.filter(|memory| memory.deleted.is_none());
+            let handle = memory.ok_or(StoreError::NotFound(*reference))?.handle;
+            page.push(Ranked { handle, rank, score: 1.0, parts: crate::score::ScoreParts::default(), redirected_from: None });
+        }
+        let rows = self.rows(&page)?;
+        let ranking = Ranking::chosen(&page);
+        let recall = answer(request, &ranking, page, rows, &self.weights, Form::<O200k>::Text)?;
+        self.note_delivery(&recall);
+        Ok(recall)
+    }
+}

@@ -1,0 +1,196 @@
+//! Between SQL rows and the engine's values.
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
+use uuid::Uuid;
+
+use crate::domain::{Handle, Importance, Link, LinkKind, Memory, MemoryId, MemoryRef, Timestamp, Trust};
+use crate::index::{Features, Flags, IndexRow};
+use crate::pack::{LineCosts, Passage, Row};
+
+/// Columns of a memory, in the order [`memory`] reads them.
+pub(super) const MEMORY: &str = "handle, id, content, summary, category, type, importance, tags, keywords, entities, scope, \
+     created, updated, last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted";
+
+/// Columns of its costs, after [`MEMORY`].
+const COSTS: &str = "detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, signature";
+
+/// Columns of an index row, in the order [`index_row`] reads them.
+pub(super) const INDEX: &str = "handle, created, last_accessed, expires, access_count, importance, length, standing, trust, \
+     superseded_by, scope, forward";
+
+impl ToSql for MemoryId {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Blob(self.as_bytes())))
+    }
+}
+
+impl FromSql for MemoryId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let uuid = Uuid::from_slice(value.as_blob()?).map_err(|error| FromSqlError::Other(Box::new(error)))?;
+        Ok(Self::from_uuid(uuid))
+    }
+}
+
+impl ToSql for Timestamp {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.as_micros().into())
+    }
+}
+
+impl FromSql for Timestamp {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Ok(Self::from_micros(value.as_i64()?))
+    }
+}
+
+impl ToSql for Handle {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.get().into())
+    }
+}
+
+impl FromSql for Handle {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let number = u32::column_result(value)?;
+        Self::try_from(number).map_err(|error| FromSqlError::Other(Box::new(error)))
+    }
+}
+
+/// A text column that a type parses.
+pub(super) fn parsed<T>(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<T>
+where
+    T: std::str::FromStr<Err = crate::domain::DomainError>,
+{
+    let text = row.get_ref(column)?.as_str()?;
+    text.parse().map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error)))
+}
+
+fn listed<T: serde::de::DeserializeOwned>(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
+    let text = row.get_ref(column)?.as_str()?;
+    if text == "[]" {
+        return Ok(Vec::new());
+    }
+    serde_json::from_str(text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error)))
+}
+
+/// A JSON array column.
+pub(super) fn json<T: serde::Serialize>(list: &[T]) -> String {
+    serde_json::to_string(list).unwrap_or_else(|_| "[]".into())
+}
+
+/// A memory without its links.
+pub(super) fn memory(row: &SqlRow<'_>) -> rusqlite::Result<Memory> {
+    let trust = match row.get_ref(17)?.as_str()? {
+        "user" => Trust::User,
+        "model" => Trust::Model,
+        _ => Trust::Foreign,
+    };
+    Ok(Memory {
+        handle: row.get(0)?,
+        id: row.get(1)?,
+        content: row.get(2)?,
+        summary: row.get(3)?,
+        category: parsed(row, 4)?,
+        kind: parsed(row, 5)?,
+        importance: Importance::from_percent(row.get(6)?),
+        tags: listed(row, 7)?,
+        keywords: listed(row, 8)?,
+        entities: listed(row, 9)?,
+        scope: parsed(row, 10)?,
+        created: row.get(11)?,
+        updated: row.get(12)?,
+        last_accessed: row.get(13)?,
+        access_count: row.get(14)?,
+        expires: row.get(15)?,
+        origin: parsed(row, 16)?,
+        trust,
+        session: row.get(18)?,
+        cwd: row.get(19)?,
+        client: row.get(20)?,
+        sensitive: row.get(21)?,
+        rev: row.get(22)?,
+        deleted: row.get(23)?,
+        links: Vec::new(),
+    })
+}
+
+/// A live memory by handle, with its costs, for the packer.
+pub(super) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Result<Option<Row>> {
+    let sql = format!("SELECT {MEMORY}, {COSTS} FROM memories WHERE handle = ?1 AND deleted IS NULL");
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement
+        .query_row([handle], |row| {
+            let costs = LineCosts {
+                detail: row.get(24)?,
+                index: row.get(25)?,
+                json_detail: row.get(26)?,
+                json_index: row.get(27)?,
+                passages: passages_of(row.get_ref(28)?.as_blob()?),
+            };
+            let signature: i64 = row.get(29)?;
+            Ok(Row { memory: memory(row)?, costs, signature: signature.cast_unsigned() })
+        })
+        .optional()
+}
+
+
+/// A memory by either name, deleted ones included, purged ones not.
+pub(super) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Memory>> {
+    let select = |column: &str| format!("SELECT {MEMORY} FROM memories WHERE {column} = ?1 AND purged = 0");
+    let found = match reference {
+        MemoryRef::Handle(handle) => connection.prepare_cached(&select("handle"))?.query_row([handle], memory),
+        MemoryRef::Id(id) => connection.prepare_cached(&select("id"))?.query_row([id], memory),
+    };
+    let Some(mut memory) = found.optional()? else { return Ok(None) };
+    memory.links = links_of(connection, memory.id)?;
+    Ok(Some(memory))
+}
+
+fn links_of(connection: &Connection, id: MemoryId) -> rusqlite::Result<Vec<Link>> {
+    let mut statement = connection.prepare_cached("SELECT type, target FROM links WHERE source = ?1 ORDER BY type, target")?;
+    let links = statement.query_map([id], |row| Ok(Link { kind: parsed::<LinkKind>(row, 0)?, to: row.get(1)? }))?;
+    links.collect()
+}
+
+/// A row as the index sees it. A deleted row has an empty blob.
+pub(super) fn index_row(row: &SqlRow<'_>) -> rusqlite::Result<IndexRow> {
+    let created: Timestamp = row.get(1)?;
+    let last_accessed: Option<Timestamp> = row.get(2)?;
+    let expires: Option<Timestamp> = row.get(3)?;
+    let access_count: u32 = row.get(4)?;
+    let successor: Option<u32> = row.get(9)?;
+    let standing: bool = row.get(7)?;
+    let is_foreign = row.get_ref(8)?.as_str()? == Trust::Foreign.as_str();
+    let flags = Flags::default()
+        .with(Flags::STANDING, standing)
+        .with(Flags::FOREIGN, is_foreign)
+        .with(Flags::SUPERSEDED, successor.is_some());
+    Ok(IndexRow {
+        features: Features {
+            handle: row.get(0)?,
+            created: created.minutes(),
+            used: last_accessed.map_or(created, |used| used.max(created)).minutes(),
+            expires: expires.map_or(0, |time| time.minutes().max(1)),
+            access_count: u8::try_from(access_count).unwrap_or(u8::MAX),
+            importance: row.get(5)?,
+            length: row.get(6)?,
+            flags,
+        },
+        scope: row.get(10)?,
+        successor,
+        blob: row.get(11)?,
+    })
+}
+
+/// Passages as they are stored.
+pub(super) fn passages_to(passages: &[Passage]) -> Vec<u8> {
+    passages.iter().flat_map(|passage| [passage.bytes, passage.tokens]).flat_map(u32::to_le_bytes).collect()
+}
+
+fn passages_of(bytes: &[u8]) -> Vec<Passage> {
+    let number = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).unwrap_or(0);
+    let pairs = bytes.chunks_exact(8).map(|pair| pair.split_at(4));
+    pairs.map(|(bytes, tokens)| Passage { bytes: number(bytes), tokens: number(tokens) }).collect()
+}

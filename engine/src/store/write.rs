@@ -1,0 +1,436 @@
+//! Writing: each change of a memory is one transaction with its provenance and outbox row.
+
+use std::time::Duration;
+
+use backon::{BlockingRetryable, ExponentialBuilder};
+use rusqlite::{params, OptionalExtension, Transaction, TransactionBehavior};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::error::StoreError;
+use super::history::{self, Operation};
+use super::{links, row, session, Actor, Store};
+use crate::domain::{Draft, Handle, LinkKind, Memory, MemoryId, MemoryRef, Patch, Timestamp};
+use crate::enrich;
+use crate::index::ForwardDoc;
+use crate::pack::LineCosts;
+use crate::sync::ChangeKind;
+use crate::text::{O200k, TokenKind};
+
+/// A memory that was stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    /// As it is now.
+    pub memory: Memory,
+    /// What its full line costs a reply, in o200k_base tokens.
+    pub tokens: u32,
+    /// True when the very same text was there already: it was kept, and counted as used.
+    pub existed: bool,
+}
+
+/// How far a memory is forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erase {
+    /// Out of recall; `restore` brings it back.
+    Soft,
+    /// For good: its text leaves the database, the index, and the provenance.
+    Hard,
+}
+
+/// A memory that was forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Identity.
+    pub id: MemoryId,
+    /// Handle.
+    pub handle: Handle,
+}
+
+/// What one transaction works with.
+pub(super) struct Change<'a> {
+    pub tx: &'a Transaction<'a>,
+    pub counter: &'a O200k,
+    pub now: Timestamp,
+}
+
+impl Store {
+    /// Stores a memory. What the draft leaves out is derived from its text.
+    ///
+    /// # Errors
+    /// When a field is refused, or the store cannot be written; nothing is stored then.
+    pub fn remember(&mut self, draft: Draft) -> Result<Stored, StoreError> {
+        draft.check()?;
+        let stored = self.write(|change| insert(change, &draft))?;
+        self.maintain();
+        Ok(stored)
+    }
+
+    /// Stores many memories in one transaction: all of them, or none.
+    ///
+    /// # Errors
+    /// As [`Store::remember`].
+    pub fn remember_all(&mut self, drafts: &[Draft]) -> Result<Vec<Stored>, StoreError> {
+        drafts.iter().try_for_each(|draft| draft.check().map(drop))?;
+        let stored = self.write(|change| drafts.iter().map(|draft| insert(change, draft)).collect())?;
+        self.maintain();
+        Ok(stored)
+    }
+
+    /// Changes fields of a memory.
+    ///
+    /// # Errors
+    /// When there is no such memory, a field is refused, or the store cannot be written.
+    pub fn update(&mut self, reference: MemoryRef, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
+        patch.check()?;
+        let stored = self.write(|change| update(change, reference, patch, actor))?;
+        self.maintain();
+        Ok(stored)
+    }
+
+    /// Forgets memories: all of them, or none when one does not exist.
+    ///
+    /// # Errors
+    /// When one does not exist, or the store cannot be written.
+    pub fn forget(&mut self, references: &[MemoryRef], erase: Erase, actor: &Actor) -> Result<Vec<Forgotten>, StoreError> {
+        let forgotten =
+            self.write(|change| references.iter().map(|reference| forget(change, *reference, erase, actor)).collect())?;
+        if erase == Erase::Hard {
+            self.scrub()?;
+        }
+        self.maintain();
+        Ok(forgotten)
+    }
+
+    /// Brings a deleted memory back, or a live one to how it was before the change `before_rev`.
+    ///
+    /// # Errors
+    /// When there is nothing to restore.
+    pub fn restore(&mut self, reference: MemoryRef, before_rev: Option<u64>, actor: &Actor) -> Result<Stored, StoreError> {
+        let stored = self.write(|change| restore(change, reference, before_rev, actor))?;
+        self.maintain();
+        Ok(stored)
+    }
+
+    /// Runs one write transaction, again when another process was in the way.
+    pub(super) fn write<T>(
+        &mut self,
+        mut work: impl FnMut(&Change<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let now = self.clock.now();
+        let counter = self.counter.get_or_insert_with(O200k::load);
+        let (connection, path) = (&mut self.connection, &self.path);
+        let attempt = || {
+            let failed = |error| StoreError::sqlite(path, error);
+            let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+            let done = work(&Change { tx: &tx, counter, now }).map_err(|error| match error {
+                StoreError::Sqlite { source, .. } => StoreError::sqlite(path, source),
+                other => other,
+            })?;
+            tx.commit().map_err(failed)?;
+            Ok(done)
+        };
+        let backoff = ExponentialBuilder::default()
+            .with_jitter()
+            .with_min_delay(Duration::from_millis(5))
+            .with_max_delay(Duration::from_millis(500))
+            .with_max_times(4);
+        attempt.retry(backoff).when(StoreError::is_transient).call()
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    /// Inside a transaction; [`Store::write`] adds the path.
+    fn from(source: rusqlite::Error) -> Self {
+        Self::Sqlite { path: "the store".into(), source }
+    }
+}
+
+impl Change<'_> {
+    /// The next number of the store's change counter.
+    pub(super) fn next_rev(&self) -> rusqlite::Result<u64> {
+        self.next("rev")
+    }
+
+    fn next(&self, counter: &str) -> rusqlite::Result<u64> {
+        let sql = "UPDATE meta SET value = value + 1 WHERE key = ?1 RETURNING value";
+        self.tx.prepare_cached(sql)?.query_row([counter], |row| row.get(0))
+    }
+
+    /// A memory that is there and not purged.
+    pub(super) fn existing(&self, reference: MemoryRef) -> Result<Memory, StoreError> {
+        row::find(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
+    }
+}
+
+/// Stores a draft, or finds the very same text already there.
+pub(super) fn insert(change: &Change<'_>, draft: &Draft) -> Result<Stored, StoreError> {
+    let memory = from_draft(change, draft)?;
+    let signature = signature_of(&memory.content);
+    if let Some(known) = same_text(change, &memory, signature)? {
+        super::access_log::touch(change, known.handle, change.now)?;
+        let memory = change.existing(MemoryRef::Handle(known.handle))?;
+        let tokens = LineCosts::measure(&memory, change.counter).detail;
+        return Ok(Stored { memory, tokens, existed: true });
+    }
+    let tokens = write_row(change, &memory, Written::New)?;
+    let actor = Actor {
+        origin: draft.origin.clone(),
+        session: draft.session.clone(),
+        client: draft.client.clone(),
+        reason: None,
+    };
+    history::record(change, &memory, Operation::Create, &actor, None)?;
+    tell(change, &memory, ChangeKind::Put)?;
+    for link in &draft.links {
+        links::insert(change, &memory, link.kind, MemoryRef::Id(link.to))?;
+    }
+    let memory = change.existing(MemoryRef::Handle(memory.handle))?;
+    Ok(Stored { memory, tokens, existed: false })
+}
+
+fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> {
+    let content = draft.content.clone();
+    let category = draft.category.clone().unwrap_or_else(|| enrich::category(&content));
+    let importance = draft.importance.unwrap_or_else(|| enrich::importance(&content));
+    let entities = if draft.entities.is_empty() { enrich::entities(&content) } else { draft.entities.clone() };
+    let now = change.now;
+    let number = u32::try_from(change.next("handle")?).unwrap_or(u32::MAX);
+    Ok(Memory {
+        id: draft.id.unwrap_or_else(|| MemoryId::generate(now)),
+        handle: Handle::try_from(number)?,
+        summary: enrich::summary(&content),
+        kind: draft.kind.unwrap_or_else(|| enrich::kind(&content, &entities)),
+        expires: draft.expires.or_else(|| enrich::expiry(&category, importance, now)),
+        category,
+        importance,
+        tags: draft.tags.clone(),
+        keywords: draft.keywords.clone(),
+        entities,
+        scope: draft.scope.clone(),
+        created: draft.created.unwrap_or(now),
+        updated: now,
+        last_accessed: None,
+        access_count: 0,
+        trust: draft.origin.trust(),
+        origin: draft.origin.clone(),
+        session: draft.session.clone(),
+        cwd: draft.cwd.clone(),
+        client: draft.client.clone(),
+        sensitive: false,
+        rev: change.next_rev()?,
+        deleted: None,
+        links: Vec::new(),
+        content,
+    })
+}
+
+/// A live memory with the same text in the same scope. Captured turns and imports are kept as they come.
+fn same_text(change: &Change<'_>, memory: &Memory, signature: u64) -> Result<Option<Memory>, StoreError> {
+    use crate::domain::Origin;
+    if !matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
+        return Ok(None);
+    }
+    let sql = format!("SELECT {} FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL", row::MEMORY);
+    let mut statement = change.tx.prepare_cached(&sql)?;
+    let found = statement.query_row(params![signature.cast_signed(), memory.content, memory.scope.as_str()], row::memory);
+    Ok(found.optional()?)
+}
+
+/// Equal for two texts with the same words, whatever their order, case and punctuation.
+fn signature_of(content: &str) -> u64 {
+    let mut terms: Vec<String> = crate::text::tokenize(content)
+        .into_iter()
+        .filter(|token| !matches!(token.kind, TokenKind::Stop | TokenKind::Compound))
+        .map(|token| token.term)
+        .collect();
+    terms.sort();
+    if terms.is_empty() {
+        return xxh3_64(content.as_bytes());
+    }
+    xxh3_64(terms.join("\0").as_bytes())
+}
+
+/// Whether a row is made or made anew.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    New,
+    Again,
+}
+
+/// Writes every column of a memory, derived ones too. Returns the tokens of its full line.
+pub(super) fn write_row(change: &Change<'_>, memory: &Memory, written: Written) -> Result<u32, StoreError> {
+    const COLUMNS: &str = "id, content, summary, category, type, importance, tags, keywords, entities, scope, created, updated, \
+         last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, standing, length, \
+         signature, forward, detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages";
+    let places: Vec<String> = (2..=33).map(|n| format!("?{n}")).collect();
+    let places = places.join(", ");
+    let sql = match written {
+        Written::New => format!("INSERT INTO memories (handle, {COLUMNS}) VALUES (?1, {places})"),
+        Written::Again => format!("UPDATE memories SET ({COLUMNS}) = ({places}) WHERE handle = ?1"),
+    };
+    let costs = LineCosts::measure(memory, change.counter);
+    let doc = ForwardDoc::analyze(memory);
+    let forward = if memory.deleted.is_some() { Vec::new() } else { doc.encode() };
+    change.tx.prepare_cached(&sql)?.execute(params![
+        memory.handle,
+        memory.id,
+        memory.content,
+        memory.summary,
+        memory.category.as_str(),
+        memory.kind.as_str(),
+        memory.importance.percent(),
+        row::json(&memory.tags),
+        row::json(&memory.keywords),
+        row::json(&memory.entities),
+        memory.scope.as_str(),
+        memory.created,
+        memory.updated,
+        memory.last_accessed,
+        memory.access_count,
+        memory.expires,
+        memory.origin.to_string(),
+        memory.trust.as_str(),
+        memory.session,
+        memory.cwd,
+        memory.client,
+        memory.sensitive,
+        memory.rev,
+        memory.deleted,
+        enrich::is_standing(&memory.content) || memory.category.as_str() == crate::domain::Category::PREFERENCES,
+        doc.length,
+        signature_of(&memory.content).cast_signed(),
+        forward,
+        costs.detail,
+        costs.index,
+        costs.json_detail,
+        costs.json_index,
+        row::passages_to(&costs.passages),
+    ])?;
+    session::refresh_around(change, memory)?;
+    Ok(costs.detail)
+}
+
+fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
+    let before = change.existing(reference)?;
+    if before.deleted.is_some() {
+        return Err(StoreError::Conflict { memory: reference, problem: "is deleted; restore it first" });
+    }
+    let mut memory = before.clone();
+    apply(&mut memory, patch, change.now);
+    memory.updated = change.now;
+    memory.rev = change.next_rev()?;
+    let tokens = write_row(change, &memory, Written::Again)?;
+    history::record(change, &memory, Operation::Update, actor, Some(&before))?;
+    tell(change, &memory, ChangeKind::Put)?;
+    Ok(Stored { memory, tokens, existed: true })
+}
+
+/// A new text is summarised and scanned again; what the caller set explicitly is kept.
+fn apply(memory: &mut Memory, patch: &Patch, now: Timestamp) {
+    if let Some(content) = &patch.content {
+        let was_derived = memory.entities == enrich::entities(&memory.content);
+        let was_scored = memory.importance == enrich::importance(&memory.content);
+        memory.content.clone_from(content);
+        memory.summary = enrich::summary(content);
+        if was_derived {
+            memory.entities = enrich::entities(content);
+        }
+        if was_scored {
+            memory.importance = enrich::importance(content);
+        }
+    }
+    fn set<T: Clone>(field: &mut T, value: Option<&T>) {
+        if let Some(value) = value {
+            field.clone_from(value);
+        }
+    }
+    set(&mut memory.category, patch.category.as_ref());
+    set(&mut memory.kind, patch.kind.as_ref());
+    set(&mut memory.importance, patch.importance.as_ref());
+    set(&mut memory.tags, patch.tags.as_ref());
+    set(&mut memory.keywords, patch.keywords.as_ref());
+    set(&mut memory.entities, patch.entities.as_ref());
+    set(&mut memory.scope, patch.scope.as_ref());
+    if patch.expires.is_none() && (patch.importance.is_some() || patch.category.is_some()) {
+        memory.expires = enrich::expiry(&memory.category, memory.importance, now);
+    }
+    set(&mut memory.expires, patch.expires.as_ref());
+}
+
+fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor) -> Result<Forgotten, StoreError> {
+    let before = change.existing(reference)?;
+    let mut memory = before.clone();
+    memory.deleted = Some(before.deleted.unwrap_or(change.now));
+    memory.updated = change.now;
+    memory.rev = change.next_rev()?;
+    let (operation, kind) = match erase {
+        Erase::Soft => (Operation::Delete, ChangeKind::Delete),
+        Erase::Hard => (Operation::Purge, ChangeKind::Purge),
+    };
+    if erase == Erase::Hard {
+        empty(&mut memory);
+    }
+    write_row(change, &memory, Written::Again)?;
+    if erase == Erase::Hard {
+        change.tx.execute("UPDATE memories SET purged = 1 WHERE handle = ?1", [memory.handle])?;
+        change.tx.execute("UPDATE history SET before = NULL, reason = NULL WHERE memory = ?1", [memory.id])?;
+        links::remove_all(change, &memory)?;
+    }
+    history::record(change, &memory, operation, actor, None)?;
+    tell(change, &memory, kind)?;
+    Ok(Forgotten { id: memory.id, handle: memory.handle })
+}
+
+/// Leaves nothing of a purged memory but its identity.
+fn empty(memory: &mut Memory) {
+    for text in [&mut memory.content, &mut memory.summary] {
+        text.clear();
+    }
+    memory.tags.clear();
+    memory.keywords.clear();
+    memory.entities.clear();
+    memory.cwd = None;
+}
+
+fn restore(change: &Change<'_>, reference: MemoryRef, before_rev: Option<u64>, actor: &Actor) -> Result<Stored, StoreError> {
+    let before = change.existing(reference)?;
+    let mut memory = match before_rev {
+        Some(rev) => history::before(change.tx, before.id, rev)?
+            .ok_or(StoreError::Conflict { memory: reference, problem: "has no earlier text at that change" })?,
+        None if before.deleted.is_none() => {
+            return Err(StoreError::Conflict { memory: reference, problem: "is not deleted" });
+        }
+        None => before.clone(),
+    };
+    memory.deleted = None;
+    memory.handle = before.handle;
+    memory.access_count = before.access_count;
+    memory.expires = enrich::expiry(&memory.category, memory.importance, change.now);
+    memory.updated = change.now;
+    memory.rev = change.next_rev()?;
+    let tokens = write_row(change, &memory, Written::Again)?;
+    history::record(change, &memory, Operation::Restore, actor, Some(&before))?;
+    tell(change, &memory, ChangeKind::Put)?;
+    Ok(Stored { memory, tokens, existed: true })
+}
+
+/// Leaves word for a team server: at most one unsent row per memory.
+pub(super) fn tell(change: &Change<'_>, memory: &Memory, kind: ChangeKind) -> Result<(), StoreError> {
+    let unsent = "DELETE FROM outbox WHERE memory = ?1 AND state = 'pending' AND attempts = 0";
+    change.tx.prepare_cached(unsent)?.execute([memory.id])?;
+    let sql = "INSERT INTO outbox (op_id, memory, kind, rev) VALUES (?1, ?2, ?3, ?4)";
+    change.tx.prepare_cached(sql)?.execute(params![MemoryId::generate(change.now), memory.id, kind.as_str(), memory.rev])?;
+    Ok(())
+}
+
+/// Marks `old` as replaced by `new`, or by nothing.
+pub(super) fn set_successor(change: &Change<'_>, old: &Memory, new: Option<Handle>) -> Result<(), StoreError> {
+    let rev = change.next_rev()?;
+    let sql = "UPDATE memories SET superseded_by = ?2, rev = ?3 WHERE handle = ?1";
+    change.tx.prepare_cached(sql)?.execute(params![old.handle, new, rev])?;
+    Ok(())
+}
+
+/// True for the one link that changes what recall answers.
+pub(super) fn redirects(kind: LinkKind) -> bool {
+    kind == LinkKind::Supersedes
+}

@@ -1,0 +1,20 @@
+//! From text to terms: one analyzer for memories and queries, and exact token counts.
+
+mod count;
+mod irregular;
+mod normalize;
+mod stem;
+mod stopwords;
+mod tokenize;
+
+pub use count::{number_tokens, O200k, TokenCounter};
+pub use stopwords::is_stop_word;
+pub use tokenize::{tokenize, Token, TokenKind};
+
+/// Version of everything that decides which terms a text has. A stored blob of another version is rebuilt.
+pub const ANALYZER_VERSION: u32 = 1;
+
+/// The longest term in bytes; a longer one keeps its beginning and a hash of the whole.
+pub const MAX_TERM_BYTES: usize = 64;
+
+pub use normalize::fold;

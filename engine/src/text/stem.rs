@@ -1,0 +1,57 @@
+//! Stems: the Snowball stemmer of a word's script, after irregular English forms.
+
+use std::cell::RefCell;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use super::irregular::base_form;
+
+struct Stemmers {
+    english: Stemmer,
+    russian: Stemmer,
+    arabic: Stemmer,
+    greek: Stemmer,
+}
+
+thread_local! {
+    static STEMMERS: RefCell<Stemmers> = RefCell::new(Stemmers {
+        english: Stemmer::create(Algorithm::English),
+        russian: Stemmer::create(Algorithm::Russian),
+        arabic: Stemmer::create(Algorithm::Arabic),
+        greek: Stemmer::create(Algorithm::Greek),
+    });
+}
+
+/// The stem of a folded word. Words with digits, and scripts without a stemmer, stay as they are.
+pub(super) fn stem(folded: &str) -> String {
+    if folded.len() < 3 || folded.bytes().any(|b| b.is_ascii_digit()) {
+        return folded.to_owned();
+    }
+    let base = base_form(folded).unwrap_or(folded);
+    STEMMERS.with_borrow(|stemmers| {
+        let stemmer = match base.chars().next() {
+            Some('a'..='z') => &stemmers.english,
+            Some('\u{0400}'..='\u{04ff}') => &stemmers.russian,
+            Some('\u{0600}'..='\u{06ff}') => &stemmers.arabic,
+            Some('\u{0370}'..='\u{03ff}') => &stemmers.greek,
+            _ => return base.to_owned(),
+        };
+        stemmer.stem(base).into_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_a_word_share_a_stem() {
+        for (a, b) in [
+            ("running", "run"), ("ran", "run"), ("preferences", "preference"), ("bought", "buy"),
+            ("deployed", "deploys"), ("книги", "книга"), ("migration", "migrations"),
+        ] {
+            assert_eq!(stem(a), stem(b), "{a} {b}");
+        }
+        assert_eq!(stem("sha256"), "sha256");
+    }
+}

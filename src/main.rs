@@ -1,0 +1,21 @@
+//! The `tessera` command: parse, dispatch, exit code.
+
+mod cli;
+mod commands;
+mod config;
+mod exit;
+mod output;
+
+use clap::Parser;
+
+fn main() -> std::process::ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
+    config::init_logging(cli.verbose);
+    match commands::run(cli) {
+        Ok(code) => code,
+        Err(error) => exit::report(&error),
+    }
+}
