@@ -42,7 +42,7 @@ pub(crate) fn no_color() -> bool {
     NO_COLOR.value().is_some()
 }
 
-/// Every setting, for `tessera help-settings` and the documentation.
+/// Every setting, for `tessera settings` and the documentation.
 pub(crate) const SETTINGS: [&Setting; 6] = [&HOME, &DATABASE, &NOW, &PROFILE, &LOG, &NO_COLOR];
 
 impl Setting {
@@ -62,7 +62,10 @@ impl Setting {
 }
 
 /// Where the store is.
-pub(crate) fn home() -> Result<PathBuf, SetupError> {
+pub(crate) fn home(flag: Option<PathBuf>) -> Result<PathBuf, SetupError> {
+    if let Some(home) = flag {
+        return Ok(home);
+    }
     if let Some(home) = HOME.value() {
         return Ok(PathBuf::from(home));
     }
@@ -96,14 +99,8 @@ pub(crate) fn profile(flag: Option<TokenProfile>) -> Result<TokenProfile, SetupE
 }
 
 /// How to open the user's store.
-pub(crate) fn store(usage: Usage) -> Result<StoreConfig, SetupError> {
-    Ok(StoreConfig { home: home()?, clock: clock()?, weights: Weights::default(), usage })
-}
-
-/// The identity of the project that a directory belongs to: the remote of its git repository (one
-/// for all its worktrees), else the repository's path; none outside a repository.
-pub(crate) fn project() -> Option<tessera_engine::domain::Scope> {
-    crate::commands::project::identify(&std::env::current_dir().ok()?)
+pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreConfig, SetupError> {
+    Ok(StoreConfig { home: home(home_flag)?, clock: clock()?, weights: Weights::default(), usage })
 }
 
 /// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says.

@@ -79,7 +79,7 @@ pub(crate) fn shown(text: &str) -> String {
 /// A table for people.
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::NOTHING).set_header(header.iter().map(|name| paint(name, Style::Bold)));
+    table.load_style(comfy_table::presets::NOTHING).set_header(header.iter().map(|name| paint(name, Style::Bold)));
     for row in rows {
         table.add_row(row.iter().map(|cell| shown(cell)));
     }

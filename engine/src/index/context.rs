@@ -13,6 +13,18 @@ pub const CONTEXT_REACH: usize = 3;
 /// Weight of a neighbour one, two and three turns away, in 25ths: 0.6 to the power of the distance less one.
 const WEIGHTS: [u32; CONTEXT_REACH] = [25, 15, 9];
 
+/// The length of a turn whose words count in full, and how much of the weight depends on length:
+/// the words of a long neighbour say less about this turn.
+const PLAIN_LENGTH: f64 = 20.0;
+const LENGTH_SHARE: f64 = 0.75;
+
+fn share_of(weight: u32, tf: u8, length: u16) -> u32 {
+    let norm = 1.0 - LENGTH_SHARE + LENGTH_SHARE * f64::from(length) / PLAIN_LENGTH;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 25 · 127 · 4")]
+    let share = (f64::from(weight) * f64::from(tf) / norm).round() as u32;
+    share
+}
+
 /// Gives `turn` the words of its neighbours as context, replacing what it had.
 ///
 /// `before` and `after` run away from the turn, nearest first; more than [`CONTEXT_REACH`] are ignored.
@@ -25,7 +37,7 @@ pub fn context_of<'a>(
     let near = before.into_iter().zip(WEIGHTS).chain(after.into_iter().zip(WEIGHTS));
     for (neighbour, weight) in near {
         for (term, tf) in neighbour.terms.iter().filter(|(_, tf)| tf.content > 0) {
-            *around.entry(term).or_default() += weight * u32::from(tf.content);
+            *around.entry(term).or_default() += share_of(weight, tf.content, neighbour.length);
         }
     }
     turn.terms.retain(|term, tf| {
@@ -44,7 +56,7 @@ mod tests {
 
     fn doc(words: &[&str]) -> ForwardDoc {
         let terms = words.iter().map(|word| ((*word).to_owned(), FieldTf { content: 1, ..FieldTf::default() }));
-        ForwardDoc { length: 1, terms: terms.collect() }
+        ForwardDoc { length: 20, terms: terms.collect() }
     }
 
     #[test]

@@ -80,10 +80,55 @@ impl Default for Weights {
             half_life_days: 30.0,
             other_scope: 0.6,
             half_score: 6.0,
-            floor: 0.3,
+            floor: 0.25,
             charge_from_tokens: 60.0,
             charge_power: 0.3,
             index_share: 0.3,
         }
+    }
+}
+
+impl Weights {
+    /// BM25 over stemmed words without function words, and nothing else: what textbooks have.
+    pub fn bm25_alone() -> Self {
+        Self {
+            keywords: 0.0,
+            tags: 0.0,
+            category: 0.0,
+            context: 0.0,
+            compounds: 0.0,
+            near_words: 0.0,
+            names: 0.0,
+            month: 0.0,
+            day: 0.0,
+            year: 0.0,
+            standing: 0.0,
+            prior: 0.0,
+            other_scope: 1.0,
+            floor: 0.0,
+            charge_power: 0.0,
+            ..Self::default()
+        }
+    }
+
+    /// The default without one signal each, and BM25 alone: what each signal gives.
+    pub fn ablations() -> Vec<(&'static str, Self)> {
+        let all = Self::default;
+        vec![
+            ("no context", Self { context: 0.0, ..all() }),
+            ("no dates", Self { month: 0.0, day: 0.0, year: 0.0, ..all() }),
+            ("no names", Self { names: 0.0, ..all() }),
+            ("no standing cue", Self { standing: 0.0, ..all() }),
+            ("no tags, keywords, category", Self { tags: 0.0, keywords: 0.0, category: 0.0, ..all() }),
+            ("no compounds", Self { compounds: 0.0, ..all() }),
+            ("no near words", Self { near_words: 0.0, ..all() }),
+            ("no prior", Self { prior: 0.0, ..all() }),
+            ("no recency", Self { recency: 0.0, ..all() }),
+            ("no frequency", Self { frequency: 0.0, ..all() }),
+            ("no importance", Self { importance: 0.0, ..all() }),
+            ("no length charge", Self { charge_power: 0.0, ..all() }),
+            ("no floor", Self { floor: 0.0, ..all() }),
+            ("BM25 alone", Self::bm25_alone()),
+        ]
     }
 }

@@ -1,0 +1,330 @@
+//! What can be typed: types only.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use tessera_engine::domain::{
+    Category, Cursor, Importance, LinkKind, MemoryRef, MemoryType, Packing, Scope, Sort, Tag, Timestamp, TokenProfile,
+};
+
+/// A memory for coding agents, inside the context budget.
+#[derive(Debug, Parser)]
+#[command(name = "tessera", version, about, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Print one JSON object instead of text.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Directory of the store, instead of TESSERA_HOME.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+    /// Say more on stderr (-v, -vv).
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Store a memory.
+    Remember(Remember),
+    /// Find memories, within a token budget.
+    Recall(Box<Recall>),
+    /// Show memories in full, with everything known of them.
+    Get {
+        /// Handles or ids.
+        #[arg(required = true)]
+        ids: Vec<MemoryRef>,
+    },
+    /// List memories, newest first.
+    List(List),
+    /// Change fields of a memory.
+    Update(Update),
+    /// Forget memories; `restore` brings them back unless --hard.
+    Forget {
+        /// Handles or ids.
+        #[arg(required = true)]
+        ids: Vec<MemoryRef>,
+        /// Remove them for good, from the history and the index too.
+        #[arg(long)]
+        hard: bool,
+        /// Why; kept in the history.
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Bring back a forgotten memory, or an earlier text of one.
+    Restore {
+        /// Handle or id.
+        id: MemoryRef,
+        /// Undo this change (a number from `history`).
+        #[arg(long, value_name = "REV")]
+        before: Option<u64>,
+    },
+    /// Show what was done to a memory, when, and by whom.
+    History {
+        /// Handle or id.
+        id: MemoryRef,
+    },
+    /// Link a memory to another: supersedes, resolved_by, part_of or see_also.
+    Link {
+        /// The memory that carries the link.
+        id: MemoryRef,
+        /// What it is to the other.
+        #[arg(value_name = "TYPE")]
+        kind: LinkKind,
+        /// The other memory.
+        to: MemoryRef,
+        /// Take the link away.
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Store every line of a JSON-lines file that is new.
+    Import {
+        /// The file; - for stdin.
+        file: PathBuf,
+    },
+    /// Write all memories as JSON lines.
+    Export {
+        /// The file; stdout if left out.
+        file: Option<PathBuf>,
+    },
+    /// Count what is there.
+    Stats,
+    /// Examine the store.
+    Doctor {
+        /// Mend what can be mended.
+        #[arg(long)]
+        repair: bool,
+    },
+    /// Copy the store to a file.
+    Backup {
+        /// The file; the store's own backups if left out.
+        file: Option<PathBuf>,
+    },
+    /// Measure how much evidence comes back, per token.
+    Eval {
+        /// What to measure on.
+        #[command(subcommand)]
+        what: Eval,
+    },
+    /// Serve MCP clients, over stdio or loopback HTTP.
+    Mcp {
+        /// Serve HTTP on this loopback address instead of stdio.
+        #[arg(long, value_name = "ADDRESS")]
+        http: Option<std::net::SocketAddr>,
+    },
+    /// Show recall on a few hundred sample notes.
+    Demo,
+    /// List the settings that are read from the environment.
+    Settings,
+    /// Print a completion script.
+    Completions {
+        /// For which shell.
+        shell: Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+/// Store a memory.
+#[derive(Debug, Args)]
+pub(crate) struct Remember {
+    /// What to remember; - reads stdin.
+    pub(crate) text: String,
+    /// facts, preferences, projects, people, decisions, or a word of your own.
+    #[arg(long)]
+    pub(crate) category: Option<Category>,
+    /// fact, entity, relationship or self.
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<MemoryType>,
+    /// 0 to 1.
+    #[arg(long, value_parser = importance)]
+    pub(crate) importance: Option<Importance>,
+    /// Comma-separated.
+    #[arg(long, alias = "tag", value_delimiter = ',')]
+    pub(crate) tags: Vec<Tag>,
+    /// Further words under which to find it, comma-separated.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) keywords: Vec<String>,
+    /// Named things in it, comma-separated; extracted if left out.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) entities: Vec<String>,
+    /// The project it belongs to; everywhere if left out.
+    #[arg(long)]
+    pub(crate) scope: Option<Scope>,
+    /// The session it comes from.
+    #[arg(long)]
+    pub(crate) session: Option<String>,
+    /// When it became true; now if left out.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) created: Option<Timestamp>,
+    /// The memory that it replaces.
+    #[arg(long, value_name = "ID")]
+    pub(crate) supersedes: Option<MemoryRef>,
+}
+
+/// What a memory must be.
+#[derive(Debug, Args)]
+pub(crate) struct Filter {
+    /// Only these categories, comma-separated.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) category: Vec<Category>,
+    /// Only these types, comma-separated.
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    pub(crate) kind: Vec<MemoryType>,
+    /// Only with one of these tags, comma-separated.
+    #[arg(long, alias = "tag", value_delimiter = ',')]
+    pub(crate) tags: Vec<Tag>,
+    /// Only with one of these named things, comma-separated.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) entities: Vec<String>,
+    /// Only of these projects (`global` for what belongs to none), comma-separated.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) scope: Vec<Scope>,
+    /// Only created at or after.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<Timestamp>,
+    /// Only created before.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<Timestamp>,
+}
+
+/// Find memories.
+#[derive(Debug, Args)]
+pub(crate) struct Recall {
+    /// The question, in any words; - reads stdin.
+    pub(crate) query: String,
+    /// What the whole reply may cost.
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub(crate) max_tokens: u32,
+    /// Memories in index and details together, 1 to 200.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub(crate) limit: u32,
+    /// What the memories must be.
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+    /// The current project: its memories and global ones come first.
+    #[arg(long)]
+    pub(crate) project: Option<Scope>,
+    /// hybrid, relevance, importance or recency.
+    #[arg(long, default_value = "hybrid")]
+    pub(crate) sort: Sort,
+    /// dual (details, then an index) or details.
+    #[arg(long, default_value = "dual")]
+    pub(crate) packing: Packing,
+    /// Further words for the question, at a lower weight.
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) expanded_query: Option<String>,
+    /// Where to go on: the cursor of the page before.
+    #[arg(long)]
+    pub(crate) cursor: Option<Cursor>,
+    /// Whose tokens: o200k, claude, or claude:FACTOR.
+    #[arg(long)]
+    pub(crate) token_profile: Option<TokenProfile>,
+    /// Show score parts, tokens per memory, and what was left out.
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+/// List memories.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// What the memories must be.
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+    /// Memories a page, 1 to 200.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub(crate) limit: u32,
+    /// Where to go on: the last handle of the page before.
+    #[arg(long, value_name = "HANDLE")]
+    pub(crate) after: Option<MemoryRef>,
+    /// List forgotten memories.
+    #[arg(long)]
+    pub(crate) deleted: bool,
+}
+
+/// Change fields of a memory.
+#[derive(Debug, Args)]
+pub(crate) struct Update {
+    /// Handle or id.
+    pub(crate) id: MemoryRef,
+    /// New text; - reads stdin.
+    #[arg(long)]
+    pub(crate) content: Option<String>,
+    /// New category.
+    #[arg(long)]
+    pub(crate) category: Option<Category>,
+    /// New type.
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<MemoryType>,
+    /// New importance, 0 to 1.
+    #[arg(long, value_parser = importance)]
+    pub(crate) importance: Option<Importance>,
+    /// New tags, comma-separated; an empty value removes all.
+    #[arg(long)]
+    pub(crate) tags: Option<String>,
+    /// New keywords, comma-separated.
+    #[arg(long)]
+    pub(crate) keywords: Option<String>,
+    /// New scope.
+    #[arg(long)]
+    pub(crate) scope: Option<Scope>,
+    /// Why; kept in the history.
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
+}
+
+/// What to measure on.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Eval {
+    /// Conversations and questions in the LoCoMo format.
+    Locomo {
+        /// The file.
+        file: PathBuf,
+        /// What becomes one memory.
+        #[arg(long, default_value = "turn")]
+        unit: EvalUnit,
+        /// How, and with what.
+        #[command(flatten)]
+        options: EvalOptions,
+    },
+    /// Notes and questions in our own format (see fixtures/README.md).
+    Queries {
+        /// The questions; the notes are in `corpus/` beside them, a usage trace in `usage.toml`.
+        file: PathBuf,
+        /// How, and with what.
+        #[command(flatten)]
+        options: EvalOptions,
+    },
+}
+
+/// How to measure.
+#[derive(Debug, Args)]
+pub(crate) struct EvalOptions {
+    /// Budgets, comma-separated.
+    #[arg(long, value_delimiter = ',', default_value = "500,1000,2000,4000")]
+    pub(crate) budgets: Vec<u32>,
+    /// dual (details, then an index) or details.
+    #[arg(long, default_value = "dual")]
+    pub(crate) packing: Packing,
+    /// Measure again without each signal.
+    #[arg(long)]
+    pub(crate) ablate: bool,
+}
+
+/// What becomes one memory.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum EvalUnit {
+    /// One turn.
+    Turn,
+    /// One session.
+    Session,
+}
+
+fn importance(text: &str) -> Result<Importance, String> {
+    let value: f64 = text.parse().map_err(|_| "importance: is not a number; give 0 to 1".to_owned())?;
+    Importance::try_from(value).map_err(|error| error.to_string())
+}

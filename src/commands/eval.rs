@@ -1,0 +1,74 @@
+//! `eval`: how much of the evidence comes back, per token.
+
+use tessera_engine::eval::{evaluate_locomo, EvalConfig, Report, Unit};
+use tessera_engine::score::Weights;
+
+use super::Context;
+use crate::cli::{Eval, EvalOptions, EvalUnit};
+use crate::output;
+
+/// Measures, and prints a report.
+pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
+    match what {
+        Eval::Locomo { file, unit, options } => {
+            let unit = match unit {
+                EvalUnit::Turn => Unit::Turn,
+                EvalUnit::Session => Unit::Session,
+            };
+            report(context, &options, |config| Ok(evaluate_locomo(&file, unit, config)?))
+        }
+        Eval::Queries { file, options } => super::demo::evaluate(context, &file, &options),
+    }
+}
+
+/// Runs an evaluation as configured, and with `--ablate` once more without each signal.
+pub(super) fn report(
+    context: &Context,
+    options: &EvalOptions,
+    evaluate: impl Fn(&EvalConfig) -> anyhow::Result<Report>,
+) -> anyhow::Result<()> {
+    let config = |weights| EvalConfig { budgets: options.budgets.clone(), packing: options.packing, weights };
+    let whole = evaluate(&config(Weights::default()))?;
+    let mut ablation = Vec::new();
+    if options.ablate {
+        for (name, weights) in Weights::ablations() {
+            ablation.push((name, evaluate(&config(weights))?));
+        }
+    }
+    if context.json {
+        let mut value = serde_json::to_value(&whole)?;
+        if let (Some(object), true) = (value.as_object_mut(), options.ablate) {
+            let without: serde_json::Map<String, serde_json::Value> =
+                ablation.iter().map(|(name, report)| Ok(((*name).to_owned(), serde_json::to_value(report)?))).collect::<anyhow::Result<_>>()?;
+            object.insert("ablation".into(), without.into());
+        }
+        return output::json(&value);
+    }
+    output::text(&table(&whole, &ablation))?;
+    let kinds = whole.by_category.iter().map(|(kind, part)| {
+        vec![kind.clone(), part.questions.to_string(), percent(part.recall), percent(part.surfaced)]
+    });
+    output::text(&output::table(&["kind", "questions", "in full at 1000", "surfaced"], kinds.collect()))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}", share * 100.0)
+}
+
+fn table(whole: &Report, ablation: &[(&'static str, Report)]) -> String {
+    let budgets: Vec<String> = whole.recall_at_tokens.keys().map(|budget| format!("in full at {budget}")).collect();
+    let surfaced: Vec<String> = whole.surfaced_at_tokens.keys().map(|budget| format!("surfaced at {budget}")).collect();
+    let mut header = vec!["run".to_owned(), "questions".to_owned()];
+    header.extend(budgets.into_iter().chain(surfaced));
+    header.extend(["first 10", "MRR", "ms"].map(str::to_owned));
+    let row = |name: &str, report: &Report| {
+        let mut cells = vec![name.to_owned(), report.questions.to_string()];
+        cells.extend(report.recall_at_tokens.values().chain(report.surfaced_at_tokens.values()).map(|share| percent(*share)));
+        cells.push(percent(report.recall_at_k.get(&10).copied().unwrap_or(0.0)));
+        cells.extend([format!("{:.3}", report.mrr), format!("{:.2}", report.ms_p50)]);
+        cells
+    };
+    let mut rows = vec![row("all signals", whole)];
+    rows.extend(ablation.iter().map(|(name, report)| row(name, report)));
+    output::table(&header.iter().map(String::as_str).collect::<Vec<_>>(), rows)
+}

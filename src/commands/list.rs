@@ -1,0 +1,42 @@
+//! `list`: newest first.
+
+use serde_json::json;
+use tessera_engine::domain::{MemoryRef, RecallRequest};
+use tessera_engine::store::{ListRequest, StoreError, Usage};
+
+use super::recall::filters;
+use super::Context;
+use crate::cli::List;
+use crate::output;
+
+/// Lists memories.
+pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
+    let store = context.open(Usage::ReadOnce)?;
+    let after = match args.after {
+        None => None,
+        Some(MemoryRef::Handle(handle)) => Some(handle),
+        Some(id) => Some(store.get(id)?.ok_or(StoreError::NotFound(id))?.handle),
+    };
+    let request = ListRequest {
+        filters: filters(args.filter),
+        limit: RecallRequest::checked_limit(args.limit)?,
+        deleted: args.deleted,
+        after,
+    };
+    let listing = store.list(&request)?;
+    if context.json {
+        let next = listing.next.map(|handle| handle.get());
+        return output::json(&json!({
+            "memories": listing.memories, "total_count": listing.total_count, "has_more": next.is_some(), "next": next,
+        }));
+    }
+    let rows = listing.memories.iter().map(|memory| {
+        let date = memory.created.date().to_string();
+        vec![memory.handle.to_string(), date, memory.category.to_string(), memory.scope.to_string(), memory.summary.clone()]
+    });
+    output::text(&output::table(&["memory", "created", "category", "scope", "summary"], rows.collect()))?;
+    if let Some(next) = listing.next {
+        output::note(&format!("{} in all; --after {} goes on", listing.total_count, next.get()));
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! `remember`, `update`, `forget`, `restore`: the commands that change memories.
+
+use serde_json::json;
+use tessera_engine::domain::{Category, Draft, Link, LinkKind, MemoryRef, Origin, Patch, Tag};
+use tessera_engine::store::{Erase, StoreError, Stored, Usage};
+
+use super::views::StoredView;
+use super::{text_or_stdin, user, Context};
+use crate::cli::{Remember, Update};
+use crate::output;
+
+/// Stores a memory.
+pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
+    let content = text_or_stdin(args.text)?;
+    let mut store = context.open(Usage::Write)?;
+    let links = match args.supersedes {
+        None => Vec::new(),
+        Some(old) => {
+            let memory = store.get(old)?.ok_or(StoreError::NotFound(old))?;
+            vec![Link { kind: LinkKind::Supersedes, to: memory.id }]
+        }
+    };
+    let draft = Draft {
+        category: args.category,
+        kind: args.kind,
+        importance: args.importance,
+        tags: Tag::unique(args.tags)?,
+        keywords: args.keywords,
+        entities: args.entities,
+        scope: args.scope.unwrap_or_default(),
+        created: args.created,
+        session: args.session,
+        cwd: std::env::current_dir().ok().map(|dir| dir.display().to_string()),
+        client: Some("tessera".into()),
+        origin: Origin::User,
+        links,
+        ..Draft::new(content)
+    };
+    let stored = store.remember(draft)?;
+    let verb = if stored.existed { "Already stored as" } else { "Stored" };
+    print(context, verb, &stored)
+}
+
+/// Changes fields of a memory.
+pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
+    let words = |list: String| list.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let patch = Patch {
+        content: args.content.map(text_or_stdin).transpose()?,
+        category: args.category,
+        kind: args.kind,
+        importance: args.importance,
+        tags: args.tags.map(|tags| Tag::list(&tags)).transpose()?,
+        keywords: args.keywords.map(words),
+        entities: None,
+        scope: args.scope,
+        expires: None,
+    };
+    if patch.is_empty() {
+        anyhow::bail!(crate::exit::UserError("nothing to change; give --content, --tags, --importance or another field".into()));
+    }
+    let stored = context.open(Usage::Write)?.update(args.id, &patch, &user(args.reason))?;
+    print(context, "Updated", &stored)
+}
+
+/// Forgets memories.
+pub(super) fn forget(context: &Context, ids: &[MemoryRef], hard: bool, reason: Option<String>) -> anyhow::Result<()> {
+    let erase = if hard { Erase::Hard } else { Erase::Soft };
+    let forgotten = context.open(Usage::Write)?.forget(ids, erase, &user(reason))?;
+    if context.json {
+        let ids: Vec<_> = forgotten.iter().map(|one| one.id).collect();
+        let handles: Vec<_> = forgotten.iter().map(|one| one.handle).collect();
+        return output::json(&json!({ "deleted_count": forgotten.len(), "deleted_ids": ids, "handles": handles, "hard": hard }));
+    }
+    for one in forgotten {
+        let how = if hard { "for good".to_owned() } else { format!("`tessera restore {}` brings it back", one.handle.get()) };
+        output::line(&format!("Forgot {} ({how})", one.handle))?;
+    }
+    Ok(())
+}
+
+/// Brings back a forgotten memory, or an earlier text.
+pub(super) fn restore(context: &Context, id: MemoryRef, before: Option<u64>) -> anyhow::Result<()> {
+    let stored = context.open(Usage::Write)?.restore(id, before, &user(None))?;
+    print(context, "Restored", &stored)
+}
+
+fn print(context: &Context, verb: &str, stored: &Stored) -> anyhow::Result<()> {
+    if context.json {
+        return output::json(&StoredView::from(stored));
+    }
+    let memory = &stored.memory;
+    let category: &Category = &memory.category;
+    let importance = f64::from(memory.importance);
+    let facts = format!("{category}, importance {importance:.2}, {} tokens", stored.tokens);
+    output::line(&format!("{verb} {} ({facts}): {}", memory.handle, output::shown(&memory.summary)))
+}

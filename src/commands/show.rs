@@ -1,0 +1,67 @@
+//! `get` and `history`: everything known of a memory.
+
+use tessera_engine::domain::{Memory, MemoryRef};
+use tessera_engine::store::{StoreError, Usage};
+
+use super::Context;
+use crate::output::{self, Style};
+
+/// Shows memories in full.
+pub(super) fn get(context: &Context, ids: &[MemoryRef]) -> anyhow::Result<()> {
+    let store = context.open(Usage::ReadOnce)?;
+    let found = ids.iter().map(|id| store.get(*id)?.ok_or(StoreError::NotFound(*id)));
+    let memories = found.collect::<Result<Vec<Memory>, StoreError>>()?;
+    if context.json {
+        return match memories.as_slice() {
+            [memory] => output::json(memory),
+            memories => output::json(&memories),
+        };
+    }
+    for memory in &memories {
+        output::line(&full(memory))?;
+    }
+    Ok(())
+}
+
+fn full(memory: &Memory) -> String {
+    let mut lines = vec![output::paint(&format!("{} {}", memory.handle, memory.id), Style::Bold)];
+    let list = |items: &[String]| items.join(", ");
+    let tags: Vec<String> = memory.tags.iter().map(ToString::to_string).collect();
+    let links: Vec<String> = memory.links.iter().map(|link| format!("{} {}", link.kind, link.to)).collect();
+    let or_never = |time: Option<tessera_engine::Timestamp>| time.map_or_else(|| "never".into(), |time| time.to_string());
+    let rows = [
+        ("category", format!("{} ({})", memory.category, memory.kind)),
+        ("importance", format!("{:.2}", f64::from(memory.importance))),
+        ("tags", list(&tags)),
+        ("entities", list(&memory.entities)),
+        ("keywords", list(&memory.keywords)),
+        ("links", list(&links)),
+        ("scope", memory.scope.to_string()),
+        ("origin", format!("{} ({})", memory.origin, memory.trust.as_str())),
+        ("created", memory.created.to_string()),
+        ("updated", memory.updated.to_string()),
+        ("used", format!("{} times, last {}", memory.access_count, or_never(memory.last_accessed))),
+        ("expires", or_never(memory.expires)),
+        ("deleted", memory.deleted.map_or_else(String::new, |time| time.to_string())),
+    ];
+    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
+        lines.push(format!("{:<11}{}", output::paint(name, Style::Dim), output::shown(value)));
+    }
+    lines.push(output::shown(&memory.content));
+    lines.join("\n")
+}
+
+/// Shows what was done to a memory.
+pub(super) fn history(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
+    let entries = context.open(Usage::ReadOnce)?.history(id)?;
+    if context.json {
+        return output::json(&entries);
+    }
+    let rows = entries.iter().map(|entry| {
+        let before = entry.before.as_ref().map_or_else(String::new, |memory| memory.summary.clone());
+        let who = [Some(entry.origin.to_string()), entry.client.clone()].into_iter().flatten().collect::<Vec<_>>().join(" via ");
+        let reason = entry.reason.clone().unwrap_or_default();
+        vec![entry.rev.to_string(), entry.operation.clone(), entry.at.to_string(), who, reason, before]
+    });
+    output::text(&output::table(&["rev", "change", "at", "by", "why", "before"], rows.collect()))
+}

@@ -1,0 +1,70 @@
+//! `import` and `export`: JSON lines.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use tessera_engine::store::Usage;
+
+use super::Context;
+use crate::output;
+
+/// Stores every line that is new. Exits with 1 when lines were refused.
+pub(super) fn import(context: &Context, file: &Path) -> anyhow::Result<ExitCode> {
+    let (mut input, size): (Box<dyn BufRead>, u64) = if file == Path::new("-") {
+        (Box::new(BufReader::new(std::io::stdin())), 0)
+    } else {
+        let opened = File::open(file).with_context(|| file.display().to_string())?;
+        let size = opened.metadata().map_or(0, |metadata| metadata.len());
+        (Box::new(BufReader::new(opened)), size)
+    };
+    let mut store = context.open(Usage::Write)?;
+    let bar = bar(size);
+    let report = store.import(&mut input, |progress| bar.set_position(progress.bytes))?;
+    bar.finish_and_clear();
+    if context.json {
+        let rejected: Vec<_> = report.rejected.iter().map(|(line, problem)| json!({ "line": line, "problem": problem })).collect();
+        output::json(&json!({ "stored": report.stored, "skipped": report.skipped, "rejected": rejected }))?;
+    } else {
+        let counts = format!("{} stored, {} already there, {} refused", report.stored, report.skipped, report.rejected.len());
+        output::line(&counts)?;
+        report.rejected.iter().for_each(|(line, problem)| output::note(&format!("line {line}: {problem}")));
+    }
+    Ok(if report.rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn bar(size: u64) -> ProgressBar {
+    if !output::is_terminal() || size == 0 {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(size).with_style(style)
+}
+
+/// Writes all memories.
+pub(super) fn export(context: &Context, file: Option<&Path>) -> anyhow::Result<()> {
+    let store = context.open(Usage::ReadOnce)?;
+    let Some(file) = file else {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        store.export(&mut out)?;
+        out.flush()?;
+        return Ok(());
+    };
+    let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut scratch = tempfile::NamedTempFile::new_in(dir).with_context(|| dir.display().to_string())?;
+    let mut out = BufWriter::new(scratch.as_file_mut());
+    let count = store.export(&mut out)?;
+    out.flush()?;
+    drop(out);
+    scratch.as_file().sync_all()?;
+    scratch.persist(file).with_context(|| file.display().to_string())?;
+    if context.json {
+        return output::json(&json!({ "exported": count, "file": file }));
+    }
+    output::note(&format!("{count} memories written to {}", file.display()));
+    Ok(())
+}
