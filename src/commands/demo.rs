@@ -1,16 +1,80 @@
 //! `demo` and `eval queries`: our own notes and questions.
 
 use std::path::Path;
+use std::time::Instant;
+
+use tessera_engine::domain::{RecallRequest, Scope, TokenBudget};
+use tessera_engine::eval::{EvalConfig, Fixture, UsageTrace};
+use tessera_engine::score::Weights;
 
 use super::Context;
 use crate::cli::EvalOptions;
+use crate::output::{self, Style};
 
-/// Shows recall on the sample notes.
-pub(super) fn run(_context: &Context) -> anyhow::Result<()> {
-    anyhow::bail!("not yet")
+const NOTES: &str = include_str!("../../fixtures/corpus/notes.jsonl");
+const CONVERSATION: &str = include_str!("../../fixtures/corpus/conversation.jsonl");
+
+/// What is asked, from which project, and within how many tokens.
+const SHOWN: [(&str, Option<&str>, u32); 5] = [
+    ("which front-end framework should I use for a new project?", None, 150),
+    ("on which port does the ledger API listen?", Some("ledger"), 150),
+    ("LDG-4019", Some("ledger"), 150),
+    ("what did we decide about PostgreSQL outages and migrations?", Some("ledger"), 600),
+    ("grandmother's apple pie recipe", None, 150),
+];
+
+/// Shows recall on the sample notes, in a store that goes away.
+pub(super) fn run(context: &Context) -> anyhow::Result<()> {
+    let fixture = Fixture { corpus: format!("{NOTES}{CONVERSATION}"), queries: Vec::new() };
+    let mut scratch = fixture.load(&Weights::default())?;
+    let stats = scratch.store.stats()?;
+    let mut views = Vec::new();
+    if !context.json {
+        output::line(&format!("{} notes of a fictional developer, in a temporary store.", stats.memories))?;
+    }
+    for (query, project, budget) in SHOWN {
+        let scope = project.map(str::parse::<Scope>).transpose()?;
+        let request = RecallRequest { budget: TokenBudget::try_from(budget)?, scope, ..RecallRequest::new(query) };
+        let started = Instant::now();
+        let recall = scratch.store.recall(&request)?;
+        let took = started.elapsed().as_secs_f64() * 1000.0;
+        if context.json {
+            views.push(serde_json::json!({ "recall": super::views::recall(&recall, false), "ms": took }));
+            continue;
+        }
+        output::line(&format!("\n{}", output::paint(&format!("? {query}  (at most {budget} tokens)"), Style::Bold)))?;
+        output::text(&recall.body)?;
+        let cost = format!("{} of {budget} tokens, {took:.2} ms", recall.tokens_used);
+        output::line(&output::paint(&cost, Style::Dim))?;
+    }
+    if context.json {
+        return output::json(&views);
+    }
+    output::line("\nYour own: `tessera remember \"I prefer tabs\"`, then `tessera recall \"tabs or spaces?\"`.")?;
+    output::line("For an MCP client, the server is `tessera mcp`.")
 }
 
-/// Measures on a file of questions.
-pub(super) fn evaluate(_context: &Context, _file: &Path, _options: &EvalOptions) -> anyhow::Result<()> {
-    anyhow::bail!("not yet")
+/// Measures on a file of questions, and on the usage trace beside it.
+pub(super) fn evaluate(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Result<()> {
+    let fixture = Fixture::read(file)?;
+    let config = |weights| EvalConfig { budgets: options.budgets.clone(), packing: options.packing, weights };
+    let whole = fixture.evaluate(&config(Weights::default()))?;
+    let trace = file.with_file_name("usage.toml");
+    let usage = if trace.exists() { Some(UsageTrace::read(&trace)?.evaluate(&fixture, &Weights::default())?) } else { None };
+    if context.json {
+        let mut value = serde_json::to_value(&whole)?;
+        if let (Some(object), Some(usage)) = (value.as_object_mut(), &usage) {
+            object.insert("usage".into(), serde_json::to_value(usage)?);
+        }
+        return output::json(&value);
+    }
+    super::eval::report(context, options, |config| Ok(fixture.evaluate(config)?.report))?;
+    output::line(&format!("silent on {} of {} unrelated questions", whole.silent, whole.unrelated))?;
+    if let Some(usage) = usage {
+        let rows = usage.runs.iter().map(|(run, (first, reciprocal))| {
+            vec![(*run).to_owned(), format!("{:.1}", first * 100.0), format!("{reciprocal:.3}")]
+        });
+        output::text(&output::table(&["usage trace", "meant note first", "MRR"], rows.collect()))?;
+    }
+    Ok(())
 }

@@ -36,6 +36,10 @@ pub fn entities(text: &str) -> Vec<String> {
     for (offset, sentence) in text.split_sentence_bound_indices() {
         for name in NAME.find_iter(sentence) {
             let opens = sentence.get(..name.start()).is_some_and(|before| !before.contains(char::is_alphanumeric));
+            let goes_on = sentence.get(name.end()..).is_some_and(|after| after.starts_with('_'));
+            if goes_on {
+                continue;
+            }
             if !opens || name.as_str().contains(' ') || capitalised_elsewhere(text, offset + name.start(), name.as_str()) {
                 found.add(offset + name.start(), name.as_str());
             }

@@ -1,9 +1,9 @@
 //! Evaluation: how much of the evidence a reply holds, per token, over throw-away stores.
 
-
+mod fixture;
 mod locomo;
 mod metrics;
-
+mod usage;
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use crate::domain::{Packing, Timestamp};
 use crate::score::Weights;
 use crate::store::{Store, StoreConfig, StoreError, Usage};
 
-
+pub use fixture::{Fixture, FixtureQuery, QueryReport};
 pub use locomo::{evaluate as evaluate_locomo, Unit};
 pub use metrics::{Asked, Report};
-
+pub use usage::{UsageReport, UsageTrace};
 
 /// What is measured, and with which numbers.
 #[derive(Debug, Clone)]

@@ -79,7 +79,7 @@ pub fn rank<B: AsRef<[u8]>>(view: &IndexView<'_, B>, request: &RecallRequest, no
 
 impl Ranking {
     /// A ranking of rows that were chosen by name, in the order given.
-    pub(crate) fn chosen(page: &[Ranked]) -> Self {
+    pub fn chosen(page: &[Ranked]) -> Self {
         let found = |ranked: &Ranked| Match {
             handle: ranked.handle.get(),
             created: 0,

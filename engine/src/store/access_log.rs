@@ -20,11 +20,11 @@ const RECORD: usize = 12;
 const FOLD_AT_BYTES: u64 = 12 * 256;
 
 /// Notes that memories were delivered. Failing to is not worth failing a recall for.
-pub(super) fn append(home: &Path, handles: impl Iterator<Item = Handle>, now: Timestamp) {
+pub(super) fn append(home: &Path, uses: impl IntoIterator<Item = (Handle, Timestamp)>) {
     let mut bytes = Vec::new();
-    for handle in handles {
+    for (handle, at) in uses {
         bytes.extend(handle.get().to_le_bytes());
-        bytes.extend(now.as_micros().to_le_bytes());
+        bytes.extend(at.as_micros().to_le_bytes());
     }
     if bytes.is_empty() {
         return;
@@ -56,6 +56,11 @@ fn fold_one(change: &Change<'_>, handle: Handle, uses: u32, last: Timestamp) -> 
 }
 
 impl Store {
+    /// Notes uses that happened elsewhere, or earlier: a replay, another machine's log.
+    pub fn note_uses(&self, uses: impl IntoIterator<Item = (Handle, Timestamp)>) {
+        append(&self.home, uses);
+    }
+
     /// Folds the access log into the rows, each record once, whatever is killed when.
     ///
     /// # Errors

@@ -71,8 +71,8 @@ impl Store {
     }
 
     fn note_delivery(&self, recall: &Recall) {
-        let delivered = recall.details.iter().map(|detail| detail.memory.handle);
-        access_log::append(&self.home, delivered, self.clock.now());
+        let now = self.clock.now();
+        access_log::append(&self.home, recall.details.iter().map(|detail| (detail.memory.handle, now)));
     }
 
     /// A memory by handle or id, links included; deleted ones too, purged ones not.
