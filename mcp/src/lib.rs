@@ -1,1 +1,20 @@
+//! Tessera's MCP server: recall and store for any MCP client, over stdio or loopback HTTP.
+//!
+//! One [`rmcp`] handler serves both protocol eras (`initialize` up to 2025-11-25, stateless
+//! `server/discover` from 2026-07-28). Tools are plain functions over a store; one thread at a time
+//! runs them, off the protocol's thread. The server ranks nothing and prints nothing but the protocol.
 
+mod args;
+mod blocking;
+mod error;
+mod http;
+mod prompts;
+mod resources;
+mod server;
+mod stdio;
+mod tools;
+
+pub use error::ServeError;
+pub use http::serve_http;
+pub use server::Server;
+pub use stdio::serve_stdio;

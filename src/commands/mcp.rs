@@ -3,13 +3,22 @@
 use std::net::SocketAddr;
 
 use tessera_engine::store::Usage;
+use tessera_mcp::{serve_http, serve_stdio, Server};
 
 use super::Context;
+use crate::{config, output};
 
 /// Serves over stdio, or over HTTP on a loopback address.
 pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result<()> {
-    let store = context.open(Usage::Serve)?;
+    let server = Server::new(context.open(Usage::Serve)?, config::profile(None)?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let _ = (store, runtime, http);
-    anyhow::bail!("not yet")
+    let ended = runtime.block_on(async {
+        match http {
+            None => serve_stdio(server).await,
+            Some(address) => serve_http(server, address, |at| output::note(&format!("http://{at}/mcp"))).await,
+        }
+    });
+    // A reader thread may still wait for stdin; it must not keep the process.
+    runtime.shutdown_background();
+    Ok(ended?)
 }

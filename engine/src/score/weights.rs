@@ -73,7 +73,7 @@ impl Default for Weights {
             day: 1.0,
             year: 0.3,
             standing: 1.0,
-            prior: 0.4,
+            prior: 0.3,
             importance: 0.3,
             recency: 0.2,
             frequency: 0.1,

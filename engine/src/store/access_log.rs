@@ -104,7 +104,7 @@ impl Store {
     fn fold_part(&mut self, part: &Path) -> Result<(), StoreError> {
         let Ok(bytes) = fs::read(part) else { return Ok(()) };
         let key = format!("folded:{}", part.file_name().unwrap_or_default().to_string_lossy());
-        self.write(|change| {
+        self.write_numbers(|change| {
             let insert = "INSERT OR IGNORE INTO meta (key, value) VALUES (?1, ?2)";
             if change.tx.execute(insert, params![key, change.now])? == 0 {
                 return Ok(());
@@ -115,7 +115,7 @@ impl Store {
             Ok(())
         })?;
         fs::remove_file(part).map_err(|source| StoreError::file(part, source))?;
-        self.write(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [&key]).map(drop)?))
+        self.write_numbers(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [&key]).map(drop)?))
     }
 }
 

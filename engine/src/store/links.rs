@@ -18,7 +18,7 @@ impl Store {
     /// # Errors
     /// When one is missing, they are the same, or `supersedes` would run in a circle.
     pub fn link(&mut self, source: MemoryRef, kind: LinkKind, target: MemoryRef, actor: &Actor) -> Result<Memory, StoreError> {
-        self.write(|change| {
+        self.write_numbers(|change| {
             let mut memory = change.existing(source)?;
             memory.rev = change.next_rev()?;
             insert(change, &memory, kind, target)?;
@@ -31,7 +31,7 @@ impl Store {
     /// # Errors
     /// When there is no such link.
     pub fn unlink(&mut self, source: MemoryRef, kind: LinkKind, target: MemoryRef, actor: &Actor) -> Result<Memory, StoreError> {
-        self.write(|change| {
+        self.write_numbers(|change| {
             let mut memory = change.existing(source)?;
             let other = change.existing(target)?;
             let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";

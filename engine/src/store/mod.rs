@@ -24,6 +24,7 @@ mod stats;
 mod transfer;
 mod write;
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -87,7 +88,7 @@ pub struct Store {
     clock: Arc<dyn Clock>,
     weights: Weights,
     usage: Usage,
-    counter: Option<O200k>,
+    counter: OnceCell<O200k>,
     index: index_cache::IndexCache,
 }
 
@@ -113,7 +114,7 @@ impl Store {
             clock: config.clock,
             weights: config.weights,
             usage: config.usage,
-            counter: None,
+            counter: OnceCell::new(),
         })
     }
 
@@ -133,13 +134,13 @@ impl Store {
     }
 
     /// The token counter, loaded on first use.
-    pub fn counter(&mut self) -> &O200k {
-        self.counter.get_or_insert_with(O200k::load)
+    pub fn counter(&self) -> &O200k {
+        self.counter.get_or_init(O200k::load)
     }
 
     /// Lets the token counter's memory go until the next write.
     pub fn release_counter(&mut self) {
-        self.counter = None;
+        self.counter.take();
     }
 
     fn failed(&self, source: rusqlite::Error) -> StoreError {

@@ -29,7 +29,7 @@ impl Store {
         let ranking = self.rank(request)?;
         let page = ranking.page(request)?;
         let rows = self.rows(&page)?;
-        let counter = self.counter.get_or_insert_with(O200k::load);
+        let counter = self.counter.get_or_init(O200k::load);
         let recall = answer(request, &ranking, page, rows, &self.weights, Form::Json(counter))?;
         self.note_delivery(&recall);
         Ok(recall)

@@ -1,5 +1,6 @@
 //! Writing: each change of a memory is one transaction with its provenance and outbox row.
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use backon::{BlockingRetryable, ExponentialBuilder};
@@ -48,7 +49,7 @@ pub struct Forgotten {
 /// What one transaction works with.
 pub(super) struct Change<'a> {
     pub tx: &'a Transaction<'a>,
-    pub counter: &'a O200k,
+    counter: &'a OnceCell<O200k>,
     pub now: Timestamp,
 }
 
@@ -110,13 +111,19 @@ impl Store {
         Ok(stored)
     }
 
-    /// Runs one write transaction, again when another process was in the way.
-    pub(super) fn write<T>(
+    /// Runs one transaction that writes texts: the token counter is loaded before the lock is taken.
+    pub(super) fn write<T>(&mut self, work: impl FnMut(&Change<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.counter.get_or_init(O200k::load);
+        self.write_numbers(work)
+    }
+
+    /// Runs one write transaction that counts no text, again when another process was in the way.
+    pub(super) fn write_numbers<T>(
         &mut self,
         mut work: impl FnMut(&Change<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let now = self.clock.now();
-        let counter = self.counter.get_or_insert_with(O200k::load);
+        let counter = &self.counter;
         let (connection, path) = (&mut self.connection, &self.path);
         let attempt = || {
             let failed = |error| StoreError::sqlite(path, error);
@@ -145,6 +152,10 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl Change<'_> {
+    fn counter(&self) -> &O200k {
+        self.counter.get_or_init(O200k::load)
+    }
+
     /// The next number of the store's change counter.
     pub(super) fn next_rev(&self) -> rusqlite::Result<u64> {
         self.next("rev")
@@ -168,7 +179,7 @@ pub(super) fn insert(change: &Change<'_>, draft: &Draft) -> Result<Stored, Store
     if let Some(known) = same_text(change, &memory, signature)? {
         super::access_log::touch(change, known.handle, change.now)?;
         let memory = change.existing(MemoryRef::Handle(known.handle))?;
-        let tokens = LineCosts::measure(&memory, change.counter).detail;
+        let tokens = LineCosts::measure(&memory, change.counter()).detail;
         return Ok(Stored { memory, tokens, existed: true });
     }
     let tokens = write_row(change, &memory, Written::New)?;
@@ -267,7 +278,7 @@ pub(super) fn write_row(change: &Change<'_>, memory: &Memory, written: Written) 
         Written::New => format!("INSERT INTO memories (handle, {COLUMNS}) VALUES (?1, {places})"),
         Written::Again => format!("UPDATE memories SET ({COLUMNS}) = ({places}) WHERE handle = ?1"),
     };
-    let costs = LineCosts::measure(memory, change.counter);
+    let costs = LineCosts::measure(memory, change.counter());
     let doc = ForwardDoc::analyze(memory);
     let forward = if memory.deleted.is_some() { Vec::new() } else { doc.encode() };
     change.tx.prepare_cached(&sql)?.execute(params![

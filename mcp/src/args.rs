@@ -1,0 +1,192 @@
+//! Arguments of tool calls: lenient in shape, strict in range. Every error names the field and the fix.
+
+use std::str::FromStr;
+
+use rmcp::model::JsonObject;
+use serde_json::Value;
+use tessera_engine::domain::{DomainError, Filters, MemoryRef, Scope, Tag};
+
+/// The arguments of one call. Unknown ones are ignored; absent, `null` and `""` mean the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Args(JsonObject);
+
+impl From<Option<JsonObject>> for Args {
+    fn from(object: Option<JsonObject>) -> Self {
+        Self(object.unwrap_or_default())
+    }
+}
+
+impl Args {
+    /// The first of `names` that is given; the first name is the field's.
+    fn value(&self, names: &[&str]) -> Option<&Value> {
+        let given = names.iter().filter_map(|name| self.0.get(*name));
+        given.into_iter().find(|value| !value.is_null() && value.as_str() != Some(""))
+    }
+
+    /// A text; numbers and truth values count as their spelling.
+    pub(crate) fn text(&self, names: &'static [&'static str]) -> Result<Option<String>, DomainError> {
+        self.value(names).map(|value| scalar(field(names), value)).transpose()
+    }
+
+    /// A text that must be given.
+    pub(crate) fn required(&self, names: &'static [&'static str]) -> Result<String, DomainError> {
+        self.text(names)?.ok_or_else(|| DomainError::invalid(field(names), "is missing", "give it as a string"))
+    }
+
+    /// A value that its type parses from text.
+    pub(crate) fn parsed<T: FromStr<Err = DomainError>>(&self, names: &'static [&'static str]) -> Result<Option<T>, DomainError> {
+        let text = self.text(names)?;
+        text.map(|text| text.parse().map_err(|error| renamed(error, field(names)))).transpose()
+    }
+
+    /// A list: a JSON list, or text with commas.
+    pub(crate) fn list(&self, names: &'static [&'static str]) -> Result<Option<Vec<String>>, DomainError> {
+        let Some(value) = self.value(names) else { return Ok(None) };
+        let items = match value {
+            Value::Array(items) => items.iter().map(|item| scalar(field(names), item)).collect::<Result<Vec<_>, _>>()?,
+            other => scalar(field(names), other)?.split(',').map(str::to_owned).collect(),
+        };
+        let items = items.into_iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty());
+        Ok(Some(items.collect()))
+    }
+
+    /// A list whose items a type parses.
+    pub(crate) fn parsed_list<T: FromStr<Err = DomainError>>(&self, names: &'static [&'static str]) -> Result<Vec<T>, DomainError> {
+        let items = self.list(names)?.unwrap_or_default();
+        items.iter().map(|item| item.parse().map_err(|error| renamed(error, field(names)))).collect()
+    }
+
+    /// Tags, folded, without repeats.
+    pub(crate) fn tags(&self) -> Result<Option<Vec<Tag>>, DomainError> {
+        if self.list(TAGS)?.is_none() {
+            return Ok(None);
+        }
+        Tag::unique(self.parsed_list(TAGS)?).map(Some)
+    }
+
+    /// A whole number: a JSON number, or its digits.
+    pub(crate) fn whole(&self, names: &'static [&'static str]) -> Result<Option<u32>, DomainError> {
+        let Some(text) = self.text(names)? else { return Ok(None) };
+        let text = text.trim().strip_suffix(".0").unwrap_or(text.trim());
+        let number = text.parse::<u32>();
+        number.map(Some).map_err(|_| DomainError::invalid(field(names), format!("{text:?} is not a whole number"), "give a number such as 20"))
+    }
+
+    /// A number: a JSON number, or its spelling.
+    pub(crate) fn number(&self, names: &'static [&'static str]) -> Result<Option<f64>, DomainError> {
+        let Some(text) = self.text(names)? else { return Ok(None) };
+        let number = text.trim().parse::<f64>();
+        number.map(Some).map_err(|_| DomainError::invalid(field(names), "is not a number", "give a number such as 0.8"))
+    }
+
+    /// A truth value: a JSON one, or `true`, `false`, `yes`, `no`, `1`, `0`.
+    pub(crate) fn flag(&self, names: &'static [&'static str]) -> Result<bool, DomainError> {
+        match self.text(names)?.as_deref().map(str::to_lowercase).as_deref() {
+            None | Some("false" | "no" | "0") => Ok(false),
+            Some("true" | "yes" | "1") => Ok(true),
+            Some(_) => Err(DomainError::invalid(field(names), "is neither true nor false", "give true or false")),
+        }
+    }
+
+    /// One memory, by `id`.
+    pub(crate) fn id(&self) -> Result<Option<MemoryRef>, DomainError> {
+        Ok(self.parsed_list(IDS)?.into_iter().next())
+    }
+
+    /// One memory that must be named.
+    pub(crate) fn required_id(&self) -> Result<MemoryRef, DomainError> {
+        self.id()?.ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42"))
+    }
+
+    /// Several memories, by `ids` or `id`; at least one.
+    pub(crate) fn ids(&self) -> Result<Vec<MemoryRef>, DomainError> {
+        let ids: Vec<MemoryRef> = self.parsed_list(IDS)?;
+        if ids.is_empty() {
+            return Err(DomainError::invalid("ids", "is missing", "give handles such as [42, 7]"));
+        }
+        Ok(ids)
+    }
+
+    /// What a memory must be.
+    pub(crate) fn filters(&self) -> Result<Filters, DomainError> {
+        Ok(Filters {
+            categories: self.parsed_list(CATEGORY)?,
+            types: self.parsed_list(TYPE)?,
+            tags: self.tags()?.unwrap_or_default(),
+            entities: self.list(ENTITIES)?.unwrap_or_default(),
+            scopes: self.parsed_list::<Scope>(SCOPE)?,
+            since: self.parsed(&["since"])?,
+            until: self.parsed(&["until"])?,
+            ..Filters::default()
+        })
+    }
+}
+
+pub(crate) const IDS: &[&str] = &["ids", "id", "memory_id"];
+pub(crate) const TAGS: &[&str] = &["tags", "tag"];
+pub(crate) const CATEGORY: &[&str] = &["category", "categories"];
+pub(crate) const TYPE: &[&str] = &["type", "types"];
+pub(crate) const ENTITIES: &[&str] = &["entities", "entity"];
+pub(crate) const SCOPE: &[&str] = &["scope", "scopes"];
+pub(crate) const KEYWORDS: &[&str] = &["keywords", "keyword", "expanded_keywords"];
+
+fn field(names: &'static [&'static str]) -> &'static str {
+    names.first().copied().unwrap_or("argument")
+}
+
+fn scalar(field: &'static str, value: &Value) -> Result<String, DomainError> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(number) => Ok(number.to_string()),
+        Value::Bool(flag) => Ok(flag.to_string()),
+        _ => Err(DomainError::invalid(field, "has the wrong shape", "give a string, a number, or a list of them")),
+    }
+}
+
+/// Domain errors name their own field; the caller knows it by the argument's name.
+fn renamed(error: DomainError, field: &'static str) -> DomainError {
+    match error {
+        DomainError::Invalid { problem, fix, .. } => DomainError::Invalid { field, problem, fix },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn args(value: Value) -> Args {
+        Args::from(value.as_object().cloned())
+    }
+
+    #[test]
+    fn shapes_are_lenient() {
+        for given in [json!({ "tags": "A, b" }), json!({ "tag": ["a", "B"] }), json!({ "tags": ["a", "b", "A"] })] {
+            let tags = args(given).tags().unwrap().unwrap();
+            assert_eq!(tags.iter().map(Tag::as_str).collect::<Vec<_>>(), ["a", "b"]);
+        }
+        for given in [json!({ "id": 42 }), json!({ "ids": "#42" }), json!({ "ids": ["42"] }), json!({ "memory_id": "42" })] {
+            assert_eq!(args(given).ids().unwrap(), ["42".parse().unwrap()]);
+        }
+        assert_eq!(args(json!({ "n": "7" })).whole(&["n"]), Ok(Some(7)));
+        assert_eq!(args(json!({ "n": 7.0 })).whole(&["n"]), Ok(Some(7)));
+        assert_eq!(args(json!({ "f": "yes" })).flag(&["f"]), Ok(true));
+        assert_eq!(args(json!({ "x": null })).text(&["x"]), Ok(None));
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        for (given, name) in [
+            (json!({ "ids": {} }), "ids"),
+            (json!({ "ids": ["x"] }), "ids"),
+            (json!({ "ids": [[1]] }), "ids"),
+            (json!({}), "ids"),
+        ] {
+            assert!(args(given).ids().unwrap_err().to_string().starts_with(&format!("{name}: ")));
+        }
+        assert!(args(json!({ "limit": "many" })).whole(&["limit"]).unwrap_err().to_string().starts_with("limit: "));
+        assert!(args(json!({ "since": "soon" })).filters().unwrap_err().to_string().starts_with("since: "));
+    }
+}

@@ -1,0 +1,38 @@
+//! Why a tool call is refused, and why serving ends.
+
+use std::net::SocketAddr;
+
+use tessera_engine::domain::DomainError;
+use tessera_engine::store::StoreError;
+
+/// A tool call that cannot be carried out. Shown to the model, so that it can mend the call.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum ToolError {
+    /// An argument that the caller mends.
+    #[error(transparent)]
+    Argument(#[from] DomainError),
+    /// The store refuses or fails.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Serving ended with a failure.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// HTTP is served on loopback addresses alone.
+    #[error("{0} is not a loopback address; use 127.0.0.1:PORT or [::1]:PORT")]
+    NotLoopback(SocketAddr),
+    /// The address cannot be listened on, or signals not be heard.
+    #[error("{what}: {source}")]
+    Io {
+        /// What failed.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The client broke the protocol at the handshake.
+    #[error("the handshake failed: {0}")]
+    Handshake(String),
+}

@@ -1,0 +1,46 @@
+//! Serving over HTTP on a loopback address, at `/mcp`, with Host and Origin checked.
+
+use std::net::SocketAddr;
+
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::ServeError;
+use crate::server::Server;
+use crate::stdio::ended_by_signal;
+
+/// Pages of this machine alone may ask.
+const ORIGINS: [&str; 6] = [
+    "http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*", "http://localhost", "http://127.0.0.1", "http://[::1]",
+];
+
+/// Serves until SIGINT or SIGTERM. `ready` is told the address, once it is listened on.
+///
+/// # Errors
+/// When the address is not a loopback one, or cannot be listened on.
+pub async fn serve_http(server: Server, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    if !address.ip().is_loopback() {
+        return Err(ServeError::NotLoopback(address));
+    }
+    let failed = |source| ServeError::Io { what: address.to_string(), source };
+    let listener = tokio::net::TcpListener::bind(address).await.map_err(failed)?;
+    ready(listener.local_addr().map_err(failed)?);
+    let desk = server.desk().clone();
+    let stop = CancellationToken::new();
+    let mut config = StreamableHttpServerConfig::default().with_cancellation_token(stop.child_token());
+    config.allowed_origins = ORIGINS.map(str::to_owned).to_vec();
+    let service = StreamableHttpService::new(move || Ok(server.clone()), LocalSessionManager::default().into(), config);
+    let router = axum::Router::new().nest_service("/mcp", service);
+    let stopping = stop.clone();
+    let serving = axum::serve(listener, router).with_graceful_shutdown(async move { stopping.cancelled().await });
+    let mut serving = Box::pin(serving.into_future());
+    let ended = tokio::select! {
+        ended = &mut serving => ended.map_err(failed),
+        () = desk.keep_tidy() => Ok(()),
+        signal = ended_by_signal() => signal,
+    };
+    stop.cancel();
+    desk.close().await;
+    ended
+}

@@ -1,0 +1,46 @@
+//! Serving one client over stdin and stdout, until it goes away or a signal ends us.
+
+use rmcp::ServiceExt;
+
+use crate::error::ServeError;
+use crate::server::Server;
+
+/// Serves until stdin ends, or SIGINT or SIGTERM comes. What was acknowledged is on disk already.
+///
+/// # Errors
+/// When the client breaks the handshake, or signals cannot be heard.
+pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
+    let desk = server.desk().clone();
+    let serving = async {
+        match server.serve(rmcp::transport::stdio_pipes()).await {
+            Ok(running) => drop(running.waiting().await),
+            // A client that only looked and left.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => {}
+            Err(error) => return Err(ServeError::Handshake(error.to_string())),
+        }
+        Ok(())
+    };
+    let ended = tokio::select! {
+        ended = serving => ended,
+        () = desk.keep_tidy() => Ok(()),
+        signal = ended_by_signal() => signal,
+    };
+    desk.close().await;
+    ended
+}
+
+/// Waits for SIGINT or SIGTERM.
+pub(crate) async fn ended_by_signal() -> Result<(), ServeError> {
+    let failed = |source| ServeError::Io { what: "signals".into(), source };
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{signal, SignalKind};
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        tokio::select! {
+            interrupted = tokio::signal::ctrl_c() => interrupted.map_err(failed),
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await.map_err(failed)
+}

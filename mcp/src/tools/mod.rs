@@ -1,0 +1,103 @@
+//! The tools: one file each, with its definition and what it does.
+
+mod count;
+mod forget;
+mod get;
+mod history;
+mod link;
+mod list;
+mod recall;
+mod store;
+mod update;
+
+use std::sync::Arc;
+
+use rmcp::model::{MetaObject, Tool, ToolAnnotations};
+use serde_json::{json, Value};
+use tessera_engine::domain::{DomainError, Origin, RecallRequest, TokenBudget, TokenProfile};
+use tessera_engine::store::Actor;
+use tessera_engine::Store;
+
+use crate::args::Args;
+use crate::error::ToolError;
+
+pub(crate) use recall::text as recall_text;
+
+/// Who calls, and how counts are meant.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    /// The client program and its version.
+    pub(crate) client: Option<String>,
+    /// Whose tokens budgets count.
+    pub(crate) profile: TokenProfile,
+}
+
+impl Caller {
+    fn actor(&self, reason: Option<String>) -> Actor {
+        Actor { origin: Origin::Agent, client: self.client.clone(), session: None, reason }
+    }
+}
+
+type Call = fn(&mut Store, &Args, &Caller) -> Result<String, ToolError>;
+
+/// Every tool with what it does, in the order they are listed.
+fn table() -> Vec<(Tool, Call)> {
+    vec![
+        (recall::definition(), recall::call),
+        (store::definition(), store::call),
+        (get::definition(), get::call),
+        (list::definition(), list::call),
+        (update::definition(), update::call),
+        (forget::definition("memory_forget"), forget::call),
+        (forget::definition("memory_delete"), forget::call),
+        (count::definition(), count::call),
+        (history::definition(), history::call),
+        (link::definition(), link::call),
+    ]
+}
+
+/// The definitions of all tools.
+pub(crate) fn definitions() -> Vec<Tool> {
+    table().into_iter().map(|(tool, _)| tool).collect()
+}
+
+/// What a tool does, by its name.
+pub(crate) fn find(name: &str) -> Option<Call> {
+    table().into_iter().find(|(tool, _)| tool.name == name).map(|(_, call)| call)
+}
+
+/// What a tool does to the world, for the client to show.
+#[derive(Clone, Copy)]
+enum Effect {
+    Reads,
+    Adds,
+    Changes,
+    Destroys,
+}
+
+fn tool(name: &'static str, title: &str, description: &'static str, effect: Effect, properties: Value, required: &[&str]) -> Tool {
+    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    let schema = schema.as_object().cloned().unwrap_or_default();
+    let (reads, destroys) = (matches!(effect, Effect::Reads), matches!(effect, Effect::Destroys));
+    let annotations = ToolAnnotations::with_title(title)
+        .read_only(reads)
+        .destructive(destroys)
+        .idempotent(!matches!(effect, Effect::Adds))
+        .open_world(false);
+    Tool::new(name, description, Arc::new(schema)).with_title(title).with_annotations(annotations)
+}
+
+/// Marks a tool that a client loads at once rather than on demand.
+fn always_loaded(tool: Tool) -> Tool {
+    let mut meta = MetaObject::new();
+    meta.insert("anthropic/alwaysLoad".into(), Value::Bool(true));
+    tool.with_meta(meta)
+}
+
+const MAX_TOKENS: &[&str] = &["max_tokens", "token_budget"];
+
+/// A request with the budget of the call.
+fn budgeted(args: &Args, caller: &Caller, query: String) -> Result<RecallRequest, DomainError> {
+    let budget = args.whole(MAX_TOKENS)?.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from)?;
+    Ok(RecallRequest { budget, profile: caller.profile, ..RecallRequest::new(query) })
+}

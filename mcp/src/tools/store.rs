@@ -1,0 +1,74 @@
+//! `memory_store`: stores a memory, or changes one when an id is given.
+
+use rmcp::model::Tool;
+use serde_json::json;
+use tessera_engine::domain::{Draft, Importance, Link, LinkKind, MemoryRef, Origin};
+use tessera_engine::store::{StoreError, Stored};
+use tessera_engine::Store;
+
+use super::{always_loaded, tool, Caller, Effect};
+use crate::args::{Args, CATEGORY, ENTITIES, KEYWORDS, SCOPE, TYPE};
+use crate::error::ToolError;
+
+pub(super) fn definition() -> Tool {
+    let description = "Remember something for later sessions: a preference, decision, fact or person. One self-contained \
+         statement each. With id: change that memory. No secrets.";
+    let properties = json!({
+        "content": { "type": "string", "description": "What to remember, verbatim" },
+        "category": { "type": "string", "description": "facts, preferences, projects, people, decisions" },
+        "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
+        "importance": { "type": "number", "minimum": 0, "maximum": 1 },
+        "tags": { "type": "array", "items": { "type": "string" } },
+        "keywords": { "type": "array", "items": { "type": "string" }, "description": "Other words to find it by" },
+        "scope": { "type": "string", "description": "Project it belongs to; else everywhere" },
+        "supersedes": { "type": "string", "description": "Id it replaces" },
+        "id": { "type": "string", "description": "Memory to change" }
+    });
+    always_loaded(tool("memory_store", "Store a memory", description, Effect::Adds, properties, &["content"]))
+}
+
+pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<String, ToolError> {
+    if args.id()?.is_some() {
+        return super::update::call(store, args, caller);
+    }
+    let links = match args.parsed::<MemoryRef>(&["supersedes"])? {
+        None => Vec::new(),
+        Some(old) => {
+            let memory = store.get(old)?.ok_or(StoreError::NotFound(old))?;
+            vec![Link { kind: LinkKind::Supersedes, to: memory.id }]
+        }
+    };
+    let draft = Draft {
+        category: args.parsed(CATEGORY)?,
+        kind: args.parsed(TYPE)?,
+        importance: importance(args)?,
+        tags: args.tags()?.unwrap_or_default(),
+        keywords: args.list(KEYWORDS)?.unwrap_or_default(),
+        entities: args.list(ENTITIES)?.unwrap_or_default(),
+        scope: args.parsed(SCOPE)?.unwrap_or_default(),
+        session: args.text(&["session"])?,
+        client: caller.client.clone(),
+        origin: Origin::Agent,
+        links,
+        ..Draft::new(args.required(&["content"])?)
+    };
+    let stored = store.remember(draft)?;
+    Ok(told(if stored.existed { "Already stored as" } else { "Stored" }, &stored))
+}
+
+pub(super) fn importance(args: &Args) -> Result<Option<Importance>, ToolError> {
+    Ok(args.number(&["importance"])?.map(Importance::try_from).transpose()?)
+}
+
+/// One line about a memory that was written.
+pub(super) fn told(verb: &str, stored: &Stored) -> String {
+    let memory = &stored.memory;
+    format!(
+        "{verb} {} in {} (importance {:.2}, {} tokens): {}",
+        memory.handle,
+        memory.category,
+        f64::from(memory.importance),
+        stored.tokens,
+        memory.summary
+    )
+}
