@@ -21,18 +21,26 @@ pub(crate) struct Setting {
 }
 
 /// The directory of the store.
-pub(crate) const HOME: Setting =
-    Setting { names: &["TESSERA_HOME", "MEMORY_HOME"], help: "directory of the store (default: the user's data directory)" };
+pub(crate) const HOME: Setting = Setting {
+    names: &["TESSERA_HOME", "MEMORY_HOME"],
+    help: "directory of the store (default: the user's data directory)",
+};
 /// A file whose directory is the store's.
-pub(crate) const DATABASE: Setting =
-    Setting { names: &["MEMORY_DB", "MEMORY_DB_PATH"], help: "older names: a database file, in whose directory the store is kept" };
+pub(crate) const DATABASE: Setting = Setting {
+    names: &["MEMORY_DB", "MEMORY_DB_PATH"],
+    help: "older names: a database file, in whose directory the store is kept",
+};
 /// The time to take for now.
-pub(crate) const NOW: Setting = Setting { names: &["TESSERA_NOW"], help: "the time to take for now, for replays and tests" };
+pub(crate) const NOW: Setting =
+    Setting { names: &["TESSERA_NOW"], help: "the time to take for now, for replays and tests" };
 /// Whose tokens budgets count.
-pub(crate) const PROFILE: Setting =
-    Setting { names: &["TESSERA_TOKEN_PROFILE"], help: "whose tokens budgets count: o200k (default), claude, or claude:FACTOR" };
+pub(crate) const PROFILE: Setting = Setting {
+    names: &["TESSERA_TOKEN_PROFILE"],
+    help: "whose tokens budgets count: o200k (default), claude, or claude:FACTOR",
+};
 /// What is logged.
-pub(crate) const LOG: Setting = Setting { names: &["TESSERA_LOG"], help: "what is logged to stderr, as a tracing filter" };
+pub(crate) const LOG: Setting =
+    Setting { names: &["TESSERA_LOG"], help: "what is logged to stderr, as a tracing filter" };
 
 /// No colours, by the convention of many programs.
 pub(crate) const NO_COLOR: Setting = Setting { names: &["NO_COLOR"], help: "no colours, whatever the value" };
@@ -73,8 +81,10 @@ pub(crate) fn home(flag: Option<PathBuf>) -> Result<PathBuf, SetupError> {
         let dir = PathBuf::from(database).parent().map(|dir| dir.join("tessera"));
         return dir.ok_or_else(|| DATABASE.wrong("has no directory"));
     }
-    let names = AppStrategyArgs { top_level_domain: "dev".into(), author: "tessera".into(), app_name: "tessera".into() };
-    let dirs = etcetera::choose_app_strategy(names).map_err(|error| HOME.wrong(format!("no home directory ({error}); set it")))?;
+    let names =
+        AppStrategyArgs { top_level_domain: "dev".into(), author: "tessera".into(), app_name: "tessera".into() };
+    let dirs = etcetera::choose_app_strategy(names)
+        .map_err(|error| HOME.wrong(format!("no home directory ({error}); set it")))?;
     Ok(dirs.data_dir())
 }
 

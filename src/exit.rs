@@ -46,7 +46,10 @@ fn code_of(error: &anyhow::Error) -> u8 {
     if let Some(store) = error.downcast_ref::<StoreError>() {
         return match store {
             StoreError::Domain(DomainError::Invalid { .. } | DomainError::BudgetTooSmall { .. }) => USAGE,
-            StoreError::NotFound(_) | StoreError::Conflict { .. } | StoreError::Line { .. } | StoreError::Busy { .. } => USER,
+            StoreError::NotFound(_)
+            | StoreError::Conflict { .. }
+            | StoreError::Line { .. }
+            | StoreError::Busy { .. } => USER,
             StoreError::Foreign { .. }
             | StoreError::Newer { .. }
             | StoreError::Corrupt { .. }

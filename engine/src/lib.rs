@@ -18,18 +18,16 @@ pub mod domain;
 pub mod text;
 
 pub mod enrich;
+#[cfg(feature = "sqlite")]
+pub mod eval;
 pub mod index;
 pub mod pack;
 pub mod recall;
 pub mod score;
 #[cfg(feature = "sqlite")]
-pub mod eval;
-#[cfg(feature = "sqlite")]
 pub mod store;
 pub mod sync;
 
-pub use domain::{
-    Draft, Handle, Memory, MemoryId, MemoryRef, Patch, RecallRequest, Timestamp, TokenBudget,
-};
+pub use domain::{Draft, Handle, Memory, MemoryId, MemoryRef, Patch, RecallRequest, Timestamp, TokenBudget};
 #[cfg(feature = "sqlite")]
 pub use store::Store;

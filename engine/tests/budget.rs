@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use tessera_engine::domain::{DomainError, Draft, FixedClock, Memory, MemoryRef, Origin, Packing, RecallRequest, TokenBudget, TokenProfile};
+use tessera_engine::Store;
+use tessera_engine::domain::{
+    DomainError, Draft, FixedClock, Memory, MemoryRef, Origin, Packing, RecallRequest, TokenBudget, TokenProfile,
+};
 use tessera_engine::pack::{LineCosts, Ranked, Recall, Row};
-use tessera_engine::recall::{answer, Form};
+use tessera_engine::recall::{Form, answer};
 use tessera_engine::score::{ScoreParts, Weights};
 use tessera_engine::store::{StoreConfig, StoreError, Usage};
 use tessera_engine::text::O200k;
-use tessera_engine::Store;
 
 /// Cases of the large property; `TESSERA_BUDGET_CASES` raises it.
 const CASES: u32 = 4_000;
@@ -106,11 +108,29 @@ impl World {
 fn the_reply_costs_what_it_says_and_never_more_than_asked() {
     let world = World::new();
     let cases = option_env!("TESSERA_BUDGET_CASES").and_then(|n| n.parse().ok()).unwrap_or(CASES);
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() });
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
     let budgets = prop_oneof![3 => 1..300_u32, 2 => 300..3000_u32, 1 => 3000..20_000_u32];
-    let case = (prop::collection::vec(hostile(), 0..8), hostile(), budgets, prop_oneof![Just(1_u32), 990..1001_u32, Just(999_990)], profile(), packing(), any::<bool>());
+    let case = (
+        prop::collection::vec(hostile(), 0..8),
+        hostile(),
+        budgets,
+        prop_oneof![Just(1_u32), 990..1001_u32, Just(999_990)],
+        profile(),
+        packing(),
+        any::<bool>(),
+    );
     let outcome = runner.run(&case, |(texts, query, budget, first, profile, packing, json)| {
-        let request = RecallRequest { budget: TokenBudget::try_from(budget)?, profile, packing, limit: 200, ..RecallRequest::new(query) };
+        let request = RecallRequest {
+            budget: TokenBudget::try_from(budget)?,
+            profile,
+            packing,
+            limit: 200,
+            ..RecallRequest::new(query)
+        };
         match world.ask(&texts, first, &request, json) {
             Ok(recall) => check(&recall, profile, budget)?,
             Err(DomainError::BudgetTooSmall { minimum, .. }) => {
@@ -129,14 +149,23 @@ fn the_reply_costs_what_it_says_and_never_more_than_asked() {
 fn every_budget_from_one_up_gives_a_reply_or_names_the_minimum() {
     let (_dir, mut store) = store();
     for number in 0..60 {
-        let text = format!("Note {number} about the cache of the billing server. {}", "It has a second sentence. ".repeat(number % 9 * 4));
+        let text = format!(
+            "Note {number} about the cache of the billing server. {}",
+            "It has a second sentence. ".repeat(number % 9 * 4)
+        );
         store.remember(Draft { origin: Origin::Import, ..Draft::new(text) }).unwrap();
     }
     for budget in (1..400).chain((400..5000).step_by(97)) {
-        let request = RecallRequest { budget: budget.try_into().unwrap(), limit: 200, ..RecallRequest::new("billing cache server") };
+        let request = RecallRequest {
+            budget: budget.try_into().unwrap(),
+            limit: 200,
+            ..RecallRequest::new("billing cache server")
+        };
         match store.recall(&request) {
             Ok(recall) => check(&recall, TokenProfile::O200K, budget).unwrap(),
-            Err(StoreError::Domain(DomainError::BudgetTooSmall { minimum, .. })) => assert!(budget < minimum && minimum < 50),
+            Err(StoreError::Domain(DomainError::BudgetTooSmall { minimum, .. })) => {
+                assert!(budget < minimum && minimum < 50)
+            }
             Err(error) => panic!("{error}"),
         }
     }
@@ -146,7 +175,12 @@ fn every_budget_from_one_up_gives_a_reply_or_names_the_minimum() {
 fn pages_show_every_match_once() {
     let (_dir, mut store) = store();
     for number in 0..90 {
-        store.remember(Draft { origin: Origin::Import, ..Draft::new(format!("deploy step {number} of the billing server")) }).unwrap();
+        store
+            .remember(Draft {
+                origin: Origin::Import,
+                ..Draft::new(format!("deploy step {number} of the billing server"))
+            })
+            .unwrap();
     }
     let mut request = RecallRequest { budget: 300.try_into().unwrap(), ..RecallRequest::new("billing deploy") };
     let mut seen = Vec::new();
@@ -174,7 +208,9 @@ fn the_counter_agrees_with_the_reference_on_a_megabyte_of_mixed_text() {
         bytes += text.len();
         assert_eq!(counter.count(&text), counted(&text), "{text:?}");
     }
-    for source in [include_str!("../src/store/write.rs"), include_str!("../src/text/tokenize.rs"), include_str!("../Cargo.toml")] {
+    for source in
+        [include_str!("../src/store/write.rs"), include_str!("../src/text/tokenize.rs"), include_str!("../Cargo.toml")]
+    {
         assert_eq!(counter.count(source), counted(source));
     }
 }
@@ -183,7 +219,11 @@ fn the_counter_agrees_with_the_reference_on_a_megabyte_of_mixed_text() {
 fn fetching_by_name_keeps_the_order_and_the_budget() {
     let (_dir, mut store) = store();
     let handles: Vec<MemoryRef> = (0..5)
-        .map(|n| MemoryRef::Handle(store.remember(Draft::new(format!("memory number {n} says hello"))).unwrap().memory.handle))
+        .map(|n| {
+            MemoryRef::Handle(
+                store.remember(Draft::new(format!("memory number {n} says hello"))).unwrap().memory.handle,
+            )
+        })
         .collect();
     let wanted = [handles[3], handles[1]];
     let recall = store.fetch(&wanted, &RecallRequest::new("")).unwrap();

@@ -5,17 +5,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use tessera_engine::Store;
 use tessera_engine::domain::{
-    Category, Draft, FixedClock, Handle, Importance, Memory, MemoryRef, Origin, Patch, RecallRequest, Tag, Timestamp, MAX_LIMIT,
+    Category, Draft, FixedClock, Handle, Importance, MAX_LIMIT, Memory, MemoryRef, Origin, Patch, RecallRequest, Tag,
+    Timestamp,
 };
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Actor, Erase, ListRequest, StoreConfig, Usage};
-use tessera_engine::text::{tokenize, TokenKind};
-use tessera_engine::Store;
+use tessera_engine::text::{TokenKind, tokenize};
 
 const WORDS: [&str; 24] = [
-    "alpha", "beta", "gamma", "delta", "server", "cache", "index", "token", "budget", "memory", "the", "is", "snake_case",
-    "camelCase", "src/main.rs", "v2.1", "Mara", "Bob", "東京", "上海机房", "кот", "🚀", "C++", "deploys",
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "server",
+    "cache",
+    "index",
+    "token",
+    "budget",
+    "memory",
+    "the",
+    "is",
+    "snake_case",
+    "camelCase",
+    "src/main.rs",
+    "v2.1",
+    "Mara",
+    "Bob",
+    "東京",
+    "上海机房",
+    "кот",
+    "🚀",
+    "C++",
+    "deploys",
 ];
 
 #[derive(Debug, Clone)]
@@ -62,7 +85,8 @@ fn open(home: &std::path::Path, usage: Usage) -> Store {
 
 fn apply(store: &mut Store, step: &Step, handles: &mut Vec<Handle>) {
     let actor = Actor::default();
-    let pick = |which: usize, handles: &[Handle]| handles.get(which % handles.len().max(1)).map(|h| MemoryRef::Handle(*h));
+    let pick =
+        |which: usize, handles: &[Handle]| handles.get(which % handles.len().max(1)).map(|h| MemoryRef::Handle(*h));
     match step {
         Step::Insert { words, tags, session, importance } => {
             let draft = Draft {
@@ -109,7 +133,9 @@ fn naive(store: &Store, query: &str) -> Vec<(u32, f64)> {
         }
         counts
     };
-    let length = |memory: &Memory| tokenize(&memory.content).iter().filter(|t| matches!(t.kind, TokenKind::Word | TokenKind::Pair)).count() as f64;
+    let length = |memory: &Memory| {
+        tokenize(&memory.content).iter().filter(|t| matches!(t.kind, TokenKind::Word | TokenKind::Pair)).count() as f64
+    };
     let mean = (memories.iter().map(length).sum::<f64>() / rows.max(1.0)).max(f64::MIN_POSITIVE);
     let mean = if memories.iter().map(length).sum::<f64>() == 0.0 { 1.0 } else { mean };
     let own = |memory: &Memory, term: &str| {
@@ -121,12 +147,15 @@ fn naive(store: &Store, query: &str) -> Vec<(u32, f64)> {
         f64::from(in_text) / norm + weights.tags * f64::from(in_tags) + weights.category * f64::from(in_category)
     };
     let around = |memory: &Memory, term: &str| {
-        let mut session: Vec<&Memory> = memories.iter().filter(|m| m.session.is_some() && m.session == memory.session).collect();
+        let mut session: Vec<&Memory> =
+            memories.iter().filter(|m| m.session.is_some() && m.session == memory.session).collect();
         session.sort_by_key(|m| (m.created, m.handle));
         let Some(at) = session.iter().position(|m| m.handle == memory.handle) else { return 0.0 };
         let mut sum = 0.0;
         for (distance, weight) in [(1, 25.0), (2, 15.0), (3, 9.0)] {
-            for neighbour in [at.checked_sub(distance), Some(at + distance)].into_iter().flatten().filter_map(|n| session.get(n)) {
+            for neighbour in
+                [at.checked_sub(distance), Some(at + distance)].into_iter().flatten().filter_map(|n| session.get(n))
+            {
                 let tf = f64::from(counts(&neighbour.content).get(term).copied().unwrap_or(0));
                 sum += (weight * tf / (0.25 + 0.75 * length(neighbour) / 20.0)).round();
             }

@@ -34,7 +34,10 @@ impl Args {
     }
 
     /// A value that its type parses from text.
-    pub(crate) fn parsed<T: FromStr<Err = DomainError>>(&self, names: &'static [&'static str]) -> Result<Option<T>, DomainError> {
+    pub(crate) fn parsed<T: FromStr<Err = DomainError>>(
+        &self,
+        names: &'static [&'static str],
+    ) -> Result<Option<T>, DomainError> {
         let text = self.text(names)?;
         text.map(|text| text.parse().map_err(|error| renamed(error, field(names)))).transpose()
     }
@@ -43,7 +46,9 @@ impl Args {
     pub(crate) fn list(&self, names: &'static [&'static str]) -> Result<Option<Vec<String>>, DomainError> {
         let Some(value) = self.value(names) else { return Ok(None) };
         let items = match value {
-            Value::Array(items) => items.iter().map(|item| scalar(field(names), item)).collect::<Result<Vec<_>, _>>()?,
+            Value::Array(items) => {
+                items.iter().map(|item| scalar(field(names), item)).collect::<Result<Vec<_>, _>>()?
+            }
             other => scalar(field(names), other)?.split(',').map(str::to_owned).collect(),
         };
         let items = items.into_iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty());
@@ -51,7 +56,10 @@ impl Args {
     }
 
     /// A list whose items a type parses.
-    pub(crate) fn parsed_list<T: FromStr<Err = DomainError>>(&self, names: &'static [&'static str]) -> Result<Vec<T>, DomainError> {
+    pub(crate) fn parsed_list<T: FromStr<Err = DomainError>>(
+        &self,
+        names: &'static [&'static str],
+    ) -> Result<Vec<T>, DomainError> {
         let items = self.list(names)?.unwrap_or_default();
         items.iter().map(|item| item.parse().map_err(|error| renamed(error, field(names)))).collect()
     }
@@ -69,7 +77,9 @@ impl Args {
         let Some(text) = self.text(names)? else { return Ok(None) };
         let text = text.trim().strip_suffix(".0").unwrap_or(text.trim());
         let number = text.parse::<u32>();
-        number.map(Some).map_err(|_| DomainError::invalid(field(names), format!("{text:?} is not a whole number"), "give a number such as 20"))
+        number.map(Some).map_err(|_| {
+            DomainError::invalid(field(names), format!("{text:?} is not a whole number"), "give a number such as 20")
+        })
     }
 
     /// A number: a JSON number, or its spelling.
@@ -167,7 +177,9 @@ mod tests {
             let tags = args(given).tags().unwrap().unwrap();
             assert_eq!(tags.iter().map(Tag::as_str).collect::<Vec<_>>(), ["a", "b"]);
         }
-        for given in [json!({ "id": 42 }), json!({ "ids": "#42" }), json!({ "ids": ["42"] }), json!({ "memory_id": "42" })] {
+        for given in
+            [json!({ "id": 42 }), json!({ "ids": "#42" }), json!({ "ids": ["42"] }), json!({ "memory_id": "42" })]
+        {
             assert_eq!(args(given).ids().unwrap(), ["42".parse().unwrap()]);
         }
         assert_eq!(args(json!({ "n": "7" })).whole(&["n"]), Ok(Some(7)));

@@ -12,7 +12,12 @@ use crate::stdio::ended_by_signal;
 
 /// Pages of this machine alone may ask.
 const ORIGINS: [&str; 6] = [
-    "http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*", "http://localhost", "http://127.0.0.1", "http://[::1]",
+    "http://localhost:*",
+    "http://127.0.0.1:*",
+    "http://[::1]:*",
+    "http://localhost",
+    "http://127.0.0.1",
+    "http://[::1]",
 ];
 
 /// Serves until SIGINT or SIGTERM. `ready` is told the address, once it is listened on.

@@ -1,10 +1,10 @@
 //! Resources: the newest memories, and each memory by id.
 
 use rmcp::model::{Resource, ResourceTemplate};
+use tessera_engine::Store;
 use tessera_engine::domain::{Memory, MemoryRef};
 use tessera_engine::pack::neutral;
 use tessera_engine::store::ListRequest;
-use tessera_engine::Store;
 
 use crate::error::ToolError;
 
@@ -14,19 +14,31 @@ const RECENT_ROWS: u32 = 20;
 
 /// The resources that have a fixed address.
 pub(crate) fn definitions() -> Vec<Resource> {
-    vec![Resource::new(RECENT, "recent").with_title("Recent memories").with_description("The twenty newest memories").with_mime_type("text/plain")]
+    vec![
+        Resource::new(RECENT, "recent")
+            .with_title("Recent memories")
+            .with_description("The twenty newest memories")
+            .with_mime_type("text/plain"),
+    ]
 }
 
 /// The resources whose address is filled in.
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
-    vec![ResourceTemplate::new("memory://{id}", "memory").with_title("A memory").with_description("One memory in full, by handle or id").with_mime_type("text/plain")]
+    vec![
+        ResourceTemplate::new("memory://{id}", "memory")
+            .with_title("A memory")
+            .with_description("One memory in full, by handle or id")
+            .with_mime_type("text/plain"),
+    ]
 }
 
 /// The text of a resource; `None` when there is no such resource.
 pub(crate) fn read(store: &mut Store, uri: &str) -> Result<Option<String>, ToolError> {
     if uri == RECENT {
         let listing = store.list(&ListRequest { limit: RECENT_ROWS, ..ListRequest::default() })?;
-        return Ok(Some(listing.memories.iter().map(|memory| format!("{} {}\n", memory.handle, neutral(&memory.summary))).collect()));
+        return Ok(Some(
+            listing.memories.iter().map(|memory| format!("{} {}\n", memory.handle, neutral(&memory.summary))).collect(),
+        ));
     }
     let Some(Ok(reference)) = uri.strip_prefix(PREFIX).map(str::parse::<MemoryRef>) else { return Ok(None) };
     let memory = store.get(reference)?.filter(|memory| memory.deleted.is_none());

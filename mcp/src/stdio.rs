@@ -34,7 +34,7 @@ pub(crate) async fn ended_by_signal() -> Result<(), ServeError> {
     let failed = |source| ServeError::Io { what: "signals".into(), source };
     #[cfg(unix)]
     {
-        use tokio::signal::unix::{signal, SignalKind};
+        use tokio::signal::unix::{SignalKind, signal};
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         tokio::select! {
             interrupted = tokio::signal::ctrl_c() => interrupted.map_err(failed),

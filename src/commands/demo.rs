@@ -60,7 +60,8 @@ pub(super) fn evaluate(context: &Context, file: &Path, options: &EvalOptions) ->
     let config = |weights| EvalConfig { budgets: options.budgets.clone(), packing: options.packing, weights };
     let whole = fixture.evaluate(&config(Weights::default()))?;
     let trace = file.with_file_name("usage.toml");
-    let usage = if trace.exists() { Some(UsageTrace::read(&trace)?.evaluate(&fixture, &Weights::default())?) } else { None };
+    let usage =
+        if trace.exists() { Some(UsageTrace::read(&trace)?.evaluate(&fixture, &Weights::default())?) } else { None };
     if context.json {
         let mut value = serde_json::to_value(&whole)?;
         if let (Some(object), Some(usage)) = (value.as_object_mut(), &usage) {

@@ -1,6 +1,6 @@
 //! `eval`: how much of the evidence comes back, per token.
 
-use tessera_engine::eval::{evaluate_locomo, EvalConfig, Report, Unit};
+use tessera_engine::eval::{EvalConfig, Report, Unit, evaluate_locomo};
 use tessera_engine::score::Weights;
 
 use super::Context;
@@ -38,8 +38,10 @@ pub(super) fn report(
     if context.json {
         let mut value = serde_json::to_value(&whole)?;
         if let (Some(object), true) = (value.as_object_mut(), options.ablate) {
-            let without: serde_json::Map<String, serde_json::Value> =
-                ablation.iter().map(|(name, report)| Ok(((*name).to_owned(), serde_json::to_value(report)?))).collect::<anyhow::Result<_>>()?;
+            let without: serde_json::Map<String, serde_json::Value> = ablation
+                .iter()
+                .map(|(name, report)| Ok(((*name).to_owned(), serde_json::to_value(report)?)))
+                .collect::<anyhow::Result<_>>()?;
             object.insert("ablation".into(), without.into());
         }
         return output::json(&value);
@@ -63,7 +65,9 @@ fn table(whole: &Report, ablation: &[(&'static str, Report)]) -> String {
     header.extend(["first 10", "MRR", "ms"].map(str::to_owned));
     let row = |name: &str, report: &Report| {
         let mut cells = vec![name.to_owned(), report.questions.to_string()];
-        cells.extend(report.recall_at_tokens.values().chain(report.surfaced_at_tokens.values()).map(|share| percent(*share)));
+        cells.extend(
+            report.recall_at_tokens.values().chain(report.surfaced_at_tokens.values()).map(|share| percent(*share)),
+        );
         cells.push(percent(report.recall_at_k.get(&10).copied().unwrap_or(0.0)));
         cells.extend([format!("{:.3}", report.mrr), format!("{:.2}", report.ms_p50)]);
         cells

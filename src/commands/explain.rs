@@ -32,6 +32,8 @@ fn row(ranked: &Ranked, form: &str, tokens: Option<u32>) -> Vec<String> {
     };
     let tokens = tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
     let mut cells = vec![name, form.to_owned(), tokens, format!("{:.3}", ranked.score)];
-    cells.extend(ranked.parts.values().iter().map(|part| if *part == 0.0 { "-".to_owned() } else { format!("{part:.3}") }));
+    cells.extend(
+        ranked.parts.values().iter().map(|part| if *part == 0.0 { "-".to_owned() } else { format!("{part:.3}") }),
+    );
     cells
 }

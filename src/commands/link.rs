@@ -3,7 +3,7 @@
 use tessera_engine::domain::{LinkKind, MemoryRef};
 use tessera_engine::store::Usage;
 
-use super::{user, Context};
+use super::{Context, user};
 use crate::output;
 
 /// Makes a link, or takes it away.

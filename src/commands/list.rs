@@ -4,8 +4,8 @@ use serde_json::json;
 use tessera_engine::domain::{MemoryRef, RecallRequest};
 use tessera_engine::store::{ListRequest, StoreError, Usage};
 
-use super::recall::filters;
 use super::Context;
+use super::recall::filters;
 use crate::cli::List;
 use crate::output;
 
@@ -32,7 +32,13 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
     }
     let rows = listing.memories.iter().map(|memory| {
         let date = memory.created.date().to_string();
-        vec![memory.handle.to_string(), date, memory.category.to_string(), memory.scope.to_string(), memory.summary.clone()]
+        vec![
+            memory.handle.to_string(),
+            date,
+            memory.category.to_string(),
+            memory.scope.to_string(),
+            memory.summary.clone(),
+        ]
     });
     output::text(&output::table(&["memory", "created", "category", "scope", "summary"], rows.collect()))?;
     if let Some(next) = listing.next {

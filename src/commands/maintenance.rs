@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
-use tessera_engine::store::{Usage, Verdict};
 use tessera_engine::Store;
+use tessera_engine::store::{Usage, Verdict};
 
 use super::Context;
 use crate::config;
@@ -23,7 +23,9 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
         vec!["forgotten, restorable".to_owned(), stats.deleted.to_string()],
         vec!["expired".to_owned(), stats.expired.to_string()],
     ];
-    for (title, counts) in [("category", &stats.by_category), ("type", &stats.by_type), ("scope", &stats.by_scope), ("tag", &stats.by_tag)] {
+    for (title, counts) in
+        [("category", &stats.by_category), ("type", &stats.by_type), ("scope", &stats.by_scope), ("tag", &stats.by_tag)]
+    {
         rows.extend(counts.iter().map(|(name, count)| vec![format!("{title} {name}"), count.to_string()]));
     }
     let kib = |bytes: u64| format!("{} KiB", bytes.div_ceil(1024));
@@ -46,7 +48,12 @@ pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode
                 Verdict::Warning => ("look", Style::Yellow),
                 Verdict::Bad => ("bad", Style::Red),
             };
-            output::line(&format!("{:<6} {:<12} {}", output::paint(word, style), check.name, output::shown(&check.detail)))
+            output::line(&format!(
+                "{:<6} {:<12} {}",
+                output::paint(word, style),
+                check.name,
+                output::shown(&check.detail)
+            ))
         });
         rows.collect::<anyhow::Result<()>>()?;
     }

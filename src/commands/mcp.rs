@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tessera_engine::store::Usage;
-use tessera_mcp::{serve_http, serve_stdio, Server};
+use tessera_mcp::{Server, serve_http, serve_stdio};
 
 use super::Context;
 use crate::{config, output};

@@ -17,9 +17,9 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use tessera_engine::Store;
 use tessera_engine::domain::Origin;
 use tessera_engine::store::{Actor, Usage};
-use tessera_engine::Store;
 
 use crate::cli::{Cli, Command};
 use crate::{config, output};
@@ -68,8 +68,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 
 fn settings(context: &Context) -> anyhow::Result<()> {
     if context.json {
-        let rows: Vec<_> =
-            config::SETTINGS.iter().map(|setting| serde_json::json!({ "names": setting.names, "help": setting.help })).collect();
+        let rows: Vec<_> = config::SETTINGS
+            .iter()
+            .map(|setting| serde_json::json!({ "names": setting.names, "help": setting.help }))
+            .collect();
         return output::json(&rows);
     }
     let rows = config::SETTINGS.iter().map(|setting| vec![setting.names.join(", "), setting.help.to_owned()]);
@@ -83,8 +85,9 @@ fn text_or_stdin(argument: String) -> anyhow::Result<String> {
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(16 * 1024 * 1024).read_to_end(&mut bytes)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|error| crate::exit::UserError(format!("stdin: is not UTF-8 at byte {}", error.utf8_error().valid_up_to())))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        crate::exit::UserError(format!("stdin: is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+    })?;
     Ok(text.strip_suffix('\n').map_or(text.clone(), str::to_owned))
 }
 

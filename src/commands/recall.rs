@@ -3,7 +3,7 @@
 use tessera_engine::domain::{Filters, RecallRequest, TokenBudget};
 use tessera_engine::store::Usage;
 
-use super::{explain, text_or_stdin, views, Context};
+use super::{Context, explain, text_or_stdin, views};
 use crate::cli::{Filter, Recall};
 use crate::{config, output};
 

@@ -5,7 +5,7 @@ use tessera_engine::domain::{Category, Draft, Link, LinkKind, MemoryRef, Origin,
 use tessera_engine::store::{Erase, StoreError, Stored, Usage};
 
 use super::views::StoredView;
-use super::{text_or_stdin, user, Context};
+use super::{Context, text_or_stdin, user};
 use crate::cli::{Remember, Update};
 use crate::output;
 
@@ -43,7 +43,8 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
 
 /// Changes fields of a memory.
 pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
-    let words = |list: String| list.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let words =
+        |list: String| list.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
     let patch = Patch {
         content: args.content.map(text_or_stdin).transpose()?,
         category: args.category,
@@ -56,7 +57,9 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         expires: None,
     };
     if patch.is_empty() {
-        anyhow::bail!(crate::exit::UserError("nothing to change; give --content, --tags, --importance or another field".into()));
+        anyhow::bail!(crate::exit::UserError(
+            "nothing to change; give --content, --tags, --importance or another field".into()
+        ));
     }
     let stored = context.open(Usage::Write)?.update(args.id, &patch, &user(args.reason))?;
     print(context, "Updated", &stored)
@@ -69,10 +72,13 @@ pub(super) fn forget(context: &Context, ids: &[MemoryRef], hard: bool, reason: O
     if context.json {
         let ids: Vec<_> = forgotten.iter().map(|one| one.id).collect();
         let handles: Vec<_> = forgotten.iter().map(|one| one.handle).collect();
-        return output::json(&json!({ "deleted_count": forgotten.len(), "deleted_ids": ids, "handles": handles, "hard": hard }));
+        return output::json(
+            &json!({ "deleted_count": forgotten.len(), "deleted_ids": ids, "handles": handles, "hard": hard }),
+        );
     }
     for one in forgotten {
-        let how = if hard { "for good".to_owned() } else { format!("`tessera restore {}` brings it back", one.handle.get()) };
+        let how =
+            if hard { "for good".to_owned() } else { format!("`tessera restore {}` brings it back", one.handle.get()) };
         output::line(&format!("Forgot {} ({how})", one.handle))?;
     }
     Ok(())

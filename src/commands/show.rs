@@ -28,7 +28,8 @@ fn full(memory: &Memory) -> String {
     let list = |items: &[String]| items.join(", ");
     let tags: Vec<String> = memory.tags.iter().map(ToString::to_string).collect();
     let links: Vec<String> = memory.links.iter().map(|link| format!("{} {}", link.kind, link.to)).collect();
-    let or_never = |time: Option<tessera_engine::Timestamp>| time.map_or_else(|| "never".into(), |time| time.to_string());
+    let or_never =
+        |time: Option<tessera_engine::Timestamp>| time.map_or_else(|| "never".into(), |time| time.to_string());
     let rows = [
         ("category", format!("{} ({})", memory.category, memory.kind)),
         ("importance", format!("{:.2}", f64::from(memory.importance))),
@@ -59,7 +60,11 @@ pub(super) fn history(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
     }
     let rows = entries.iter().map(|entry| {
         let before = entry.before.as_ref().map_or_else(String::new, |memory| memory.summary.clone());
-        let who = [Some(entry.origin.to_string()), entry.client.clone()].into_iter().flatten().collect::<Vec<_>>().join(" via ");
+        let who = [Some(entry.origin.to_string()), entry.client.clone()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" via ");
         let reason = entry.reason.clone().unwrap_or_default();
         vec![entry.rev.to_string(), entry.operation.clone(), entry.at.to_string(), who, reason, before]
     });

@@ -27,10 +27,12 @@ pub(super) fn import(context: &Context, file: &Path) -> anyhow::Result<ExitCode>
     let report = store.import(&mut input, |progress| bar.set_position(progress.bytes))?;
     bar.finish_and_clear();
     if context.json {
-        let rejected: Vec<_> = report.rejected.iter().map(|(line, problem)| json!({ "line": line, "problem": problem })).collect();
+        let rejected: Vec<_> =
+            report.rejected.iter().map(|(line, problem)| json!({ "line": line, "problem": problem })).collect();
         output::json(&json!({ "stored": report.stored, "skipped": report.skipped, "rejected": rejected }))?;
     } else {
-        let counts = format!("{} stored, {} already there, {} refused", report.stored, report.skipped, report.rejected.len());
+        let counts =
+            format!("{} stored, {} already there, {} refused", report.stored, report.skipped, report.rejected.len());
         output::line(&counts)?;
         report.rejected.iter().for_each(|(line, problem)| output::note(&format!("line {line}: {problem}")));
     }
@@ -41,7 +43,8 @@ fn bar(size: u64) -> ProgressBar {
     if !output::is_terminal() || size == 0 {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(size).with_style(style)
 }
 

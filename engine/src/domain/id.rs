@@ -51,8 +51,7 @@ impl FromStr for MemoryId {
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let fix = "give a handle such as 42 or #42, or a full UUID";
-        let uuid = Uuid::try_parse(text.trim())
-            .map_err(|_| DomainError::invalid("id", "is not an id", fix))?;
+        let uuid = Uuid::try_parse(text.trim()).map_err(|_| DomainError::invalid("id", "is not an id", fix))?;
         if uuid.is_nil() || uuid.is_max() {
             return Err(DomainError::invalid("id", "is a reserved UUID", fix));
         }
@@ -111,9 +110,9 @@ impl FromStr for MemoryRef {
         let bare = text.trim();
         let digits = bare.strip_prefix('#').unwrap_or(bare);
         if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
-            let number = digits.parse::<u32>().map_err(|_| {
-                DomainError::invalid("id", "is too large for a handle", "give a number such as 42")
-            })?;
+            let number = digits
+                .parse::<u32>()
+                .map_err(|_| DomainError::invalid("id", "is too large for a handle", "give a number such as 42"))?;
             return Handle::try_from(number).map(Self::Handle);
         }
         bare.parse().map(Self::Id)

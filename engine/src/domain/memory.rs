@@ -33,7 +33,11 @@ impl TryFrom<String> for Content {
         }
         if text.len() > MAX_CONTENT_BYTES {
             let problem = format!("is {} bytes long, more than {MAX_CONTENT_BYTES}", text.len());
-            return Err(DomainError::invalid("content", problem, "split it, or keep it in a file and store where it is"));
+            return Err(DomainError::invalid(
+                "content",
+                problem,
+                "split it, or keep it in a file and store where it is",
+            ));
         }
         if let Some(at) = text.find('\0') {
             let problem = format!("holds a NUL character at byte {at}");
@@ -128,9 +132,10 @@ impl FromStr for MemoryType {
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let folded = text.trim().to_lowercase();
-        Self::ALL.into_iter().find(|kind| kind.as_str() == folded).ok_or_else(|| {
-            DomainError::invalid("type", "is unknown", "give fact, entity, relationship or self")
-        })
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == folded)
+            .ok_or_else(|| DomainError::invalid("type", "is unknown", "give fact, entity, relationship or self"))
     }
 }
 

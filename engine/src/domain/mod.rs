@@ -14,10 +14,8 @@ pub use budget::{TokenBudget, TokenCount, TokenProfile};
 pub use error::DomainError;
 pub use id::{Handle, MemoryId, MemoryRef};
 pub use link::{Link, LinkKind};
-pub use memory::{
-    Content, Draft, Importance, Memory, MemoryType, Origin, Patch, Trust, MAX_CONTENT_BYTES,
-};
-pub use query::{Cursor, Filters, Packing, RecallRequest, Sort, MAX_LIMIT};
+pub use memory::{Content, Draft, Importance, MAX_CONTENT_BYTES, Memory, MemoryType, Origin, Patch, Trust};
+pub use query::{Cursor, Filters, MAX_LIMIT, Packing, RecallRequest, Sort};
 pub use scope::Scope;
-pub use slug::{Category, Tag, MAX_TAGS};
+pub use slug::{Category, MAX_TAGS, Tag};
 pub use time::{Clock, FixedClock, SystemClock, Timestamp};

@@ -71,11 +71,7 @@ impl FromStr for Timestamp {
             .and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC))
             .map(|zoned| Self::from_micros(zoned.timestamp().as_microsecond()))
             .map_err(|_| {
-                DomainError::invalid(
-                    "time",
-                    "is neither a date nor a time",
-                    "write 2026-03-02 or 2026-03-02T09:15:00Z",
-                )
+                DomainError::invalid("time", "is neither a date nor a time", "write 2026-03-02 or 2026-03-02T09:15:00Z")
             })
     }
 }

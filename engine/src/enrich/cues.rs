@@ -17,11 +17,26 @@ macro_rules! cue {
 }
 pub(super) use cue;
 
-cue!(STANDING, r"(?i)\b(always|never|whenever (i|we|you)|when (i|we) ask|from now on|(i|we|they|user) prefers?|prefers? (to )?|i'?d rather|(please )?make sure (to|that)|please remember|by default,? use|do not ever|must (always|not|never))\b");
-cue!(DECISION, r"(?i)\b(we (have )?(decided|chose|agreed|settled)|(it was |was )?decided (to|on|that|against|in)|decision:|agreed (to|on|that)|we (will|are going to) use|chosen over|instead of .{1,60} because)\b");
-cue!(PERSON, r"(?i)\b(is (our|my|the) (manager|lead|colleague|boss|teammate|designer|reviewer|contact)|works (at|on|for|in)|reports to|on[- ]call contact|birthday|pronouns)\b");
-cue!(RELATION, r"(?i)\b(owns?|owned by|maintains?|maintained by|depends on|reports to|works (with|for|on)|belongs to|is part of|talks to|calls|replaces|written by|uses)\b");
-cue!(ABOUT_SELF, r"(?i)(^|\b)(i|my|me|user|the user)\b.{0,40}\b(prefers?|likes?|loves?|hates?|dislikes?|wants?|am|is|live|work|use|favou?r|favou?rite|name|timezone|time zone|allerg|speak)");
+cue!(
+    STANDING,
+    r"(?i)\b(always|never|whenever (i|we|you)|when (i|we) ask|from now on|(i|we|they|user) prefers?|prefers? (to )?|i'?d rather|(please )?make sure (to|that)|please remember|by default,? use|do not ever|must (always|not|never))\b"
+);
+cue!(
+    DECISION,
+    r"(?i)\b(we (have )?(decided|chose|agreed|settled)|(it was |was )?decided (to|on|that|against|in)|decision:|agreed (to|on|that)|we (will|are going to) use|chosen over|instead of .{1,60} because)\b"
+);
+cue!(
+    PERSON,
+    r"(?i)\b(is (our|my|the) (manager|lead|colleague|boss|teammate|designer|reviewer|contact)|works (at|on|for|in)|reports to|on[- ]call contact|birthday|pronouns)\b"
+);
+cue!(
+    RELATION,
+    r"(?i)\b(owns?|owned by|maintains?|maintained by|depends on|reports to|works (with|for|on)|belongs to|is part of|talks to|calls|replaces|written by|uses)\b"
+);
+cue!(
+    ABOUT_SELF,
+    r"(?i)(^|\b)(i|my|me|user|the user)\b.{0,40}\b(prefers?|likes?|loves?|hates?|dislikes?|wants?|am|is|live|work|use|favou?r|favou?rite|name|timezone|time zone|allerg|speak)"
+);
 cue!(DEFINES, r"(?i)^\W*[\p{L}\d][\w.+#/ -]{0,60} (is|are) (a|an|the|our) ");
 
 /// True when a text states a lasting wish or rule (always, never, I prefer, from now on …).

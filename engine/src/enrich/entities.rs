@@ -40,7 +40,10 @@ pub fn entities(text: &str) -> Vec<String> {
             if goes_on {
                 continue;
             }
-            if !opens || name.as_str().contains(' ') || capitalised_elsewhere(text, offset + name.start(), name.as_str()) {
+            if !opens
+                || name.as_str().contains(' ')
+                || capitalised_elsewhere(text, offset + name.start(), name.as_str())
+            {
                 found.add(offset + name.start(), name.as_str());
             }
         }
@@ -50,7 +53,10 @@ pub fn entities(text: &str) -> Vec<String> {
 
 fn capitalised_elsewhere(text: &str, at: usize, name: &str) -> bool {
     text.match_indices(name).any(|(other, _)| {
-        other != at && text.get(..other).is_some_and(|before| before.ends_with(' ') && !before.trim_end().ends_with(['.', '!', '?', ':']))
+        other != at
+            && text
+                .get(..other)
+                .is_some_and(|before| before.ends_with(' ') && !before.trim_end().ends_with(['.', '!', '?', ':']))
     })
 }
 

@@ -4,10 +4,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::cues::{cue, pattern, DECISION, STANDING};
+use super::cues::{DECISION, STANDING, cue, pattern};
 use crate::domain::Importance;
 
-cue!(URGENT, r"(?i)\b(critical|important|urgent|security|vulnerab\w+|production|outage|incident|deadline|breaking|data loss|root cause|do not|don'?t)\b");
+cue!(
+    URGENT,
+    r"(?i)\b(critical|important|urgent|security|vulnerab\w+|production|outage|incident|deadline|breaking|data loss|root cause|do not|don'?t)\b"
+);
 cue!(HEDGED, r"(?i)\b(maybe|perhaps|might|probably|not sure|i think|could be|possibly|seems?)\b");
 cue!(CONCRETE, r"\d|`[^`]+`|\b\w+[_/]\w+|\b\p{Ll}+\p{Lu}\w*");
 

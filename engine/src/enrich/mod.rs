@@ -7,8 +7,8 @@ mod importance;
 mod lifetime;
 mod summary;
 
-pub use cues::{category, kind, is_standing};
-pub use entities::{entities, MAX_ENTITIES};
+pub use cues::{category, is_standing, kind};
+pub use entities::{MAX_ENTITIES, entities};
 pub use importance::importance;
 pub use lifetime::{expiry, refreshed_expiry};
-pub use summary::{summary, MAX_SUMMARY_WORDS};
+pub use summary::{MAX_SUMMARY_WORDS, summary};

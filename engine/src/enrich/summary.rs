@@ -91,9 +91,15 @@ mod tests {
     fn summaries_keep_whole_sentences_numbers_and_code() {
         for (text, expected) in [
             ("User prefers dark mode.", "User prefers dark mode."),
-            ("The database is PostgreSQL 16.2 and runs in Frankfurt.", "The database is PostgreSQL 16.2 and runs in Frankfurt."),
+            (
+                "The database is PostgreSQL 16.2 and runs in Frankfurt.",
+                "The database is PostgreSQL 16.2 and runs in Frankfurt.",
+            ),
             ("Note. The payment service runs v2.1 now.", "The payment service runs v2.1 now."),
-            ("Mara: Hey Bob! Good! I moved the cron job to `make cron` today.", "Mara: I moved the cron job to `make cron` today."),
+            (
+                "Mara: Hey Bob! Good! I moved the cron job to `make cron` today.",
+                "Mara: I moved the cron job to `make cron` today.",
+            ),
             ("# Deploy\n- run `just ship`\n```sh\nrm -rf x\n```", "Deploy run `just ship`"),
             ("用户喜欢深色模式", "用户喜欢深色模式"),
         ] {

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::metrics::{Asked, Report, Tally};
-use super::{read, EvalConfig, EvalError, Scratch};
+use super::{EvalConfig, EvalError, Scratch, read};
 use crate::domain::{Handle, MemoryId, MemoryRef, RecallRequest, Scope, Timestamp};
 use crate::score::Weights;
 use crate::store::{Store, StoreError};
@@ -113,7 +113,8 @@ impl Fixture {
                 silent += u32::from(store.rank(&request)?.total() == 0);
                 continue;
             }
-            let gold = query.gold.iter().map(|key| handle_of(store, key, &mut handles)).collect::<Result<BTreeSet<_>, _>>()?;
+            let gold =
+                query.gold.iter().map(|key| handle_of(store, key, &mut handles)).collect::<Result<BTreeSet<_>, _>>()?;
             tally.ask(store, &Asked { request, gold, category: query.kind.clone() }, config)?;
         }
         Ok(QueryReport { report: tally.finish(), unrelated, silent })

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::metrics::{Asked, Report, Tally};
-use super::{read, EvalConfig, EvalError, Scratch};
+use super::{EvalConfig, EvalError, Scratch, read};
 use crate::domain::{Category, Draft, Handle, Importance, Origin, RecallRequest, Timestamp};
 
 /// What becomes one memory.
@@ -51,8 +51,7 @@ struct Session {
     turns: Vec<Turn>,
 }
 
-static EVIDENCE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"D:?(\d+):(\d+)").expect("the pattern is a constant"));
+static EVIDENCE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"D:?(\d+):(\d+)").expect("the pattern is a constant"));
 
 /// Builds a store per conversation and asks its questions of categories 1 to 4 as they stand.
 /// Questions whose evidence is in none of the turns are left out.
@@ -61,7 +60,8 @@ static EVIDENCE: LazyLock<Regex> =
 /// When the file is not in the format, or a store fails.
 pub fn evaluate(path: &Path, unit: Unit, config: &EvalConfig) -> Result<Report, EvalError> {
     let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
-    let conversations: Vec<Conversation> = serde_json::from_str(&read(path)?).map_err(|error| format(error.to_string()))?;
+    let conversations: Vec<Conversation> =
+        serde_json::from_str(&read(path)?).map_err(|error| format(error.to_string()))?;
     let mut tally = Tally::default();
     for conversation in &conversations {
         let sessions = sessions(conversation).map_err(format)?;
@@ -131,7 +131,8 @@ fn store_all(scratch: &mut Scratch, sessions: &[Session], unit: Unit) -> Result<
         }
     }
     let stored = scratch.store.remember_all(&drafts)?;
-    let by_turn = stored.iter().zip(names).flat_map(|(stored, ids)| ids.into_iter().map(|id| (id, stored.memory.handle)));
+    let by_turn =
+        stored.iter().zip(names).flat_map(|(stored, ids)| ids.into_iter().map(|id| (id, stored.memory.handle)));
     Ok(by_turn.collect())
 }
 
@@ -156,7 +157,9 @@ fn asked(question: &Question, handles: &BTreeMap<String, Handle>) -> Option<Aske
         return None;
     }
     let evidence = question.evidence.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ");
-    let turns = EVIDENCE.captures_iter(&evidence).filter_map(|hit| Some(format!("D{}:{}", hit.get(1)?.as_str(), hit.get(2)?.as_str())));
+    let turns = EVIDENCE
+        .captures_iter(&evidence)
+        .filter_map(|hit| Some(format!("D{}:{}", hit.get(1)?.as_str(), hit.get(2)?.as_str())));
     let gold: BTreeSet<Handle> = turns.filter_map(|turn| handles.get(&turn).copied()).collect();
     let request = RecallRequest::new(question.question.as_str()?);
     (!gold.is_empty()).then_some(Asked { request, gold, category })

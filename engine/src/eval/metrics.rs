@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::EvalConfig;
-use crate::domain::{Handle, RecallRequest, TokenBudget, MAX_LIMIT};
+use crate::domain::{Handle, MAX_LIMIT, RecallRequest, TokenBudget};
 use crate::store::{Store, StoreError};
 
 /// Ranks at which recall is measured.
@@ -91,8 +91,10 @@ impl Tally {
                 self.times.push(started.elapsed().as_secs_f64() * 1000.0);
             }
             let is_gold = |handle: &Handle| asked.gold.contains(handle);
-            let full = recall.details.iter().filter(|d| d.excerpt.is_none()).map(|d| d.memory.handle).filter(is_gold).count();
-            let cut = recall.details.iter().filter(|d| d.excerpt.is_some()).map(|d| d.memory.handle).filter(is_gold).count();
+            let full =
+                recall.details.iter().filter(|d| d.excerpt.is_none()).map(|d| d.memory.handle).filter(is_gold).count();
+            let cut =
+                recall.details.iter().filter(|d| d.excerpt.is_some()).map(|d| d.memory.handle).filter(is_gold).count();
             let listed = recall.index.iter().filter(|e| !e.is_bare).map(|e| e.memory.handle).filter(is_gold).count();
             let (recalled, surfaced) = (share(full, asked), share(full + cut + listed, asked));
             *report.recall_at_tokens.entry(*budget).or_default() += recalled;
@@ -112,7 +114,10 @@ impl Tally {
         let report = &mut self.report;
         let questions = f64::from(report.questions.max(1));
         let maps = [
-            &mut report.recall_at_tokens, &mut report.surfaced_at_tokens, &mut report.recall_at_k, &mut report.tokens_used,
+            &mut report.recall_at_tokens,
+            &mut report.surfaced_at_tokens,
+            &mut report.recall_at_k,
+            &mut report.tokens_used,
         ];
         for value in maps.into_iter().flat_map(BTreeMap::values_mut).chain([&mut report.mrr]) {
             *value /= questions;

@@ -12,7 +12,7 @@ use crate::score::Weights;
 use crate::store::{Store, StoreConfig, StoreError, Usage};
 
 pub use fixture::{Fixture, FixtureQuery, QueryReport};
-pub use locomo::{evaluate as evaluate_locomo, Unit};
+pub use locomo::{Unit, evaluate as evaluate_locomo};
 pub use metrics::{Asked, Report};
 pub use usage::{UsageReport, UsageTrace};
 
@@ -65,7 +65,8 @@ impl Scratch {
     /// # Errors
     /// When there is no room for it.
     pub fn new(now: Timestamp, weights: &Weights) -> Result<Self, EvalError> {
-        let dir = tempfile::tempdir().map_err(|source| EvalError::File { path: PathBuf::from("temporary directory"), source })?;
+        let dir = tempfile::tempdir()
+            .map_err(|source| EvalError::File { path: PathBuf::from("temporary directory"), source })?;
         let clock = std::sync::Arc::new(crate::domain::FixedClock(now));
         let home = dir.path().join("home");
         let store = Store::open(StoreConfig { home, clock, weights: weights.clone(), usage: Usage::Serve })?;

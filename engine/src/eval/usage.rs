@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::fixture::{handle_of, Fixture};
-use super::{read, EvalError, Scratch};
+use super::fixture::{Fixture, handle_of};
+use super::{EvalError, Scratch, read};
 use crate::domain::{Handle, RecallRequest, Timestamp};
 use crate::score::Weights;
 use crate::store::{Store, StoreError};
@@ -46,7 +46,8 @@ impl UsageTrace {
     /// # Errors
     /// When it cannot be read or is not in the format.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        toml::from_str(&read(path)?).map_err(|error| EvalError::Format { path: path.to_path_buf(), problem: error.to_string() })
+        toml::from_str(&read(path)?)
+            .map_err(|error| EvalError::Format { path: path.to_path_buf(), problem: error.to_string() })
     }
 
     /// Replays the trace and asks the questions, with and without each signal of use, and on a
@@ -64,7 +65,8 @@ impl UsageTrace {
             ("nothing ever used", all(), false),
             ("nothing ever used, without both", Weights { frequency: 0.0, recency: 0.0, ..all() }, false),
         ];
-        let mut report = UsageReport { questions: u32::try_from(self.query.len()).unwrap_or(0), ..UsageReport::default() };
+        let mut report =
+            UsageReport { questions: u32::try_from(self.query.len()).unwrap_or(0), ..UsageReport::default() };
         for (name, weights, is_used) in runs {
             let mut scratch = fixture.load(&weights)?;
             if is_used {
@@ -77,7 +79,8 @@ impl UsageTrace {
 
     fn replay(&self, scratch: &mut Scratch) -> Result<(), EvalError> {
         let mut handles = BTreeMap::new();
-        let uses = self.access.iter().map(|access| Ok((handle_of(&scratch.store, &access.key, &mut handles)?, access.at)));
+        let uses =
+            self.access.iter().map(|access| Ok((handle_of(&scratch.store, &access.key, &mut handles)?, access.at)));
         let uses: Vec<(Handle, Timestamp)> = uses.collect::<Result<_, EvalError>>()?;
         scratch.store.note_uses(uses);
         scratch.store.fold_accesses()?;
@@ -90,7 +93,8 @@ impl UsageTrace {
         for question in &self.query {
             let request = RecallRequest::new(question.text.clone());
             let page = store.rank(&request)?.page(&request).map_err(StoreError::from)?;
-            let gold = question.gold.iter().map(|key| handle_of(store, key, &mut handles)).collect::<Result<Vec<_>, _>>()?;
+            let gold =
+                question.gold.iter().map(|key| handle_of(store, key, &mut handles)).collect::<Result<Vec<_>, _>>()?;
             if let Some(rank) = page.iter().position(|ranked| gold.contains(&ranked.handle)) {
                 first += if rank == 0 { 1.0 } else { 0.0 };
                 reciprocal += 1.0 / (rank + 1) as f64;

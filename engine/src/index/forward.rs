@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::label::Label;
 use super::varint;
 use crate::domain::Memory;
-use crate::text::{tokenize, TokenKind, ANALYZER_VERSION};
+use crate::text::{ANALYZER_VERSION, TokenKind, tokenize};
 
 /// How often a term stands in each field of a row; counts stop at 127.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,10 +53,15 @@ impl FieldTf {
             return Some(Self { content: head, ..Self::default() });
         }
         let mut field = |bit: u8| if head & bit == 0 { Some(0) } else { varint::take_byte(bytes) };
-        Some(Self { content: field(1)?, keywords: field(2)?, tags: field(4)?, category: field(8)?, context: field(16)? })
+        Some(Self {
+            content: field(1)?,
+            keywords: field(2)?,
+            tags: field(4)?,
+            category: field(8)?,
+            context: field(16)?,
+        })
     }
 }
-
 
 /// A blob that cannot be read: of another version, or damaged. It is made again from the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -12,7 +12,7 @@ mod tail;
 mod varint;
 mod view;
 
-pub use context::{context_of, CONTEXT_REACH};
+pub use context::{CONTEXT_REACH, context_of};
 pub use features::{Features, Flags};
 pub use forward::{BadBlob, FieldTf, ForwardDoc};
 pub use label::Label;

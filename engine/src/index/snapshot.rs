@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use xxhash_rust::xxh3::{xxh3_64, Xxh3DefaultBuilder};
+use xxhash_rust::xxh3::{Xxh3DefaultBuilder, xxh3_64};
 
 use super::features::{Features, Flags};
 use super::postings::{Posting, PostingsReader, PostingsWriter};
@@ -96,7 +96,8 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         let dictionary = scopes + length(80)?;
         let postings = dictionary + length(88)?;
         let names = all.get(scopes..dictionary).and_then(read_scopes).ok_or(SnapshotError::Damaged)?;
-        let identity = Identity { store: array_at(header, 16)?, rev: u64_at(header, 32)?, stamp: array_at(header, 40)? };
+        let identity =
+            Identity { store: array_at(header, 16)?, rev: u64_at(header, 32)?, stamp: array_at(header, 40)? };
         let total_length = u64_at(header, 64)?;
         fst::Map::new(all.get(dictionary..postings).unwrap_or_default()).map_err(|_| SnapshotError::Damaged)?;
         let sections = Sections { successors, dictionary, postings };
@@ -140,8 +141,30 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
     #[inline]
     pub fn features(&self, doc: u32) -> Features {
         let Some(row) = self.row(doc) else { return Features::default() };
-        let [h0, h1, h2, h3, c0, c1, c2, c3, u0, u1, u2, u3, e0, e1, e2, e3, l0, l1, access_count, importance, flags, ..] =
-            *row;
+        let [
+            h0,
+            h1,
+            h2,
+            h3,
+            c0,
+            c1,
+            c2,
+            c3,
+            u0,
+            u1,
+            u2,
+            u3,
+            e0,
+            e1,
+            e2,
+            e3,
+            l0,
+            l1,
+            access_count,
+            importance,
+            flags,
+            ..,
+        ] = *row;
         Features {
             handle: u32::from_le_bytes([h0, h1, h2, h3]),
             created: u32::from_le_bytes([c0, c1, c2, c3]),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::features::Features;
-use super::forward::{scan, FieldTf};
+use super::forward::{FieldTf, scan};
 use super::postings::Posting;
 
 /// A row as the index sees it, wherever it is stored.

@@ -145,7 +145,8 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
 
     /// Which scopes satisfy `wanted`, as a test of rows that is cheap to repeat.
     pub fn scope_test(&self, wanted: impl Fn(&str) -> bool + 'a) -> impl Fn(DocId) -> bool + '_ {
-        let known: Vec<bool> = self.snapshot.map(|s| s.scopes().iter().map(|name| wanted(name)).collect()).unwrap_or_default();
+        let known: Vec<bool> =
+            self.snapshot.map(|s| s.scopes().iter().map(|name| wanted(name)).collect()).unwrap_or_default();
         move |doc| match doc {
             DocId::Snapshot(doc) => {
                 let number = self.snapshot.map_or(u16::MAX, |snapshot| snapshot.scope_number(doc));

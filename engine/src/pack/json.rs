@@ -7,7 +7,7 @@ use super::line::{json_detail, json_index};
 use super::reply::{Detail, IndexEntry};
 use super::select::Frame;
 use crate::domain::{Cursor, TokenBudget, TokenCount, TokenProfile};
-use crate::text::{number_tokens, TokenCounter};
+use crate::text::{TokenCounter, number_tokens};
 
 /// The JSON form of one reply.
 #[derive(Debug, Clone)]
@@ -37,7 +37,13 @@ const ROW_TOKENS: u32 = 8;
 impl JsonFrame {
     /// A frame that echoes `query`. The query is the one text that is not counted beforehand, so
     /// this form, unlike the text form, needs a counter when it is asked for.
-    pub fn new(total: u32, budget: TokenBudget, profile: TokenProfile, query: &str, counter: &impl TokenCounter) -> Self {
+    pub fn new(
+        total: u32,
+        budget: TokenBudget,
+        profile: TokenProfile,
+        query: &str,
+        counter: &impl TokenCounter,
+    ) -> Self {
         let shown = super::neutral(query);
         let query = format!("{}\n", serde_json::Value::from(shown.as_ref()));
         let query_tokens = counter.count(&query);
@@ -66,7 +72,13 @@ impl JsonFrame {
     }
 
     /// Renders the reply and counts it: (body, tokens in the unit of the profile).
-    pub fn render(&self, details: &[Detail], index: &[IndexEntry], more: Option<&Cursor>, has_more: bool) -> (String, u32) {
+    pub fn render(
+        &self,
+        details: &[Detail],
+        index: &[IndexEntry],
+        more: Option<&Cursor>,
+        has_more: bool,
+    ) -> (String, u32) {
         let full = rows(details.iter().map(|detail| (detail.ranked.score, json_detail(&detail.memory))));
         let short = rows(index.iter().map(|entry| (entry.ranked.score, json_index(&entry.memory))));
         let listed = details.iter().map(|detail| detail.tokens).chain(index.iter().map(|entry| entry.tokens));

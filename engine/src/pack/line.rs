@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::neutral::neutral;
-use super::passage::{cut, Passage};
+use super::passage::{Passage, cut};
 use crate::domain::Memory;
 use crate::text::TokenCounter;
 

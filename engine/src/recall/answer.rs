@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::{Cursor, DomainError, Handle, RecallRequest, TokenBudget};
-use crate::pack::{select, Detail, Frame, IndexEntry, Item, JsonFrame, Ranked, Recall, Row, Selection, TextFrame};
+use crate::pack::{Detail, Frame, IndexEntry, Item, JsonFrame, Ranked, Recall, Row, Selection, TextFrame, select};
 use crate::score::Weights;
 use crate::text::TokenCounter;
 
-use super::excerpt::{best_excerpt, Excerpt};
+use super::excerpt::{Excerpt, best_excerpt};
 use super::query::QueryTerms;
 use super::rank::Ranking;
 
@@ -46,7 +46,11 @@ pub fn answer<C: TokenCounter>(
     let found: Vec<(Ranked, Row)> =
         page.into_iter().filter_map(|ranked| rows.remove(&ranked.handle).map(|row| (ranked, row))).collect();
     let repeats = repeats(&found);
-    let items: Vec<Item> = found.iter().enumerate().map(|(at, (ranked, row))| frame.item(ranked, row, repeats.contains_key(&at))).collect();
+    let items: Vec<Item> = found
+        .iter()
+        .enumerate()
+        .map(|(at, (ranked, row))| frame.item(ranked, row, repeats.contains_key(&at)))
+        .collect();
     let terms = query_terms(request, weights);
     let mut excerpts: BTreeMap<usize, Excerpt> = BTreeMap::new();
     let cut = |at: usize, room: u32| {

@@ -1,7 +1,7 @@
 //! The best passage of a text that is too long to give in full.
 
-use crate::pack::{passage_line, Row, TextFrame};
-use crate::text::{tokenize, TokenKind};
+use crate::pack::{Row, TextFrame, passage_line};
+use crate::text::{TokenKind, tokenize};
 
 /// A run of passages and its tokens, first line included.
 #[derive(Debug, Clone, PartialEq, Eq)]

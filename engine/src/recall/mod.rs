@@ -8,6 +8,6 @@ mod excerpt;
 mod query;
 mod rank;
 
-pub use answer::{answer, Form};
+pub use answer::{Form, answer};
 pub use query::QueryTerms;
-pub use rank::{rank, Ranking};
+pub use rank::{Ranking, rank};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::score::Weights;
-use crate::text::{tokenize, Token, TokenKind};
+use crate::text::{Token, TokenKind, tokenize};
 
 /// A term to look for.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,9 +75,7 @@ fn insert(terms: &mut BTreeMap<String, QueryTerm>, token: Token, weight: f64, co
     let Token { term, kind, is_name, .. } = token;
     let concept = u8::try_from(concept.min(LAST_CONCEPT)).unwrap_or(u8::MAX);
     let is_word = kind == TokenKind::Word;
-    let known = terms
-        .entry(term.clone())
-        .or_insert(QueryTerm { term, weight, concept, is_name: false, is_word });
+    let known = terms.entry(term.clone()).or_insert(QueryTerm { term, weight, concept, is_name: false, is_word });
     known.weight = known.weight.max(weight);
     known.is_name |= is_name;
 }

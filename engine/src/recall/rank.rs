@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::domain::{Cursor, DomainError, Handle, RecallRequest, Scope, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Label, Posting, TermPostings};
 use crate::pack::Ranked;
-use crate::score::{idf, Bm25, DateHints, Prior, ScoreParts, Weights};
+use crate::score::{Bm25, DateHints, Prior, ScoreParts, Weights, idf};
 
 use super::query::{QueryTerm, QueryTerms};
 
@@ -40,7 +40,12 @@ const MAX_TERMS: usize = 64;
 const RELEVANT_SHARE: f64 = 0.5;
 
 /// Scores every row of `view` that holds a term of the request's query and passes its filters.
-pub fn rank<B: AsRef<[u8]>>(view: &IndexView<'_, B>, request: &RecallRequest, now: Timestamp, weights: &Weights) -> Ranking {
+pub fn rank<B: AsRef<[u8]>>(
+    view: &IndexView<'_, B>,
+    request: &RecallRequest,
+    now: Timestamp,
+    weights: &Weights,
+) -> Ranking {
     let query = QueryTerms::analyze(&request.query, request.expanded_query.as_deref(), weights);
     let terms = Terms::look_up(view, query, weights);
     let scorer = Scorer::new(view, request, now, weights, &terms);
@@ -142,7 +147,8 @@ impl Match {
 
 /// Three digits that differ when the question does.
 fn check_of(request: &RecallRequest) -> u16 {
-    let question = format!("{:?}", (&request.query, &request.expanded_query, &request.filters, &request.scope, request.sort));
+    let question =
+        format!("{:?}", (&request.query, &request.expanded_query, &request.filters, &request.scope, request.sort));
     u16::try_from(xxhash_rust::xxh3::xxh3_64(question.as_bytes()) % 900).unwrap_or(0) + 100
 }
 
@@ -315,7 +321,11 @@ impl<'a> Scorer<'a> {
             if let Some(known) = concepts.get_mut(usize::from(term.concept)) {
                 *known = known.max(tells * term.weight);
             }
-            let name = if term.is_name { weights.names * (1.0 + f64::from(rows) / f64::from(list.own.max(1))).ln() } else { 0.0 };
+            let name = if term.is_name {
+                weights.names * (1.0 + f64::from(rows) / f64::from(list.own.max(1))).ln()
+            } else {
+                0.0
+            };
             Gain { bm25: term.weight * tells, name, concept: term.concept }
         };
         let gains = terms.terms.iter().zip(&terms.lists).map(gain).collect();
@@ -412,7 +422,8 @@ impl<'a> Scorer<'a> {
 
 /// Visits every row of the lists once, in ascending order, with the terms it holds in list order.
 fn merge(lists: &[&[Posting]], mut visit: impl FnMut(u32, &[(usize, FieldTf)])) {
-    let mut heads: Vec<(usize, &[Posting])> = lists.iter().copied().enumerate().filter(|(_, list)| !list.is_empty()).collect();
+    let mut heads: Vec<(usize, &[Posting])> =
+        lists.iter().copied().enumerate().filter(|(_, list)| !list.is_empty()).collect();
     let mut hits = Vec::with_capacity(heads.len());
     while let Some(doc) = heads.iter().filter_map(|(_, list)| list.first()).map(|p| p.doc).min() {
         hits.clear();
@@ -445,7 +456,13 @@ fn redirect<B: AsRef<[u8]>>(
         };
         if let Some(known) = matches.iter_mut().find(|found| found.handle == handle) {
             if known.score < old.score {
-                *known = Match { handle, created: known.created, importance: known.importance, redirected_from: Some(old.handle), ..old };
+                *known = Match {
+                    handle,
+                    created: known.created,
+                    importance: known.importance,
+                    redirected_from: Some(old.handle),
+                    ..old
+                };
             }
         } else if scorer.admits(&features) {
             let (created, importance) = (features.created, features.importance);
@@ -478,7 +495,11 @@ fn order(matches: &mut Vec<Match>, sort: Sort) {
     }
     match sort {
         Sort::Hybrid | Sort::Relevance => matches.sort_unstable_by(by_score),
-        Sort::Importance => matches.sort_unstable_by(|a, b| b.importance.cmp(&a.importance).then_with(|| by_score(a, b))),
-        Sort::Recency => matches.sort_unstable_by(|a, b| b.created.cmp(&a.created).then_with(|| -> Ordering { by_score(a, b) })),
+        Sort::Importance => {
+            matches.sort_unstable_by(|a, b| b.importance.cmp(&a.importance).then_with(|| by_score(a, b)))
+        }
+        Sort::Recency => {
+            matches.sort_unstable_by(|a, b| b.created.cmp(&a.created).then_with(|| -> Ordering { by_score(a, b) }))
+        }
     }
 }

@@ -28,12 +28,15 @@ const MONTHS: &str = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?
 const MONTH_KEYS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 static ISO: LazyLock<Regex> = LazyLock::new(|| compiled(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"));
-static DAY_MONTH: LazyLock<Regex> =
-    LazyLock::new(|| compiled(&format!(r"(?i)\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({MONTHS})\b\.?(?:,? ((?:19|20)\d\d)\b)?")));
-static MONTH_DAY: LazyLock<Regex> =
-    LazyLock::new(|| compiled(&format!(r"(?i)\b({MONTHS})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b)?(?:,? ((?:19|20)\d\d)\b)?")));
+static DAY_MONTH: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(&format!(r"(?i)\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({MONTHS})\b\.?(?:,? ((?:19|20)\d\d)\b)?"))
+});
+static MONTH_DAY: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(&format!(r"(?i)\b({MONTHS})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b)?(?:,? ((?:19|20)\d\d)\b)?"))
+});
 static YEAR: LazyLock<Regex> = LazyLock::new(|| compiled(r"\b((?:19|20)\d\d)\b"));
-static RELATIVE: LazyLock<Regex> = LazyLock::new(|| compiled(r"(?i)\b(today|yesterday|this week|last week|this month|last month)\b"));
+static RELATIVE: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?i)\b(today|yesterday|this week|last week|this month|last month)\b"));
 
 fn compiled(source: &str) -> Regex {
     Regex::new(source).expect("the patterns are constants, compiled in a test")
@@ -56,7 +59,9 @@ impl DateHints {
 
     fn read_calendar(&mut self, query: &str) {
         let number = |text: Option<regex::Match<'_>>| text.and_then(|m| m.as_str().parse::<i16>().ok());
-        let day = |text: Option<regex::Match<'_>>| number(text).and_then(|n| i8::try_from(n).ok()).filter(|d| (1..=31).contains(d));
+        let day = |text: Option<regex::Match<'_>>| {
+            number(text).and_then(|n| i8::try_from(n).ok()).filter(|d| (1..=31).contains(d))
+        };
         for hit in ISO.captures_iter(query) {
             if let Some(month) = day(hit.get(2)).filter(|month| *month <= 12) {
                 self.hints.push(Hint::Month { year: number(hit.get(1)), month, day: day(hit.get(3)) });
@@ -101,7 +106,9 @@ impl Hint {
         match self {
             Self::Span(first, last) if (first..=last).contains(&made) => weights.month + weights.day,
             Self::Year(year) if made.year() == year => weights.year,
-            Self::Month { year, month, day } if made.month() == month && year.is_none_or(|year| year == made.year()) => {
+            Self::Month { year, month, day }
+                if made.month() == month && year.is_none_or(|year| year == made.year()) =>
+            {
                 let is_near = day.is_some_and(|day| (made.day() - day).abs() <= 1);
                 weights.month + if is_near { weights.day } else { 0.0 }
             }

@@ -47,8 +47,14 @@ impl ScoreParts {
     /// Every part times `factor`.
     pub(crate) fn scaled(mut self, factor: f64) -> Self {
         for part in [
-            &mut self.text, &mut self.context, &mut self.names, &mut self.date, &mut self.standing,
-            &mut self.importance, &mut self.recency, &mut self.frequency,
+            &mut self.text,
+            &mut self.context,
+            &mut self.names,
+            &mut self.date,
+            &mut self.standing,
+            &mut self.importance,
+            &mut self.recency,
+            &mut self.frequency,
         ] {
             *part *= factor;
         }

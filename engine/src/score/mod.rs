@@ -6,7 +6,7 @@ mod explain;
 mod prior;
 mod weights;
 
-pub use bm25::{idf, Bm25};
+pub use bm25::{Bm25, idf};
 pub use date::DateHints;
 pub use explain::ScoreParts;
 pub use prior::Prior;

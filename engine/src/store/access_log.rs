@@ -6,11 +6,11 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{params, OptionalExtension};
+use rusqlite::{OptionalExtension, params};
 
 use super::error::StoreError;
 use super::write::Change;
-use super::{files, Store};
+use super::{Store, files};
 use crate::domain::{Category, Handle, Importance, Timestamp};
 use crate::enrich::refreshed_expiry;
 
@@ -49,7 +49,8 @@ fn fold_one(change: &Change<'_>, handle: Handle, uses: u32, last: Timestamp) -> 
     });
     let Some((category, importance, expires)) = found.optional()? else { return Ok(()) };
     let expires = refreshed_expiry(expires, &category, importance, last);
-    let sql = "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3),
+    let sql =
+        "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3),
                expires = ?4, rev = ?5 WHERE handle = ?1";
     change.tx.prepare_cached(sql)?.execute(params![handle, uses, last, expires, change.next_rev()?])?;
     Ok(())

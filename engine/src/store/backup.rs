@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::error::StoreError;
-use super::{files, Store};
+use super::{Store, files};
 
 /// Backups kept in the home directory.
 const KEPT: usize = 7;
@@ -47,7 +47,9 @@ impl Store {
 
 fn rotate(dir: &Path) {
     let Ok(entries) = fs::read_dir(dir) else { return };
-    let is_ours = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("tessera-"));
+    let is_ours = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("tessera-"))
+    };
     let mut backups: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(is_ours).collect();
     backups.sort();
     let surplus = backups.len().saturating_sub(KEPT);

@@ -7,8 +7,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::StoreError;
-use super::migrate::{migrate, SCHEMA};
-use super::{files, Usage};
+use super::migrate::{SCHEMA, migrate};
+use super::{Usage, files};
 
 /// "TESS", in the database header.
 const APPLICATION_ID: i64 = 0x5445_5353;

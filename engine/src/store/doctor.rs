@@ -6,7 +6,7 @@ use super::error::StoreError;
 use super::history::{self, Operation};
 use super::salvage::{self, Salvage};
 use super::write::tell;
-use super::{files, row, Actor, Store, StoreConfig};
+use super::{Actor, Store, StoreConfig, files, row};
 use crate::domain::{Handle, Memory, MemoryRef, Origin};
 use crate::index::ForwardDoc;
 use crate::sync::ChangeKind;
@@ -76,7 +76,12 @@ impl Store {
         let mut store = if is_damaged && repair {
             drop(opened);
             let (store, salvage) = salvage::salvage(config)?;
-            let told = format!("kept {}, lost {}; the damaged files are in {}", salvage.kept, salvage.lost, salvage.set_aside.display());
+            let told = format!(
+                "kept {}, lost {}; the damaged files are in {}",
+                salvage.kept,
+                salvage.lost,
+                salvage.set_aside.display()
+            );
             health.add("database", Verdict::Mended, told);
             health.salvage = Some(salvage);
             store
@@ -111,7 +116,8 @@ impl Store {
 
     fn check_permissions(&self, health: &mut Health, repair: bool) {
         let names = ["", files::DATABASE, "tessera.db-wal", "tessera.db-shm", files::SNAPSHOT, files::ACCESS_LOG];
-        let open: Vec<_> = names.iter().map(|name| self.home.join(name)).filter(|path| is_open_to_others(path)).collect();
+        let open: Vec<_> =
+            names.iter().map(|name| self.home.join(name)).filter(|path| is_open_to_others(path)).collect();
         if open.is_empty() {
             return health.add("permissions", Verdict::Ok, "for the owner alone");
         }
@@ -140,7 +146,11 @@ impl Store {
             self.reindex(&stale)?;
             health.add("index", Verdict::Mended, format!("{} rows were analysed again", stale.len()));
         } else {
-            health.add("index", Verdict::Bad, format!("{} rows disagree with their texts; run with --repair", stale.len()));
+            health.add(
+                "index",
+                Verdict::Bad,
+                format!("{} rows disagree with their texts; run with --repair", stale.len()),
+            );
         }
         if repair {
             self.rebuild_snapshot()?;
@@ -184,7 +194,8 @@ impl Store {
 
     fn check_expired(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
         let removed = if repair { self.remove_expired()? } else { 0 };
-        let detail = if removed > 0 { format!("{removed} were deleted and can be restored") } else { "nothing overdue".into() };
+        let detail =
+            if removed > 0 { format!("{removed} were deleted and can be restored") } else { "nothing overdue".into() };
         health.add("expired", if removed > 0 { Verdict::Mended } else { Verdict::Ok }, detail);
         Ok(())
     }
@@ -208,7 +219,8 @@ impl Store {
                 memory.deleted = Some(change.now);
                 memory.rev = change.next_rev()?;
                 super::write::write_row(change, &memory, super::write::Written::Again)?;
-                let actor = Actor { origin: Origin::User, reason: Some("its time was over".into()), ..Actor::default() };
+                let actor =
+                    Actor { origin: Origin::User, reason: Some("its time was over".into()), ..Actor::default() };
                 history::record(change, &memory, Operation::Expire, &actor, None)?;
                 tell(change, &memory, ChangeKind::Delete)?;
             }
@@ -218,7 +230,9 @@ impl Store {
     }
 
     fn check_space(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
-        let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u64>(0)).map_err(|error| self.failed(error));
+        let one = |sql: &str| {
+            self.connection.query_row(sql, [], |row| row.get::<_, u64>(0)).map_err(|error| self.failed(error))
+        };
         let (free, pages) = (one("PRAGMA freelist_count")?, one("PRAGMA page_count")?.max(1));
         if repair && free * 5 > pages {
             self.connection.execute_batch("VACUUM").map_err(|error| self.failed(error))?;
@@ -233,7 +247,9 @@ impl Store {
     pub(super) fn scrub(&mut self) -> Result<(), StoreError> {
         let path = self.home.join(files::SNAPSHOT);
         match std::fs::remove_file(&path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(StoreError::file(&path, source)),
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(StoreError::file(&path, source));
+            }
             _ => {}
         }
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";

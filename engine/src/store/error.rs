@@ -49,7 +49,9 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// The database file is gone although this home once held memories.
-    #[error("{path} is missing although it held {memories} memories; restore a backup to that path, or remove {marker}")]
+    #[error(
+        "{path} is missing although it held {memories} memories; restore a backup to that path, or remove {marker}"
+    )]
     Vanished {
         /// Where it was.
         path: PathBuf,

@@ -1,11 +1,11 @@
 //! Provenance: what was done to a memory, when, by whom, and how it was before.
 
-use rusqlite::{params, Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use super::error::StoreError;
 use super::write::Change;
-use super::{row, Actor, Store};
+use super::{Actor, Store, row};
 use crate::domain::{Handle, Memory, MemoryId, MemoryRef, Origin, Timestamp};
 
 /// What was done.
@@ -114,7 +114,9 @@ impl Store {
         };
         let identity = self
             .connection
-            .query_row(&format!("SELECT id, handle FROM memories WHERE {column} = ?1"), [key], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row(&format!("SELECT id, handle FROM memories WHERE {column} = ?1"), [key], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
             .optional()
             .map_err(|error| self.failed(error))?;
         let (id, handle): (MemoryId, Handle) = identity.ok_or(StoreError::NotFound(reference))?;

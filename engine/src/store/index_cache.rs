@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::error::StoreError;
 use super::snapshot_file::{self, Version};
-use super::{files, row, Store, Usage};
+use super::{Store, Usage, files, row};
 use crate::index::{ForwardDoc, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
 
 /// Changed rows beyond which a rebuild pays: the larger of this and a twentieth of the snapshot.
@@ -25,7 +25,15 @@ pub(super) struct IndexCache {
 
 impl IndexCache {
     pub(super) fn new(usage: Usage) -> Self {
-        Self { usage, snapshot: None, version: None, tail: new_tail(usage), mask: Mask::default(), seen: 0, generation: 0 }
+        Self {
+            usage,
+            snapshot: None,
+            version: None,
+            tail: new_tail(usage),
+            mask: Mask::default(),
+            seen: 0,
+            generation: 0,
+        }
     }
 
     pub(super) fn view(&self) -> IndexView<'_, Mmap> {
@@ -37,7 +45,8 @@ impl IndexCache {
         let path = home.join(files::SNAPSHOT);
         let version = snapshot_file::version(&path);
         let is_first = self.generation == 0;
-        let rev: u64 = connection.prepare_cached("SELECT value FROM meta WHERE key = 'rev'")?.query_row([], |row| row.get(0))?;
+        let rev: u64 =
+            connection.prepare_cached("SELECT value FROM meta WHERE key = 'rev'")?.query_row([], |row| row.get(0))?;
         if is_first || version != self.version || rev < self.seen {
             self.snapshot = load(connection, &path, rev)?;
             self.version = version;

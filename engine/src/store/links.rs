@@ -1,10 +1,10 @@
 //! Links between memories. `supersedes` also changes what recall answers.
 
-use rusqlite::{params, OptionalExtension};
+use rusqlite::{OptionalExtension, params};
 
 use super::error::StoreError;
 use super::history::{self, Operation};
-use super::write::{redirects, set_successor, tell, Change};
+use super::write::{Change, redirects, set_successor, tell};
 use super::{Actor, Store};
 use crate::domain::{Handle, LinkKind, Memory, MemoryRef};
 use crate::sync::ChangeKind;
@@ -17,7 +17,13 @@ impl Store {
     ///
     /// # Errors
     /// When one is missing, they are the same, or `supersedes` would run in a circle.
-    pub fn link(&mut self, source: MemoryRef, kind: LinkKind, target: MemoryRef, actor: &Actor) -> Result<Memory, StoreError> {
+    pub fn link(
+        &mut self,
+        source: MemoryRef,
+        kind: LinkKind,
+        target: MemoryRef,
+        actor: &Actor,
+    ) -> Result<Memory, StoreError> {
         self.write_numbers(|change| {
             let mut memory = change.existing(source)?;
             memory.rev = change.next_rev()?;
@@ -30,7 +36,13 @@ impl Store {
     ///
     /// # Errors
     /// When there is no such link.
-    pub fn unlink(&mut self, source: MemoryRef, kind: LinkKind, target: MemoryRef, actor: &Actor) -> Result<Memory, StoreError> {
+    pub fn unlink(
+        &mut self,
+        source: MemoryRef,
+        kind: LinkKind,
+        target: MemoryRef,
+        actor: &Actor,
+    ) -> Result<Memory, StoreError> {
         self.write_numbers(|change| {
             let mut memory = change.existing(source)?;
             let other = change.existing(target)?;
@@ -48,7 +60,10 @@ impl Store {
 }
 
 fn noted(change: &Change<'_>, memory: &Memory, operation: Operation, actor: &Actor) -> Result<Memory, StoreError> {
-    change.tx.execute("UPDATE memories SET rev = ?2, updated = ?3 WHERE handle = ?1", params![memory.handle, memory.rev, change.now])?;
+    change.tx.execute(
+        "UPDATE memories SET rev = ?2, updated = ?3 WHERE handle = ?1",
+        params![memory.handle, memory.rev, change.now],
+    )?;
     history::record(change, memory, operation, actor, None)?;
     tell(change, memory, ChangeKind::Put)?;
     change.existing(MemoryRef::Handle(memory.handle))

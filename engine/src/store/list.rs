@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 
 use super::error::StoreError;
-use super::{row, Store};
+use super::{Store, row};
 use crate::domain::{Filters, Handle, Memory, Timestamp};
 
 /// What to list.
@@ -49,7 +49,8 @@ impl Store {
         }
         let limit = request.limit.clamp(1, crate::domain::MAX_LIMIT);
         values.push((limit + 1).into());
-        let select = format!("SELECT {} FROM memories WHERE {sql} ORDER BY created DESC, handle DESC LIMIT ?", row::MEMORY);
+        let select =
+            format!("SELECT {} FROM memories WHERE {sql} ORDER BY created DESC, handle DESC LIMIT ?", row::MEMORY);
         let mut statement = self.connection.prepare(&select)?;
         let rows = statement.query_map(rusqlite::params_from_iter(&values), row::memory)?;
         let mut memories = rows.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -80,8 +81,14 @@ fn conditions(request: &ListRequest, now: Timestamp) -> (String, Vec<Value>) {
     any_of("category = ?", filters.categories.iter().map(|category| category.as_str().to_owned()).collect());
     any_of("type = ?", filters.types.iter().map(|kind| kind.as_str().to_owned()).collect());
     any_of("scope = ?", filters.scopes.iter().map(|scope| scope.as_str().to_owned()).collect());
-    any_of("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", filters.tags.iter().map(|tag| tag.as_str().to_owned()).collect());
-    any_of("EXISTS (SELECT 1 FROM json_each(entities) WHERE lower(value) = ?)", filters.entities.iter().map(|name| name.to_lowercase()).collect());
+    any_of(
+        "EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)",
+        filters.tags.iter().map(|tag| tag.as_str().to_owned()).collect(),
+    );
+    any_of(
+        "EXISTS (SELECT 1 FROM json_each(entities) WHERE lower(value) = ?)",
+        filters.entities.iter().map(|name| name.to_lowercase()).collect(),
+    );
     any_of("origin = 'shared:' || ?", filters.shared_by.iter().cloned().collect());
     for (condition, time) in [("created >= ?", filters.since), ("created < ?", filters.until)] {
         if let Some(time) = time {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use rusqlite::Connection;
-use rusqlite_migration::{Migrations, M};
+use rusqlite_migration::{M, Migrations};
 
 use super::error::StoreError;
 

@@ -37,10 +37,10 @@ use crate::text::O200k;
 pub use doctor::{Check, Health, Verdict};
 pub use error::StoreError;
 pub use history::{HistoryEntry, Operation};
-pub use list::{Listing, ListRequest};
+pub use list::{ListRequest, Listing};
 pub use salvage::Salvage;
 pub use stats::Stats;
-pub use transfer::{Imported, ImportProgress};
+pub use transfer::{ImportProgress, Imported};
 pub use write::{Erase, Forgotten, Stored};
 
 /// How a store is opened.

@@ -1,10 +1,10 @@
 //! Recall over the embedded store: the engine's pipeline between an index refresh and a row fetch.
 
 use super::error::StoreError;
-use super::{access_log, row, Store};
+use super::{Store, access_log, row};
 use crate::domain::{Filters, MemoryRef, RecallRequest, Scope};
 use crate::pack::{Ranked, Recall, Row};
-use crate::recall::{answer, rank, Form, Ranking};
+use crate::recall::{Form, Ranking, answer, rank};
 use crate::text::O200k;
 
 impl Store {
@@ -92,7 +92,13 @@ impl Store {
         for (rank, reference) in (0..).zip(references) {
             let memory = self.get(*reference)?.filter(|memory| memory.deleted.is_none());
             let handle = memory.ok_or(StoreError::NotFound(*reference))?.handle;
-            page.push(Ranked { handle, rank, score: 1.0, parts: crate::score::ScoreParts::default(), redirected_from: None });
+            page.push(Ranked {
+                handle,
+                rank,
+                score: 1.0,
+                parts: crate::score::ScoreParts::default(),
+                redirected_from: None,
+            });
         }
         let rows = self.rows(&page)?;
         let ranking = Ranking::chosen(&page);

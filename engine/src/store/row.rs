@@ -63,7 +63,9 @@ where
     T: std::str::FromStr<Err = crate::domain::DomainError>,
 {
     let text = row.get_ref(column)?.as_str()?;
-    text.parse().map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error)))
+    text.parse().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
+    })
 }
 
 fn listed<T: serde::de::DeserializeOwned>(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
@@ -71,8 +73,9 @@ fn listed<T: serde::de::DeserializeOwned>(row: &SqlRow<'_>, column: usize) -> ru
     if text == "[]" {
         return Ok(Vec::new());
     }
-    serde_json::from_str(text)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error)))
+    serde_json::from_str(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
+    })
 }
 
 /// A JSON array column.
@@ -135,7 +138,6 @@ pub(super) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Resul
         .optional()
 }
 
-
 /// A memory by either name, deleted ones included, purged ones not.
 pub(super) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Memory>> {
     let select = |column: &str| format!("SELECT {MEMORY} FROM memories WHERE {column} = ?1 AND purged = 0");
@@ -149,7 +151,8 @@ pub(super) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::R
 }
 
 fn links_of(connection: &Connection, id: MemoryId) -> rusqlite::Result<Vec<Link>> {
-    let mut statement = connection.prepare_cached("SELECT type, target FROM links WHERE source = ?1 ORDER BY type, target")?;
+    let mut statement =
+        connection.prepare_cached("SELECT type, target FROM links WHERE source = ?1 ORDER BY type, target")?;
     let links = statement.query_map([id], |row| Ok(Link { kind: parsed::<LinkKind>(row, 0)?, to: row.get(1)? }))?;
     links.collect()
 }

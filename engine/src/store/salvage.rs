@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 
 use super::error::StoreError;
-use super::{files, row, Store, StoreConfig};
+use super::{Store, StoreConfig, files, row};
 use crate::domain::{Draft, Memory};
 
 /// What a salvage kept and lost.
@@ -53,7 +53,9 @@ pub(super) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreErro
 
 /// Walks the rows by handle; a handle that cannot be read is skipped.
 fn readable_memories(path: &Path) -> (Vec<Memory>, u64) {
-    let Ok(connection) = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX) else {
+    let Ok(connection) =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+    else {
         return (Vec::new(), 0);
     };
     let sql = format!("SELECT {} FROM memories NOT INDEXED WHERE handle = ?1 AND purged = 0", row::MEMORY);

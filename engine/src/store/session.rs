@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::error::StoreError;
 use super::write::Change;
 use crate::domain::{Memory, Origin};
-use crate::index::{context_of, ForwardDoc, CONTEXT_REACH};
+use crate::index::{CONTEXT_REACH, ForwardDoc, context_of};
 
 /// Refreshes the context of a changed turn and of the turns within reach of it.
 pub(super) fn refresh_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
@@ -39,7 +39,8 @@ fn around(change: &Change<'_>, session: &str, memory: &Memory) -> Result<(Vec<Tu
     let reach = 2 * CONTEXT_REACH + 1;
     let side = |sql: &str| -> rusqlite::Result<Vec<(u32, Vec<u8>)>> {
         let mut statement = change.tx.prepare_cached(sql)?;
-        let rows = statement.query_map(params![session, memory.created, memory.handle, reach], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let rows = statement
+            .query_map(params![session, memory.created, memory.handle, reach], |row| Ok((row.get(0)?, row.get(1)?)))?;
         rows.collect()
     };
     let mut rows = side(

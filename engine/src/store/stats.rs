@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-use super::{files, Store};
+use super::{Store, files};
 
 /// Counts of a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -7,10 +7,11 @@ use serde::Deserialize;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::salvage::draft_of;
-use super::write::{insert, tell, write_row, Change, Written};
-use super::{links, row, Actor, Store};
+use super::write::{Change, Written, insert, tell, write_row};
+use super::{Actor, Store, links, row};
 use crate::domain::{
-    Category, DomainError, Draft, Importance, LinkKind, Memory, MemoryId, MemoryRef, MemoryType, Origin, Scope, Tag, Timestamp,
+    Category, DomainError, Draft, Importance, LinkKind, Memory, MemoryId, MemoryRef, MemoryType, Origin, Scope, Tag,
+    Timestamp,
 };
 use crate::sync::ChangeKind;
 
@@ -166,7 +167,8 @@ impl Store {
         report: &mut Imported,
         later: &mut Vec<(u64, MemoryId, LineLink)>,
     ) -> Result<(), StoreError> {
-        let outcomes = self.write(|change| batch.iter().map(|(_, line)| store_line(change, line)).collect::<Result<Vec<_>, _>>())?;
+        let outcomes =
+            self.write(|change| batch.iter().map(|(_, line)| store_line(change, line)).collect::<Result<Vec<_>, _>>())?;
         for ((number, line), outcome) in batch.into_iter().zip(outcomes) {
             match outcome {
                 Outcome::Stored(id) => {

@@ -4,12 +4,12 @@ use std::cell::OnceCell;
 use std::time::Duration;
 
 use backon::{BlockingRetryable, ExponentialBuilder};
-use rusqlite::{params, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::StoreError;
 use super::history::{self, Operation};
-use super::{links, row, session, Actor, Store};
+use super::{Actor, Store, links, row, session};
 use crate::domain::{Draft, Handle, LinkKind, Memory, MemoryId, MemoryRef, Patch, Timestamp};
 use crate::enrich;
 use crate::index::ForwardDoc;
@@ -91,7 +91,12 @@ impl Store {
     ///
     /// # Errors
     /// When one does not exist, or the store cannot be written.
-    pub fn forget(&mut self, references: &[MemoryRef], erase: Erase, actor: &Actor) -> Result<Vec<Forgotten>, StoreError> {
+    pub fn forget(
+        &mut self,
+        references: &[MemoryRef],
+        erase: Erase,
+        actor: &Actor,
+    ) -> Result<Vec<Forgotten>, StoreError> {
         let forgotten =
             self.write(|change| references.iter().map(|reference| forget(change, *reference, erase, actor)).collect())?;
         if erase == Erase::Hard {
@@ -105,7 +110,12 @@ impl Store {
     ///
     /// # Errors
     /// When there is nothing to restore.
-    pub fn restore(&mut self, reference: MemoryRef, before_rev: Option<u64>, actor: &Actor) -> Result<Stored, StoreError> {
+    pub fn restore(
+        &mut self,
+        reference: MemoryRef,
+        before_rev: Option<u64>,
+        actor: &Actor,
+    ) -> Result<Stored, StoreError> {
         let stored = self.write(|change| restore(change, reference, before_rev, actor))?;
         self.maintain();
         Ok(stored)
@@ -240,9 +250,13 @@ fn same_text(change: &Change<'_>, memory: &Memory, signature: u64) -> Result<Opt
     if !matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
         return Ok(None);
     }
-    let sql = format!("SELECT {} FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL", row::MEMORY);
+    let sql = format!(
+        "SELECT {} FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL",
+        row::MEMORY
+    );
     let mut statement = change.tx.prepare_cached(&sql)?;
-    let found = statement.query_row(params![signature.cast_signed(), memory.content, memory.scope.as_str()], row::memory);
+    let found =
+        statement.query_row(params![signature.cast_signed(), memory.content, memory.scope.as_str()], row::memory);
     Ok(found.optional()?)
 }
 
@@ -402,7 +416,12 @@ fn empty(memory: &mut Memory) {
     memory.cwd = None;
 }
 
-fn restore(change: &Change<'_>, reference: MemoryRef, before_rev: Option<u64>, actor: &Actor) -> Result<Stored, StoreError> {
+fn restore(
+    change: &Change<'_>,
+    reference: MemoryRef,
+    before_rev: Option<u64>,
+    actor: &Actor,
+) -> Result<Stored, StoreError> {
     let before = change.existing(reference)?;
     let mut memory = match before_rev {
         Some(rev) => history::before(change.tx, before.id, rev)?
@@ -429,7 +448,12 @@ pub(super) fn tell(change: &Change<'_>, memory: &Memory, kind: ChangeKind) -> Re
     let unsent = "DELETE FROM outbox WHERE memory = ?1 AND state = 'pending' AND attempts = 0";
     change.tx.prepare_cached(unsent)?.execute([memory.id])?;
     let sql = "INSERT INTO outbox (op_id, memory, kind, rev) VALUES (?1, ?2, ?3, ?4)";
-    change.tx.prepare_cached(sql)?.execute(params![MemoryId::generate(change.now), memory.id, kind.as_str(), memory.rev])?;
+    change.tx.prepare_cached(sql)?.execute(params![
+        MemoryId::generate(change.now),
+        memory.id,
+        kind.as_str(),
+        memory.rev
+    ])?;
     Ok(())
 }
 

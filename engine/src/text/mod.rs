@@ -7,9 +7,9 @@ mod stem;
 mod stopwords;
 mod tokenize;
 
-pub use count::{number_tokens, O200k, TokenCounter};
+pub use count::{O200k, TokenCounter, number_tokens};
 pub use stopwords::is_stop_word;
-pub use tokenize::{tokenize, Token, TokenKind};
+pub use tokenize::{Token, TokenKind, tokenize};
 
 /// Version of everything that decides which terms a text has. A stored blob of another version is rebuilt.
 pub const ANALYZER_VERSION: u32 = 1;

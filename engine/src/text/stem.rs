@@ -47,8 +47,13 @@ mod tests {
     #[test]
     fn forms_of_a_word_share_a_stem() {
         for (a, b) in [
-            ("running", "run"), ("ran", "run"), ("preferences", "preference"), ("bought", "buy"),
-            ("deployed", "deploys"), ("книги", "книга"), ("migration", "migrations"),
+            ("running", "run"),
+            ("ran", "run"),
+            ("preferences", "preference"),
+            ("bought", "buy"),
+            ("deployed", "deploys"),
+            ("книги", "книга"),
+            ("migration", "migrations"),
         ] {
             assert_eq!(stem(a), stem(b), "{a} {b}");
         }

@@ -6,10 +6,10 @@
 //! are all the compound `snakecase`, stemmed as the plain word is; `src/main.rs`, `v2.1.0` and `c++` are kept as they stand.
 //! Scripts without spaces give pairs of neighbouring characters, and single characters beside them.
 
+use super::MAX_TERM_BYTES;
 use super::normalize::fold;
 use super::stem::stem;
 use super::stopwords::is_stop_word;
-use super::MAX_TERM_BYTES;
 
 /// What a term is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,9 +80,18 @@ fn class(c: char) -> Class {
         'a'..='z' | 'A'..='Z' | '0'..='9' => Class::Letter,
         '-' | '_' | '.' | '/' | '\\' | ':' | '@' | '+' | '#' | '\'' | '’' => Class::Joint,
         _ if c.is_ascii() => Class::Gap,
-        '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}'
-        | '\u{20000}'..='\u{3ffff}' | '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
-            if c.is_alphanumeric() || is_mark(c) => Class::Spaceless,
+        '\u{2e80}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9f}'
+        | '\u{20000}'..='\u{3ffff}'
+        | '\u{0e00}'..='\u{0eff}'
+        | '\u{1000}'..='\u{109f}'
+        | '\u{1780}'..='\u{17ff}'
+            if c.is_alphanumeric() || is_mark(c) =>
+        {
+            Class::Spaceless
+        }
         '\u{1f3fb}'..='\u{1f3ff}' => Class::Gap,
         '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => Class::Emoji,
         _ if c.is_alphanumeric() || is_mark(c) || is_invisible(c) => Class::Letter,
@@ -156,7 +165,8 @@ impl Cutter {
 
     /// What stands between the joints that separate wholes: an identifier, a version, a plain word.
     fn component(&mut self, text: &str) {
-        let words: Vec<&str> = text.split(['-', '_', '.', '+', '#', '\'', '’']).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> =
+            text.split(['-', '_', '.', '+', '#', '\'', '’']).filter(|word| !word.is_empty()).collect();
         let Some(first) = words.first() else { return };
         if let Some(whole) = contraction(text) {
             return self.word_or_stop(&whole, first);
@@ -181,7 +191,9 @@ impl Cutter {
             self.push(stem(folded), TokenKind::Compound, false);
             return parts.iter().for_each(|part| self.push(stem(&fold(part)), TokenKind::Word, is_name));
         }
-        if let Some(digits) = folded.strip_prefix('v').filter(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit())) {
+        if let Some(digits) =
+            folded.strip_prefix('v').filter(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+        {
             self.push(digits.to_owned(), TokenKind::Part, false);
         }
         self.push(stem(folded), TokenKind::Word, is_name);

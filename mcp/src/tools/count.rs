@@ -4,7 +4,7 @@ use rmcp::model::Tool;
 use serde_json::json;
 use tessera_engine::Store;
 
-use super::{tool, Caller, Effect};
+use super::{Caller, Effect, tool};
 use crate::args::Args;
 use crate::error::ToolError;
 
@@ -15,7 +15,8 @@ pub(super) fn definition() -> Tool {
 
 pub(super) fn call(store: &mut Store, _: &Args, _: &Caller) -> Result<String, ToolError> {
     let stats = store.stats()?;
-    let by_category = stats.by_category.iter().map(|(category, count)| format!("\n{category}: {count}")).collect::<String>();
+    let by_category =
+        stats.by_category.iter().map(|(category, count)| format!("\n{category}: {count}")).collect::<String>();
     Ok(format!(
         "{} memories, {} forgotten and restorable{by_category}\nsync: local only, no server is set up",
         stats.memories, stats.deleted

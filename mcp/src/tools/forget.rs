@@ -2,10 +2,10 @@
 
 use rmcp::model::Tool;
 use serde_json::json;
-use tessera_engine::store::Erase;
 use tessera_engine::Store;
+use tessera_engine::store::Erase;
 
-use super::{tool, Caller, Effect};
+use super::{Caller, Effect, tool};
 use crate::args::Args;
 use crate::error::ToolError;
 

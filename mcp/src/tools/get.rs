@@ -2,15 +2,16 @@
 
 use rmcp::model::Tool;
 use serde_json::json;
-use tessera_engine::domain::{Packing, RecallRequest, MAX_LIMIT};
 use tessera_engine::Store;
+use tessera_engine::domain::{MAX_LIMIT, Packing, RecallRequest};
 
-use super::{budgeted, tool, Caller, Effect};
+use super::{Caller, Effect, budgeted, tool};
 use crate::args::Args;
 use crate::error::ToolError;
 
 pub(super) fn definition() -> Tool {
-    let description = "Full text of memories by id, never more than max_tokens: the step after an index of memory_recall.";
+    let description =
+        "Full text of memories by id, never more than max_tokens: the step after an index of memory_recall.";
     let properties = json!({
         "ids": { "type": "array", "items": { "type": "string" }, "description": "Handles such as 42" },
         "max_tokens": { "type": "integer", "default": 1000 }

@@ -4,7 +4,7 @@ use rmcp::model::Tool;
 use serde_json::json;
 use tessera_engine::Store;
 
-use super::{tool, Caller, Effect};
+use super::{Caller, Effect, tool};
 use crate::args::Args;
 use crate::error::ToolError;
 
@@ -20,7 +20,11 @@ pub(super) fn definition() -> Tool {
 pub(super) fn call(store: &mut Store, args: &Args, _: &Caller) -> Result<String, ToolError> {
     let entries = store.history(args.required_id()?)?;
     let lines = entries.iter().take(SHOWN).map(|entry| {
-        let who = [Some(entry.origin.to_string()), entry.client.clone()].into_iter().flatten().collect::<Vec<_>>().join(" via ");
+        let who = [Some(entry.origin.to_string()), entry.client.clone()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" via ");
         let why = entry.reason.as_ref().map(|reason| format!("; why: {reason}")).unwrap_or_default();
         let before = entry.before.as_ref().map(|memory| format!("; before: {}", memory.summary)).unwrap_or_default();
         let line = format!("{} {} {} by {who}{why}{before}", entry.rev, entry.at, entry.operation);

@@ -2,10 +2,10 @@
 
 use rmcp::model::Tool;
 use serde_json::json;
-use tessera_engine::domain::{DomainError, LinkKind, MemoryRef};
 use tessera_engine::Store;
+use tessera_engine::domain::{DomainError, LinkKind, MemoryRef};
 
-use super::{tool, Caller, Effect};
+use super::{Caller, Effect, tool};
 use crate::args::Args;
 use crate::error::ToolError;
 
@@ -23,8 +23,9 @@ pub(super) fn definition() -> Tool {
 pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<String, ToolError> {
     let missing = |field, fix| DomainError::invalid(field, "is missing", fix);
     let id = args.required_id()?;
-    let kind: LinkKind =
-        args.parsed(&["type", "link_type"])?.ok_or_else(|| missing("type", "give supersedes, resolved_by, part_of or see_also"))?;
+    let kind: LinkKind = args
+        .parsed(&["type", "link_type"])?
+        .ok_or_else(|| missing("type", "give supersedes, resolved_by, part_of or see_also"))?;
     let to: MemoryRef =
         args.parsed(&["to", "target_id"])?.ok_or_else(|| missing("to", "give the handle of the other memory"))?;
     let actor = caller.actor(None);

@@ -2,12 +2,12 @@
 
 use rmcp::model::Tool;
 use serde_json::json;
+use tessera_engine::Store;
 use tessera_engine::domain::{Handle, MemoryRef, RecallRequest, TokenCount};
 use tessera_engine::store::{ListRequest, StoreError};
 use tessera_engine::text::TokenCounter;
-use tessera_engine::Store;
 
-use super::{budgeted, tool, Caller, Effect};
+use super::{Caller, Effect, budgeted, tool};
 use crate::args::Args;
 use crate::error::ToolError;
 

@@ -13,10 +13,10 @@ mod update;
 use std::sync::Arc;
 
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
-use serde_json::{json, Value};
+use serde_json::{Value, json};
+use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, Origin, RecallRequest, TokenBudget, TokenProfile};
 use tessera_engine::store::Actor;
-use tessera_engine::Store;
 
 use crate::args::Args;
 use crate::error::ToolError;
@@ -75,7 +75,14 @@ enum Effect {
     Destroys,
 }
 
-fn tool(name: &'static str, title: &str, description: &'static str, effect: Effect, properties: Value, required: &[&str]) -> Tool {
+fn tool(
+    name: &'static str,
+    title: &str,
+    description: &'static str,
+    effect: Effect,
+    properties: Value,
+    required: &[&str],
+) -> Tool {
     let schema = json!({ "type": "object", "properties": properties, "required": required });
     let schema = schema.as_object().cloned().unwrap_or_default();
     let (reads, destroys) = (matches!(effect, Effect::Reads), matches!(effect, Effect::Destroys));

@@ -2,11 +2,11 @@
 
 use rmcp::model::Tool;
 use serde_json::json;
+use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, RecallRequest, TokenCount};
 use tessera_engine::text::TokenCounter;
-use tessera_engine::Store;
 
-use super::{always_loaded, budgeted, tool, Caller, Effect};
+use super::{Caller, Effect, always_loaded, budgeted, tool};
 use crate::args::Args;
 use crate::error::ToolError;
 

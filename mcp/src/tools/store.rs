@@ -2,11 +2,11 @@
 
 use rmcp::model::Tool;
 use serde_json::json;
+use tessera_engine::Store;
 use tessera_engine::domain::{Draft, Importance, Link, LinkKind, MemoryRef, Origin};
 use tessera_engine::store::{StoreError, Stored};
-use tessera_engine::Store;
 
-use super::{always_loaded, tool, Caller, Effect};
+use super::{Caller, Effect, always_loaded, tool};
 use crate::args::{Args, CATEGORY, ENTITIES, KEYWORDS, SCOPE, TYPE};
 use crate::error::ToolError;
 

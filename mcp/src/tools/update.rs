@@ -2,11 +2,11 @@
 
 use rmcp::model::Tool;
 use serde_json::json;
-use tessera_engine::domain::{DomainError, Patch};
 use tessera_engine::Store;
+use tessera_engine::domain::{DomainError, Patch};
 
 use super::store::{importance, told};
-use super::{tool, Caller, Effect};
+use super::{Caller, Effect, tool};
 use crate::args::{Args, CATEGORY, ENTITIES, KEYWORDS, SCOPE, TYPE};
 use crate::error::ToolError;
 

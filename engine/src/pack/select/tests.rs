@@ -16,7 +16,14 @@ impl Frame for Plain {
 
 fn item() -> impl Strategy<Value = Item> {
     (0.0..1.0_f64, 1..400_u32, 3..40_u32, any::<bool>(), prop::bool::weighted(0.1)).prop_map(
-        |(score, detail, index, can_be_cut, is_duplicate)| Item { score, detail, index, bare: 3, is_duplicate, can_be_cut },
+        |(score, detail, index, can_be_cut, is_duplicate)| Item {
+            score,
+            detail,
+            index,
+            bare: 3,
+            is_duplicate,
+            can_be_cut,
+        },
     )
 }
 

@@ -1,6 +1,6 @@
 //! What people type, and which terms it must give.
 
-use expect_test::{expect, Expect};
+use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
@@ -43,7 +43,10 @@ fn paths_versions_addresses_and_ids_are_kept_whole_and_split() {
     check("src/main.rs", &expect!["=src/main.rs src =main.rs main rs"]);
     check("v2.1.0", &expect!["=2.1.0 +2 v2 1 0"]);
     check("bob@example.com", &expect!["=bob@example.com bob =example.com exampl com"]);
-    check("550e8400-e29b-41d4-a716-446655440000", &expect!["=550e8400e29b41d4a716446655440000 550e8400 e29b 41d4 a716 446655440000"]);
+    check(
+        "550e8400-e29b-41d4-a716-446655440000",
+        &expect!["=550e8400e29b41d4a716446655440000 550e8400 e29b 41d4 a716 446655440000"],
+    );
     check("https://example.com/a?b=1", &expect!["=https://example.com/a https =example.com exampl com ~a b 1"]);
 }
 

@@ -1,0 +1,87 @@
+//! The house rules that a test can keep: arrows between rooms, module docs, file sizes, determinism.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const MOST_LINES: usize = 500;
+const ROOMS: [&str; 10] = ["domain", "text", "enrich", "index", "score", "pack", "recall", "sync", "store", "eval"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut dirs: Vec<PathBuf> = ["src", "engine/src", "engine/tests", "mcp/src", "benches", "tests"].map(|dir| root().join(dir)).to_vec();
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+                found.push((name, fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The code without its tests.
+fn product(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or(text)
+}
+
+#[test]
+fn every_file_says_what_it_is_for_and_is_short() {
+    for (name, text) in sources() {
+        assert!(text.starts_with("//!"), "{name}: begins without module docs");
+        let lines = text.lines().count();
+        assert!(lines <= MOST_LINES, "{name}: {lines} lines");
+    }
+}
+
+#[test]
+fn arrows_between_rooms_point_one_way() {
+    for (name, text) in sources() {
+        let Some(inside) = name.strip_prefix("engine/src/") else { continue };
+        let room = inside.split(['/', '.']).next().unwrap();
+        let Some(rank) = ROOMS.iter().position(|known| *known == room) else { continue };
+        for (other, used) in ROOMS.iter().enumerate() {
+            let points_back = other > rank && product(&text).contains(&format!("crate::{used}::"));
+            assert!(!points_back, "{name}: {room} uses {used}");
+        }
+    }
+}
+
+#[test]
+fn crates_use_only_what_they_may() {
+    for (name, text) in sources() {
+        let text = product(&text);
+        let may_not: &[&str] = match name.split('/').next().unwrap() {
+            "engine" if name.starts_with("engine/src") => &["tessera_mcp", "tokio::", "println!", "eprintln!"],
+            "mcp" => &["tessera_memory", "println!", "rusqlite"],
+            "src" => &["rusqlite", "rmcp::"],
+            _ => &[],
+        };
+        for word in may_not {
+            assert!(!text.contains(word), "{name}: {word}");
+        }
+        if name.starts_with("engine/src/") && !name.starts_with("engine/src/store") && !name.starts_with("engine/src/eval") {
+            assert!(!text.contains("std::fs") && !text.contains("rusqlite"), "{name}: the pure part does no I/O");
+        }
+        if name.starts_with("engine/src/score") || name.starts_with("engine/src/pack") {
+            assert!(!text.contains("HashMap"), "{name}: no output may depend on hash order");
+        }
+    }
+}
+
+#[test]
+fn no_lint_is_allowed_without_a_reason_and_no_test_is_ignored() {
+    for (name, text) in sources() {
+        assert!(!text.contains(concat!("#[al", "low(")), "{name}");
+        assert!(!text.contains(concat!("#[ig", "nore")), "{name}");
+        assert!(!text.contains(concat!("should", "_panic")), "{name}");
+    }
+}

@@ -1,0 +1,208 @@
+//! The command line: contracts that others build on, and errors that name the fix.
+
+use serde_json::Value;
+
+use crate::support::World;
+
+fn counted(text: &str) -> usize {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+}
+
+#[test]
+fn remember_and_recall_keep_their_contract() {
+    let world = World::new();
+    let stored = world.remember("I prefer Svelte over React for new front ends");
+    for field in ["handle", "id", "summary", "importance", "tokens"] {
+        assert!(!stored[field].is_null(), "{field}: {stored}");
+    }
+    world.remember("The exporter listens on port 9417");
+    let recall = world.json(&["recall", "which front end framework?", "--max-tokens", "200"]);
+    for field in ["index", "details", "total_count", "has_more", "next_cursor", "tokens_used", "query"] {
+        assert!(recall.get(field).is_some(), "{field}: {recall}");
+    }
+    assert_eq!(recall["details"][0]["handle"], stored["handle"]);
+    let text = world.run(&["recall", "which front end framework?", "--max-tokens", "200"]).stdout;
+    assert_eq!(recall["tokens_used"], counted(&text));
+    assert!(text.starts_with("<memories> 1 found"), "{text}");
+}
+
+#[test]
+fn a_memory_can_be_changed_forgotten_restored_linked_and_explained() {
+    let world = World::new();
+    world.remember("The API listens on port 8480");
+    world.json(&["update", "1", "--content", "The API listens on port 8490", "--tags", "ports,api"]);
+    assert_eq!(world.json(&["get", "1"])["content"], "The API listens on port 8490");
+    let history = world.json(&["history", "#1"]);
+    assert_eq!(history[0]["before"]["content"], "The API listens on port 8480");
+    let rev = history[0]["rev"].to_string();
+    world.json(&["restore", "1", "--before", &rev]);
+    assert_eq!(world.json(&["get", "1"])["content"], "The API listens on port 8480");
+    world.json(&["forget", "1", "--reason", "moved"]);
+    assert_eq!(world.found("API port"), Vec::<u64>::new());
+    assert_eq!(world.json(&["list", "--deleted"])["total_count"], 1);
+    world.json(&["restore", "1"]);
+    world.remember("The API now listens on port 9000");
+    world.json(&["link", "2", "supersedes", "1"]);
+    assert_eq!(world.found("port 8480"), [2]);
+    assert_eq!(world.run(&["link", "1", "supersedes", "2"]).code, Some(1));
+    let explained = world.run(&["recall", "port 8480", "--explain"]).stdout;
+    assert!(explained.contains("#2 for #1") && explained.contains("score"), "{explained}");
+    world.assert_healthy();
+}
+
+#[test]
+fn a_hard_forget_leaves_no_trace_in_any_file() {
+    let world = World::new();
+    let canary = "zebrafinchcanary";
+    world.remember(&format!("the word is {canary}"));
+    world.json(&["update", "1", "--content", &format!("the new word is {canary}")]);
+    world.remember("another note about words");
+    world.json(&["doctor", "--repair"]);
+    world.json(&["forget", "1", "--hard", "--reason", canary]);
+    for entry in std::fs::read_dir(world.home()).unwrap() {
+        let bytes = std::fs::read(entry.as_ref().unwrap().path()).unwrap_or_default();
+        let found = bytes.windows(canary.len()).any(|window| window.eq_ignore_ascii_case(canary.as_bytes()));
+        assert!(!found, "{entry:?}");
+    }
+    assert_eq!(world.run(&["get", "1"]).code, Some(1));
+    assert_eq!(world.found("new words note"), [2]);
+    world.assert_healthy();
+}
+
+#[test]
+fn odd_texts_are_kept_exactly_and_found() {
+    let world = World::new();
+    let texts = [
+        "```rust\nfn main() {\n\tprintln!(\"hi\");\n}\n```",
+        "C++ templates, C# generics and .NET 8",
+        "用户喜欢深色模式",
+        "الفواتير تُرسل في اليوم الأول",
+        "deploy 🚀 with 👩‍💻 care",
+        "right\u{202e}to left and zero\u{200b}width",
+        "quotes ' \" ` and ? * ( ) : ^ - AND OR NOT NEAR",
+        "crlf\r\nline\rend",
+        "'; DROP TABLE memories; --",
+    ];
+    for text in texts {
+        world.remember(text);
+    }
+    let ran = world.run_with_stdin(&["remember", "-", "--json"], "from stdin\nsecond line\n".as_bytes());
+    assert_eq!(ran.code, Some(0));
+    for (number, text) in (1..).zip(texts) {
+        assert_eq!(world.json(&["get", &number.to_string()])["content"], text);
+    }
+    assert_eq!(world.json(&["get", "10"])["content"], "from stdin\nsecond line");
+    for (query, handle) in [("println", 1), ("C++", 2), ("深色", 3), ("الفواتير", 4), ("🚀", 5), ("zerowidth", 6), ("drop table?", 9)] {
+        assert_eq!(world.found(query).first(), Some(&handle), "{query}");
+    }
+    for query in ["", "?", "\"", "AND (", "* : ^", "   ", "\u{202e}", &"word ".repeat(20_000)] {
+        let ran = world.run_with_stdin(&["recall", "-"], query.as_bytes());
+        assert_eq!(ran.code, Some(0), "{query:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn bad_input_names_the_field_and_the_fix_and_changes_nothing() {
+    let world = World::new();
+    world.remember("something");
+    let huge = "x".repeat(40_000);
+    for (args, code, words) in [
+        (vec!["remember", " "], 2, "content: is empty"),
+        (vec!["remember", "x", "--importance", "7"], 2, "give 0 to 1"),
+        (vec!["remember", "x", "--type", "thing"], 2, "give fact, entity"),
+        (vec!["remember", "x", "--tags", "a\nb"], 2, "tags"),
+        (vec!["remember", &huge], 2, "split it"),
+        (vec!["recall", "x", "--max-tokens", "0"], 2, "max_tokens"),
+        (vec!["recall", "something", "--max-tokens", "3"], 2, "minimum"),
+        (vec!["recall", "x", "--limit", "201"], 2, "limit"),
+        (vec!["recall", "x", "--cursor", "zz"], 2, "cursor"),
+        (vec!["recall", "x", "--since", "soon"], 2, "2026-03-02"),
+        (vec!["get", "99"], 1, "no memory #99"),
+        (vec!["get", "../../etc/passwd"], 2, "not an id"),
+        (vec!["restore", "1"], 1, "not deleted"),
+        (vec!["forget", "1", "99"], 1, "no memory #99"),
+        (vec!["update", "1"], 1, "nothing to change"),
+        (vec!["frobnicate"], 2, "unrecognized"),
+    ] {
+        let ran = world.run(&args);
+        assert_eq!(ran.code, Some(code), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{args:?}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty());
+    }
+    let ran = world.run_with_stdin(&["remember", "-"], b"bad \xff bytes");
+    assert!(ran.code == Some(1) && ran.stderr.contains("not UTF-8 at byte 4"), "{ran:?}");
+    assert_eq!(world.contents(), ["something"]);
+}
+
+#[test]
+fn filters_scopes_and_orders_work_together() {
+    let world = World::new();
+    world.json(&["remember", "deploy the billing server", "--scope", "billing", "--tags", "ops", "--importance", "0.2", "--created", "2026-01-02"]);
+    world.json(&["remember", "deploy the web server", "--scope", "web", "--category", "Decision", "--importance", "0.9", "--created", "2026-03-02"]);
+    world.json(&["remember", "deploy servers with care", "--importance", "0.5", "--created", "2026-02-02"]);
+    let found = |args: &[&str]| -> Vec<u64> {
+        let recall = world.json(&[&["recall", "deploy server"], args].concat());
+        recall["details"].as_array().unwrap().iter().map(|row| row["handle"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(found(&["--scope", "billing"]), [1]);
+    assert_eq!(found(&["--tags", "#OPS"]), [1]);
+    assert_eq!(found(&["--category", "decisions"]), [2]);
+    assert_eq!(found(&["--since", "2026-02-01", "--until", "2026-03-01"]), [3]);
+    assert_eq!(found(&["--sort", "importance"]), [2, 3, 1]);
+    assert_eq!(found(&["--sort", "recency"]), [2, 3, 1]);
+    assert_eq!(found(&["--project", "billing"]).last(), Some(&2));
+    let ran = world.run(&["recall", "deploy server", "--scope", "bilings"]);
+    assert!(ran.stderr.contains("1 under --scope billing"), "{ran:?}");
+}
+
+#[test]
+fn export_and_import_are_whole_and_idempotent() {
+    let (from, to) = (World::new(), World::new());
+    from.json(&["remember", "first note\nwith two lines", "--tags", "a,b", "--scope", "p"]);
+    from.json(&["remember", "second note", "--supersedes", "1"]);
+    from.json(&["recall", "second"]);
+    let file = from.path("export.jsonl");
+    from.run(&["export", file.to_str().unwrap()]);
+    for stored in [2, 0] {
+        let report = to.json(&["import", file.to_str().unwrap()]);
+        assert_eq!((report["stored"].as_u64(), report["skipped"].as_u64()), (Some(stored), Some(2 - stored)));
+    }
+    assert_eq!(from.contents(), to.contents());
+    assert_eq!(to.found("first note lines"), [2], "the link came with it");
+    let lines = "{\"content\":\"kept\",\"key\":\"k1\",\"unknown\":{\"x\":1}}\n\nnot json\n{\"content\":\"\"}\n{\"content\":\"bad\",\"importance\":9}\n{\"content\":\"kept too\"}\n";
+    let ran = to.run_with_stdin(&["import", "-", "--json"], lines.as_bytes());
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, report["stored"].as_u64(), report["rejected"].as_array().unwrap().len()), (Some(1), Some(2), 3));
+    to.assert_healthy();
+}
+
+#[test]
+fn everything_is_private_and_backups_open() {
+    let world = World::new();
+    world.remember("a private note");
+    let backup = world.json(&["backup"])["file"].as_str().unwrap().to_owned();
+    #[cfg(unix)]
+    for path in [world.home(), world.home().join("tessera.db"), backup.clone().into()] {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o077, 0, "{path:?}");
+    }
+    let other = World::new();
+    std::fs::create_dir(other.home()).unwrap();
+    std::fs::copy(backup, other.home().join("tessera.db")).unwrap();
+    assert_eq!(other.contents(), ["a private note"]);
+}
+
+#[test]
+fn help_completions_man_page_settings_and_demo_print() {
+    let world = World::new();
+    for args in [vec!["--help"], vec!["completions", "fish"], vec!["man"], vec!["settings"], vec!["stats"], vec!["demo"]] {
+        let ran = world.run(&args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
+        assert!(ran.stdout.len() > 100, "{args:?}");
+    }
+    let demo = world.json(&["demo"]);
+    for row in demo.as_array().unwrap() {
+        let recall = &row["recall"];
+        assert!(recall["tokens_used"].as_u64().unwrap() <= 600, "{recall}");
+    }
+}

@@ -1,0 +1,192 @@
+//! The server over stdio, as clients of both eras speak to it.
+
+use std::process::Stdio;
+
+use serde_json::{json, Value};
+
+use crate::support::{Client, World};
+
+fn counted(text: &str) -> usize {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+}
+
+#[test]
+fn a_session_stores_recalls_changes_and_forgets() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    let stored = client.ok("memory_store", json!({ "content": "The team prefers tabs", "tags": "style, tabs" }));
+    assert!(stored.starts_with("Stored #1 in preferences"), "{stored}");
+    assert!(client.ok("memory_store", json!({ "content": "The team prefers tabs" })).starts_with("Already stored as #1"));
+    client.ok("memory_store", json!({ "id": 1, "content": "The team prefers spaces", "importance": "0.9" }));
+    client.ok("memory_store", json!({ "content": "The team prefers tabs again", "supersedes": "#1" }));
+    let found = client.ok("memory_recall", json!({ "context": "tabs or spaces?", "sort_by": "relevance", "expanded_query": "indentation style" }));
+    assert!(found.contains("#2 ") && !found.contains("\n#1 "), "{found}");
+    assert!(client.ok("memory_get", json!({ "ids": [1, "#2"] })).contains("prefers spaces"));
+    assert!(client.ok("memory_list", json!({ "tag": "style" })).contains("#1 "));
+    assert!(client.ok("memory_history", json!({ "id": 1 })).contains("before: The team prefers tabs"));
+    assert!(client.ok("memory_count", json!({})).starts_with("2 memories"));
+    client.ok("memory_link", json!({ "id": 2, "type": "see_also", "to": 1 }));
+    client.ok("memory_forget", json!({ "ids": "2", "reason": "test" }));
+    client.ok("memory_delete", json!({ "id": "#1", "hard_delete": true }));
+    assert_eq!(client.ok("memory_recall", json!({ "query": "tabs" })), "No memory matches.\n");
+    assert!(client.close().success());
+    assert_eq!(world.run(&["history", "2", "--json"]).code, Some(0));
+}
+
+#[test]
+fn replies_keep_their_budget_in_text_and_json() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    for number in 0..40 {
+        client.ok("memory_store", json!({ "content": format!("Fact {number}: the cache of server {number} is flushed at night 🚀 因为") }));
+    }
+    for max_tokens in [60, 100, 333, 1000] {
+        for format in ["text", "json"] {
+            let reply = client.ok("memory_recall", json!({ "query": "server \"cache\" flushed 🚀", "max_tokens": max_tokens, "format": format }));
+            assert!(counted(&reply) <= max_tokens, "{} > {max_tokens}: {reply}", counted(&reply));
+            if format == "json" {
+                let value: Value = serde_json::from_str(&reply).unwrap();
+                assert_eq!(value["tokens_used"], counted(&reply));
+            }
+        }
+        assert!(counted(&client.ok("memory_list", json!({ "max_tokens": max_tokens, "limit": 40 }))) <= max_tokens);
+        assert!(counted(&client.ok("memory_get", json!({ "ids": [1, 2, 3, 4, 5, 6, 7, 8], "max_tokens": max_tokens }))) <= max_tokens);
+    }
+    let (text, refused) = client.call("memory_recall", json!({ "query": "server", "max_tokens": 5 }));
+    assert!(refused && text.contains("minimum"), "{text}");
+    client.close();
+}
+
+#[test]
+fn refusals_are_results_that_name_the_field() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    for (tool, arguments, words) in [
+        ("memory_recall", json!({}), "query: is missing"),
+        ("memory_recall", json!({ "query": "x", "limit": 0 }), "limit:"),
+        ("memory_recall", json!({ "query": "x", "max_tokens": "lots" }), "max_tokens:"),
+        ("memory_recall", json!({ "query": "x", "format": "xml" }), "format:"),
+        ("memory_store", json!({ "content": "a\u{0}b" }), "content:"),
+        ("memory_store", json!({ "content": "x", "importance": 8 }), "importance:"),
+        ("memory_get", json!({ "ids": [77] }), "no memory #77"),
+        ("memory_forget", json!({}), "ids: is missing"),
+        ("memory_update", json!({ "id": 1 }), "missing"),
+        ("memory_link", json!({ "id": 1, "type": "loves", "to": 2 }), "type:"),
+    ] {
+        let (text, refused) = client.call(tool, arguments.clone());
+        assert!(refused && text.contains(words), "{tool} {arguments}: {text}");
+    }
+    assert!(client.request("tools/call", json!({ "name": "memory_stоre", "arguments": {} }))["error"].is_object());
+    client.close();
+}
+
+#[test]
+fn definitions_are_small_honest_and_complete() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
+    let tools = tools.as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let expected = [
+        "memory_recall", "memory_store", "memory_get", "memory_list", "memory_update", "memory_forget", "memory_delete",
+        "memory_count", "memory_history", "memory_link",
+    ];
+    assert_eq!(names, expected);
+    let core: usize = tools.iter().filter(|tool| tool["_meta"]["anthropic/alwaysLoad"] == true).map(|tool| tool.to_string().len()).sum();
+    assert!((500..=3072).contains(&core), "{core}");
+    for tool in tools {
+        let reads = ["memory_recall", "memory_get", "memory_list", "memory_count", "memory_history"].contains(&tool["name"].as_str().unwrap());
+        assert_eq!(tool["annotations"]["readOnlyHint"], reads, "{tool}");
+        assert_eq!(tool["annotations"]["openWorldHint"], false);
+        assert!(tool["outputSchema"].is_null());
+    }
+    client.ok("memory_store", json!({ "content": "Mara owns billing" }));
+    assert_eq!(client.request("prompts/list", json!({}))["result"]["prompts"].as_array().unwrap().len(), 3);
+    let prompt = client.request("prompts/get", json!({ "name": "recall", "arguments": { "topic": "billing" } }));
+    assert!(prompt.to_string().contains("Mara owns billing"), "{prompt}");
+    let recent = client.request("resources/read", json!({ "uri": "memory://recent" }));
+    assert!(recent.to_string().contains("Mara owns billing"), "{recent}");
+    assert!(client.request("resources/read", json!({ "uri": "memory://1" })).to_string().contains("Mara"));
+    assert_eq!(client.request("resources/read", json!({ "uri": "memory://../x" }))["error"]["code"], -32602);
+    client.close();
+}
+
+#[test]
+fn the_stateless_era_is_served_too() {
+    let world = World::new();
+    let mut client = Client::start_silent(&world);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "modern", "version": "2" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    client.send(&json!({ "jsonrpc": "2.0", "id": "probe", "method": "server/discover", "params": { "_meta": meta } }));
+    let discovered = client.receive().unwrap();
+    let instructions = discovered["result"]["instructions"].as_str().unwrap();
+    assert!(discovered["result"]["supportedVersions"].to_string().contains("2026-07-28") && instructions.len() <= 2000);
+    let call = json!({ "name": "memory_store", "arguments": { "content": "stored without a handshake" }, "_meta": meta });
+    let reply = client.request("tools/call", call);
+    assert_eq!(reply["result"]["isError"], false, "{reply}");
+    client.close();
+    let history = world.json(&["history", "1"]);
+    assert_eq!(history[0]["client"], "modern 2");
+}
+
+#[test]
+fn broken_lines_do_not_end_the_session() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
+    for line in ["not json", "{\"jsonrpc\":\"2.0\"", &deep, "{}", ""] {
+        client.send_line(line);
+    }
+    client.ok("memory_store", json!({ "content": "still here" }));
+    assert!(client.close().success());
+}
+
+#[test]
+fn the_end_of_input_and_signals_end_the_server_with_everything_kept() {
+    let world = World::new();
+    for (number, end) in ["EOF", "INT", "TERM"].iter().enumerate() {
+        let mut client = Client::start(&world);
+        client.ok("memory_store", json!({ "content": format!("kept at the end {end}") }));
+        client.ok("memory_recall", json!({ "query": format!("kept end {end}") }));
+        let status = if *end == "EOF" { client.close() } else { client.signal(end) };
+        assert!(status.success(), "{end}: {status}");
+        assert_eq!(world.contents().len(), number + 1);
+    }
+    assert!(world.json(&["get", "1"])["access_count"].as_u64().unwrap() > 0, "uses were folded at the end");
+}
+
+#[test]
+fn http_serves_loopback_and_refuses_strangers() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let world = World::new();
+    let refused = world.run(&["mcp", "--http", "0.0.0.0:0"]);
+    assert!(refused.code != Some(0) && refused.stderr.contains("not a loopback"), "{refused:?}");
+    let mut command = world.command(World::binary());
+    let mut child = command.args(["mcp", "--http", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+    let post = |headers: &str| {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
+            { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }).to_string();
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+             Content-Length: {}\r\nConnection: close\r\n{headers}\r\n",
+            body.len()
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        String::from_utf8_lossy(&status).into_owned()
+    };
+    assert_eq!(post(&format!("Host: {address}\r\n")), "HTTP/1.1 200");
+    assert_eq!(post(&format!("Host: {address}\r\nOrigin: http://localhost:3000\r\n")), "HTTP/1.1 200");
+    assert_eq!(post(&format!("Host: {address}\r\nOrigin: https://evil.example\r\n")), "HTTP/1.1 403");
+    assert_eq!(post("Host: evil.example\r\n"), "HTTP/1.1 403");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

@@ -1,0 +1,80 @@
+//! The quality gate: what the fixture queries bring back, in which order and at what cost. A change
+//! here shows in review; `UPDATE_EXPECT=1 cargo test quality` accepts it.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use expect_test::expect_file;
+use tessera_engine::domain::{MemoryId, MemoryRef, RecallRequest, MAX_LIMIT};
+use tessera_engine::eval::{EvalConfig, Fixture, UsageTrace};
+use tessera_engine::score::Weights;
+
+fn fixture() -> Fixture {
+    Fixture::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/queries.toml").as_path()).unwrap()
+}
+
+fn counted(text: &str) -> u32 {
+    u32::try_from(tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()).unwrap()
+}
+
+#[test]
+fn fixture_queries_bring_back_what_they_did() {
+    let fixture = fixture();
+    let mut scratch = fixture.load(&Weights::default()).unwrap();
+    let mut lines = String::new();
+    for query in &fixture.queries {
+        let request = RecallRequest { budget: 300.try_into().unwrap(), scope: query.scope.clone(), ..RecallRequest::new(&query.text) };
+        let recall = scratch.store.recall(&request).unwrap();
+        let handles = |key: &String| {
+            let id = MemoryRef::Id(MemoryId::from_key(key));
+            scratch.store.get(id).unwrap().unwrap().handle.to_string()
+        };
+        let gold: Vec<String> = query.gold.iter().map(handles).collect();
+        let details: Vec<String> = recall.details.iter().map(|d| d.memory.handle.to_string()).collect();
+        let index: Vec<String> = recall.index.iter().map(|e| e.memory.handle.to_string()).collect();
+        let text: String = query.text.chars().take(60).collect::<String>().replace('\n', " ");
+        writeln!(
+            lines,
+            "{} {text:?} wants [{}] gives [{}] lists [{}] of {} for {}",
+            query.kind, gold.join(" "), details.join(" "), index.join(" "), recall.total_count, recall.tokens_used
+        )
+        .unwrap();
+    }
+    expect_file!["../../fixtures/quality.txt"].assert_eq(&lines);
+}
+
+#[test]
+fn every_fixture_query_keeps_every_budget() {
+    let fixture = fixture();
+    let mut scratch = fixture.load(&Weights::default()).unwrap();
+    for query in &fixture.queries {
+        for budget in [50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 4000, 5000] {
+            let request = RecallRequest { budget: budget.try_into().unwrap(), limit: MAX_LIMIT, ..RecallRequest::new(&query.text) };
+            let recall = scratch.store.recall(&request).unwrap();
+            assert_eq!(recall.tokens_used, counted(&recall.body), "{}", query.text);
+            assert!(recall.tokens_used <= budget, "{}", query.text);
+        }
+    }
+}
+
+#[test]
+fn the_fixture_is_answered_at_least_as_well_as_by_bm25_alone() {
+    let fixture = fixture();
+    let config = |weights| EvalConfig { budgets: vec![500, 1000], packing: tessera_engine::domain::Packing::Details, weights };
+    let ours = fixture.evaluate(&config(Weights::default())).unwrap();
+    let plain = fixture.evaluate(&config(Weights::bm25_alone())).unwrap();
+    assert!(ours.report.mrr >= plain.report.mrr, "{} {}", ours.report.mrr, plain.report.mrr);
+    assert!(ours.report.recall_at_tokens[&500] >= plain.report.recall_at_tokens[&500]);
+    assert!(ours.silent >= 13, "{} of {}", ours.silent, ours.unrelated);
+}
+
+#[test]
+fn knowing_what_is_in_use_helps_and_harms_nothing_where_it_is_unknown() {
+    let fixture = fixture();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/usage.toml");
+    let report = UsageTrace::read(&path).unwrap().evaluate(&fixture, &Weights::default()).unwrap();
+    let mrr = |run: &str| report.runs[run].1;
+    assert!(mrr("use known") > mrr("without both") + 0.05, "{report:?}");
+    assert!(mrr("use known") >= mrr("without recency") && mrr("use known") >= mrr("without frequency"), "{report:?}");
+    assert!(mrr("nothing ever used") >= mrr("nothing ever used, without both"), "{report:?}");
+}
