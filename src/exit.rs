@@ -56,6 +56,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
             | StoreError::Vanished { .. }
             | StoreError::Full { .. }
             | StoreError::ReadOnly { .. }
+            | StoreError::Disk { .. }
             | StoreError::File { .. } => SETUP,
             _ => INTERNAL,
         };

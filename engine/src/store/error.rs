@@ -78,6 +78,14 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The disk failed. What was not acknowledged may not be there.
+    #[error("{path}: the disk failed: {source}")]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
     /// A file beside the database failed.
     #[error("{path}: {source}")]
     File {
@@ -113,6 +121,9 @@ impl StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt { path, source },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
             Some(ErrorCode::DiskFull) => Self::Full { path },
+            Some(ErrorCode::SystemIoFailure) if extended_code(&source) == NO_ROOM_FOR_SHM => Self::Full { path },
+            Some(ErrorCode::SystemIoFailure) => Self::Disk { path, source },
+            Some(ErrorCode::CannotOpen) if !is_writable(&path) => Self::ReadOnly { path },
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly { path },
             _ => Self::Sqlite { path, source },
         }
@@ -131,4 +142,17 @@ impl StoreError {
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Busy { .. })
     }
+}
+
+/// SQLITE_IOERR_SHMSIZE: the shared-memory file cannot grow.
+const NO_ROOM_FOR_SHM: i32 = 4874;
+
+fn extended_code(error: &rusqlite::Error) -> i32 {
+    error.sqlite_error().map_or(0, |error| error.extended_code)
+}
+
+/// True when files can be made beside `path`.
+fn is_writable(path: &Path) -> bool {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    tempfile::tempfile_in(dir).is_ok()
 }

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::{Actor, Store, links, row, session};
-use crate::domain::{Draft, Handle, LinkKind, Memory, MemoryId, MemoryRef, Patch, Timestamp};
+use crate::domain::{Category, Draft, Handle, LinkKind, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp};
 use crate::enrich;
 use crate::index::ForwardDoc;
 use crate::pack::LineCosts;
@@ -176,6 +176,14 @@ impl Change<'_> {
         self.tx.prepare_cached(sql)?.query_row([counter], |row| row.get(0))
     }
 
+    /// When a lifetime that begins now begins: never before the last change, so that a clock which
+    /// was moved back for a while does not shorten it.
+    fn time_of_life(&self) -> rusqlite::Result<Timestamp> {
+        let sql = "SELECT at FROM history ORDER BY rev DESC LIMIT 1";
+        let last: Option<Timestamp> = self.tx.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        Ok(last.map_or(self.now, |last| last.max(self.now)))
+    }
+
     /// A memory that is there and not purged.
     pub(super) fn existing(&self, reference: MemoryRef) -> Result<Memory, StoreError> {
         row::find(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
@@ -184,14 +192,13 @@ impl Change<'_> {
 
 /// Stores a draft, or finds the very same text already there.
 pub(super) fn insert(change: &Change<'_>, draft: &Draft) -> Result<Stored, StoreError> {
-    let memory = from_draft(change, draft)?;
-    let signature = signature_of(&memory.content);
-    if let Some(known) = same_text(change, &memory, signature)? {
+    if let Some(known) = same_text(change, draft)? {
         super::access_log::touch(change, known.handle, change.now)?;
         let memory = change.existing(MemoryRef::Handle(known.handle))?;
         let tokens = LineCosts::measure(&memory, change.counter()).detail;
         return Ok(Stored { memory, tokens, existed: true });
     }
+    let memory = from_draft(change, draft)?;
     let tokens = write_row(change, &memory, Written::New)?;
     let actor = Actor {
         origin: draft.origin.clone(),
@@ -214,13 +221,14 @@ fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> 
     let importance = draft.importance.unwrap_or_else(|| enrich::importance(&content));
     let entities = if draft.entities.is_empty() { enrich::entities(&content) } else { draft.entities.clone() };
     let now = change.now;
+    let begins = change.time_of_life()?;
     let number = u32::try_from(change.next("handle")?).unwrap_or(u32::MAX);
     Ok(Memory {
         id: draft.id.unwrap_or_else(|| MemoryId::generate(now)),
         handle: Handle::try_from(number)?,
         summary: enrich::summary(&content),
         kind: draft.kind.unwrap_or_else(|| enrich::kind(&content, &entities)),
-        expires: draft.expires.or_else(|| enrich::expiry(&category, importance, now)),
+        expires: draft.expires.or_else(|| enrich::expiry(&category, importance, begins)),
         category,
         importance,
         tags: draft.tags.clone(),
@@ -245,18 +253,17 @@ fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> 
 }
 
 /// A live memory with the same text in the same scope. Captured turns and imports are kept as they come.
-fn same_text(change: &Change<'_>, memory: &Memory, signature: u64) -> Result<Option<Memory>, StoreError> {
-    use crate::domain::Origin;
-    if !matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
+fn same_text(change: &Change<'_>, draft: &Draft) -> Result<Option<Memory>, StoreError> {
+    if !matches!(draft.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
         return Ok(None);
     }
     let sql = format!(
         "SELECT {} FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL",
         row::MEMORY
     );
+    let signature = signature_of(&draft.content).cast_signed();
     let mut statement = change.tx.prepare_cached(&sql)?;
-    let found =
-        statement.query_row(params![signature.cast_signed(), memory.content, memory.scope.as_str()], row::memory);
+    let found = statement.query_row(params![signature, draft.content, draft.scope.as_str()], row::memory);
     Ok(found.optional()?)
 }
 
@@ -320,7 +327,7 @@ pub(super) fn write_row(change: &Change<'_>, memory: &Memory, written: Written) 
         memory.sensitive,
         memory.rev,
         memory.deleted,
-        enrich::is_standing(&memory.content) || memory.category.as_str() == crate::domain::Category::PREFERENCES,
+        enrich::is_standing(&memory.content) || memory.category.as_str() == Category::PREFERENCES,
         doc.length,
         signature_of(&memory.content).cast_signed(),
         forward,
@@ -340,7 +347,7 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
         return Err(StoreError::Conflict { memory: reference, problem: "is deleted; restore it first" });
     }
     let mut memory = before.clone();
-    apply(&mut memory, patch, change.now);
+    apply(&mut memory, patch, change.time_of_life()?);
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
     let tokens = write_row(change, &memory, Written::Again)?;
@@ -400,7 +407,9 @@ fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor
         change.tx.execute("UPDATE history SET before = NULL, reason = NULL WHERE memory = ?1", [memory.id])?;
         links::remove_all(change, &memory)?;
     }
-    history::record(change, &memory, operation, actor, None)?;
+    // The reason of a purge could repeat what is purged.
+    let reason = if erase == Erase::Hard { None } else { actor.reason.clone() };
+    history::record(change, &memory, operation, &Actor { reason, ..actor.clone() }, None)?;
     tell(change, &memory, kind)?;
     Ok(Forgotten { id: memory.id, handle: memory.handle })
 }
@@ -434,7 +443,7 @@ fn restore(
     memory.deleted = None;
     memory.handle = before.handle;
     memory.access_count = before.access_count;
-    memory.expires = enrich::expiry(&memory.category, memory.importance, change.now);
+    memory.expires = enrich::expiry(&memory.category, memory.importance, change.time_of_life()?);
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
     let tokens = write_row(change, &memory, Written::Again)?;
