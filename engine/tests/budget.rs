@@ -1,5 +1,6 @@
 //! The law of the budget: the reply never costs more than asked for, and costs what it says,
 //! counted by a tokenizer that the engine does not use.
+#![expect(clippy::unwrap_used, reason = "a test may")]
 
 use std::sync::Arc;
 
@@ -81,7 +82,7 @@ impl World {
     fn row(&self, number: u32, text: &str) -> Row {
         let mut memory = self.template.clone();
         memory.handle = number.try_into().unwrap();
-        memory.content = text.to_owned();
+        text.clone_into(&mut memory.content);
         memory.summary = tessera_engine::enrich::summary(text);
         memory.entities = tessera_engine::enrich::entities(text);
         let costs = LineCosts::measure(&memory, &self.counter);
@@ -164,7 +165,7 @@ fn every_budget_from_one_up_gives_a_reply_or_names_the_minimum() {
         match store.recall(&request) {
             Ok(recall) => check(&recall, TokenProfile::O200K, budget).unwrap(),
             Err(StoreError::Domain(DomainError::BudgetTooSmall { minimum, .. })) => {
-                assert!(budget < minimum && minimum < 50)
+                assert!(budget < minimum && minimum < 50);
             }
             Err(error) => panic!("{error}"),
         }

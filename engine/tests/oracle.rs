@@ -1,5 +1,6 @@
 //! Three ways to the same ranking: a cold reader, a warm reader with a tail, and a rebuilt snapshot,
 //! checked against a slow scorer over the texts, and against SQLite FTS5 for who matches at all.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::too_many_lines, reason = "a test may")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
     };
     let listing = store.list(&request)?;
     if context.json {
-        let next = listing.next.map(|handle| handle.get());
+        let next = listing.next.map(tessera_engine::Handle::get);
         return output::json(&json!({
             "memories": listing.memories, "total_count": listing.total_count, "has_more": next.is_some(), "next": next,
         }));

@@ -12,7 +12,8 @@ fn root() -> &'static Path {
 
 fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut dirs: Vec<PathBuf> = ["src", "engine/src", "engine/tests", "mcp/src", "benches", "tests"].map(|dir| root().join(dir)).to_vec();
+    let mut dirs: Vec<PathBuf> =
+        ["src", "engine/src", "engine/tests", "mcp/src", "benches", "tests"].map(|dir| root().join(dir)).to_vec();
     while let Some(dir) = dirs.pop() {
         for entry in fs::read_dir(&dir).unwrap() {
             let path = entry.unwrap().path();
@@ -68,7 +69,10 @@ fn crates_use_only_what_they_may() {
         for word in may_not {
             assert!(!text.contains(word), "{name}: {word}");
         }
-        if name.starts_with("engine/src/") && !name.starts_with("engine/src/store") && !name.starts_with("engine/src/eval") {
+        if name.starts_with("engine/src/")
+            && !name.starts_with("engine/src/store")
+            && !name.starts_with("engine/src/eval")
+        {
             assert!(!text.contains("std::fs") && !text.contains("rusqlite"), "{name}: the pure part does no I/O");
         }
         if name.starts_with("engine/src/score") || name.starts_with("engine/src/pack") {

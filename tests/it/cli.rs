@@ -92,7 +92,9 @@ fn odd_texts_are_kept_exactly_and_found() {
         assert_eq!(world.json(&["get", &number.to_string()])["content"], text);
     }
     assert_eq!(world.json(&["get", "10"])["content"], "from stdin\nsecond line");
-    for (query, handle) in [("println", 1), ("C++", 2), ("深色", 3), ("الفواتير", 4), ("🚀", 5), ("zerowidth", 6), ("drop table?", 9)] {
+    for (query, handle) in
+        [("println", 1), ("C++", 2), ("深色", 3), ("الفواتير", 4), ("🚀", 5), ("zerowidth", 6), ("drop table?", 9)]
+    {
         assert_eq!(world.found(query).first(), Some(&handle), "{query}");
     }
     for query in ["", "?", "\"", "AND (", "* : ^", "   ", "\u{202e}", &"word ".repeat(20_000)] {
@@ -137,8 +139,30 @@ fn bad_input_names_the_field_and_the_fix_and_changes_nothing() {
 #[test]
 fn filters_scopes_and_orders_work_together() {
     let world = World::new();
-    world.json(&["remember", "deploy the billing server", "--scope", "billing", "--tags", "ops", "--importance", "0.2", "--created", "2026-01-02"]);
-    world.json(&["remember", "deploy the web server", "--scope", "web", "--category", "Decision", "--importance", "0.9", "--created", "2026-03-02"]);
+    world.json(&[
+        "remember",
+        "deploy the billing server",
+        "--scope",
+        "billing",
+        "--tags",
+        "ops",
+        "--importance",
+        "0.2",
+        "--created",
+        "2026-01-02",
+    ]);
+    world.json(&[
+        "remember",
+        "deploy the web server",
+        "--scope",
+        "web",
+        "--category",
+        "Decision",
+        "--importance",
+        "0.9",
+        "--created",
+        "2026-03-02",
+    ]);
     world.json(&["remember", "deploy servers with care", "--importance", "0.5", "--created", "2026-02-02"]);
     let found = |args: &[&str]| -> Vec<u64> {
         let recall = world.json(&[&["recall", "deploy server"], args].concat());
@@ -172,7 +196,10 @@ fn export_and_import_are_whole_and_idempotent() {
     let lines = "{\"content\":\"kept\",\"key\":\"k1\",\"unknown\":{\"x\":1}}\n\nnot json\n{\"content\":\"\"}\n{\"content\":\"bad\",\"importance\":9}\n{\"content\":\"kept too\"}\n";
     let ran = to.run_with_stdin(&["import", "-", "--json"], lines.as_bytes());
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!((ran.code, report["stored"].as_u64(), report["rejected"].as_array().unwrap().len()), (Some(1), Some(2), 3));
+    assert_eq!(
+        (ran.code, report["stored"].as_u64(), report["rejected"].as_array().unwrap().len()),
+        (Some(1), Some(2), 3)
+    );
     to.assert_healthy();
 }
 
@@ -195,7 +222,9 @@ fn everything_is_private_and_backups_open() {
 #[test]
 fn help_completions_man_page_settings_and_demo_print() {
     let world = World::new();
-    for args in [vec!["--help"], vec!["completions", "fish"], vec!["man"], vec!["settings"], vec!["stats"], vec!["demo"]] {
+    for args in
+        [vec!["--help"], vec!["completions", "fish"], vec!["man"], vec!["settings"], vec!["stats"], vec!["demo"]]
+    {
         let ran = world.run(&args);
         assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
         assert!(ran.stdout.len() > 100, "{args:?}");

@@ -19,9 +19,15 @@ fn sixteen_writing_processes_lose_nothing() {
             scope.spawn(move || {
                 let mut client = Client::start(world);
                 for write in 0..WRITES {
-                    client.ok("memory_store", json!({ "content": format!("process {process} keeps note number {write}") }));
+                    client.ok(
+                        "memory_store",
+                        json!({ "content": format!("process {process} keeps note number {write}") }),
+                    );
                     if write % 20 == 0 {
-                        let found = client.ok("memory_recall", json!({ "query": format!("process {process} note {write}"), "max_tokens": 300 }));
+                        let found = client.ok(
+                            "memory_recall",
+                            json!({ "query": format!("process {process} note {write}"), "max_tokens": 300 }),
+                        );
                         assert!(found.contains("found"), "{found}");
                     }
                 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{has, World};
+use crate::support::{World, has};
 
 const CALLS: &str = "pwrite64,fdatasync,fsync,ftruncate,rename,unlink";
 /// More than any of the commands makes.
@@ -12,7 +12,10 @@ const MOST_CALLS: usize = 400;
 fn faulty(world: &World, calls: &str, fault: &str, when: &str, args: &[&str]) -> std::process::Output {
     let inject = format!("inject={calls}:{fault}:when={when}");
     let mut command = world.command(Path::new("strace"));
-    command.args(["-f", "-o", "/dev/null", "-e", &format!("trace={calls}"), "-e", &inject]).arg(World::binary()).args(args);
+    command
+        .args(["-f", "-o", "/dev/null", "-e", &format!("trace={calls}"), "-e", &inject])
+        .arg(World::binary())
+        .args(args);
     command.output().unwrap()
 }
 

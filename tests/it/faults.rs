@@ -10,18 +10,26 @@ fn database(world: &World) -> std::path::PathBuf {
 }
 
 fn fill(world: &World, notes: usize) {
-    let lines: String = (0..notes).map(|n| format!("{{\"content\":\"note number {n} about subject {}\"}}\n", n % 7)).collect();
+    let lines: String =
+        (0..notes).map(|n| format!("{{\"content\":\"note number {n} about subject {}\"}}\n", n % 7)).collect();
     assert_eq!(world.run_with_stdin(&["import", "-"], lines.as_bytes()).code, Some(0));
 }
 
 #[test]
 fn foreign_files_are_refused_and_left_alone() {
-    let sqlite = |path: &std::path::Path, sql: &str| rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
-    let makers: [(&str, Box<dyn Fn(&std::path::Path)>); 4] = [
+    let sqlite =
+        |path: &std::path::Path, sql: &str| rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+    type Make = Box<dyn Fn(&std::path::Path)>;
+    let makers: [(&str, Make); 4] = [
         ("not an SQLite database", Box::new(|path| fs::write(path, "just some text, long enough to be read").unwrap())),
         ("another program's", Box::new(move |path| sqlite(path, "CREATE TABLE t (a); PRAGMA user_version = 3"))),
         ("another program's", Box::new(move |path| sqlite(path, "PRAGMA application_id = 7; CREATE TABLE t (a)"))),
-        ("newer than", Box::new(move |path| sqlite(path, "PRAGMA application_id = 0x54455353; PRAGMA user_version = 99; CREATE TABLE t (a)"))),
+        (
+            "newer than",
+            Box::new(move |path| {
+                sqlite(path, "PRAGMA application_id = 0x54455353; PRAGMA user_version = 99; CREATE TABLE t (a)");
+            }),
+        ),
     ];
     for (words, make) in makers {
         let world = World::new();
@@ -55,7 +63,7 @@ fn a_damaged_store_is_set_aside_and_salvaged() {
         let aside = report["salvage"]["set_aside"].as_str().unwrap();
         assert_eq!(fs::read(std::path::Path::new(aside).join("tessera.db")).unwrap(), bytes, "kept as it was");
         let kept = report["salvage"]["kept"].as_u64().unwrap();
-        assert_eq!(kept as usize, world.contents().len());
+        assert_eq!(kept, world.contents().len() as u64);
         assert!(damage.start == 0 || kept > 200, "{damage:?}: {kept}");
         world.assert_healthy();
         assert_eq!(world.run(&["remember", "and on it goes"]).code, Some(0));
@@ -84,7 +92,12 @@ fn a_damaged_or_foreign_snapshot_is_never_believed() {
     let other = World::new();
     fill(&other, 20);
     other.run(&["doctor", "--repair"]);
-    let mut damaged = vec![Vec::new(), b"TESSNAP\x01".to_vec(), sound[..sound.len() / 2].to_vec(), fs::read(other.home().join("tessera.snapshot")).unwrap()];
+    let mut damaged = vec![
+        Vec::new(),
+        b"TESSNAP\x01".to_vec(),
+        sound[..sound.len() / 2].to_vec(),
+        fs::read(other.home().join("tessera.snapshot")).unwrap(),
+    ];
     let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..60 {
         let mut bytes = sound.clone();
@@ -142,7 +155,9 @@ fn a_read_only_home_can_be_read_and_says_why_it_cannot_be_written() {
 fn a_clock_moved_back_disturbs_nothing() {
     let world = World::new();
     world.remember("written in the present");
-    let back = |args: &[&str]| world.command(World::binary()).env("TESSERA_NOW", "1999-01-01T00:00:00Z").args(args).output().unwrap();
+    let back = |args: &[&str]| {
+        world.command(World::binary()).env("TESSERA_NOW", "1999-01-01T00:00:00Z").args(args).output().unwrap()
+    };
     assert!(back(&["remember", "written in the past"]).status.success());
     let found = back(&["recall", "written"]);
     assert!(String::from_utf8_lossy(&found.stdout).contains("2 found"));
@@ -185,7 +200,8 @@ fn homes_with_odd_names_and_broken_homes() {
     let world = World::new();
     for name in ["a b'c\"?#%", "ünï 🚀"] {
         let home = world.path(name);
-        let run = |args: &[&str]| world.command(World::binary()).env("TESSERA_HOME", &home).args(args).output().unwrap();
+        let run =
+            |args: &[&str]| world.command(World::binary()).env("TESSERA_HOME", &home).args(args).output().unwrap();
         assert!(run(&["remember", "odd home"]).status.success(), "{name}");
         assert!(String::from_utf8_lossy(&run(&["recall", "odd home"]).stdout).contains("odd home"), "{name}");
     }

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 
 use crate::support::{Client, World};
 
@@ -16,10 +16,15 @@ fn a_session_stores_recalls_changes_and_forgets() {
     let mut client = Client::start(&world);
     let stored = client.ok("memory_store", json!({ "content": "The team prefers tabs", "tags": "style, tabs" }));
     assert!(stored.starts_with("Stored #1 in preferences"), "{stored}");
-    assert!(client.ok("memory_store", json!({ "content": "The team prefers tabs" })).starts_with("Already stored as #1"));
+    assert!(
+        client.ok("memory_store", json!({ "content": "The team prefers tabs" })).starts_with("Already stored as #1")
+    );
     client.ok("memory_store", json!({ "id": 1, "content": "The team prefers spaces", "importance": "0.9" }));
     client.ok("memory_store", json!({ "content": "The team prefers tabs again", "supersedes": "#1" }));
-    let found = client.ok("memory_recall", json!({ "context": "tabs or spaces?", "sort_by": "relevance", "expanded_query": "indentation style" }));
+    let found = client.ok(
+        "memory_recall",
+        json!({ "context": "tabs or spaces?", "sort_by": "relevance", "expanded_query": "indentation style" }),
+    );
     assert!(found.contains("#2 ") && !found.contains("\n#1 "), "{found}");
     assert!(client.ok("memory_get", json!({ "ids": [1, "#2"] })).contains("prefers spaces"));
     assert!(client.ok("memory_list", json!({ "tag": "style" })).contains("#1 "));
@@ -38,11 +43,17 @@ fn replies_keep_their_budget_in_text_and_json() {
     let world = World::new();
     let mut client = Client::start(&world);
     for number in 0..40 {
-        client.ok("memory_store", json!({ "content": format!("Fact {number}: the cache of server {number} is flushed at night 🚀 因为") }));
+        client.ok(
+            "memory_store",
+            json!({ "content": format!("Fact {number}: the cache of server {number} is flushed at night 🚀 因为") }),
+        );
     }
     for max_tokens in [60, 100, 333, 1000] {
         for format in ["text", "json"] {
-            let reply = client.ok("memory_recall", json!({ "query": "server \"cache\" flushed 🚀", "max_tokens": max_tokens, "format": format }));
+            let reply = client.ok(
+                "memory_recall",
+                json!({ "query": "server \"cache\" flushed 🚀", "max_tokens": max_tokens, "format": format }),
+            );
             assert!(counted(&reply) <= max_tokens, "{} > {max_tokens}: {reply}", counted(&reply));
             if format == "json" {
                 let value: Value = serde_json::from_str(&reply).unwrap();
@@ -50,7 +61,10 @@ fn replies_keep_their_budget_in_text_and_json() {
             }
         }
         assert!(counted(&client.ok("memory_list", json!({ "max_tokens": max_tokens, "limit": 40 }))) <= max_tokens);
-        assert!(counted(&client.ok("memory_get", json!({ "ids": [1, 2, 3, 4, 5, 6, 7, 8], "max_tokens": max_tokens }))) <= max_tokens);
+        assert!(
+            counted(&client.ok("memory_get", json!({ "ids": [1, 2, 3, 4, 5, 6, 7, 8], "max_tokens": max_tokens })))
+                <= max_tokens
+        );
     }
     let (text, refused) = client.call("memory_recall", json!({ "query": "server", "max_tokens": 5 }));
     assert!(refused && text.contains("minimum"), "{text}");
@@ -88,14 +102,27 @@ fn definitions_are_small_honest_and_complete() {
     let tools = tools.as_array().unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     let expected = [
-        "memory_recall", "memory_store", "memory_get", "memory_list", "memory_update", "memory_forget", "memory_delete",
-        "memory_count", "memory_history", "memory_link",
+        "memory_recall",
+        "memory_store",
+        "memory_get",
+        "memory_list",
+        "memory_update",
+        "memory_forget",
+        "memory_delete",
+        "memory_count",
+        "memory_history",
+        "memory_link",
     ];
     assert_eq!(names, expected);
-    let core: usize = tools.iter().filter(|tool| tool["_meta"]["anthropic/alwaysLoad"] == true).map(|tool| tool.to_string().len()).sum();
+    let core: usize = tools
+        .iter()
+        .filter(|tool| tool["_meta"]["anthropic/alwaysLoad"] == true)
+        .map(|tool| tool.to_string().len())
+        .sum();
     assert!((500..=3072).contains(&core), "{core}");
     for tool in tools {
-        let reads = ["memory_recall", "memory_get", "memory_list", "memory_count", "memory_history"].contains(&tool["name"].as_str().unwrap());
+        let reads = ["memory_recall", "memory_get", "memory_list", "memory_count", "memory_history"]
+            .contains(&tool["name"].as_str().unwrap());
         assert_eq!(tool["annotations"]["readOnlyHint"], reads, "{tool}");
         assert_eq!(tool["annotations"]["openWorldHint"], false);
         assert!(tool["outputSchema"].is_null());
@@ -124,7 +151,8 @@ fn the_stateless_era_is_served_too() {
     let discovered = client.receive().unwrap();
     let instructions = discovered["result"]["instructions"].as_str().unwrap();
     assert!(discovered["result"]["supportedVersions"].to_string().contains("2026-07-28") && instructions.len() <= 2000);
-    let call = json!({ "name": "memory_store", "arguments": { "content": "stored without a handshake" }, "_meta": meta });
+    let call =
+        json!({ "name": "memory_store", "arguments": { "content": "stored without a handshake" }, "_meta": meta });
     let reply = client.request("tools/call", call);
     assert_eq!(reply["result"]["isError"], false, "{reply}");
     client.close();
@@ -171,7 +199,8 @@ fn http_serves_loopback_and_refuses_strangers() {
     let address = line.trim().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
     let post = |headers: &str| {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
-            { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }).to_string();
+            { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } })
+        .to_string();
         let mut stream = std::net::TcpStream::connect(&address).unwrap();
         let head = format!(
             "POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use expect_test::expect_file;
-use tessera_engine::domain::{MemoryId, MemoryRef, RecallRequest, MAX_LIMIT};
+use tessera_engine::domain::{MAX_LIMIT, MemoryId, MemoryRef, RecallRequest};
 use tessera_engine::eval::{EvalConfig, Fixture, UsageTrace};
 use tessera_engine::score::Weights;
 
@@ -23,7 +23,11 @@ fn fixture_queries_bring_back_what_they_did() {
     let mut scratch = fixture.load(&Weights::default()).unwrap();
     let mut lines = String::new();
     for query in &fixture.queries {
-        let request = RecallRequest { budget: 300.try_into().unwrap(), scope: query.scope.clone(), ..RecallRequest::new(&query.text) };
+        let request = RecallRequest {
+            budget: 300.try_into().unwrap(),
+            scope: query.scope.clone(),
+            ..RecallRequest::new(&query.text)
+        };
         let recall = scratch.store.recall(&request).unwrap();
         let handles = |key: &String| {
             let id = MemoryRef::Id(MemoryId::from_key(key));
@@ -36,7 +40,12 @@ fn fixture_queries_bring_back_what_they_did() {
         writeln!(
             lines,
             "{} {text:?} wants [{}] gives [{}] lists [{}] of {} for {}",
-            query.kind, gold.join(" "), details.join(" "), index.join(" "), recall.total_count, recall.tokens_used
+            query.kind,
+            gold.join(" "),
+            details.join(" "),
+            index.join(" "),
+            recall.total_count,
+            recall.tokens_used
         )
         .unwrap();
     }
@@ -49,7 +58,11 @@ fn every_fixture_query_keeps_every_budget() {
     let mut scratch = fixture.load(&Weights::default()).unwrap();
     for query in &fixture.queries {
         for budget in [50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 4000, 5000] {
-            let request = RecallRequest { budget: budget.try_into().unwrap(), limit: MAX_LIMIT, ..RecallRequest::new(&query.text) };
+            let request = RecallRequest {
+                budget: budget.try_into().unwrap(),
+                limit: MAX_LIMIT,
+                ..RecallRequest::new(&query.text)
+            };
             let recall = scratch.store.recall(&request).unwrap();
             assert_eq!(recall.tokens_used, counted(&recall.body), "{}", query.text);
             assert!(recall.tokens_used <= budget, "{}", query.text);
@@ -60,7 +73,8 @@ fn every_fixture_query_keeps_every_budget() {
 #[test]
 fn the_fixture_is_answered_at_least_as_well_as_by_bm25_alone() {
     let fixture = fixture();
-    let config = |weights| EvalConfig { budgets: vec![500, 1000], packing: tessera_engine::domain::Packing::Details, weights };
+    let config =
+        |weights| EvalConfig { budgets: vec![500, 1000], packing: tessera_engine::domain::Packing::Details, weights };
     let ours = fixture.evaluate(&config(Weights::default())).unwrap();
     let plain = fixture.evaluate(&config(Weights::bm25_alone())).unwrap();
     assert!(ours.report.mrr >= plain.report.mrr, "{} {}", ours.report.mrr, plain.report.mrr);

@@ -44,14 +44,14 @@ fn opening(text: &str) -> &str {
 
 fn shorten(speaker: &str, text: &str) -> String {
     let mut line = speaker.to_owned();
-    let mut words = speaker.split_whitespace().count();
+    let spoken = speaker.split_whitespace().count();
     let mut was_cut = false;
-    for unit in UNIT.find_iter(text) {
+    for (words, unit) in (spoken..).zip(UNIT.find_iter(text)) {
         let unit = unit.as_str();
         let room = MAX_CHARS.saturating_sub(line.chars().count() + 1);
         if words == MAX_SUMMARY_WORDS || unit.chars().count() > room {
             was_cut = true;
-            if words == speaker.split_whitespace().count() {
+            if words == spoken {
                 line.push_str(&head_of(unit, room));
             }
             break;
@@ -60,7 +60,6 @@ fn shorten(speaker: &str, text: &str) -> String {
             line.push(' ');
         }
         line.push_str(unit);
-        words += 1;
     }
     let mut line = line.trim_end().to_owned();
     if was_cut {

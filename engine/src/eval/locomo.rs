@@ -29,7 +29,8 @@ struct Conversation {
 
 #[derive(Debug, Deserialize)]
 struct Question {
-    question: Value,
+    #[serde(rename = "question")]
+    text: Value,
     #[serde(default)]
     evidence: Vec<Value>,
     category: Value,
@@ -161,6 +162,6 @@ fn asked(question: &Question, handles: &BTreeMap<String, Handle>) -> Option<Aske
         .captures_iter(&evidence)
         .filter_map(|hit| Some(format!("D{}:{}", hit.get(1)?.as_str(), hit.get(2)?.as_str())));
     let gold: BTreeSet<Handle> = turns.filter_map(|turn| handles.get(&turn).copied()).collect();
-    let request = RecallRequest::new(question.question.as_str()?);
+    let request = RecallRequest::new(question.text.as_str()?);
     (!gold.is_empty()).then_some(Asked { request, gold, category })
 }

@@ -77,7 +77,7 @@ pub struct ForwardDoc {
     pub terms: BTreeMap<String, FieldTf>,
 }
 
-const VERSION: u8 = ANALYZER_VERSION as u8;
+const VERSION: u8 = ANALYZER_VERSION.to_le_bytes()[0];
 
 impl ForwardDoc {
     /// Analyses a memory. The context field is empty: it needs the neighbours.

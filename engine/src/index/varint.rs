@@ -2,7 +2,6 @@
 
 pub(super) fn put(out: &mut Vec<u8>, mut value: u32) {
     while value >= 0x80 {
-        #[expect(clippy::cast_possible_truncation, reason = "masked to seven bits")]
         out.push((value & 0x7f) as u8 | 0x80);
         value >>= 7;
     }

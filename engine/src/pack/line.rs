@@ -40,7 +40,7 @@ impl LineCosts {
 pub(super) fn detail_body(content: &str) -> String {
     let shown = neutral(content);
     let mut body = String::with_capacity(shown.len() + 8);
-    for (number, line) in shown.trim().split('\n').enumerate() {
+    for (number, line) in shown.trim().lines().enumerate() {
         let line = line.trim_end();
         match (number, line.is_empty()) {
             (0, _) => body.push(' '),

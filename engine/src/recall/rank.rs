@@ -39,6 +39,9 @@ const MAX_TERMS: usize = 64;
 /// In the orders that are not by relevance, a match must have this share of the best one's evidence.
 const RELEVANT_SHARE: f64 = 0.5;
 
+type Side = fn(&TermPostings) -> &[Posting];
+type Wrap = fn(u32) -> DocId;
+
 /// Scores every row of `view` that holds a term of the request's query and passes its filters.
 pub fn rank<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
@@ -52,8 +55,7 @@ pub fn rank<B: AsRef<[u8]>>(
     let allowed = Allowed::of(view, request);
     let mut ranking = Ranking { searched: view.rows(), ..Ranking::default() };
     let mut superseded = Vec::new();
-    type Side = fn(&TermPostings) -> &[Posting];
-    let sides: [(Side, fn(u32) -> DocId); 2] =
+    let sides: [(Side, Wrap); 2] =
         [(|list| &list.snapshot, DocId::Snapshot), (|list| &list.tail, DocId::Tail)];
     for (side, doc_id) in sides {
         let lists: Vec<&[Posting]> = terms.lists.iter().map(side).collect();
@@ -496,10 +498,10 @@ fn order(matches: &mut Vec<Match>, sort: Sort) {
     match sort {
         Sort::Hybrid | Sort::Relevance => matches.sort_unstable_by(by_score),
         Sort::Importance => {
-            matches.sort_unstable_by(|a, b| b.importance.cmp(&a.importance).then_with(|| by_score(a, b)))
+            matches.sort_unstable_by(|a, b| b.importance.cmp(&a.importance).then_with(|| by_score(a, b)));
         }
         Sort::Recency => {
-            matches.sort_unstable_by(|a, b| b.created.cmp(&a.created).then_with(|| -> Ordering { by_score(a, b) }))
+            matches.sort_unstable_by(|a, b| b.created.cmp(&a.created).then_with(|| -> Ordering { by_score(a, b) }));
         }
     }
 }

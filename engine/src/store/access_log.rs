@@ -124,8 +124,8 @@ fn uses_of(bytes: &[u8]) -> BTreeMap<Handle, (u32, Timestamp)> {
     let mut uses: BTreeMap<Handle, (u32, Timestamp)> = BTreeMap::new();
     for record in bytes.chunks_exact(RECORD) {
         let (handle, time) = record.split_at(4);
-        let number = handle.try_into().map(u32::from_le_bytes).unwrap_or(0);
-        let micros = time.try_into().map(i64::from_le_bytes).unwrap_or(0);
+        let number = handle.try_into().map_or(0, u32::from_le_bytes);
+        let micros = time.try_into().map_or(0, i64::from_le_bytes);
         if let Ok(handle) = Handle::try_from(number) {
             let entry = uses.entry(handle).or_insert((0, Timestamp::from_micros(0)));
             entry.0 += 1;

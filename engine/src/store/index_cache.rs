@@ -1,6 +1,6 @@
 //! The index as a process holds it: the mapped snapshot, and the rows that changed since.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use memmap2::Mmap;
 use rusqlite::{Connection, OptionalExtension};
@@ -88,7 +88,7 @@ fn new_tail(usage: Usage) -> Tail {
 }
 
 /// A snapshot that was built from this store, at a point that is still part of its history.
-fn load(connection: &Connection, path: &PathBuf, rev: u64) -> rusqlite::Result<Option<Snapshot<Mmap>>> {
+fn load(connection: &Connection, path: &Path, rev: u64) -> rusqlite::Result<Option<Snapshot<Mmap>>> {
     let snapshot = match snapshot_file::map(path) {
         Ok(snapshot) => snapshot,
         Err(error) => {

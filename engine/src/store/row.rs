@@ -193,7 +193,7 @@ pub(super) fn passages_to(passages: &[Passage]) -> Vec<u8> {
 }
 
 fn passages_of(bytes: &[u8]) -> Vec<Passage> {
-    let number = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).unwrap_or(0);
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
     let pairs = bytes.chunks_exact(8).map(|pair| pair.split_at(4));
     pairs.map(|(bytes, tokens)| Passage { bytes: number(bytes), tokens: number(tokens) }).collect()
 }

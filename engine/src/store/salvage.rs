@@ -30,7 +30,7 @@ const MOST_UNREADABLE: u32 = 10_000;
 /// When the damaged files cannot be moved or the new store not be written; nothing is removed.
 pub(super) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreError> {
     let home = config.home.clone();
-    let _lock = files::lock(&home)?;
+    let lock = files::lock(&home)?;
     let stamp = config.clock.now().to_string().replace(':', "-");
     let aside = home.join(format!("corrupt-{stamp}"));
     files::make_private_dir(&aside)?;
@@ -40,7 +40,7 @@ pub(super) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreErro
             fs::rename(&from, aside.join(name)).map_err(|source| StoreError::file(&from, source))?;
         }
     }
-    drop(_lock);
+    drop(lock);
     let mut store = Store::open(config)?;
     let (memories, lost) = readable_memories(&aside.join(files::DATABASE));
     let kept = memories.len() as u64;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 
 use super::World;
 
@@ -28,7 +28,8 @@ impl Client {
     /// Starts a server without a handshake.
     pub(crate) fn start_silent(world: &World) -> Self {
         let mut command = world.command(World::binary());
-        let mut child = command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child =
+            command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         Self { child, stdin, stdout, next: 0 }
     }

@@ -4,4 +4,4 @@ mod client;
 mod world;
 
 pub(crate) use client::Client;
-pub(crate) use world::{has, World};
+pub(crate) use world::{World, has};

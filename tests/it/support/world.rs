@@ -40,7 +40,11 @@ impl World {
     /// A program with this world's environment.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        command.env_clear().env("TESSERA_HOME", self.home()).env("TESSERA_NOW", "2026-11-20T12:00:00Z").env("NO_COLOR", "1");
+        command
+            .env_clear()
+            .env("TESSERA_HOME", self.home())
+            .env("TESSERA_NOW", "2026-11-20T12:00:00Z")
+            .env("NO_COLOR", "1");
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").stdin(Stdio::null());
         command
     }

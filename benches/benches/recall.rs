@@ -1,0 +1,28 @@
+//! Warm recall beside FTS5 and tantivy: the same notes, the same questions, one run.
+#![expect(missing_docs, reason = "criterion's macro makes undocumented items")]
+
+use criterion::{criterion_group, criterion_main, Criterion};
+use tessera_benches::{sizes, Corpus, Filled, Fts5, Tantivy};
+
+fn recall(c: &mut Criterion) {
+    for size in sizes() {
+        let notes = Corpus::new(7).notes(size);
+        let queries = Corpus::new(11).queries(200);
+        let mut filled = Filled::with(&notes);
+        let (fts5, tantivy) = (Fts5::with(&notes), Tantivy::with(&notes));
+        let mut group = c.benchmark_group(format!("recall {size}"));
+        let mut next = 0;
+        let mut query = || {
+            next = (next + 1) % queries.len();
+            queries.get(next).map_or("", String::as_str)
+        };
+        group.bench_function("tessera, rank", |b| b.iter(|| filled.rank(query())));
+        group.bench_function("tessera, whole reply", |b| b.iter(|| filled.recall(query())));
+        group.bench_function("FTS5, top 20", |b| b.iter(|| fts5.search(query())));
+        group.bench_function("tantivy, top 20 blended", |b| b.iter(|| tantivy.search(query())));
+        group.finish();
+    }
+}
+
+criterion_group!(benches, recall);
+criterion_main!(benches);
