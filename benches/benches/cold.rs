@@ -1,5 +1,4 @@
 //! From process start to answer, beside a process that does nothing and one that only opens SQLite.
-#![expect(missing_docs, reason = "criterion's macro makes undocumented items")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,5 +1,4 @@
 //! One durable insert beside a bare commit of the same text, and an FTS5 row.
-#![expect(missing_docs, reason = "criterion's macro makes undocumented items")]
 
 use criterion::{criterion_group, criterion_main, Criterion};
 use tessera_benches::{Corpus, Filled, Fts5};

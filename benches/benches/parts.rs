@@ -1,5 +1,4 @@
 //! The parts of the engine by themselves: analysis, snapshot, packing.
-#![expect(missing_docs, reason = "criterion's macro makes undocumented items")]
 
 use std::hint::black_box;
 

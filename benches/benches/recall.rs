@@ -1,5 +1,4 @@
 //! Warm recall beside FTS5 and tantivy: the same notes, the same questions, one run.
-#![expect(missing_docs, reason = "criterion's macro makes undocumented items")]
 
 use criterion::{criterion_group, criterion_main, Criterion};
 use tessera_benches::{sizes, Corpus, Filled, Fts5, Tantivy};
