@@ -193,7 +193,8 @@ fn naive(store: &Store, query: &str) -> Vec<(u32, f64)> {
             }
         }
         if is_match {
-            let prior = 0.3 * f64::from(memory.importance) + 0.2 * 1.0;
+            let recency = if memory.origin == Origin::Conversation { 0.0 } else { 1.0 };
+            let prior = 0.3 * f64::from(memory.importance) + 0.2 * recency;
             let score = evidence * (1.0 + weights.prior * prior / 0.6);
             scored.push((memory.handle.get(), score / (score + weights.half_score)));
         }

@@ -30,7 +30,8 @@ pub struct Features {
     pub handle: u32,
     /// When it was created, in minutes since 1970.
     pub created: u32,
-    /// When it was last delivered in full, or created; in minutes since 1970.
+    /// When it was last delivered in full, or created, in minutes since 1970; 0 for a turn of a
+    /// conversation that never was delivered.
     pub used: u32,
     /// When it expires, in minutes since 1970; 0 for never.
     pub expires: u32,

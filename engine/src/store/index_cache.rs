@@ -67,7 +67,7 @@ impl IndexCache {
         let mut rows = statement.query([self.seen])?;
         while let Some(sql_row) = rows.next()? {
             let index_row = row::index_row(sql_row)?;
-            self.seen = sql_row.get(12)?;
+            self.seen = sql_row.get(13)?;
             self.tail.push(readable(connection, index_row)?);
         }
         Ok(())

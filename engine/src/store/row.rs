@@ -17,7 +17,7 @@ const COSTS: &str = "detail_tokens, index_tokens, json_detail_tokens, json_index
 
 /// Columns of an index row, in the order [`index_row`] reads them.
 pub(super) const INDEX: &str = "handle, created, last_accessed, expires, access_count, importance, length, standing, trust, \
-     superseded_by, scope, forward";
+     superseded_by, scope, forward, origin";
 
 impl ToSql for MemoryId {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -170,11 +170,14 @@ pub(super) fn index_row(row: &SqlRow<'_>) -> rusqlite::Result<IndexRow> {
         .with(Flags::STANDING, standing)
         .with(Flags::FOREIGN, is_foreign)
         .with(Flags::SUPERSEDED, successor.is_some());
+    // A turn of a conversation says nothing of being current by having been said; using it does.
+    let is_captured = row.get_ref(12)?.as_str()? == "conversation";
+    let made = if is_captured { Timestamp::from_micros(0) } else { created };
     Ok(IndexRow {
         features: Features {
             handle: row.get(0)?,
             created: created.minutes(),
-            used: last_accessed.map_or(created, |used| used.max(created)).minutes(),
+            used: last_accessed.map_or(made, |used| used.max(made)).minutes(),
             expires: expires.map_or(0, |time| time.minutes().max(1)),
             access_count: u8::try_from(access_count).unwrap_or(u8::MAX),
             importance: row.get(5)?,
