@@ -38,6 +38,12 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 
 /// Prints an error and chooses its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    let closed =
+        error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
+    if closed {
+        // Whoever read our output has seen enough.
+        return ExitCode::SUCCESS;
+    }
     output::error(&format!("{error:#}"));
     ExitCode::from(code_of(error))
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use criterion::{criterion_group, criterion_main, Criterion};
-use tessera_benches::{sizes, Corpus, Filled};
+use criterion::{Criterion, criterion_group, criterion_main};
+use tessera_benches::{Corpus, Filled, sizes};
 
 fn run(command: &mut Command) {
     assert!(command.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("a process").success());
@@ -28,7 +28,9 @@ fn cold(c: &mut Criterion) {
         group.bench_function("tessera recall", |b| {
             b.iter(|| run(Command::new(&tessera).env("TESSERA_HOME", filled.home()).args(["recall", &query()])));
         });
-        group.bench_function("open SQLite alone", |b| b.iter(|| run(Command::new(&open).arg(filled.home().join("tessera.db")))));
+        group.bench_function("open SQLite alone", |b| {
+            b.iter(|| run(Command::new(&open).arg(filled.home().join("tessera.db"))))
+        });
         group.bench_function("/bin/true", |b| b.iter(|| run(&mut Command::new("/bin/true"))));
         group.finish();
     }

@@ -1,6 +1,6 @@
 //! One durable insert beside a bare commit of the same text, and an FTS5 row.
 
-use criterion::{criterion_group, criterion_main, Criterion};
+use criterion::{Criterion, criterion_group, criterion_main};
 use tessera_benches::{Corpus, Filled, Fts5};
 use tessera_engine::domain::Draft;
 
@@ -11,10 +11,13 @@ fn insert(c: &mut Criterion) {
     let fts5 = Fts5::with(&notes);
     let dir = tempfile::tempdir().expect("a temporary directory");
     let bare = rusqlite::Connection::open(dir.path().join("bare.db")).expect("a database");
-    let schema = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)";
+    let schema =
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)";
     bare.execute_batch(schema).expect("a schema");
     let mut group = c.benchmark_group("durable insert at 10000");
-    group.bench_function("tessera", |b| b.iter(|| filled.store.remember(Draft::new(corpus.note().text)).expect("stored").tokens));
+    group.bench_function("tessera", |b| {
+        b.iter(|| filled.store.remember(Draft::new(corpus.note().text)).expect("stored").tokens)
+    });
     group.bench_function("bare SQLite commit", |b| {
         b.iter(|| bare.execute("INSERT INTO notes (body) VALUES (?1)", [corpus.note().text]).expect("stored"));
     });

@@ -2,13 +2,13 @@
 
 use std::hint::black_box;
 
-use criterion::{criterion_group, criterion_main, BatchSize, Criterion, Throughput};
-use tessera_benches::{sizes, Corpus, Filled};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use tessera_benches::{Corpus, Filled, sizes};
 use tessera_engine::domain::{Packing, TokenCount};
 use tessera_engine::index::Snapshot;
-use tessera_engine::pack::{select, Frame, Item};
+use tessera_engine::pack::{Frame, Item, select};
 use tessera_engine::score::Weights;
-use tessera_engine::text::{tokenize, O200k, TokenCounter};
+use tessera_engine::text::{O200k, TokenCounter, tokenize};
 
 fn analysis(c: &mut Criterion) {
     let notes = Corpus::new(1).notes(200);
@@ -16,8 +16,12 @@ fn analysis(c: &mut Criterion) {
     let counter = O200k::load();
     let mut group = c.benchmark_group("analysis");
     group.throughput(Throughput::Bytes(bytes as u64));
-    group.bench_function("tokenize 200 notes", |b| b.iter(|| notes.iter().map(|note| tokenize(&note.text).len()).sum::<usize>()));
-    group.bench_function("count tokens of 200 notes", |b| b.iter(|| notes.iter().map(|note| counter.count(&note.text)).sum::<u32>()));
+    group.bench_function("tokenize 200 notes", |b| {
+        b.iter(|| notes.iter().map(|note| tokenize(&note.text).len()).sum::<usize>())
+    });
+    group.bench_function("count tokens of 200 notes", |b| {
+        b.iter(|| notes.iter().map(|note| counter.count(&note.text)).sum::<u32>())
+    });
     group.finish();
 }
 
@@ -29,10 +33,16 @@ fn snapshot(c: &mut Criterion) {
         let path = filled.home().join("tessera.snapshot");
         let bytes = std::fs::read(path).expect("the snapshot");
         group.bench_function(format!("read and check {size}"), |b| {
-            b.iter_batched(|| bytes.clone(), |bytes| black_box(Snapshot::open(bytes).expect("sound").rows()), BatchSize::LargeInput);
+            b.iter_batched(
+                || bytes.clone(),
+                |bytes| black_box(Snapshot::open(bytes).expect("sound").rows()),
+                BatchSize::LargeInput,
+            );
         });
         if size <= 10_000 {
-            group.bench_function(format!("build {size} from rows"), |b| b.iter(|| filled.store.rebuild_snapshot().expect("built")));
+            group.bench_function(format!("build {size} from rows"), |b| {
+                b.iter(|| filled.store.rebuild_snapshot().expect("built"))
+            });
         }
     }
     group.finish();
@@ -49,7 +59,14 @@ impl Frame for Plain {
 }
 
 fn packing(c: &mut Criterion) {
-    let item = |n: u32| Item { score: 1.0 / f64::from(n + 2), detail: 20 + n * 37 % 150, index: 25, bare: 3, is_duplicate: false, can_be_cut: false };
+    let item = |n: u32| Item {
+        score: 1.0 / f64::from(n + 2),
+        detail: 20 + n * 37 % 150,
+        index: 25,
+        bare: 3,
+        is_duplicate: false,
+        can_be_cut: false,
+    };
     let items: Vec<Item> = (0..200).map(item).collect();
     let weights = Weights::default();
     c.bench_function("pack 200 rows into 1000 tokens", |b| {

@@ -1,7 +1,7 @@
 //! Warm recall beside FTS5 and tantivy: the same notes, the same questions, one run.
 
-use criterion::{criterion_group, criterion_main, Criterion};
-use tessera_benches::{sizes, Corpus, Filled, Fts5, Tantivy};
+use criterion::{Criterion, criterion_group, criterion_main};
+use tessera_benches::{Corpus, Filled, Fts5, Tantivy, sizes};
 
 fn recall(c: &mut Criterion) {
     for size in sizes() {

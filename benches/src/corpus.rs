@@ -25,8 +25,8 @@ pub struct Corpus {
 
 const VOCABULARY: u32 = 200_000;
 const FUNCTION_WORDS: [&str; 30] = [
-    "the", "of", "and", "to", "in", "is", "that", "it", "was", "for", "on", "are", "with", "as", "his", "they", "be", "at",
-    "have", "this", "from", "or", "had", "by", "but", "what", "some", "we", "can", "out",
+    "the", "of", "and", "to", "in", "is", "that", "it", "was", "for", "on", "are", "with", "as", "his", "they", "be",
+    "at", "have", "this", "from", "or", "had", "by", "but", "what", "some", "we", "can", "out",
 ];
 /// Exponent and shift of Zipf-Mandelbrot, as fitted to English.
 const EXPONENT: f64 = 1.03;

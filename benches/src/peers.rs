@@ -5,9 +5,9 @@ use rusqlite::Connection;
 use tantivy::collector::TopDocs;
 use tantivy::columnar::Column;
 use tantivy::query::QueryParser;
-use tantivy::schema::{IndexRecordOption, Schema, TextFieldIndexing, TextOptions, FAST};
+use tantivy::schema::{FAST, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{Language, LowerCaser, SimpleTokenizer, Stemmer, TextAnalyzer};
-use tantivy::{doc, DocId, Index, IndexReader, Score, SegmentReader};
+use tantivy::{DocId, Index, IndexReader, Score, SegmentReader, doc};
 use tessera_engine::text::is_stop_word;
 
 use crate::Note;
@@ -72,15 +72,18 @@ impl Tantivy {
     /// Fills an index with notes.
     pub fn with(notes: &[Note]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let indexing = TextFieldIndexing::default().set_tokenizer("english").set_index_option(IndexRecordOption::WithFreqs);
+        let indexing =
+            TextFieldIndexing::default().set_tokenizer("english").set_index_option(IndexRecordOption::WithFreqs);
         let mut schema = Schema::builder();
         let body = schema.add_text_field("body", TextOptions::default().set_indexing_options(indexing));
         let importance = schema.add_u64_field("importance", FAST);
         let age = schema.add_u64_field("age", FAST);
         let accesses = schema.add_u64_field("accesses", FAST);
         let index = Index::create_in_dir(dir.path(), schema.build()).expect("an index");
-        let analyzer =
-            TextAnalyzer::builder(SimpleTokenizer::default()).filter(LowerCaser).filter(Stemmer::new(Language::English)).build();
+        let analyzer = TextAnalyzer::builder(SimpleTokenizer::default())
+            .filter(LowerCaser)
+            .filter(Stemmer::new(Language::English))
+            .build();
         index.tokenizers().register("english", analyzer);
         let mut writer = index.writer_with_num_threads(1, 50_000_000).expect("a writer");
         for note in notes {

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tessera_engine::Store;
 use tessera_engine::domain::{Category, Draft, FixedClock, Importance, Origin, RecallRequest, Timestamp};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{StoreConfig, Usage};
-use tessera_engine::Store;
 
 use crate::Note;
 
@@ -42,7 +42,8 @@ impl Filled {
     /// Opens the store of a home.
     pub fn open(home: &Path, usage: Usage) -> Store {
         let clock = Arc::new(FixedClock(Self::now()));
-        Store::open(StoreConfig { home: home.to_path_buf(), clock, weights: Weights::default(), usage }).expect("a store")
+        Store::open(StoreConfig { home: home.to_path_buf(), clock, weights: Weights::default(), usage })
+            .expect("a store")
     }
 
     /// Its home.

@@ -177,11 +177,13 @@ impl<'a> Filler<'a> {
             if cuts == MAX_EXCERPTS || room < LEAST_EXCERPT {
                 return;
             }
-            if self.is(at, Shown::Not) && self.item(at).can_be_cut
-                && let Some(tokens) = excerpt(at, room).filter(|tokens| *tokens <= room) {
-                    self.take(at, Shown::Excerpt(tokens));
-                    cuts += 1;
-                }
+            if self.is(at, Shown::Not)
+                && self.item(at).can_be_cut
+                && let Some(tokens) = excerpt(at, room).filter(|tokens| *tokens <= room)
+            {
+                self.take(at, Shown::Excerpt(tokens));
+                cuts += 1;
+            }
         }
     }
 

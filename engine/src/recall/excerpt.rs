@@ -25,7 +25,8 @@ pub(super) fn best_excerpt(row: &Row, terms: &[(String, f64)], room: u32) -> Opt
             }
             worth += weight_of(piece.terms & !held, terms) + 0.1 * weight_of(piece.terms & held, terms);
             held |= piece.terms;
-            let is_better = best.is_none_or(|(most, _, _, least)| worth.total_cmp(&most).then(least.cmp(&tokens)).is_gt());
+            let is_better =
+                best.is_none_or(|(most, _, _, least)| worth.total_cmp(&most).then(least.cmp(&tokens)).is_gt());
             if worth > 0.0 && is_better {
                 best = Some((worth, start, end, tokens));
             }

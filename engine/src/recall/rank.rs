@@ -55,8 +55,7 @@ pub fn rank<B: AsRef<[u8]>>(
     let allowed = Allowed::of(view, request);
     let mut ranking = Ranking { searched: view.rows(), ..Ranking::default() };
     let mut superseded = Vec::new();
-    let sides: [(Side, Wrap); 2] =
-        [(|list| &list.snapshot, DocId::Snapshot), (|list| &list.tail, DocId::Tail)];
+    let sides: [(Side, Wrap); 2] = [(|list| &list.snapshot, DocId::Snapshot), (|list| &list.tail, DocId::Tail)];
     for (side, doc_id) in sides {
         let lists: Vec<&[Posting]> = terms.lists.iter().map(side).collect();
         merge(&lists, |doc, hits| {

@@ -129,10 +129,9 @@ impl Store {
     }
 
     fn check_accesses(&mut self, health: &mut Health, repair: bool) {
-        if repair
-            && let Err(error) = self.fold_accesses() {
-                return health.add("access log", Verdict::Warning, error.to_string());
-            }
+        if repair && let Err(error) = self.fold_accesses() {
+            return health.add("access log", Verdict::Warning, error.to_string());
+        }
         health.add("access log", Verdict::Ok, "appended off the read path");
     }
 
