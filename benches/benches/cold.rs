@@ -29,7 +29,7 @@ fn cold(c: &mut Criterion) {
             b.iter(|| run(Command::new(&tessera).env("TESSERA_HOME", filled.home()).args(["recall", &query()])));
         });
         group.bench_function("open SQLite alone", |b| {
-            b.iter(|| run(Command::new(&open).arg(filled.home().join("tessera.db"))))
+            b.iter(|| run(Command::new(&open).arg(filled.home().join("tessera.db"))));
         });
         group.bench_function("/bin/true", |b| b.iter(|| run(&mut Command::new("/bin/true"))));
         group.finish();

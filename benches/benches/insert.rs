@@ -16,7 +16,7 @@ fn insert(c: &mut Criterion) {
     bare.execute_batch(schema).expect("a schema");
     let mut group = c.benchmark_group("durable insert at 10000");
     group.bench_function("tessera", |b| {
-        b.iter(|| filled.store.remember(Draft::new(corpus.note().text)).expect("stored").tokens)
+        b.iter(|| filled.store.remember(Draft::new(corpus.note().text)).expect("stored").tokens);
     });
     group.bench_function("bare SQLite commit", |b| {
         b.iter(|| bare.execute("INSERT INTO notes (body) VALUES (?1)", [corpus.note().text]).expect("stored"));

@@ -17,10 +17,10 @@ fn analysis(c: &mut Criterion) {
     let mut group = c.benchmark_group("analysis");
     group.throughput(Throughput::Bytes(bytes as u64));
     group.bench_function("tokenize 200 notes", |b| {
-        b.iter(|| notes.iter().map(|note| tokenize(&note.text).len()).sum::<usize>())
+        b.iter(|| notes.iter().map(|note| tokenize(&note.text).len()).sum::<usize>());
     });
     group.bench_function("count tokens of 200 notes", |b| {
-        b.iter(|| notes.iter().map(|note| counter.count(&note.text)).sum::<u32>())
+        b.iter(|| notes.iter().map(|note| counter.count(&note.text)).sum::<u32>());
     });
     group.finish();
 }
@@ -41,7 +41,7 @@ fn snapshot(c: &mut Criterion) {
         });
         if size <= 10_000 {
             group.bench_function(format!("build {size} from rows"), |b| {
-                b.iter(|| filled.store.rebuild_snapshot().expect("built"))
+                b.iter(|| filled.store.rebuild_snapshot().expect("built"));
             });
         }
     }
