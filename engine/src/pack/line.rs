@@ -10,13 +10,13 @@ use crate::text::TokenCounter;
 /// What each way of showing a memory costs, in o200k_base tokens, without numbers that are counted by rule.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LineCosts {
-    /// [`detail_body`]: the full text.
+    /// The full text.
     pub detail: u32,
-    /// [`index_body`]: the summary.
+    /// The summary.
     pub index: u32,
-    /// [`json_detail`]: the full text as JSON.
+    /// The full text as JSON.
     pub json_detail: u32,
-    /// [`json_index`]: the summary as JSON.
+    /// The summary as JSON.
     pub json_index: u32,
     /// The pieces of a long text.
     pub passages: Vec<Passage>,

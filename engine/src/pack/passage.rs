@@ -10,7 +10,7 @@ use crate::text::TokenCounter;
 pub struct Passage {
     /// Length in bytes.
     pub bytes: u32,
-    /// Tokens of [`line`]; 0 for a piece that shows nothing.
+    /// Tokens of the line that shows it; 0 for a piece that shows nothing.
     pub tokens: u32,
 }
 

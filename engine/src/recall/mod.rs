@@ -3,10 +3,13 @@
 //! Two steps, so that storage stays outside: [`rank`] needs only an index, [`answer`] only the rows
 //! of one page. The same two steps serve every face, and every store.
 
+mod allowed;
 mod answer;
 mod excerpt;
+mod lookup;
 mod query;
 mod rank;
+mod scorer;
 
 pub use answer::{Form, answer};
 pub use query::QueryTerms;

@@ -155,7 +155,7 @@ impl Store {
 }
 
 impl From<rusqlite::Error> for StoreError {
-    /// Inside a transaction; [`Store::write`] adds the path.
+    /// Inside a transaction; the transaction adds the path.
     fn from(source: rusqlite::Error) -> Self {
         Self::Sqlite { path: "the store".into(), source }
     }
