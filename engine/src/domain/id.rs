@@ -65,6 +65,9 @@ impl FromStr for MemoryId {
 pub struct Handle(u32);
 
 impl Handle {
+    /// The first handle of a store.
+    pub const FIRST: Self = Self(1);
+
     /// The number itself.
     pub const fn get(self) -> u32 {
         self.0

@@ -15,7 +15,9 @@ use super::scorer::Scorer;
 /// All matches of a query, best first.
 #[derive(Debug, Clone, Default)]
 pub struct Ranking {
+    /// The best matches: as many as the page and all before it need.
     matches: Vec<Match>,
+    total: u32,
     /// Live rows that were searched.
     pub searched: u32,
     /// Matches that the relevance floor held back.
@@ -78,7 +80,7 @@ pub fn rank<B: AsRef<[u8]>>(
         });
     }
     redirect(view, &scorer, &mut ranking.matches, superseded);
-    order(&mut ranking.matches, request.sort);
+    ranking.order(request);
     ranking
 }
 
@@ -94,12 +96,35 @@ impl Ranking {
             parts: ranked.parts,
             redirected_from: None,
         };
-        Self { matches: page.iter().map(found).collect(), ..Self::default() }
+        let total = u32::try_from(page.len()).unwrap_or(u32::MAX);
+        Self { matches: page.iter().map(found).collect(), total, ..Self::default() }
+    }
+
+    /// Sorts best first, and keeps what the page and all before it need.
+    fn order(&mut self, request: &RecallRequest) {
+        let matches = &mut self.matches;
+        if matches!(request.sort, Sort::Importance | Sort::Recency) {
+            let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
+            matches.retain(|found| found.evidence >= best * RELEVANT_SHARE);
+        }
+        self.total = u32::try_from(matches.len()).unwrap_or(u32::MAX);
+        let order = match request.sort {
+            Sort::Hybrid | Sort::Relevance => by_score,
+            Sort::Importance => by_importance,
+            Sort::Recency => by_creation,
+        };
+        let before = request.cursor.as_ref().map_or(0, |cursor| cursor.from as usize + cursor.also.len());
+        let wanted = before + request.limit as usize;
+        if matches.len() > wanted {
+            matches.select_nth_unstable_by(wanted, order);
+            matches.truncate(wanted);
+        }
+        matches.sort_unstable_by(order);
     }
 
     /// Matches above the floor.
     pub fn total(&self) -> u32 {
-        u32::try_from(self.matches.len()).unwrap_or(u32::MAX)
+        self.total
     }
 
     /// The rows of the page that the request asks for, in rank order.
@@ -218,20 +243,15 @@ fn last_successor<B: AsRef<[u8]>>(view: &IndexView<'_, B>, doc: DocId) -> Option
     None
 }
 
-/// Sorts best first. Ties go to the newer handle, so that the order never depends on where a row is kept.
-fn order(matches: &mut Vec<Match>, sort: Sort) {
-    let by_score = |a: &Match, b: &Match| b.score.total_cmp(&a.score).then(b.handle.cmp(&a.handle));
-    if matches!(sort, Sort::Importance | Sort::Recency) {
-        let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
-        matches.retain(|found| found.evidence >= best * RELEVANT_SHARE);
-    }
-    match sort {
-        Sort::Hybrid | Sort::Relevance => matches.sort_unstable_by(by_score),
-        Sort::Importance => {
-            matches.sort_unstable_by(|a, b| b.importance.cmp(&a.importance).then_with(|| by_score(a, b)));
-        }
-        Sort::Recency => {
-            matches.sort_unstable_by(|a, b| b.created.cmp(&a.created).then_with(|| -> Ordering { by_score(a, b) }));
-        }
-    }
+/// Ties go to the newer handle, so that the order never depends on where a row is kept.
+fn by_score(a: &Match, b: &Match) -> Ordering {
+    b.score.total_cmp(&a.score).then(b.handle.cmp(&a.handle))
+}
+
+fn by_importance(a: &Match, b: &Match) -> Ordering {
+    b.importance.cmp(&a.importance).then_with(|| by_score(a, b))
+}
+
+fn by_creation(a: &Match, b: &Match) -> Ordering {
+    b.created.cmp(&a.created).then_with(|| by_score(a, b))
 }

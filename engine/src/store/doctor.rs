@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::salvage::{self, Salvage};
-use super::write::tell;
+use super::write::{Analysis, Written, tell, write_row};
 use super::{Actor, Store, StoreConfig, files, row};
 use crate::domain::{Handle, Memory, MemoryRef, Origin};
 use crate::index::ForwardDoc;
@@ -184,7 +184,7 @@ impl Store {
             for handle in handles {
                 let mut memory = change.existing(MemoryRef::Handle(*handle))?;
                 memory.rev = change.next_rev()?;
-                super::write::write_row(change, &memory, super::write::Written::Again)?;
+                write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
             }
             Ok(())
         })
@@ -216,7 +216,7 @@ impl Store {
                 let mut memory = memory.clone();
                 memory.deleted = Some(change.now);
                 memory.rev = change.next_rev()?;
-                super::write::write_row(change, &memory, super::write::Written::Again)?;
+                write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
                 let actor =
                     Actor { origin: Origin::User, reason: Some("its time was over".into()), ..Actor::default() };
                 history::record(change, &memory, Operation::Expire, &actor, None)?;

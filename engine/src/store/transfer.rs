@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::salvage::draft_of;
-use super::write::{Change, Written, insert, tell, write_row};
+use super::write::{Analysis, Change, Written, insert, tell, write_row};
 use super::{Actor, Store, links, row};
 use crate::domain::{
     Category, DomainError, Draft, Importance, LinkKind, Memory, MemoryId, MemoryRef, MemoryType, Origin, Scope, Tag,
@@ -230,7 +230,7 @@ fn store_line(change: &Change<'_>, line: &Line) -> Result<Outcome, StoreError> {
     }
     let stored = insert(change, &draft)?;
     let Some(stamps) = stamps_of(line, &stored.memory) else { return Ok(outcome(&stored)) };
-    write_row(change, &stamps, Written::Again)?;
+    write_row(change, &stamps, &Analysis::of(&stamps), Written::Again)?;
     Ok(outcome(&stored))
 }
 
@@ -286,7 +286,7 @@ pub(super) fn adopt(change: &Change<'_>, memory: &Memory) -> Result<MemoryId, St
     kept.expires = memory.expires;
     kept.sensitive = memory.sensitive;
     kept.rev = change.next_rev()?;
-    write_row(change, &kept, Written::Again)?;
+    write_row(change, &kept, &Analysis::of(&kept), Written::Again)?;
     let actor = Actor { reason: Some("salvaged".into()), ..Actor::default() };
     history::record(change, &kept, Operation::Restore, &actor, None)?;
     tell(change, &kept, ChangeKind::Put)?;

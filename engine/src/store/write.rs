@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use backon::{BlockingRetryable, ExponentialBuilder};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::Xxh3Default;
 
 use super::error::StoreError;
 use super::history::{self, Operation};
@@ -15,7 +15,7 @@ use crate::enrich;
 use crate::index::ForwardDoc;
 use crate::pack::LineCosts;
 use crate::sync::ChangeKind;
-use crate::text::{O200k, TokenKind};
+use crate::text::O200k;
 
 /// A memory that was stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -171,6 +171,10 @@ impl Change<'_> {
         self.next("rev")
     }
 
+    fn next_handle(&self) -> Result<Handle, StoreError> {
+        Ok(Handle::try_from(u32::try_from(self.next("handle")?).unwrap_or(u32::MAX))?)
+    }
+
     fn next(&self, counter: &str) -> rusqlite::Result<u64> {
         let sql = "UPDATE meta SET value = value + 1 WHERE key = ?1 RETURNING value";
         self.tx.prepare_cached(sql)?.query_row([counter], |row| row.get(0))
@@ -192,14 +196,17 @@ impl Change<'_> {
 
 /// Stores a draft, or finds the very same text already there.
 pub(super) fn insert(change: &Change<'_>, draft: &Draft) -> Result<Stored, StoreError> {
-    if let Some(known) = same_text(change, draft)? {
+    let mut memory = from_draft(change, draft)?;
+    let analysis = Analysis::of(&memory);
+    if let Some(known) = same_text(change, &memory, analysis.signature)? {
         super::access_log::touch(change, known.handle, change.now)?;
         let memory = change.existing(MemoryRef::Handle(known.handle))?;
         let tokens = LineCosts::measure(&memory, change.counter()).detail;
         return Ok(Stored { memory, tokens, existed: true });
     }
-    let memory = from_draft(change, draft)?;
-    let tokens = write_row(change, &memory, Written::New)?;
+    memory.handle = change.next_handle()?;
+    memory.rev = change.next_rev()?;
+    let tokens = write_row(change, &memory, &analysis, Written::New)?;
     let actor = Actor {
         origin: draft.origin.clone(),
         session: draft.session.clone(),
@@ -215,6 +222,7 @@ pub(super) fn insert(change: &Change<'_>, draft: &Draft) -> Result<Stored, Store
     Ok(Stored { memory, tokens, existed: false })
 }
 
+/// The memory of a draft; handle and rev are given when it is written.
 fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> {
     let content = draft.content.clone();
     let category = draft.category.clone().unwrap_or_else(|| enrich::category(&content));
@@ -222,10 +230,9 @@ fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> 
     let entities = if draft.entities.is_empty() { enrich::entities(&content) } else { draft.entities.clone() };
     let now = change.now;
     let begins = change.time_of_life()?;
-    let number = u32::try_from(change.next("handle")?).unwrap_or(u32::MAX);
     Ok(Memory {
         id: draft.id.unwrap_or_else(|| MemoryId::generate(now)),
-        handle: Handle::try_from(number)?,
+        handle: Handle::FIRST,
         summary: enrich::summary(&content),
         kind: draft.kind.unwrap_or_else(|| enrich::kind(&content, &entities)),
         expires: draft.expires.or_else(|| enrich::expiry(&category, importance, begins)),
@@ -245,7 +252,7 @@ fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> 
         cwd: draft.cwd.clone(),
         client: draft.client.clone(),
         sensitive: false,
-        rev: change.next_rev()?,
+        rev: 0,
         deleted: None,
         links: Vec::new(),
         content,
@@ -253,32 +260,40 @@ fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> 
 }
 
 /// A live memory with the same text in the same scope. Captured turns and imports are kept as they come.
-fn same_text(change: &Change<'_>, draft: &Draft) -> Result<Option<Memory>, StoreError> {
-    if !matches!(draft.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
+fn same_text(change: &Change<'_>, memory: &Memory, signature: u64) -> Result<Option<Memory>, StoreError> {
+    if !matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
         return Ok(None);
     }
     let sql = format!(
         "SELECT {} FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL",
         row::MEMORY
     );
-    let signature = signature_of(&draft.content).cast_signed();
     let mut statement = change.tx.prepare_cached(&sql)?;
-    let found = statement.query_row(params![signature, draft.content, draft.scope.as_str()], row::memory);
-    Ok(found.optional()?)
+    let wanted = params![signature.cast_signed(), memory.content, memory.scope.as_str()];
+    Ok(statement.query_row(wanted, row::memory).optional()?)
 }
 
-/// Equal for two texts with the same words, whatever their order, case and punctuation.
-fn signature_of(content: &str) -> u64 {
-    let mut terms: Vec<String> = crate::text::tokenize(content)
-        .into_iter()
-        .filter(|token| !matches!(token.kind, TokenKind::Stop | TokenKind::Compound))
-        .map(|token| token.term)
-        .collect();
-    terms.sort();
-    if terms.is_empty() {
-        return xxh3_64(content.as_bytes());
+/// What the analysis of a text gives, made once for each write.
+pub(super) struct Analysis {
+    doc: ForwardDoc,
+    /// Equal for two texts of the same words, whatever their order, case and punctuation.
+    signature: u64,
+}
+
+impl Analysis {
+    /// Analyses a memory.
+    pub(super) fn of(memory: &Memory) -> Self {
+        let doc = ForwardDoc::analyze(memory);
+        let mut words = Xxh3Default::new();
+        for (term, tf) in doc.terms.iter().filter(|(_, tf)| tf.content > 0) {
+            words.update(term.as_bytes());
+            words.update(&[0, tf.content]);
+        }
+        if doc.length == 0 {
+            words.update(memory.content.as_bytes());
+        }
+        Self { doc, signature: words.digest() }
     }
-    xxh3_64(terms.join("\0").as_bytes())
 }
 
 /// Whether a row is made or made anew.
@@ -289,7 +304,12 @@ pub(super) enum Written {
 }
 
 /// Writes every column of a memory, derived ones too. Returns the tokens of its full line.
-pub(super) fn write_row(change: &Change<'_>, memory: &Memory, written: Written) -> Result<u32, StoreError> {
+pub(super) fn write_row(
+    change: &Change<'_>,
+    memory: &Memory,
+    analysis: &Analysis,
+    written: Written,
+) -> Result<u32, StoreError> {
     const COLUMNS: &str = "id, content, summary, category, type, importance, tags, keywords, entities, scope, created, updated, \
          last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, standing, length, \
          signature, forward, detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages";
@@ -300,8 +320,7 @@ pub(super) fn write_row(change: &Change<'_>, memory: &Memory, written: Written) 
         Written::Again => format!("UPDATE memories SET ({COLUMNS}) = ({places}) WHERE handle = ?1"),
     };
     let costs = LineCosts::measure(memory, change.counter());
-    let doc = ForwardDoc::analyze(memory);
-    let forward = if memory.deleted.is_some() { Vec::new() } else { doc.encode() };
+    let forward = if memory.deleted.is_some() { Vec::new() } else { analysis.doc.encode() };
     change.tx.prepare_cached(&sql)?.execute(params![
         memory.handle,
         memory.id,
@@ -328,8 +347,8 @@ pub(super) fn write_row(change: &Change<'_>, memory: &Memory, written: Written) 
         memory.rev,
         memory.deleted,
         enrich::is_standing(&memory.content) || memory.category.as_str() == Category::PREFERENCES,
-        doc.length,
-        signature_of(&memory.content).cast_signed(),
+        analysis.doc.length,
+        analysis.signature.cast_signed(),
         forward,
         costs.detail,
         costs.index,
@@ -350,7 +369,7 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
     apply(&mut memory, patch, change.time_of_life()?);
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
-    let tokens = write_row(change, &memory, Written::Again)?;
+    let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
     history::record(change, &memory, Operation::Update, actor, Some(&before))?;
     tell(change, &memory, ChangeKind::Put)?;
     Ok(Stored { memory, tokens, existed: true })
@@ -401,7 +420,7 @@ fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor
     if erase == Erase::Hard {
         empty(&mut memory);
     }
-    write_row(change, &memory, Written::Again)?;
+    write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
     if erase == Erase::Hard {
         change.tx.execute("UPDATE memories SET purged = 1 WHERE handle = ?1", [memory.handle])?;
         change.tx.execute("UPDATE history SET before = NULL, reason = NULL WHERE memory = ?1", [memory.id])?;
@@ -446,7 +465,7 @@ fn restore(
     memory.expires = enrich::expiry(&memory.category, memory.importance, change.time_of_life()?);
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
-    let tokens = write_row(change, &memory, Written::Again)?;
+    let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
     history::record(change, &memory, Operation::Restore, actor, Some(&before))?;
     tell(change, &memory, ChangeKind::Put)?;
     Ok(Stored { memory, tokens, existed: true })

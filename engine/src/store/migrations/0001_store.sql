@@ -78,8 +78,8 @@ CREATE INDEX history_memory ON history (memory, rev);
 
 -- What a team server has not been told yet: at most one unsent row per memory.
 CREATE TABLE outbox (
-    n          INTEGER PRIMARY KEY AUTOINCREMENT,
-    op_id      BLOB NOT NULL UNIQUE,
+    n          INTEGER PRIMARY KEY,
+    op_id      BLOB NOT NULL,
     memory     BLOB NOT NULL,
     kind       TEXT NOT NULL,
     rev        INTEGER NOT NULL,
