@@ -62,7 +62,8 @@ impl Store {
         append(&self.home, uses);
     }
 
-    /// Folds the access log into the rows, each record once, whatever is killed when.
+    /// Folds the access log into the rows, no record twice, whatever is killed when. A use that is
+    /// noted at the very moment of folding may go uncounted.
     ///
     /// # Errors
     /// When the store cannot be written; the log is kept then.
@@ -71,7 +72,11 @@ impl Store {
         if log.metadata().is_ok_and(|metadata| metadata.len() > 0) {
             let name = format!("{}.{}", files::ACCESS_LOG, crate::domain::MemoryId::generate(self.now()));
             // Whoever appends now begins a new log.
-            fs::rename(&log, self.home.join(name)).map_err(|source| StoreError::file(&log, source))?;
+            match fs::rename(&log, self.home.join(name)) {
+                // Another process was faster.
+                Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
+                other => other.map_err(|source| StoreError::file(&log, source))?,
+            }
         }
         let mut result = Ok(());
         for part in self.log_parts() {
@@ -106,6 +111,10 @@ impl Store {
         let Ok(bytes) = fs::read(part) else { return Ok(()) };
         let key = format!("folded:{}", part.file_name().unwrap_or_default().to_string_lossy());
         self.write_numbers(|change| {
+            // Another process may have folded and removed it since it was read.
+            if !part.exists() {
+                return Ok(());
+            }
             let insert = "INSERT OR IGNORE INTO meta (key, value) VALUES (?1, ?2)";
             if change.tx.execute(insert, params![key, change.now])? == 0 {
                 return Ok(());
@@ -115,7 +124,10 @@ impl Store {
             }
             Ok(())
         })?;
-        fs::remove_file(part).map_err(|source| StoreError::file(part, source))?;
+        match fs::remove_file(part) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(StoreError::file(part, source)),
+            _ => {}
+        }
         self.write_numbers(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [&key]).map(drop)?))
     }
 }

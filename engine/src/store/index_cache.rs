@@ -56,6 +56,8 @@ impl IndexCache {
             return Ok(());
         }
         self.read_tail(connection)?;
+        // Revs are given out and committed in one order: what was committed up to `rev` has been read.
+        self.seen = self.seen.max(rev);
         self.generation += 1;
         self.mask = Mask::of(self.snapshot.as_ref(), &self.tail);
         Ok(())
