@@ -7,8 +7,13 @@ use super::query::{QueryTerm, QueryTerms};
 
 /// Words of a query whose near spellings are looked for, at most.
 const MAX_REPAIRED: usize = 6;
+/// Letters from which on a word may be a beginning, have one edit, have two.
+const SHORTEST: usize = 4;
+const ONE_EDIT: usize = 5;
+const TWO_EDITS: usize = 8;
 /// Terms of a query that are scored, at most: those that tell the most.
 const MAX_TERMS: usize = 64;
+
 /// The terms of a query with the rows that hold them.
 pub(super) struct Terms {
     pub(super) terms: Vec<QueryTerm>,
@@ -54,41 +59,72 @@ fn bytes_of(terms: &[QueryTerm]) -> Vec<&[u8]> {
     terms.iter().map(|term| term.term.as_bytes()).collect()
 }
 
-/// Words of the index for the words of the query that no row holds: within one edit (two from eight
-/// letters on; a swap of neighbours is one), or longer words that begin with them.
+/// Words of the index for the words of the query that no row holds: within one edit (a swap of
+/// neighbours is one), or longer words that begin with them. Two edits are allowed from eight letters
+/// on, where most of the query is unknown: they are dear to look for, and of use only then.
 fn near_words<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     terms: &[QueryTerm],
     lists: &[TermPostings],
     weights: &Weights,
 ) -> Vec<QueryTerm> {
-    let unknown = terms.iter().zip(lists).filter(|(term, list)| term.is_word && list.own == 0);
-    let words = unknown.map(|(term, _)| term).filter(|term| term.term.chars().count() >= 4);
-    words.take(MAX_REPAIRED).flat_map(|word| repair(view, word, weights)).collect()
+    let words = || terms.iter().zip(lists).filter(|(term, _)| term.is_word);
+    let unknown: Vec<&QueryTerm> = words().filter(|(_, list)| list.own == 0).map(|(term, _)| term).collect();
+    let is_mostly_unknown = unknown.len() * 2 > words().count();
+    let repaired = unknown.into_iter().filter(|term| term.term.chars().count() >= SHORTEST).take(MAX_REPAIRED);
+    repaired.flat_map(|word| repair(view, word, is_mostly_unknown, weights)).collect()
 }
 
-fn repair<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &QueryTerm, weights: &Weights) -> Vec<QueryTerm> {
-    let letters = word.term.chars().count();
+fn repair<B: AsRef<[u8]>>(
+    view: &IndexView<'_, B>,
+    word: &QueryTerm,
+    is_mostly_unknown: bool,
+    weights: &Weights,
+) -> Vec<QueryTerm> {
     if word.term.bytes().any(|b| b.is_ascii_digit()) {
         return Vec::new();
     }
-    let (allowed, searched) = match letters {
-        ..5 => (0, 0),
-        5..8 => (1, 2),
-        _ => (2, 2),
-    };
-    let mut near: Vec<(usize, String)> = Vec::new();
-    for candidate in view.near_words(&word.term, searched) {
-        let edits = strsim::osa_distance(&word.term, &candidate);
-        if edits <= allowed && candidate.chars().next() == word.term.chars().next() {
-            near.push((edits, candidate));
-        } else if candidate.starts_with(&word.term) {
-            near.push((allowed.max(1), candidate));
-        }
+    let letters = word.term.chars().count();
+    let mut near = within(view, &word.term, u32::from(letters >= ONE_EDIT));
+    if near.is_empty() && letters >= TWO_EDITS && is_mostly_unknown {
+        near = within(view, &word.term, 2);
     }
     near.sort();
     let closest = near.first().map_or(0, |(edits, _)| *edits);
     let kept = near.into_iter().filter(|(edits, _)| *edits == closest).take(3);
     let weight = word.weight * weights.near_words;
     kept.map(|(_, term)| QueryTerm { term, weight, is_name: false, ..word.clone() }).collect()
+}
+
+/// Words of the index within so many edits that begin alike, and longer words that begin with `word`.
+fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32) -> Vec<(usize, String)> {
+    let mut candidates = view.near_words(word, edits);
+    if edits == 1 {
+        let swaps = swaps(word);
+        let lists = view.postings(&swaps.iter().map(String::as_bytes).collect::<Vec<_>>());
+        candidates.extend(swaps.into_iter().zip(lists).filter(|(_, list)| list.own > 0).map(|(swap, _)| swap));
+    }
+    let measured = candidates.into_iter().filter_map(|candidate| {
+        let distance = strsim::osa_distance(word, &candidate);
+        let begins_alike = candidate.chars().next() == word.chars().next();
+        if distance <= edits as usize && begins_alike {
+            return Some((distance, candidate));
+        }
+        candidate.starts_with(word).then_some((2, candidate))
+    });
+    measured.collect()
+}
+
+/// The spellings with two neighbouring letters swapped, sorted.
+fn swaps(word: &str) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let swapped = (1..letters.len()).map(|at| {
+        let mut letters = letters.clone();
+        letters.swap(at - 1, at);
+        letters.into_iter().collect()
+    });
+    let mut swapped: Vec<String> = swapped.collect();
+    swapped.sort();
+    swapped.dedup();
+    swapped
 }
