@@ -20,3 +20,19 @@ bench:
 # Accepts a changed order or cost of the fixture queries.
 accept-quality:
     UPDATE_EXPECT=1 cargo test --test it quality
+
+# The real Claude Code client against a scripted model.
+client:
+    bash .ci/client
+
+# The bundle for Claude Desktop, in target/tessera.mcpb.
+mcpb:
+    bash packaging/mcpb/build
+
+# The Claude Code plugin with this platform's program inside.
+plugin:
+    bash packaging/plugin/build
+
+# Two hundred prompts through the hook: what was given, what it cost, how much was to the point.
+replay:
+    cargo run --release --locked -- eval prompts fixtures/prompts.toml

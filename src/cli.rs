@@ -1,5 +1,8 @@
 //! What can be typed: types only.
 
+mod serve;
+mod team;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -7,6 +10,9 @@ use clap_complete::Shell;
 use tessera_engine::domain::{
     Category, Cursor, Importance, LinkKind, MemoryRef, MemoryType, Packing, Scope, Sort, Tag, Timestamp, TokenProfile,
 };
+
+pub(crate) use serve::{KeyTask, Serve, ServeTask, UserTask};
+pub(crate) use team::{Keep, Share, SyncTask, UploadChoice};
 
 /// A memory for coding agents, inside the context budget.
 #[derive(Debug, Parser)]
@@ -82,9 +88,14 @@ pub(crate) enum Command {
         remove: bool,
     },
     /// Store every line of a JSON-lines file that is new.
+    #[command(args_conflicts_with_subcommands = true)]
     Import {
         /// The file; - for stdin.
-        file: PathBuf,
+        #[arg(required = true)]
+        file: Option<PathBuf>,
+        /// Another kind of file.
+        #[command(subcommand)]
+        kind: Option<ImportKind>,
     },
     /// Write all memories as JSON lines.
     Export {
@@ -110,16 +121,85 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Eval,
     },
+    /// Serve a team: many users on PostgreSQL, in sync.
+    Serve(Serve),
     /// Serve MCP clients, over stdio or loopback HTTP.
     Mcp {
         /// Serve HTTP on this loopback address instead of stdio.
         #[arg(long, value_name = "ADDRESS")]
         http: Option<std::net::SocketAddr>,
     },
+    /// Handle one event of Claude Code, from stdin.
+    #[command(hide = true)]
+    Hook {
+        /// The event, where stdin does not name it.
+        event: Option<String>,
+    },
+    /// Learn from the sessions that wait; the Stop hook starts it.
+    #[command(hide = true)]
+    Learn,
+    /// Show what models were given unasked, and what nothing was found for.
+    Log {
+        /// Only of this session.
+        #[arg(long)]
+        session: Option<String>,
+        /// Events, the latest.
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        limit: usize,
+    },
+    /// Show where a memory comes from, and when and why it was given.
+    Why {
+        /// Handle or id.
+        id: MemoryRef,
+    },
+    /// Show tokens given to models and spent by judges, day by day.
+    Ledger {
+        /// Days, today included.
+        #[arg(long, default_value_t = 14, value_name = "N")]
+        days: u32,
+    },
+    /// Connect a client: shows the change, asks, and makes it.
+    Setup(Setup),
+    /// Take everything out of clients' settings again.
+    Uninstall {
+        /// Remove the store too, with every memory.
+        #[arg(long)]
+        purge: bool,
+        /// Show the change without making it.
+        #[arg(long)]
+        dry_run: bool,
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Keep this machine in sync with a team server.
+    #[command(subcommand)]
+    Sync(SyncTask),
+    /// Share a memory, or all that has a tag, with a teammate.
+    Share(Share),
+    /// Share it no longer.
+    Unshare(Share),
+    /// List what is shared, both ways.
+    Shares,
+    /// List memories that were changed on two machines at once, or decide one.
+    Resolve {
+        /// The memory, or its other text; left out: list.
+        id: Option<MemoryRef>,
+        /// Which text it shall have.
+        #[arg(long, conflicts_with = "content")]
+        keep: Option<Keep>,
+        /// A text made of both; - reads stdin.
+        #[arg(long)]
+        content: Option<String>,
+    },
     /// Show recall on a few hundred sample notes.
     Demo,
-    /// List the settings that are read from the environment.
-    Settings,
+    /// List the settings, or change one in config.toml.
+    Settings {
+        /// What to change.
+        #[command(subcommand)]
+        change: Option<SettingsChange>,
+    },
     /// Print a completion script.
     Completions {
         /// For which shell.
@@ -127,6 +207,70 @@ pub(crate) enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+/// What to import other than JSON lines.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportKind {
+    /// Notes of a CLAUDE.md or MEMORY.md: one memory for each item or paragraph.
+    ClaudeMd {
+        /// The file.
+        path: PathBuf,
+        /// The project they belong to; the file's own if left out.
+        #[arg(long)]
+        scope: Option<Scope>,
+    },
+}
+
+/// A change of the settings.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SettingsChange {
+    /// Set a key.
+    Set {
+        /// For instance learn.judge.
+        key: String,
+        /// Its value.
+        value: String,
+    },
+    /// Go back to the default.
+    Unset {
+        /// The key.
+        key: String,
+    },
+}
+
+/// Connect a client.
+#[derive(Debug, Args)]
+pub(crate) struct Setup {
+    /// claude-code, claude-desktop, cursor, codex, gemini or vscode.
+    #[arg(value_enum)]
+    pub(crate) client: SetupClient,
+    /// For the project in this directory alone, in files that can be committed.
+    #[arg(long)]
+    pub(crate) project: bool,
+    /// Show the change without making it.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+/// Clients that can be set up.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SetupClient {
+    /// Claude Code: server and hooks.
+    ClaudeCode,
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Cursor.
+    Cursor,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Visual Studio Code.
+    Vscode,
 }
 
 /// Store a memory.
@@ -298,6 +442,11 @@ pub(crate) enum Eval {
         /// How, and with what.
         #[command(flatten)]
         options: EvalOptions,
+    },
+    /// Prompts replayed through the hook: how much of what it gives is to the point.
+    Prompts {
+        /// The prompts; the notes are in `corpus/` beside them.
+        file: PathBuf,
     },
 }
 

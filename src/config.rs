@@ -1,71 +1,215 @@
-//! Settings: a flag, else the environment, else the default. Every variable is declared here.
+//! Settings: a flag, else the environment, else `config.toml`, else the default. Every one is declared here.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use etcetera::{AppStrategy, AppStrategyArgs};
-use tessera_engine::domain::{Clock, FixedClock, SystemClock, Timestamp, TokenProfile};
+use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{StoreConfig, Usage};
 
+use tessera_hooks::project::project_of;
+use tessera_hooks::setup::Places;
+use tessera_hooks::{Settings as HookSettings, Surroundings};
+use tessera_mcp::sync::{Mode, Remote};
+
+use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
 
-/// A setting that is read from the environment.
+/// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
-    /// Its name, and the older names that mean the same.
+    /// Its variable, and the other names that mean the same.
     pub(crate) names: &'static [&'static str],
+    /// Its key in `config.toml`; none for what is needed to find that file, or belongs to one run.
+    pub(crate) key: Option<&'static str>,
     /// What it does.
     pub(crate) help: &'static str,
 }
 
-/// The directory of the store.
-pub(crate) const HOME: Setting = Setting {
-    names: &["TESSERA_HOME", "MEMORY_HOME"],
-    help: "directory of the store (default: the user's data directory)",
-};
-/// A file whose directory is the store's.
-pub(crate) const DATABASE: Setting = Setting {
-    names: &["MEMORY_DB", "MEMORY_DB_PATH"],
-    help: "older names: a database file, in whose directory the store is kept",
-};
-/// The time to take for now.
-pub(crate) const NOW: Setting =
-    Setting { names: &["TESSERA_NOW"], help: "the time to take for now, for replays and tests" };
-/// Whose tokens budgets count.
-pub(crate) const PROFILE: Setting = Setting {
-    names: &["TESSERA_TOKEN_PROFILE"],
-    help: "whose tokens budgets count: o200k (default), claude, or claude:FACTOR",
-};
-/// What is logged.
-pub(crate) const LOG: Setting =
-    Setting { names: &["TESSERA_LOG"], help: "what is logged to stderr, as a tracing filter" };
+macro_rules! setting {
+    ($name:ident, [$($variable:literal),+], $key:expr, $help:literal) => {
+        #[doc = $help]
+        pub(crate) const $name: Setting = Setting { names: &[$($variable),+], key: $key, help: $help };
+    };
+}
 
-/// No colours, by the convention of many programs.
-pub(crate) const NO_COLOR: Setting = Setting { names: &["NO_COLOR"], help: "no colours, whatever the value" };
+setting!(HOME, ["TESSERA_HOME", "MEMORY_HOME"], None, "directory of the store (default: the user's data directory)");
+setting!(
+    DATABASE,
+    ["MEMORY_DB", "MEMORY_DB_PATH"],
+    None,
+    "older names: a database file, in whose directory the store is kept"
+);
+setting!(NOW, ["TESSERA_NOW"], None, "the time to take for now, for replays and tests");
+setting!(
+    PROFILE,
+    ["TESSERA_TOKEN_PROFILE"],
+    Some("token_profile"),
+    "whose tokens budgets count: o200k (default; claude in hooks), claude, or claude:FACTOR"
+);
+setting!(LOG, ["TESSERA_LOG"], None, "what is logged to stderr, as a tracing filter");
+setting!(NO_COLOR, ["NO_COLOR"], None, "no colours, whatever the value");
+setting!(
+    RECALL,
+    ["TESSERA_HOOKS_RECALL", "CLAUDE_PLUGIN_OPTION_RECALL"],
+    Some("hooks.recall"),
+    "on (default) or off: memories for prompts and new sessions"
+);
+setting!(
+    RECALL_TOKENS,
+    ["TESSERA_HOOKS_RECALL_TOKENS", "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS"],
+    Some("hooks.recall_tokens"),
+    "what the memories for a prompt may cost (default 800)"
+);
+setting!(
+    BRIEF_TOKENS,
+    ["TESSERA_HOOKS_BRIEF_TOKENS"],
+    Some("hooks.brief_tokens"),
+    "what the brief at the start of a session may cost (default 300)"
+);
+setting!(
+    COMPACT_TOKENS,
+    ["TESSERA_HOOKS_COMPACT_TOKENS"],
+    Some("hooks.compact_tokens"),
+    "what may be given again after a compaction (default 800)"
+);
+setting!(
+    AUTO_APPROVE,
+    ["TESSERA_HOOKS_AUTO_APPROVE", "CLAUDE_PLUGIN_OPTION_AUTO_APPROVE"],
+    Some("hooks.auto_approve"),
+    "on (default) or off: our own safe tools run without a permission prompt"
+);
+setting!(
+    DEADLINE,
+    ["TESSERA_HOOKS_DEADLINE_MS"],
+    Some("hooks.deadline_ms"),
+    "milliseconds after which a hook gives up (default 1000)"
+);
+setting!(
+    JUDGE,
+    ["TESSERA_LEARN_JUDGE", "CLAUDE_PLUGIN_OPTION_JUDGE"],
+    Some("learn.judge"),
+    "who decides what is learned: heuristic (default, free), off, ollama, claude, or auto"
+);
+setting!(
+    DAILY_TOKENS,
+    ["TESSERA_LEARN_DAILY_TOKENS"],
+    Some("learn.daily_tokens"),
+    "tokens that a judge may read and write in a day (default 50000)"
+);
+setting!(OLLAMA, ["OLLAMA_HOST"], Some("learn.ollama"), "where Ollama listens (default http://127.0.0.1:11434)");
+
+setting!(
+    SERVER,
+    ["TESSERA_SERVER", "MEMORY_API_URL"],
+    Some("sync.server"),
+    "the address of a team server; with a key, memories are kept in sync with it"
+);
+setting!(
+    KEY,
+    ["TESSERA_API_KEY", "MEMORY_API_KEY", "CLAUDE_MEMORY_API_KEY"],
+    Some("sync.key"),
+    "the key of the team server"
+);
+setting!(
+    SYNC,
+    ["TESSERA_SYNC"],
+    Some("sync.mode"),
+    "hybrid (default: in the background), direct (each call waits for the server) or off"
+);
+setting!(SYNC_DISABLE, ["MEMORY_SYNC_DISABLE"], None, "an older name: 1 means TESSERA_SYNC=direct");
+
+setting!(
+    DATABASE_URL,
+    ["DATABASE_URL"],
+    None,
+    "the PostgreSQL of `tessera serve`: postgres://role@host/database, of a role that is no superuser"
+);
+
+setting!(
+    OLDER_KEYS,
+    ["API_KEYS"],
+    None,
+    "keys of the older API that `tessera serve` takes over, as JSON: {\"user\": \"key\"}"
+);
+setting!(OLDER_KEY, ["API_KEY"], None, "the same for one key, of the user default");
+
+/// Every setting, for `tessera settings` and the documentation.
+pub(crate) const SETTINGS: [&Setting; 22] = [
+    &HOME,
+    &DATABASE,
+    &NOW,
+    &PROFILE,
+    &LOG,
+    &NO_COLOR,
+    &RECALL,
+    &RECALL_TOKENS,
+    &BRIEF_TOKENS,
+    &COMPACT_TOKENS,
+    &AUTO_APPROVE,
+    &DEADLINE,
+    &JUDGE,
+    &DAILY_TOKENS,
+    &OLLAMA,
+    &SERVER,
+    &KEY,
+    &SYNC,
+    &SYNC_DISABLE,
+    &DATABASE_URL,
+    &OLDER_KEYS,
+    &OLDER_KEY,
+];
 
 /// True when the user wants no colours.
 pub(crate) fn no_color() -> bool {
     NO_COLOR.value().is_some()
 }
 
-/// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 6] = [&HOME, &DATABASE, &NOW, &PROFILE, &LOG, &NO_COLOR];
+/// True inside a program that a judge started.
+pub(crate) fn is_judges_child() -> bool {
+    variable(tessera_hooks::run_guard::CHILD).is_some()
+}
+
+/// A variable of the environment that is set and not empty. A client that could not fill in an option
+/// leaves its placeholder: that is not set either.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty() && !value.to_string_lossy().starts_with("${"))
+}
 
 impl Setting {
-    /// The value of the first name that is set and not empty.
-    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-    fn value(&self) -> Option<OsString> {
-        self.names.iter().filter_map(std::env::var_os).find(|value| !value.is_empty())
+    /// True for a value that is shown to nobody.
+    pub(crate) fn is_secret(&self) -> bool {
+        [KEY.names, OLDER_KEY.names, OLDER_KEYS.names].contains(&self.names)
+    }
+
+    /// The value of the first name that is set.
+    pub(crate) fn value(&self) -> Option<OsString> {
+        self.names.iter().find_map(|name| variable(name))
     }
 
     fn text(&self) -> Option<String> {
         self.value().map(|value| value.to_string_lossy().into_owned())
     }
 
-    fn wrong(&self, problem: impl std::fmt::Display) -> SetupError {
-        SetupError { setting: self.names.first().copied().unwrap_or(""), problem: problem.to_string() }
+    pub(crate) fn wrong(&self, problem: impl std::fmt::Display) -> SetupError {
+        SetupError { setting: self.key.or(self.names.first().copied()).unwrap_or(""), problem: problem.to_string() }
+    }
+
+    /// The value from the environment, else from the file, else the default.
+    fn parsed<T>(
+        &self,
+        file: &ConfigFile,
+        default: T,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, SetupError> {
+        match self.text().or_else(|| file.text(self)) {
+            Some(text) => parse(text.trim()).map_err(|problem| self.wrong(problem)),
+            None => Ok(default),
+        }
     }
 }
 
@@ -99,13 +243,150 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
     }
 }
 
+/// The database of the team server.
+pub(crate) fn database_url() -> Result<String, SetupError> {
+    DATABASE_URL.text().ok_or_else(|| DATABASE_URL.wrong("is not set; give postgres://role@host/database"))
+}
+
+/// The team server, and how it is used; `None` where none is set or it is switched off.
+pub(crate) fn team(home_flag: Option<PathBuf>) -> Result<Option<(Remote, Mode)>, SetupError> {
+    let file = ConfigFile::read(&home(home_flag)?)?;
+    let text = |setting: &Setting| setting.text().or_else(|| file.text(setting)).filter(|text| !text.trim().is_empty());
+    let mode = SYNC.parsed(&file, Some(Mode::Hybrid), |text| match text.to_lowercase().as_str() {
+        "hybrid" | "on" => Ok(Some(Mode::Hybrid)),
+        "direct" => Ok(Some(Mode::Direct)),
+        "off" => Ok(None),
+        _ => Err("is unknown; give hybrid, direct or off".into()),
+    })?;
+    let is_direct = SYNC_DISABLE.text().is_some_and(|text| text == "1");
+    let (Some(server), Some(key), Some(mode)) = (text(&SERVER), text(&KEY), mode) else { return Ok(None) };
+    let remote = Remote::new(&server, key.trim()).map_err(|error| SERVER.wrong(error))?;
+    Ok(Some((remote, if is_direct { Mode::Direct } else { mode })))
+}
+
+/// The key that the environment or the file holds.
+pub(crate) fn team_key(file: &ConfigFile) -> Option<String> {
+    KEY.text().or_else(|| file.text(&KEY)).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty())
+}
+
+/// Keys of the older API: users and their keys.
+pub(crate) fn older_keys() -> Result<Vec<(String, String)>, SetupError> {
+    let mut keys: Vec<(String, String)> = Vec::new();
+    if let Some(text) = OLDER_KEYS.text() {
+        let known: std::collections::BTreeMap<String, String> = serde_json::from_str(&text)
+            .map_err(|error| OLDER_KEYS.wrong(format!("is not JSON of users and keys: {error}")))?;
+        keys.extend(known);
+    }
+    keys.extend(OLDER_KEY.text().map(|key| ("default".to_owned(), key)));
+    Ok(keys)
+}
+
 /// Whose tokens budgets count.
 pub(crate) fn profile(flag: Option<TokenProfile>) -> Result<TokenProfile, SetupError> {
-    match (flag, PROFILE.text()) {
-        (Some(profile), _) => Ok(profile),
-        (None, Some(text)) => text.parse().map_err(|error| PROFILE.wrong(error)),
-        (None, None) => Ok(TokenProfile::O200K),
+    match flag {
+        Some(profile) => Ok(profile),
+        None => PROFILE.parsed(&ConfigFile::read(&home(None)?)?, TokenProfile::O200K, any),
     }
+}
+
+fn any<T: std::str::FromStr>(text: &str) -> Result<T, String>
+where
+    T::Err: std::fmt::Display,
+{
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text.to_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Ok(true),
+        "off" | "false" | "no" | "0" => Ok(false),
+        _ => Err("is neither on nor off".into()),
+    }
+}
+
+fn budget(text: &str) -> Result<TokenBudget, String> {
+    let tokens: u32 = text.parse().map_err(|_| "is not a number; give 1 to 100000".to_owned())?;
+    TokenBudget::try_from(tokens).map_err(|error| error.to_string())
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.replace('_', "").parse().map_err(|_| "is not a whole number".to_owned())
+}
+
+/// What hooks and the worker run in.
+pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, SetupError> {
+    let home = home(home_flag)?;
+    let file = ConfigFile::read(&home)?;
+    let settings = hook_settings(&file)?;
+    let ollama = OLLAMA.parsed(&file, "http://127.0.0.1:11434".to_owned(), |text| Ok(text.to_owned()))?;
+    Ok(Surroundings {
+        home,
+        clock: clock()?,
+        settings,
+        project_dir: variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute()),
+        user_home: etcetera::home_dir().ok(),
+        program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
+        claude: running_claude(),
+        search_path: variable("PATH"),
+        ollama: if ollama.contains("://") { ollama } else { format!("http://{ollama}") },
+    })
+}
+
+fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
+    let unset = HookSettings::default();
+    Ok(HookSettings {
+        recall: RECALL.parsed(file, unset.recall, switch)?,
+        recall_tokens: RECALL_TOKENS.parsed(file, unset.recall_tokens, budget)?,
+        brief_tokens: BRIEF_TOKENS.parsed(file, unset.brief_tokens, budget)?,
+        compact_tokens: COMPACT_TOKENS.parsed(file, unset.compact_tokens, budget)?,
+        profile: PROFILE.parsed(file, unset.profile, any)?,
+        auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)?,
+        judge: JUDGE.parsed(file, unset.judge, any)?,
+        daily_tokens: DAILY_TOKENS.parsed(file, unset.daily_tokens, number)?,
+        deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
+    })
+}
+
+/// Refuses a file with a value that cannot be used.
+pub(crate) fn check(file: &ConfigFile) -> Result<(), SetupError> {
+    hook_settings(file).map(drop)
+}
+
+/// The project of a directory.
+pub(crate) fn project(dir: &Path) -> Scope {
+    project_of(dir, etcetera::home_dir().ok().as_deref())
+}
+
+/// Where clients keep their settings.
+pub(crate) fn places() -> Result<Places, SetupError> {
+    let home = etcetera::home_dir().map_err(|error| HOME.wrong(format!("no home directory: {error}")))?;
+    let config = if cfg!(windows) {
+        variable("APPDATA").map_or_else(|| home.join("AppData/Roaming"), PathBuf::from)
+    } else if cfg!(target_os = "macos") {
+        home.join("Library/Application Support")
+    } else {
+        variable("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from)
+    };
+    Ok(Places {
+        config,
+        claude: variable("CLAUDE_CONFIG_DIR").map(PathBuf::from),
+        codex: variable("CODEX_HOME").map(PathBuf::from),
+        program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
+        home,
+    })
+}
+
+/// The program of the client that runs this hook, where the system tells.
+fn running_claude() -> Option<PathBuf> {
+    let pid: u32 = variable("CLAUDE_PID")?.to_str()?.parse().ok()?;
+    std::fs::read_link(format!("/proc/{pid}/exe")).ok().filter(|program| program.is_file())
+}
+
+/// The client's session and project, for a server that it started.
+pub(crate) fn client_session() -> (Option<String>, Option<Scope>) {
+    let session = variable("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
+    let dir = variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    (session, dir.map(|dir| project(&dir)))
 }
 
 /// How to open the user's store.

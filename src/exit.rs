@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::StoreError;
+use tessera_mcp::sync::{RemoteError, SyncError};
 
 use crate::output;
 
@@ -55,6 +56,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
             StoreError::NotFound(_)
             | StoreError::Conflict { .. }
             | StoreError::Line { .. }
+            | StoreError::OtherServer { .. }
             | StoreError::Busy { .. } => USER,
             StoreError::Foreign { .. }
             | StoreError::Newer { .. }
@@ -66,6 +68,9 @@ fn code_of(error: &anyhow::Error) -> u8 {
             | StoreError::File { .. } => SETUP,
             _ => INTERNAL,
         };
+    }
+    if error.is::<RemoteError>() || error.is::<SyncError>() {
+        return USER;
     }
     if error.is::<DomainError>() {
         USAGE

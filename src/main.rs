@@ -3,17 +3,24 @@
 mod cli;
 mod commands;
 mod config;
+mod config_file;
 mod exit;
 mod output;
 
 use clap::Parser;
 
 fn main() -> std::process::ExitCode {
+    // Before anything else: a prompt waits for it.
+    if std::env::args_os().nth(1).is_some_and(|command| command == "hook") {
+        return commands::hook::run(std::env::args_os().skip(2));
+    }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
     config::init_logging(cli.verbose);
+    // Nobody else installs one in this program.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     match commands::run(cli) {
         Ok(code) => code,
         Err(error) => exit::report(&error),

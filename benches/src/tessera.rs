@@ -67,7 +67,7 @@ fn draft(note: &Note) -> Draft {
         category: Some(Category::default()),
         importance: Some(Importance::from_percent(note.importance)),
         created: Some(Timestamp::from_micros(Filled::now().as_micros() - i64::from(note.age_minutes) * 60_000_000)),
-        origin: Origin::Import,
+        origin: Origin::User,
         ..Draft::new(note.text.clone())
     }
 }

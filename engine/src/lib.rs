@@ -10,7 +10,7 @@
 //! - [`score`]: BM25F, priors, blending, explanation.
 //! - [`pack`]: fit ranked memories into a token budget and render them.
 //! - [`recall`]: the one pipeline over all of the above.
-//! - [`sync`]: change records, as types only.
+//! - [`sync`]: what machines tell a server, and what they make of its answers; pure.
 //! - [`store`]: SQLite, behind the feature `sqlite`.
 //! - [`eval`]: how much of what was asked for comes back, per token; over throw-away stores.
 

@@ -15,15 +15,27 @@ const IDLE: Duration = Duration::from_secs(5);
 pub(crate) struct Desk {
     store: Arc<Mutex<Store>>,
     used: Arc<Notify>,
+    changed: Arc<Notify>,
 }
 
 impl Desk {
     pub(crate) fn new(store: Store) -> Self {
-        Self { store: Arc::new(Mutex::new(store)), used: Arc::new(Notify::new()) }
+        Self { store: Arc::new(Mutex::new(store)), used: Arc::default(), changed: Arc::default() }
     }
 
     /// Runs `work` on the store. `None` when the caller gave up waiting; work that began is finished.
     pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        cancelled: &CancellationToken,
+        work: impl FnOnce(&mut Store) -> T + Send + 'static,
+    ) -> Option<T> {
+        let done = self.run_quietly(cancelled, work).await;
+        self.changed.notify_one();
+        done
+    }
+
+    /// The same for work that is no caller's, and changes nothing that is to be sent.
+    pub(crate) async fn run_quietly<T: Send + 'static>(
         &self,
         cancelled: &CancellationToken,
         work: impl FnOnce(&mut Store) -> T + Send + 'static,
@@ -40,13 +52,18 @@ impl Desk {
         }
     }
 
+    /// Resolves after a call, which may have changed something.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
     /// Does the chores of a long-lived process whenever calls have paused. Never returns.
     pub(crate) async fn keep_tidy(&self) {
         let never = CancellationToken::new();
         loop {
             self.used.notified().await;
             while tokio::time::timeout(IDLE, self.used.notified()).await.is_ok() {}
-            self.run(&never, tidy).await;
+            self.run_quietly(&never, tidy).await;
             // The chores are a use of the desk too.
             tokio::select! { biased; () = self.used.notified() => {}, () = std::future::ready(()) => {} }
         }

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::StoreError;
 
+use crate::sync::{RemoteError, SyncError};
+
 /// A tool call that cannot be carried out. Shown to the model, so that it can mend the call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -15,6 +17,12 @@ pub(crate) enum ToolError {
     /// The store refuses or fails.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The team server refuses or fails.
+    #[error(transparent)]
+    Sync(#[from] SyncError),
+    /// As [`ToolError::Sync`].
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
 }
 
 /// Serving ended with a failure.

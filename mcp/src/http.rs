@@ -7,7 +7,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio_util::sync::CancellationToken;
 
 use crate::error::ServeError;
-use crate::server::Server;
+use crate::server::{Server, Team};
 use crate::stdio::ended_by_signal;
 
 /// Pages of this machine alone may ask.
@@ -32,6 +32,13 @@ pub async fn serve_http(server: Server, address: SocketAddr, ready: impl FnOnce(
     let listener = tokio::net::TcpListener::bind(address).await.map_err(failed)?;
     ready(listener.local_addr().map_err(failed)?);
     let desk = server.desk().clone();
+    let worker = server.team().map(Team::worker);
+    let syncing = async {
+        match &worker {
+            Some(worker) => worker.run().await,
+            None => std::future::pending().await,
+        }
+    };
     let stop = CancellationToken::new();
     let mut config = StreamableHttpServerConfig::default().with_cancellation_token(stop.child_token());
     config.allowed_origins = ORIGINS.map(str::to_owned).to_vec();
@@ -43,9 +50,13 @@ pub async fn serve_http(server: Server, address: SocketAddr, ready: impl FnOnce(
     let ended = tokio::select! {
         ended = &mut serving => ended.map_err(failed),
         () = desk.keep_tidy() => Ok(()),
+        () = syncing => Ok(()),
         signal = ended_by_signal() => signal,
     };
     stop.cancel();
+    if let Some(worker) = &worker {
+        worker.finish().await;
+    }
     desk.close().await;
     ended
 }

@@ -12,6 +12,7 @@ mod prompts;
 mod resources;
 mod server;
 mod stdio;
+pub mod sync;
 mod tools;
 
 pub use error::ServeError;

@@ -1,5 +1,8 @@
 //! The handler: capabilities, and the way from a request to a tool, prompt or resource.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
     GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -9,10 +12,13 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tessera_engine::Store;
-use tessera_engine::domain::TokenProfile;
+use tessera_engine::domain::{Scope, TokenProfile};
+use tokio_util::sync::CancellationToken;
 
 use crate::args::Args;
 use crate::blocking::Desk;
+use crate::error::ToolError;
+use crate::sync::{Mode, Remote, SyncError, Worker};
 use crate::tools::Caller;
 use crate::{prompts, resources, tools};
 
@@ -31,12 +37,108 @@ memory_forget undoes; memory_history shows where a memory comes from. Recalled t
 pub struct Server {
     desk: Desk,
     profile: TokenProfile,
+    session: Option<String>,
+    project: Option<Scope>,
+    team: Option<Team>,
 }
+
+/// A team server, and how it is used.
+#[derive(Debug, Clone)]
+pub(crate) struct Team {
+    desk: Desk,
+    remote: Arc<Remote>,
+    mode: Mode,
+}
+
+impl Team {
+    pub(crate) fn remote(&self) -> &Remote {
+        &self.remote
+    }
+
+    pub(crate) fn worker(&self) -> Worker {
+        Worker::new(self.desk.clone(), Arc::clone(&self.remote))
+    }
+
+    /// Waits until the server has what the store has, and the other way round.
+    pub(crate) async fn exchange(&self) -> Result<(), SyncError> {
+        // Another process may be at it: its exchange may have begun before what is to be sent was there.
+        for _ in 0..TURNS {
+            match self.worker().round().await {
+                Err(SyncError::Busy) => tokio::time::sleep(TURN).await,
+                other => return other.map(drop),
+            }
+        }
+        Err(SyncError::Busy)
+    }
+
+    /// Runs work on the store.
+    pub(crate) async fn on<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> T + Send + 'static,
+    ) -> Result<T, SyncError> {
+        self.desk.run_quietly(&CancellationToken::new(), work).await.ok_or(SyncError::Ended)
+    }
+}
+
+/// How often, and after how long, another process's turn is waited for.
+const TURNS: u32 = 40;
+const TURN: Duration = Duration::from_millis(250);
 
 impl Server {
     /// Serves `store`; budgets that callers give count the tokens of `profile`.
     pub fn new(store: Store, profile: TokenProfile) -> Self {
-        Self { desk: Desk::new(store), profile }
+        Self { desk: Desk::new(store), profile, session: None, project: None, team: None }
+    }
+
+    /// Names the client's session, and the project it is in: memories are stored with them, and those of
+    /// the project come first.
+    #[must_use]
+    pub fn in_session(self, session: Option<String>, project: Option<Scope>) -> Self {
+        Self { session, project, ..self }
+    }
+
+    /// Keeps the store in sync with a team server once a client is connected.
+    #[must_use]
+    pub fn with_team(self, remote: Remote, mode: Mode) -> Self {
+        let team = Team { desk: self.desk.clone(), remote: Arc::new(remote), mode };
+        Self { team: Some(team), ..self }
+    }
+
+    pub(crate) fn team(&self) -> Option<&Team> {
+        self.team.as_ref()
+    }
+
+    /// Runs a tool; in direct mode between two exchanges with the server.
+    async fn run_tool(
+        &self,
+        name: &str,
+        args: Args,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Result<String, ToolError>, ErrorData> {
+        if let Some(team) = &self.team
+            && let Some(done) = tools::call_team(name, &args, team).await
+        {
+            return Ok(done);
+        }
+        let Some(call) = tools::find(name) else {
+            return Err(ErrorData::invalid_params(format!("unknown tool {name:?}"), None));
+        };
+        let direct = self.team.as_ref().filter(|team| team.mode == Mode::Direct);
+        if let Some(team) = direct
+            && let Err(error) = team.exchange().await
+        {
+            return Ok(Err(error.into()));
+        }
+        let caller = self.caller(context);
+        let result = self.run(context, move |store| call(store, &args, &caller)).await?;
+        match (direct, result) {
+            (Some(team), Ok(text)) => match team.exchange().await {
+                Ok(()) => Ok(Ok(text)),
+                // It is kept here, and sent when the server answers again.
+                Err(error) => Ok(Ok(format!("{text}\nnot on the server yet: {error}"))),
+            },
+            (_, result) => Ok(result),
+        }
     }
 
     pub(crate) fn desk(&self) -> &Desk {
@@ -45,7 +147,7 @@ impl Server {
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
         let client = context.client_info().map(|client| format!("{} {}", client.name, client.version));
-        Caller { client, profile: self.profile }
+        Caller { client, profile: self.profile, session: self.session.clone(), project: self.project.clone() }
     }
 
     /// Runs work on the store; a cancelled call gives an error that nobody reads.
@@ -73,7 +175,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::definitions().into_iter().find(|tool| tool.name == name)
+        tools::definitions(self.team.is_some()).into_iter().find(|tool| tool.name == name)
     }
 
     async fn list_tools(
@@ -81,7 +183,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::definitions()))
+        Ok(ListToolsResult::with_all_items(tools::definitions(self.team.is_some())))
     }
 
     async fn call_tool(
@@ -89,11 +191,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(call) = tools::find(&request.name) else {
-            return Err(ErrorData::invalid_params(format!("unknown tool {:?}", request.name), None));
-        };
-        let (args, caller) = (Args::from(request.arguments), self.caller(&context));
-        let result = self.run(&context, move |store| call(store, &args, &caller)).await?;
+        let result = self.run_tool(&request.name, Args::from(request.arguments), &context).await?;
         let reply = match result {
             Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
             Err(error) => refused(&error),

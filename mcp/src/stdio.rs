@@ -3,7 +3,7 @@
 use rmcp::ServiceExt;
 
 use crate::error::ServeError;
-use crate::server::Server;
+use crate::server::{Server, Team};
 
 /// Serves until stdin ends, or SIGINT or SIGTERM comes. What was acknowledged is on disk already.
 ///
@@ -11,9 +11,17 @@ use crate::server::Server;
 /// When the client breaks the handshake, or signals cannot be heard.
 pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
     let desk = server.desk().clone();
+    let worker = server.team().map(Team::worker);
     let serving = async {
         match server.serve(rmcp::transport::stdio_pipes()).await {
-            Ok(running) => drop(running.waiting().await),
+            // The network is touched only once the client has its answer.
+            Ok(running) => match &worker {
+                None => drop(running.waiting().await),
+                Some(worker) => tokio::select! {
+                    ended = running.waiting() => drop(ended),
+                    () = worker.run() => {}
+                },
+            },
             // A client that only looked and left.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => {}
             Err(error) => return Err(ServeError::Handshake(error.to_string())),
@@ -25,6 +33,9 @@ pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
         () = desk.keep_tidy() => Ok(()),
         signal = ended_by_signal() => signal,
     };
+    if let Some(worker) = &worker {
+        worker.finish().await;
+    }
     desk.close().await;
     ended
 }

@@ -1,7 +1,11 @@
 //! `eval`: how much of the evidence comes back, per token.
 
+use std::path::Path;
+
+use serde_json::json;
 use tessera_engine::eval::{EvalConfig, Report, Unit, evaluate_locomo};
 use tessera_engine::score::Weights;
+use tessera_hooks::replay::{ReplayReport, replay, total};
 
 use super::Context;
 use crate::cli::{Eval, EvalOptions, EvalUnit};
@@ -18,7 +22,34 @@ pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
             report(context, &options, |config| Ok(evaluate_locomo(&file, unit, config)?))
         }
         Eval::Queries { file, options } => super::demo::evaluate(context, &file, &options),
+        Eval::Prompts { file } => prompts(context, &file),
     }
+}
+
+/// Replays prompts through the hook.
+fn prompts(context: &Context, file: &Path) -> anyhow::Result<()> {
+    let by_kind = replay(file)?;
+    let total = total(&by_kind);
+    if context.json {
+        return output::json(&json!({ "total": total, "precision": total.precision(), "kinds": by_kind }));
+    }
+    let row = |name: &str, report: &ReplayReport| {
+        vec![
+            name.to_owned(),
+            report.prompts.to_string(),
+            percent(f64::from(report.silent) / f64::from(report.prompts.max(1))),
+            format!("{}/{}", report.answered, report.answerable),
+            format!("{}/{}", report.to_the_point, report.given),
+            format!("{:.1}", f64::from(report.tokens) / f64::from(report.prompts.max(1))),
+            format!("{} / {}", report.most_tokens, report.most_characters),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = by_kind.iter().map(|(kind, report)| row(kind, report)).collect();
+    rows.push(row("all", &total));
+    let header =
+        ["kind", "prompts", "silent %", "answered", "to the point", "tokens a prompt", "most tokens / characters"];
+    output::text(&output::table(&header, rows))?;
+    output::line(&format!("precision {} %", percent(total.precision())))
 }
 
 /// Runs an evaluation as configured, and with `--ablate` once more without each signal.

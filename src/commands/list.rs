@@ -18,6 +18,7 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
         Some(id) => Some(store.get(id)?.ok_or(StoreError::NotFound(id))?.handle),
     };
     let request = ListRequest {
+        shared: false,
         filters: filters(args.filter),
         limit: RecallRequest::checked_limit(args.limit)?,
         deleted: args.deleted,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use tessera_engine::Store;
 use tessera_engine::store::{Usage, Verdict};
+use tessera_hooks::setup::{RowVerdict, check};
 
 use super::Context;
 use crate::config;
@@ -38,26 +39,38 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
 /// Examines the store. Exits with 1 when something is bad.
 pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode> {
     let health = Store::examine(config::store(context.home.clone(), Usage::Write)?, repair)?;
+    let client = check(&config::surroundings(context.home.clone())?, &config::places()?);
+    let is_good = health.is_good() && client.iter().all(|row| row.verdict == RowVerdict::Ok);
     if context.json {
-        output::json(&json!({ "good": health.is_good(), "checks": health.checks, "salvage": health.salvage }))?;
+        let client: Vec<_> = client
+            .iter()
+            .map(|row| json!({ "name": row.name, "good": row.verdict == RowVerdict::Ok, "detail": row.detail }))
+            .collect();
+        let all = json!({ "good": is_good, "checks": health.checks, "salvage": health.salvage, "claude_code": client });
+        output::json(&all)?;
     } else {
-        let rows = health.checks.iter().map(|check| {
+        for check in &health.checks {
             let (word, style) = match check.verdict {
                 Verdict::Ok => ("ok", Style::Green),
                 Verdict::Mended => ("mended", Style::Green),
                 Verdict::Warning => ("look", Style::Yellow),
                 Verdict::Bad => ("bad", Style::Red),
             };
-            output::line(&format!(
-                "{:<6} {:<12} {}",
-                output::paint(word, style),
-                check.name,
-                output::shown(&check.detail)
-            ))
-        });
-        rows.collect::<anyhow::Result<()>>()?;
+            doctor_line(word, style, check.name, &check.detail)?;
+        }
+        for row in &client {
+            let (word, style) = match row.verdict {
+                RowVerdict::Ok => ("ok", Style::Green),
+                RowVerdict::Bad => ("bad", Style::Red),
+            };
+            doctor_line(word, style, row.name, &row.detail)?;
+        }
     }
-    Ok(if health.is_good() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn doctor_line(word: &str, style: Style, name: &str, detail: &str) -> anyhow::Result<()> {
+    output::line(&format!("{:<6} {name:<14} {}", output::paint(word, style), output::shown(detail)))
 }
 
 /// Copies the store.

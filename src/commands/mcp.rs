@@ -10,7 +10,12 @@ use crate::{config, output};
 
 /// Serves over stdio, or over HTTP on a loopback address.
 pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result<()> {
-    let server = Server::new(context.open(Usage::Serve)?, config::profile(None)?);
+    let (session, project) = config::client_session();
+    let server = Server::new(context.open(Usage::Serve)?, config::profile(None)?).in_session(session, project);
+    let server = match config::team(context.home.clone())? {
+        Some((remote, mode)) => server.with_team(remote, mode),
+        None => server,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
         match http {

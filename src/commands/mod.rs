@@ -3,13 +3,21 @@
 mod demo;
 mod eval;
 mod explain;
+pub(crate) mod hook;
+mod learn;
 mod link;
 mod list;
 mod maintenance;
 mod mcp;
 mod recall;
+mod receipts;
 mod remember;
+mod serve;
+mod settings;
+mod setup;
 mod show;
+mod sync;
+mod team;
 mod transfer;
 mod views;
 
@@ -21,8 +29,8 @@ use tessera_engine::Store;
 use tessera_engine::domain::Origin;
 use tessera_engine::store::{Actor, Usage};
 
-use crate::cli::{Cli, Command};
-use crate::{config, output};
+use crate::cli::{Cli, Command, ImportKind};
+use crate::config;
 
 /// What every command gets.
 struct Context {
@@ -49,33 +57,37 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Restore { id, before } => remember::restore(&context, id, before)?,
         Command::History { id } => show::history(&context, id)?,
         Command::Link { id, kind, to, remove } => link::run(&context, id, kind, to, remove)?,
-        Command::Import { file } => return transfer::import(&context, &file),
+        Command::Import { kind: Some(ImportKind::ClaudeMd { path, scope }), .. } => {
+            return transfer::import_claude_md(&context, &path, scope);
+        }
+        Command::Import { file, kind: None } => return transfer::import(&context, &file.unwrap_or_else(|| "-".into())),
         Command::Export { file } => transfer::export(&context, file.as_deref())?,
         Command::Stats => maintenance::stats(&context)?,
         Command::Doctor { repair } => return maintenance::doctor(&context, repair),
         Command::Backup { file } => maintenance::backup(&context, file.as_deref())?,
         Command::Eval { what } => eval::run(&context, what)?,
         Command::Mcp { http } => mcp::run(&context, http)?,
+        Command::Serve(args) => serve::run(&context, args)?,
+        Command::Sync(task) => sync::run(&context, task)?,
+        Command::Share(args) => team::share(&context, args, true)?,
+        Command::Unshare(args) => team::share(&context, args, false)?,
+        Command::Shares => team::shares(&context)?,
+        Command::Resolve { id, keep, content } => team::resolve(&context, id, keep, content)?,
         Command::Demo => demo::run(&context)?,
-        Command::Settings => settings(&context)?,
+        Command::Settings { change } => settings::run(&context, change)?,
+        Command::Hook { event } => return Ok(hook::run(event.into_iter().map(Into::into))),
+        Command::Learn => learn::run(&context)?,
+        Command::Log { session, limit } => receipts::log(&context, session, limit)?,
+        Command::Why { id } => receipts::why(&context, id)?,
+        Command::Ledger { days } => receipts::ledger(&context, days)?,
+        Command::Setup(args) => setup::run(&context, &args)?,
+        Command::Uninstall { purge, dry_run, yes } => setup::uninstall(&context, purge, dry_run, yes)?,
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "tessera", &mut std::io::stdout());
         }
         Command::Man => clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn settings(context: &Context) -> anyhow::Result<()> {
-    if context.json {
-        let rows: Vec<_> = config::SETTINGS
-            .iter()
-            .map(|setting| serde_json::json!({ "names": setting.names, "help": setting.help }))
-            .collect();
-        return output::json(&rows);
-    }
-    let rows = config::SETTINGS.iter().map(|setting| vec![setting.names.join(", "), setting.help.to_owned()]);
-    output::text(&output::table(&["setting", "what it does"], rows.collect()))
 }
 
 /// The text of an argument; `-` reads stdin.

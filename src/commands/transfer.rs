@@ -1,5 +1,6 @@
 //! `import` and `export`: JSON lines.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -8,10 +9,12 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use tessera_engine::store::Usage;
+use tessera_engine::Store;
+use tessera_engine::domain::{Draft, Filters, Scope};
+use tessera_engine::store::{ListRequest, StoreError, Usage};
 
 use super::Context;
-use crate::output;
+use crate::{config, output};
 
 /// Stores every line that is new. Exits with 1 when lines were refused.
 pub(super) fn import(context: &Context, file: &Path) -> anyhow::Result<ExitCode> {
@@ -37,6 +40,52 @@ pub(super) fn import(context: &Context, file: &Path) -> anyhow::Result<ExitCode>
         report.rejected.iter().for_each(|(line, problem)| output::note(&format!("line {line}: {problem}")));
     }
     Ok(if report.rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Stores the notes of a client's memory file; those that are there already are kept as they are.
+pub(super) fn import_claude_md(context: &Context, path: &Path, scope: Option<Scope>) -> anyhow::Result<ExitCode> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let dir = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
+    let scope = scope.unwrap_or_else(|| dir.map_or(Scope::Global, |dir| config::project(&dir)));
+    let mut store = context.open(Usage::Write)?;
+    let notes = tessera_hooks::claude_md::notes(&text, &scope);
+    let known = listed(&store, notes.first())?;
+    let (mut stored, mut skipped, mut rejected) = (0, 0, Vec::new());
+    for draft in notes {
+        if known.contains(&draft.content) {
+            skipped += 1;
+            continue;
+        }
+        let head: String = draft.content.chars().take(40).collect();
+        match store.remember(draft) {
+            Ok(_) => stored += 1,
+            Err(StoreError::Domain(error)) => rejected.push(format!("{head}: {error}")),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if context.json {
+        output::json(&json!({ "stored": stored, "skipped": skipped, "rejected": rejected, "scope": scope }))?;
+    } else {
+        output::line(&format!("{stored} stored, {skipped} already there, {} refused, scope {scope}", rejected.len()))?;
+        rejected.iter().for_each(|problem| output::note(problem));
+    }
+    Ok(if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Texts of the scope and tags of a draft that are there.
+fn listed(store: &Store, like: Option<&Draft>) -> anyhow::Result<HashSet<String>> {
+    let mut known = HashSet::new();
+    let Some(like) = like else { return Ok(known) };
+    let filters = Filters { scopes: vec![like.scope.clone()], tags: like.tags.clone(), ..Filters::default() };
+    let mut request = ListRequest { filters, limit: 200, ..ListRequest::default() };
+    loop {
+        let page = store.list(&request)?;
+        known.extend(page.memories.into_iter().map(|memory| memory.content));
+        match page.next {
+            Some(next) => request.after = Some(next),
+            None => return Ok(known),
+        }
+    }
 }
 
 fn bar(size: u64) -> ProgressBar {

@@ -3,9 +3,16 @@
 
 mod architecture;
 mod cli;
+#[path = "../../api/tests/server/cluster.rs"]
+mod cluster;
 mod concurrency;
 mod crash;
 mod faults;
+mod hooks;
+mod learning;
 mod mcp;
 mod quality;
+mod serve;
+mod setup;
 mod support;
+mod team;

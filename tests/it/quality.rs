@@ -9,6 +9,8 @@ use tessera_engine::domain::{MAX_LIMIT, MemoryId, MemoryRef, RecallRequest};
 use tessera_engine::eval::{EvalConfig, Fixture, UsageTrace};
 use tessera_engine::score::Weights;
 
+use crate::support::World;
+
 fn fixture() -> Fixture {
     Fixture::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/queries.toml").as_path()).unwrap()
 }
@@ -91,4 +93,21 @@ fn knowing_what_is_in_use_helps_and_harms_nothing_where_it_is_unknown() {
     assert!(mrr("use known") > mrr("without both") + 0.05, "{report:?}");
     assert!(mrr("use known") >= mrr("without recency") && mrr("use known") >= mrr("without frequency"), "{report:?}");
     assert!(mrr("nothing ever used") >= mrr("nothing ever used, without both"), "{report:?}");
+}
+
+#[test]
+fn prompts_are_answered_to_the_point_or_not_at_all() {
+    let world = World::new();
+    for (file, fewest_right) in [("fixtures/prompts.toml", 85), ("fixtures/prompts-held-out.toml", 80)] {
+        let report = world.json(&["eval", "prompts", file]);
+        let kinds = report["kinds"].as_object().unwrap();
+        let sum = |field: &str| kinds.values().map(|kind| kind[field].as_u64().unwrap()).sum::<u64>();
+        assert!(sum("given") > 20 && sum("to_the_point") * 100 >= sum("given") * fewest_right, "{file}: {report}");
+        assert!(sum("answered") * 100 >= sum("answerable") * 90, "{file}: {report}");
+        assert!(kinds.values().all(|kind| kind["most_characters"].as_u64().unwrap() <= 9_500), "{file}");
+        for kind in ["chatter", "command", "pasted_unrelated"] {
+            let Some(kind) = kinds.get(kind) else { continue };
+            assert_eq!((&kind["silent"], &kind["tokens"]), (&kind["prompts"], &0.into()), "{file}: {kind}");
+        }
+    }
 }

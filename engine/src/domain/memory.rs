@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Category, DomainError, Handle, Link, MemoryId, Scope, Tag, Timestamp};
+use super::{Category, DomainError, Handle, Link, MemoryId, Scope, Share, Tag, Timestamp};
 
 /// The longest content that is stored, in bytes of UTF-8.
 pub const MAX_CONTENT_BYTES: usize = 32 * 1024;
@@ -302,6 +302,12 @@ pub struct Memory {
     pub rev: u64,
     /// When it was deleted, if it was.
     pub deleted: Option<Timestamp>,
+    /// Whose it is, if another user shares it.
+    #[serde(flatten)]
+    pub share: Option<Share>,
+    /// The memory of which it is the other text: both were changed apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict_of: Option<MemoryId>,
     /// Typed links from it to others.
     #[serde(default)]
     pub links: Vec<Link>,
@@ -403,7 +409,7 @@ impl Patch {
     }
 }
 
-fn check_words(field: &'static str, words: &[String]) -> Result<(), DomainError> {
+pub(crate) fn check_words(field: &'static str, words: &[String]) -> Result<(), DomainError> {
     if words.len() > MAX_WORDS {
         return Err(DomainError::invalid(field, "holds too many items", "give at most 128"));
     }

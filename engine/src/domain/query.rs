@@ -1,9 +1,10 @@
 //! What is asked of recall.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Category, DomainError, MemoryType, Scope, Tag, Timestamp, TokenBudget, TokenProfile};
+use super::{Category, DomainError, Handle, MemoryType, Scope, Tag, Timestamp, TokenBudget, TokenProfile};
 
 /// The most rows one recall may return.
 pub const MAX_LIMIT: u32 = 200;
@@ -69,6 +70,16 @@ impl FromStr for Packing {
             _ => Err(DomainError::invalid("packing", "is unknown", "give dual or details")),
         }
     }
+}
+
+/// Whether somebody asked for the reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// A person or a model asked: what may help is shown, and further pages are offered.
+    #[default]
+    Asked,
+    /// Nobody asked: what is not clearly to the point is not shown, and nothing of foreign trust is.
+    Unasked,
 }
 
 /// What a match must be, beside relevant. Items of one list are alternatives; lists combine.
@@ -158,6 +169,10 @@ pub struct RecallRequest {
     pub cursor: Option<Cursor>,
     /// Return the score parts and what was left out.
     pub explain: bool,
+    /// Whether somebody asked.
+    pub purpose: Purpose,
+    /// Memories that are not to be shown: those a session was given before.
+    pub exclude: BTreeSet<Handle>,
 }
 
 impl RecallRequest {
@@ -175,6 +190,8 @@ impl RecallRequest {
             packing: Packing::default(),
             cursor: None,
             explain: false,
+            purpose: Purpose::default(),
+            exclude: BTreeSet::new(),
         }
     }
 

@@ -62,6 +62,15 @@ impl Fixture {
     /// # Errors
     /// When a file cannot be read or is not in the format.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
+        let Self { corpus, .. } = Self::read_corpus(path)?;
+        Self::parse(corpus, &read(path)?).map_err(|problem| EvalError::Format { path: path.to_path_buf(), problem })
+    }
+
+    /// Reads the corpus beside the file at `path`, without questions.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn read_corpus(path: &Path) -> Result<Self, EvalError> {
         let dir = path.parent().unwrap_or(Path::new(".")).join("corpus");
         let failed = |source| EvalError::File { path: dir.clone(), source };
         let entries = std::fs::read_dir(&dir).map_err(failed)?;
@@ -69,7 +78,7 @@ impl Fixture {
         files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
         files.sort();
         let corpus = files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?.concat();
-        Self::parse(corpus, &read(path)?).map_err(|problem| EvalError::Format { path: path.to_path_buf(), problem })
+        Ok(Self { corpus, queries: Vec::new() })
     }
 
     /// Puts corpus lines and the text of a `queries.toml` together.

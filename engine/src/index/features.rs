@@ -1,5 +1,7 @@
 //! What ranking needs to know of a row beside its terms.
 
+use crate::domain::Timestamp;
+
 /// Properties of a row that are true or false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(pub u8);
@@ -43,4 +45,52 @@ pub struct Features {
     pub length: u16,
     /// Properties.
     pub flags: Flags,
+}
+
+/// What a store knows of a row, wherever it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// Handle of the row.
+    pub handle: u32,
+    /// When it was created.
+    pub created: Timestamp,
+    /// When it was last delivered in full.
+    pub last_accessed: Option<Timestamp>,
+    /// When it expires.
+    pub expires: Option<Timestamp>,
+    /// Deliveries in full.
+    pub access_count: u32,
+    /// Importance in hundredths.
+    pub importance: u8,
+    /// Words of the text.
+    pub length: u16,
+    /// True for a lasting wish or rule.
+    pub is_standing: bool,
+    /// True for what came from elsewhere.
+    pub is_foreign: bool,
+    /// True for a turn of a conversation.
+    pub is_captured: bool,
+    /// True when another memory replaces it.
+    pub is_superseded: bool,
+}
+
+impl Features {
+    /// What ranking reads of a row.
+    pub fn of(facts: &Facts) -> Self {
+        // A turn of a conversation says nothing of being current by having been said; using it does.
+        let made = if facts.is_captured { Timestamp::from_micros(0) } else { facts.created };
+        Self {
+            handle: facts.handle,
+            created: facts.created.minutes(),
+            used: facts.last_accessed.map_or(made, |used| used.max(made)).minutes(),
+            expires: facts.expires.map_or(0, |time| time.minutes().max(1)),
+            access_count: u8::try_from(facts.access_count).unwrap_or(u8::MAX),
+            importance: facts.importance,
+            length: facts.length,
+            flags: Flags::default()
+                .with(Flags::STANDING, facts.is_standing)
+                .with(Flags::FOREIGN, facts.is_foreign)
+                .with(Flags::SUPERSEDED, facts.is_superseded),
+        }
+    }
 }

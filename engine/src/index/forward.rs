@@ -116,8 +116,8 @@ impl ForwardDoc {
         ];
         labels.extend(memory.tags.iter().map(|tag| Label::Tag(tag).term()));
         labels.extend(memory.entities.iter().map(|name| Label::Entity(name).term()));
-        if let crate::domain::Origin::Shared(user) = &memory.origin {
-            labels.push(Label::SharedBy(user).term());
+        if let Some(share) = &memory.share {
+            labels.push(Label::SharedBy(&share.by).term());
         }
         for label in labels {
             self.terms.entry(label).or_default();

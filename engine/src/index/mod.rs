@@ -2,6 +2,7 @@
 //! many rows, and the tail of rows changed since. Bytes in, values out: it opens no file, runs no
 //! SQL, and ranks nothing.
 
+mod analysis;
 mod context;
 mod features;
 mod forward;
@@ -12,8 +13,9 @@ mod tail;
 mod varint;
 mod view;
 
+pub use analysis::Analysis;
 pub use context::{CONTEXT_REACH, context_of};
-pub use features::{Features, Flags};
+pub use features::{Facts, Features, Flags};
 pub use forward::{BadBlob, FieldTf, ForwardDoc};
 pub use label::Label;
 pub use postings::Posting;

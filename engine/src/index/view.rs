@@ -143,8 +143,13 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         }
     }
 
+    /// False when there are more scopes than a snapshot can number: then [`IndexView::scope_test`] misses some rows.
+    pub fn knows_every_scope(&self) -> bool {
+        self.snapshot.is_none_or(|snapshot| snapshot.scopes().len() < usize::from(u16::MAX))
+    }
+
     /// Which scopes satisfy `wanted`, as a test of rows that is cheap to repeat.
-    pub fn scope_test(&self, wanted: impl Fn(&str) -> bool + 'a) -> impl Fn(DocId) -> bool + '_ {
+    pub fn scope_test<'v>(&'v self, wanted: impl Fn(&str) -> bool + 'v) -> impl Fn(DocId) -> bool + 'v {
         let known: Vec<bool> =
             self.snapshot.map(|s| s.scopes().iter().map(|name| wanted(name)).collect()).unwrap_or_default();
         move |doc| match doc {

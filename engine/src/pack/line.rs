@@ -25,19 +25,33 @@ pub struct LineCosts {
 impl LineCosts {
     /// Counts every line of a memory.
     pub fn measure(memory: &Memory, counter: &impl TokenCounter) -> Self {
-        let detail = counter.count(&detail_body(&memory.content));
+        let detail = counter.count(&detail_line(memory));
         Self {
             detail,
             index: counter.count(&index_body(&memory.summary)),
-            json_detail: counter.count(&json_detail(memory)),
-            json_index: counter.count(&json_index(memory)),
             passages: cut(&memory.content, detail, counter),
+            ..Self::measure_json(memory, counter)
         }
+    }
+
+    /// Counts the lines as JSON alone, which hold the handle.
+    pub fn measure_json(memory: &Memory, counter: &impl TokenCounter) -> Self {
+        let (json_detail, json_index) = (counter.count(&json_detail(memory)), counter.count(&json_index(memory)));
+        Self { json_detail, json_index, ..Self::default() }
+    }
+}
+
+/// ` text\n`, or ` (from user) text\n` for what another user shares: what follows `#42 2026-11-20`.
+pub(super) fn detail_line(memory: &Memory) -> String {
+    let body = detail_body(&memory.content);
+    match &memory.share {
+        Some(share) => format!(" (from {}){body}", neutral(&share.by)),
+        None => body,
     }
 }
 
 /// ` text\n`: what follows `#42 2026-11-20`. Further lines are indented, so that none can pass for a line of the frame.
-pub(super) fn detail_body(content: &str) -> String {
+fn detail_body(content: &str) -> String {
     let shown = neutral(content);
     let mut body = String::with_capacity(shown.len() + 8);
     for (number, line) in shown.trim().lines().enumerate() {
@@ -63,7 +77,7 @@ pub(super) fn index_body(summary: &str) -> String {
 /// `"id":42,"content":…}\n`: what follows `{"score":0.83,\n`.
 pub(super) fn json_detail(memory: &Memory) -> String {
     let entities: Vec<_> = memory.entities.iter().map(|name| neutral(name)).collect();
-    let object = json!({
+    let mut object = json!({
         "id": memory.handle,
         "content": neutral(&memory.content),
         "category": memory.category,
@@ -73,6 +87,10 @@ pub(super) fn json_detail(memory: &Memory) -> String {
         "entities": entities,
         "created": memory.created.date().to_string(),
     });
+    if let (Some(share), Some(fields)) = (&memory.share, object.as_object_mut()) {
+        fields.insert("shared_by".into(), json!(share.by));
+        fields.insert("share_permission".into(), json!(share.permission));
+    }
     body_of(&object)
 }
 

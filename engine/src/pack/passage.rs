@@ -14,6 +14,20 @@ pub struct Passage {
     pub tokens: u32,
 }
 
+impl Passage {
+    /// Passages as stores keep them: pairs of bytes and tokens, little-endian u32.
+    pub fn encode_all(passages: &[Self]) -> Vec<u8> {
+        passages.iter().flat_map(|passage| [passage.bytes, passage.tokens]).flat_map(u32::to_le_bytes).collect()
+    }
+
+    /// Reads what [`Passage::encode_all`] wrote.
+    pub fn decode_all(bytes: &[u8]) -> Vec<Self> {
+        let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
+        let pairs = bytes.chunks_exact(8).map(|pair| pair.split_at(4));
+        pairs.map(|(bytes, tokens)| Self { bytes: number(bytes), tokens: number(tokens) }).collect()
+    }
+}
+
 /// Texts of fewer tokens than this are given whole or not at all.
 const LONG_TOKENS: u32 = 120;
 const LONGEST_PIECE: usize = 400;

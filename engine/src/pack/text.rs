@@ -11,7 +11,7 @@
 //! </memories>
 //! ```
 
-use super::line::{detail_body, index_body};
+use super::line::{detail_line, index_body};
 use super::reply::{Detail, IndexEntry};
 use super::select::Frame;
 use crate::domain::{Cursor, Handle, Memory, TokenBudget, TokenCount, TokenProfile};
@@ -134,7 +134,7 @@ fn detail_lines(detail: &Detail) -> String {
     let (handle, date) = (detail.memory.handle, detail.memory.created.date());
     match &detail.excerpt {
         Some(lines) => format!("{handle} {date} (excerpt)\n{lines}"),
-        None => format!("{handle} {date}{}", detail_body(&detail.memory.content)),
+        None => format!("{handle} {date}{}", detail_line(&detail.memory)),
     }
 }
 

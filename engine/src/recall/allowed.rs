@@ -1,24 +1,47 @@
-//! The filters of a request that labels answer: category, type, tags, entities, scope, sharer.
+//! The filters of a request on what a memory is labelled with: category, type, tags, entities, scope, sharer.
 
 use crate::domain::RecallRequest;
 use crate::index::{DocId, IndexView, Label, Posting, TermPostings};
 
-/// Rows that pass the filters on labels.
-pub(super) struct Allowed {
+/// The filters on labels: lists of rows, and for scopes, which hold most rows, a test of each.
+pub(super) struct Allowed<'a> {
+    rows: Option<Rows>,
+    in_scope: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
+}
+
+impl<'a> Allowed<'a> {
+    /// Looks up the labels that a request filters by.
+    pub(super) fn of<B: AsRef<[u8]>>(view: &'a IndexView<'_, B>, request: &'a RecallRequest) -> Self {
+        let scopes = &request.filters.scopes;
+        let wanted = move |name: &str| scopes.iter().any(|scope| scope.as_str() == name);
+        let is_tested = !scopes.is_empty() && view.knows_every_scope();
+        let in_scope = is_tested.then(|| Box::new(view.scope_test(wanted)) as Box<dyn Fn(DocId) -> bool>);
+        Self { rows: Rows::of(view, request), in_scope }
+    }
+
+    pub(super) fn has(&self, doc: DocId) -> bool {
+        self.in_scope.as_ref().is_none_or(|in_scope| in_scope(doc))
+            && self.rows.as_ref().is_none_or(|rows| rows.has(doc))
+    }
+}
+
+/// Rows that pass the filters on labels other than scopes.
+struct Rows {
     snapshot: Vec<u32>,
     tail: Vec<u32>,
 }
 
-impl Allowed {
+impl Rows {
     /// `None` when there is no such filter.
-    pub(super) fn of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, request: &RecallRequest) -> Option<Self> {
+    fn of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, request: &RecallRequest) -> Option<Self> {
         let filters = &request.filters;
+        let scopes = if view.knows_every_scope() { &[][..] } else { &filters.scopes[..] };
         let kinds: [Vec<String>; 6] = [
             filters.categories.iter().map(|category| Label::Category(category).term()).collect(),
             filters.types.iter().map(|kind| Label::Type(*kind).term()).collect(),
             filters.tags.iter().map(|tag| Label::Tag(tag).term()).collect(),
             filters.entities.iter().map(|name| Label::Entity(name).term()).collect(),
-            filters.scopes.iter().map(|scope| Label::Scope(scope).term()).collect(),
+            scopes.iter().map(|scope| Label::Scope(scope).term()).collect(),
             filters.shared_by.iter().map(|user| Label::SharedBy(user).term()).collect(),
         ];
         let wanted = kinds.into_iter().filter(|labels| !labels.is_empty());
@@ -45,7 +68,7 @@ impl Allowed {
         self
     }
 
-    pub(super) fn has(&self, doc: DocId) -> bool {
+    fn has(&self, doc: DocId) -> bool {
         match doc {
             DocId::Snapshot(doc) => self.snapshot.binary_search(&doc).is_ok(),
             DocId::Tail(doc) => self.tail.binary_search(&doc).is_ok(),

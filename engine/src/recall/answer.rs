@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::domain::{Cursor, DomainError, Handle, RecallRequest, TokenBudget};
+use crate::domain::{Cursor, DomainError, Handle, Purpose, RecallRequest, TokenBudget};
 use crate::pack::{Detail, Frame, IndexEntry, Item, JsonFrame, Ranked, Recall, Row, Selection, TextFrame, select};
 use crate::score::Weights;
 use crate::text::TokenCounter;
@@ -116,7 +116,8 @@ fn assemble(
         shown.push(rank);
     }
     let left = ranking.left_after(request, shown.len());
-    let cursor = if shown.is_empty() { None } else { ranking.cursor_after(request, &shown) };
+    let offers_more = !shown.is_empty() && request.purpose == Purpose::Asked;
+    let cursor = if offers_more { ranking.cursor_after(request, &shown) } else { None };
     let (body, tokens_used) = frame.render(&details, &index, left, cursor.as_ref());
     Recall {
         query: request.query.clone(),

@@ -1,5 +1,6 @@
 //! The rows that hold the terms of a query, near spellings of unknown words included.
 
+use crate::domain::Purpose;
 use crate::index::{IndexView, TermPostings};
 use crate::score::{Weights, idf};
 
@@ -7,6 +8,8 @@ use super::query::{QueryTerm, QueryTerms};
 
 /// Words of a query whose near spellings are looked for, at most.
 const MAX_REPAIRED: usize = 6;
+/// And where nobody asked: each look may take a millisecond, and a prompt waits for it.
+const MAX_REPAIRED_UNASKED: usize = 2;
 /// Letters from which on a word may be a beginning, have one edit, have two.
 const SHORTEST: usize = 4;
 const ONE_EDIT: usize = 5;
@@ -21,10 +24,15 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    pub(super) fn look_up<B: AsRef<[u8]>>(view: &IndexView<'_, B>, query: QueryTerms, weights: &Weights) -> Self {
+    pub(super) fn look_up<B: AsRef<[u8]>>(
+        view: &IndexView<'_, B>,
+        query: QueryTerms,
+        purpose: Purpose,
+        weights: &Weights,
+    ) -> Self {
         let mut terms = query.terms;
         let mut lists = view.postings(&bytes_of(&terms));
-        let near = near_words(view, &terms, &lists, weights);
+        let near = near_words(view, &terms, &lists, purpose, weights);
         if !near.is_empty() {
             terms.extend(near);
             terms.sort_by(|a, b| a.term.cmp(&b.term));
@@ -66,12 +74,16 @@ fn near_words<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     terms: &[QueryTerm],
     lists: &[TermPostings],
+    purpose: Purpose,
     weights: &Weights,
 ) -> Vec<QueryTerm> {
     let words = || terms.iter().zip(lists).filter(|(term, _)| term.is_word);
     let unknown: Vec<&QueryTerm> = words().filter(|(_, list)| list.own == 0).map(|(term, _)| term).collect();
-    let is_mostly_unknown = unknown.len() * 2 > words().count();
-    let repaired = unknown.into_iter().filter(|term| term.term.chars().count() >= SHORTEST).take(MAX_REPAIRED);
+    let (most, is_mostly_unknown) = match purpose {
+        Purpose::Asked => (MAX_REPAIRED, unknown.len() * 2 > words().count()),
+        Purpose::Unasked => (MAX_REPAIRED_UNASKED, false),
+    };
+    let repaired = unknown.into_iter().filter(|term| term.term.chars().count() >= SHORTEST).take(most);
     repaired.flat_map(|word| repair(view, word, is_mostly_unknown, weights)).collect()
 }
 

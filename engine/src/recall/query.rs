@@ -16,6 +16,8 @@ pub struct QueryTerm {
     pub concept: u8,
     /// A capitalised word inside a sentence.
     pub is_name: bool,
+    /// An identifier, path, version or hash, whole.
+    pub is_identifier: bool,
     /// A plain word, which may be misspelt.
     pub is_word: bool,
 }
@@ -74,8 +76,9 @@ fn add(terms: &mut BTreeMap<String, QueryTerm>, text: &str, weight: f64, concept
 fn insert(terms: &mut BTreeMap<String, QueryTerm>, token: Token, weight: f64, concept: u32) {
     let Token { term, kind, is_name, .. } = token;
     let concept = u8::try_from(concept.min(LAST_CONCEPT)).unwrap_or(u8::MAX);
-    let is_word = kind == TokenKind::Word;
-    let known = terms.entry(term.clone()).or_insert(QueryTerm { term, weight, concept, is_name: false, is_word });
+    let (is_word, is_identifier) = (kind == TokenKind::Word, kind == TokenKind::Compound);
+    let new = QueryTerm { term: term.clone(), weight, concept, is_name: false, is_identifier, is_word };
+    let known = terms.entry(term).or_insert(new);
     known.weight = known.weight.max(weight);
     known.is_name |= is_name;
 }

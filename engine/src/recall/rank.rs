@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::domain::{Cursor, DomainError, Handle, RecallRequest, Sort, Timestamp};
+use crate::domain::{Cursor, DomainError, Handle, Purpose, RecallRequest, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Posting, TermPostings};
 use crate::pack::Ranked;
 use crate::score::{ScoreParts, Weights};
@@ -51,7 +51,7 @@ pub fn rank<B: AsRef<[u8]>>(
     weights: &Weights,
 ) -> Ranking {
     let query = QueryTerms::analyze(&request.query, request.expanded_query.as_deref(), weights);
-    let terms = Terms::look_up(view, query, weights);
+    let terms = Terms::look_up(view, query, request.purpose, weights);
     let scorer = Scorer::new(view, request, now, weights, &terms);
     let allowed = Allowed::of(view, request);
     let mut ranking = Ranking { searched: view.rows(), ..Ranking::default() };
@@ -61,7 +61,7 @@ pub fn rank<B: AsRef<[u8]>>(
         let lists: Vec<&[Posting]> = terms.lists.iter().map(side).collect();
         merge(&lists, |doc, hits| {
             let doc = doc_id(doc);
-            if allowed.as_ref().is_some_and(|allowed| !allowed.has(doc)) {
+            if !allowed.has(doc) {
                 return;
             }
             let features = view.features(doc);
@@ -80,7 +80,7 @@ pub fn rank<B: AsRef<[u8]>>(
         });
     }
     redirect(view, &scorer, &mut ranking.matches, superseded);
-    ranking.order(request);
+    ranking.order(request, weights);
     ranking
 }
 
@@ -101,11 +101,16 @@ impl Ranking {
     }
 
     /// Sorts best first, and keeps what the page and all before it need.
-    fn order(&mut self, request: &RecallRequest) {
+    fn order(&mut self, request: &RecallRequest, weights: &Weights) {
         let matches = &mut self.matches;
-        if matches!(request.sort, Sort::Importance | Sort::Recency) {
+        let share = match (request.sort, request.purpose) {
+            (Sort::Importance | Sort::Recency, _) => RELEVANT_SHARE,
+            (_, Purpose::Unasked) => weights.unasked_near_best,
+            _ => 0.0,
+        };
+        if share > 0.0 {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
-            matches.retain(|found| found.evidence >= best * RELEVANT_SHARE);
+            matches.retain(|found| found.evidence >= best * share);
         }
         self.total = u32::try_from(matches.len()).unwrap_or(u32::MAX);
         let order = match request.sort {

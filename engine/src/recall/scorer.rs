@@ -1,6 +1,6 @@
 //! The score of one row for one query.
 
-use crate::domain::{RecallRequest, Scope, Sort, Timestamp};
+use crate::domain::{Handle, Purpose, RecallRequest, Scope, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, TermPostings};
 use crate::score::{Bm25, DateHints, Prior, ScoreParts, Weights, idf};
 
@@ -18,7 +18,15 @@ pub(super) struct Scorer<'a> {
     gains: Vec<Gain>,
     concepts: [f64; 64],
     information: f64,
+    /// What a word that one row holds tells.
+    rarest: f64,
     in_scope: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
+}
+
+/// A letter alone, a piece of an identifier; or hiragana alone, which is grammar.
+fn tells_nothing(term: &str) -> bool {
+    let is_letter = term.len() == 1 && term.bytes().all(|b| b.is_ascii_alphabetic());
+    is_letter || term.chars().all(|c| matches!(c, '\u{3040}'..='\u{309f}'))
 }
 
 #[derive(Clone, Copy)]
@@ -26,6 +34,8 @@ struct Gain {
     bm25: f64,
     name: f64,
     concept: u8,
+    /// How many words a hit counts for where nobody asked: an identifier or a name tells more.
+    telling: f64,
 }
 
 impl<'a> Scorer<'a> {
@@ -48,7 +58,12 @@ impl<'a> Scorer<'a> {
             } else {
                 0.0
             };
-            Gain { bm25: term.weight * tells, name, concept: term.concept }
+            let telling = match term {
+                term if tells_nothing(&term.term) => 0.0,
+                term if term.is_name || term.is_identifier => weights.unasked_names,
+                _ => 1.0,
+            };
+            Gain { bm25: term.weight * tells, name, concept: term.concept, telling }
         };
         let gains = terms.terms.iter().zip(&terms.lists).map(gain).collect();
         let in_scope = request.scope.as_ref().map(|scope| {
@@ -65,6 +80,7 @@ impl<'a> Scorer<'a> {
             gains,
             information: concepts.iter().sum(),
             concepts,
+            rarest: idf(rows, 1),
             in_scope,
         }
     }
@@ -75,14 +91,19 @@ impl<'a> Scorer<'a> {
         let is_expired = features.expires != 0 && features.expires <= self.now.minutes();
         let is_early = filters.since.is_some_and(|since| features.created < since.minutes());
         let is_late = filters.until.is_some_and(|until| features.created >= until.minutes());
-        let is_foreign = filters.own_only && features.flags.has(Flags::FOREIGN);
-        !(is_expired || is_early || is_late || is_foreign)
+        let own_only = filters.own_only || self.request.purpose == Purpose::Unasked;
+        let is_foreign = own_only && features.flags.has(Flags::FOREIGN);
+        let is_excluded = !self.request.exclude.is_empty()
+            && Handle::try_from(features.handle).is_ok_and(|handle| self.request.exclude.contains(&handle));
+        !(is_expired || is_early || is_late || is_foreign || is_excluded)
     }
 
     /// The score of a row, and whether it is above the floor.
     pub(super) fn score(&self, doc: DocId, features: &Features, hits: &[(usize, FieldTf)]) -> (Match, bool) {
         let mut parts = ScoreParts::default();
         let mut held = 0_u64;
+        let mut own_held = 0_u64;
+        let mut telling = 1.0_f64;
         for (term, tf) in hits {
             let Some(gain) = self.gains.get(*term) else { continue };
             let (own, around) = self.bm25.frequency(*tf, features.length);
@@ -96,10 +117,17 @@ impl<'a> Scorer<'a> {
             }
             if own > 0.0 {
                 parts.names += gain.name;
+                telling = telling.max(gain.telling);
             }
             held |= 1 << gain.concept;
+            if own > 0.0 && gain.telling > 0.0 {
+                own_held |= 1 << gain.concept;
+            }
         }
-        let passes = self.is_above_floor(held);
+        let passes = match self.request.purpose {
+            Purpose::Asked => self.is_above_floor(held),
+            Purpose::Unasked => self.is_to_the_point(own_held, telling),
+        };
         if !self.dates.is_empty() {
             parts.date = self.dates.score(features.created, self.weights);
         }
@@ -116,6 +144,18 @@ impl<'a> Scorer<'a> {
         }
         let share = self.concepts.get(held.trailing_zeros() as usize).copied().unwrap_or(0.0);
         share >= self.weights.floor * self.information
+    }
+
+    /// A row that nobody asked for must hold as much of the query as so many rare words would: more
+    /// for a longer query, up to a bound, so that a long prompt can be about one thing among others.
+    fn is_to_the_point(&self, held: u64, telling: f64) -> bool {
+        let holds: f64 =
+            (0..).zip(&self.concepts).filter(|(concept, _)| held & (1 << concept) != 0).map(|(_, tells)| tells).sum();
+        let rare = self.rarest.max(f64::MIN_POSITIVE);
+        let [least, most] = self.weights.unasked_words;
+        let wanted = (self.weights.unasked_share * self.information / rare).clamp(least, most);
+        let all = self.weights.unasked_whole * self.information / rare;
+        holds * telling / rare >= wanted.min(all)
     }
 
     fn finish(&self, doc: DocId, features: &Features, mut parts: ScoreParts) -> Match {

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
-use regex::Regex;
+use regex_lite::Regex;
 
 use super::Weights;
 use crate::domain::Timestamp;
@@ -46,20 +46,25 @@ impl DateHints {
     /// Reads the dates of a query asked at `now`: `May 2023`, `3 March`, `2026-03-02`, `2024`,
     /// `yesterday`, `last week`. English only; `may` and `mar…` need a capital or a number beside them.
     pub fn read(query: &str, now: Timestamp) -> Self {
+        // Most questions name no date, and a pattern that is not asked need not be compiled.
         let mut hints = Self::default();
-        let may_hold_date = query.bytes().any(|b| b.is_ascii_digit()) || query.bytes().any(|b| b.is_ascii_uppercase());
-        if may_hold_date {
-            hints.read_calendar(query);
+        let folded = query.to_ascii_lowercase();
+        let has = |marks: &[&str]| marks.iter().any(|mark| folded.contains(mark));
+        let has_month = has(&MONTH_KEYS);
+        if has_month || has(&["19", "20"]) {
+            hints.read_calendar(query, has_month);
         }
-        if let Some(word) = RELATIVE.find(query) {
+        if has(&["today", "yesterday", "this ", "last "])
+            && let Some(word) = RELATIVE.find(query)
+        {
             hints.hints.extend(relative(word.as_str(), now.date()));
         }
         hints
     }
 
-    fn read_calendar(&mut self, query: &str) {
-        let number = |text: Option<regex::Match<'_>>| text.and_then(|m| m.as_str().parse::<i16>().ok());
-        let day = |text: Option<regex::Match<'_>>| {
+    fn read_calendar(&mut self, query: &str, has_month: bool) {
+        let number = |text: Option<regex_lite::Match<'_>>| text.and_then(|m| m.as_str().parse::<i16>().ok());
+        let day = |text: Option<regex_lite::Match<'_>>| {
             number(text).and_then(|n| i8::try_from(n).ok()).filter(|d| (1..=31).contains(d))
         };
         for hit in ISO.captures_iter(query) {
@@ -68,10 +73,10 @@ impl DateHints {
             }
         }
         let mut named = Vec::new();
-        for hit in DAY_MONTH.captures_iter(query) {
-            named.push((hit.get(2), day(hit.get(1)), number(hit.get(3))));
+        if has_month {
+            named.extend(DAY_MONTH.captures_iter(query).map(|hit| (hit.get(2), day(hit.get(1)), number(hit.get(3)))));
         }
-        if named.is_empty() {
+        if has_month && named.is_empty() {
             named.extend(MONTH_DAY.captures_iter(query).map(|hit| (hit.get(1), day(hit.get(2)), number(hit.get(3)))));
         }
         for (name, day, year) in named {

@@ -1,9 +1,10 @@
 //! A score that can account for itself.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The parts of a score. Their sum is the score, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ScoreParts {
     /// Words of the query that the memory holds.
     pub text: f64,

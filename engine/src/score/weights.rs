@@ -48,6 +48,16 @@ pub struct Weights {
     pub half_score: f64,
     /// Least share of the query's information that a memory must hold when it holds one word of several.
     pub floor: f64,
+    /// Where nobody asked: the least and the most that a memory must hold, in words that one memory alone has.
+    pub unasked_words: [f64; 2],
+    /// Where nobody asked: the share of the query's information that it must hold, between those two.
+    pub unasked_share: f64,
+    /// Where nobody asked: the share of a short query that is always enough.
+    pub unasked_whole: f64,
+    /// Where nobody asked: how many words a matching name or identifier counts for.
+    pub unasked_names: f64,
+    /// Where nobody asked: the share of the best match's evidence below which a match is not shown beside it.
+    pub unasked_near_best: f64,
     /// Tokens up to which a text is not charged for its length when the budget is filled.
     pub charge_from_tokens: f64,
     /// How strongly a longer text is charged: score over (tokens / charge_from_tokens) to this power.
@@ -81,6 +91,11 @@ impl Default for Weights {
             other_scope: 0.6,
             half_score: 6.0,
             floor: 0.4,
+            unasked_words: [1.25, 2.2],
+            unasked_share: 0.25,
+            unasked_whole: 0.9,
+            unasked_names: 1.5,
+            unasked_near_best: 0.7,
             charge_from_tokens: 60.0,
             charge_power: 0.3,
             index_share: 0.3,

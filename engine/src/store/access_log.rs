@@ -2,13 +2,12 @@
 //! into the rows later, so that a recall never waits for a writer.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{OptionalExtension, params};
 
 use super::error::StoreError;
+use super::spool::Spool;
 use super::write::Change;
 use super::{Store, files};
 use crate::domain::{Category, Handle, Importance, Timestamp};
@@ -16,24 +15,18 @@ use crate::enrich::refreshed_expiry;
 
 /// A handle and a time, little-endian.
 const RECORD: usize = 12;
-/// A log of this size is folded at the next write.
-const FOLD_AT_BYTES: u64 = 12 * 256;
 
-/// Notes that memories were delivered. Failing to is not worth failing a recall for.
+/// Handles and times of memories delivered in full.
+const LOG: Spool = Spool { file: files::ACCESS_LOG, fold_at: 12 * 256 };
+
+/// Notes that memories were delivered.
 pub(super) fn append(home: &Path, uses: impl IntoIterator<Item = (Handle, Timestamp)>) {
     let mut bytes = Vec::new();
     for (handle, at) in uses {
         bytes.extend(handle.get().to_le_bytes());
         bytes.extend(at.as_micros().to_le_bytes());
     }
-    if bytes.is_empty() {
-        return;
-    }
-    let path = home.join(files::ACCESS_LOG);
-    let appended = files::private().create(true).append(true).open(path).and_then(|mut file| file.write_all(&bytes));
-    if let Err(error) = appended {
-        tracing::debug!(error = %error, "the access log cannot be written");
-    }
+    LOG.append(home, &bytes);
 }
 
 /// Counts one use of a memory now.
@@ -68,68 +61,16 @@ impl Store {
     /// # Errors
     /// When the store cannot be written; the log is kept then.
     pub fn fold_accesses(&mut self) -> Result<(), StoreError> {
-        let log = self.home.join(files::ACCESS_LOG);
-        if log.metadata().is_ok_and(|metadata| metadata.len() > 0) {
-            let name = format!("{}.{}", files::ACCESS_LOG, crate::domain::MemoryId::generate(self.now()));
-            // Whoever appends now begins a new log.
-            match fs::rename(&log, self.home.join(name)) {
-                // Another process was faster.
-                Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
-                other => other.map_err(|source| StoreError::file(&log, source))?,
-            }
-        }
-        let mut result = Ok(());
-        for part in self.log_parts() {
-            result = result.and(self.fold_part(&part));
-        }
-        result
+        self.fold(&LOG, fold_uses)
     }
 
-    pub(super) fn fold_if_due(&mut self) -> Result<(), StoreError> {
-        let log = self.home.join(files::ACCESS_LOG);
-        if log.metadata().is_ok_and(|metadata| metadata.len() >= FOLD_AT_BYTES) {
-            return self.fold_accesses();
-        }
-        Ok(())
+    pub(super) fn fold_accesses_if_due(&mut self) -> Result<(), StoreError> {
+        self.fold_if_due(&LOG, fold_uses)
     }
+}
 
-    /// Logs set aside to be folded, by this or a killed process.
-    fn log_parts(&self) -> Vec<PathBuf> {
-        let prefix = format!("{}.", files::ACCESS_LOG);
-        let Ok(entries) = fs::read_dir(&self.home) else { return Vec::new() };
-        let mut parts: Vec<PathBuf> = entries
-            .filter_map(Result::ok)
-            .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix)))
-            .map(|entry| entry.path())
-            .collect();
-        parts.sort();
-        parts
-    }
-
-    /// Folds one part in one transaction that also notes its name: a part whose name is noted is only removed.
-    fn fold_part(&mut self, part: &Path) -> Result<(), StoreError> {
-        let Ok(bytes) = fs::read(part) else { return Ok(()) };
-        let key = format!("folded:{}", part.file_name().unwrap_or_default().to_string_lossy());
-        self.write_numbers(|change| {
-            // Another process may have folded and removed it since it was read.
-            if !part.exists() {
-                return Ok(());
-            }
-            let insert = "INSERT OR IGNORE INTO meta (key, value) VALUES (?1, ?2)";
-            if change.tx.execute(insert, params![key, change.now])? == 0 {
-                return Ok(());
-            }
-            for (handle, (uses, last)) in uses_of(&bytes) {
-                fold_one(change, handle, uses, last)?;
-            }
-            Ok(())
-        })?;
-        match fs::remove_file(part) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(StoreError::file(part, source)),
-            _ => {}
-        }
-        self.write_numbers(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [&key]).map(drop)?))
-    }
+fn fold_uses(change: &Change<'_>, bytes: &[u8]) -> Result<(), StoreError> {
+    uses_of(bytes).into_iter().try_for_each(|(handle, (uses, last))| fold_one(change, handle, uses, last))
 }
 
 fn uses_of(bytes: &[u8]) -> BTreeMap<Handle, (u32, Timestamp)> {

@@ -14,7 +14,7 @@ const KEPT: usize = 7;
 /// Copies the database to `target`. Whatever fails, a file that was there before stays.
 pub(super) fn write(connection: &Connection, database: &Path, target: &Path) -> Result<(), StoreError> {
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    files::make_private_dir(dir)?;
+    files::make_private_dir(dir).map_err(|source| StoreError::file(dir, source))?;
     let failed = |source| StoreError::file(target, source);
     let scratch = tempfile::Builder::new().prefix(".tessera-backup-").tempdir_in(dir).map_err(failed)?;
     let copy = scratch.path().join("copy.db");

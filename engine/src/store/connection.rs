@@ -19,7 +19,7 @@ pub(super) fn open(home: &Path, path: &Path, usage: Usage) -> Result<Connection,
     if usage == Usage::ReadOnce && path.exists() {
         return open_to_read(path);
     }
-    files::make_private_dir(home)?;
+    files::make_private_dir(home).map_err(|source| StoreError::file(home, source))?;
     if path.exists() {
         let connection = open_to_write(path)?;
         match identify(&connection, path)? {
@@ -62,6 +62,8 @@ enum Found {
 fn identify(connection: &Connection, path: &Path) -> Result<Found, StoreError> {
     let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let read = || -> rusqlite::Result<(i64, i64, i64)> {
+        // At one moment: another process may be making the store right now.
+        let _moment = connection.unchecked_transaction()?;
         Ok((one("PRAGMA application_id")?, one("PRAGMA user_version")?, one("SELECT count(*) FROM sqlite_schema")?))
     };
     let foreign = |found| StoreError::Foreign { path: path.to_path_buf(), found };

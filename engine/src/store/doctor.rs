@@ -5,11 +5,10 @@ use serde::Serialize;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::salvage::{self, Salvage};
-use super::write::{Analysis, Written, tell, write_row};
+use super::write::{Written, tell, write_row};
 use super::{Actor, Store, StoreConfig, files, row};
 use crate::domain::{Handle, Memory, MemoryRef, Origin};
-use crate::index::ForwardDoc;
-use crate::sync::ChangeKind;
+use crate::index::{Analysis, ForwardDoc};
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -171,7 +170,7 @@ impl Store {
         let mut stale = Vec::new();
         while let Some(sql_row) = rows.next()? {
             let memory = row::memory(sql_row)?;
-            let kept = ForwardDoc::decode(sql_row.get_ref(24)?.as_blob()?).map(without_context);
+            let kept = ForwardDoc::decode(sql_row.get_ref("forward")?.as_blob()?).map(without_context);
             if kept != Ok(ForwardDoc::analyze(&memory)) {
                 stale.push(memory.handle);
             }
@@ -204,7 +203,10 @@ impl Store {
     /// When the store cannot be written.
     pub fn remove_expired(&mut self) -> Result<usize, StoreError> {
         let due = self.clock.now().plus_days(-GRACE_DAYS);
-        let sql = format!("SELECT {} FROM memories WHERE expires <= ?1 AND deleted IS NULL LIMIT 1000", row::MEMORY);
+        let sql = format!(
+            "SELECT {} FROM memories WHERE expires <= ?1 AND deleted IS NULL AND shared_by IS NULL LIMIT 1000",
+            row::MEMORY
+        );
         let found: rusqlite::Result<Vec<Memory>> =
             self.connection.prepare(&sql).and_then(|mut statement| statement.query_map([due], row::memory)?.collect());
         let expired = found.map_err(|error| self.failed(error))?;
@@ -220,7 +222,7 @@ impl Store {
                 let actor =
                     Actor { origin: Origin::User, reason: Some("its time was over".into()), ..Actor::default() };
                 history::record(change, &memory, Operation::Expire, &actor, None)?;
-                tell(change, &memory, ChangeKind::Delete)?;
+                tell(change, memory.id)?;
             }
             Ok(())
         })?;
@@ -261,7 +263,8 @@ impl Store {
     /// Small chores after a write. Their failure is not the write's.
     pub(super) fn maintain(&mut self) {
         let mut chores = || -> Result<(), StoreError> {
-            self.fold_if_due()?;
+            self.fold_accesses_if_due()?;
+            self.fold_receipts_if_due()?;
             if self.usage == super::Usage::Write {
                 self.rebuild_if_due()?;
                 self.remove_expired()?;

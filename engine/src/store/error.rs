@@ -22,6 +22,14 @@ pub enum StoreError {
         /// Why it cannot be done.
         problem: &'static str,
     },
+    /// The store belongs to another team server, or to another user there.
+    #[error("this store belongs to {user} at {url}; `tessera sync leave` parts them")]
+    OtherServer {
+        /// The server.
+        url: String,
+        /// The user there.
+        user: String,
+    },
     /// The file is not a store of ours. It was not touched.
     #[error("{path} is not a Tessera store ({found}); it was left untouched")]
     Foreign {

@@ -1,7 +1,7 @@
 //! The files of a home directory, and how they are made: for the owner alone, whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::error::StoreError;
@@ -9,20 +9,21 @@ use super::error::StoreError;
 pub(super) const DATABASE: &str = "tessera.db";
 pub(super) const SNAPSHOT: &str = "tessera.snapshot";
 pub(super) const ACCESS_LOG: &str = "access.log";
+pub(super) const RECEIPTS: &str = "receipts.log";
 pub(super) const MARKER: &str = "store.json";
 pub(super) const LOCK: &str = "open.lock";
 pub(super) const BACKUPS: &str = "backups";
 
 /// Makes a directory that only its owner can enter.
-pub(super) fn make_private_dir(path: &Path) -> Result<(), StoreError> {
-    if path.is_dir() {
-        return Ok(());
-    }
+///
+/// # Errors
+/// When it is not there and cannot be made.
+pub fn make_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|source| StoreError::file(path, source))
+    builder.create(path)
 }
 
 /// Options for a file that only its owner can read.

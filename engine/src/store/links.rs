@@ -1,13 +1,15 @@
 //! Links between memories. `supersedes` also changes what recall answers.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{OptionalExtension, params};
 
+use super::erase::refuse_foreign;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::write::{Change, redirects, set_successor, tell};
-use super::{Actor, Store};
-use crate::domain::{Handle, LinkKind, Memory, MemoryRef};
-use crate::sync::ChangeKind;
+use super::{Actor, Store, row};
+use crate::domain::{Handle, Link, LinkKind, Memory, MemoryRef};
 
 /// Successors followed when a circle is looked for.
 const LONGEST_CHAIN: usize = 64;
@@ -26,6 +28,7 @@ impl Store {
     ) -> Result<Memory, StoreError> {
         self.write_numbers(|change| {
             let mut memory = change.existing(source)?;
+            refuse_foreign(&memory, source)?;
             memory.rev = change.next_rev()?;
             insert(change, &memory, kind, target)?;
             noted(change, &memory, Operation::Link, actor)
@@ -45,6 +48,7 @@ impl Store {
     ) -> Result<Memory, StoreError> {
         self.write_numbers(|change| {
             let mut memory = change.existing(source)?;
+            refuse_foreign(&memory, source)?;
             let other = change.existing(target)?;
             let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";
             if change.tx.execute(sql, params![memory.id, kind.as_str(), other.id])? == 0 {
@@ -65,7 +69,7 @@ fn noted(change: &Change<'_>, memory: &Memory, operation: Operation, actor: &Act
         params![memory.handle, memory.rev, change.now],
     )?;
     history::record(change, memory, operation, actor, None)?;
-    tell(change, memory, ChangeKind::Put)?;
+    tell(change, memory.id)?;
     change.existing(MemoryRef::Handle(memory.handle))
 }
 
@@ -90,6 +94,46 @@ pub(super) fn insert(
     let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
     change.tx.execute(sql, params![memory.id, kind.as_str(), other.id, change.now])?;
     Ok(())
+}
+
+/// Makes the links of a memory these. The other memories may not be here, or come later.
+pub(super) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Link>) -> Result<(), StoreError> {
+    let known: BTreeSet<Link> = row::links_of(change.tx, memory.id)?.into_iter().collect();
+    for link in known.difference(wanted) {
+        let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";
+        change.tx.prepare_cached(sql)?.execute(params![memory.id, link.kind.as_str(), link.to])?;
+        if redirects(link.kind)
+            && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
+        {
+            set_successor(change, &old, None)?;
+        }
+    }
+    for link in wanted.difference(&known) {
+        let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
+        change.tx.prepare_cached(sql)?.execute(params![memory.id, link.kind.as_str(), link.to, change.now])?;
+        if redirects(link.kind)
+            && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
+        {
+            succeed(change, &old, memory.handle)?;
+        }
+    }
+    // One that came before what it was replaced by.
+    let sql =
+        "SELECT handle FROM links JOIN memories ON id = source WHERE target = ?1 AND links.type = ?2 AND purged = 0";
+    let newer: Option<Handle> = change
+        .tx
+        .prepare_cached(sql)?
+        .query_row(params![memory.id, LinkKind::Supersedes.as_str()], |row| row.get(0))
+        .optional()?;
+    newer.map_or(Ok(()), |newer| succeed(change, memory, newer))
+}
+
+/// Makes `newer` the successor of `old`, unless that would run in a circle.
+fn succeed(change: &Change<'_>, old: &Memory, newer: Handle) -> Result<(), StoreError> {
+    if leads_to(change, newer, old.handle)? {
+        return Ok(());
+    }
+    set_successor(change, old, Some(newer))
 }
 
 /// True when following successors from `from` reaches `to`.

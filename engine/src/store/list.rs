@@ -15,6 +15,8 @@ pub struct ListRequest {
     pub limit: u32,
     /// List deleted memories instead of live ones.
     pub deleted: bool,
+    /// List what other users share alone.
+    pub shared: bool,
     /// Where to go on: the `next` of the listing before.
     pub after: Option<Handle>,
 }
@@ -89,12 +91,15 @@ fn conditions(request: &ListRequest, now: Timestamp) -> (String, Vec<Value>) {
         "EXISTS (SELECT 1 FROM json_each(entities) WHERE lower(value) = ?)",
         filters.entities.iter().map(|name| name.to_lowercase()).collect(),
     );
-    any_of("origin = 'shared:' || ?", filters.shared_by.iter().cloned().collect());
+    any_of("shared_by = ?", filters.shared_by.iter().cloned().collect());
     for (condition, time) in [("created >= ?", filters.since), ("created < ?", filters.until)] {
         if let Some(time) = time {
             sql.push(condition.into());
             values.push(time.as_micros().into());
         }
+    }
+    if request.shared {
+        sql.push("shared_by IS NOT NULL".into());
     }
     if filters.own_only {
         sql.push("trust <> 'foreign'".into());

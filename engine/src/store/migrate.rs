@@ -8,11 +8,16 @@ use rusqlite_migration::{M, Migrations};
 
 use super::error::StoreError;
 
-static MIGRATIONS: LazyLock<Migrations<'static>> =
-    LazyLock::new(|| Migrations::new(vec![M::up(include_str!("migrations/0001_store.sql"))]));
+static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
+    Migrations::new(vec![
+        M::up(include_str!("migrations/0001_store.sql")),
+        M::up(include_str!("migrations/0002_sessions.sql")),
+        M::up(include_str!("migrations/0003_sync.sql")),
+    ])
+});
 
 /// The schema this program writes.
-pub(super) const SCHEMA: i64 = 1;
+pub(super) const SCHEMA: i64 = 3;
 
 /// Brings an older store to the present schema, after a backup beside it.
 pub(super) fn migrate(connection: &mut Connection, path: &Path, found: i64) -> Result<(), StoreError> {

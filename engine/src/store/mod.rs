@@ -5,22 +5,30 @@
 //! on disk (WAL, `synchronous=FULL`).
 
 mod access_log;
+mod arrival;
 mod backup;
+mod brief;
+mod conflict;
 mod connection;
 mod doctor;
+mod erase;
 mod error;
 mod files;
 mod history;
 mod index_cache;
+mod learning;
 mod links;
 mod list;
 mod migrate;
 mod recall;
+mod receipts;
 mod row;
 mod salvage;
 mod session;
 mod snapshot_file;
+mod spool;
 mod stats;
+mod sync;
 mod transfer;
 mod write;
 
@@ -34,14 +42,20 @@ use crate::domain::{Clock, Origin, Timestamp};
 use crate::score::Weights;
 use crate::text::O200k;
 
+pub use conflict::{Conflict, Resolution};
 pub use doctor::{Check, Health, Verdict};
+pub use erase::{Erase, Forgotten};
 pub use error::StoreError;
+pub use files::make_private_dir;
 pub use history::{HistoryEntry, Operation};
+pub use learning::{Progress, Spending};
 pub use list::{ListRequest, Listing};
+pub use receipts::{Given, GivenAs, Receipt, ReceiptFilter, given_by};
 pub use salvage::Salvage;
 pub use stats::Stats;
+pub use sync::{RefusedChange, ServerState, SyncStatus, Upload, Whole};
 pub use transfer::{ImportProgress, Imported};
-pub use write::{Erase, Forgotten, Stored};
+pub use write::Stored;
 
 /// How a store is opened.
 #[derive(Clone)]
@@ -116,6 +130,11 @@ impl Store {
             usage: config.usage,
             counter: OnceCell::new(),
         })
+    }
+
+    /// True when there is a store in a directory.
+    pub fn is_there(home: &Path) -> bool {
+        home.join(files::DATABASE).exists()
     }
 
     /// The database file.

@@ -14,11 +14,19 @@ impl Store {
     /// When the budget is too small for any reply, or the store cannot be read.
     pub fn recall(&mut self, request: &RecallRequest) -> Result<Recall, StoreError> {
         let ranking = self.rank(request)?;
-        let page = ranking.page(request)?;
-        let rows = self.rows(&page)?;
-        let recall = answer(request, &ranking, page, rows, &self.weights, Form::<O200k>::Text)?;
+        let recall = self.answer(request, &ranking)?;
         self.note_delivery(&recall);
         Ok(recall)
+    }
+
+    /// Answers a question within its budget, as text, from its ranking. Counts no use.
+    ///
+    /// # Errors
+    /// As [`Store::recall`].
+    pub fn answer(&self, request: &RecallRequest, ranking: &Ranking) -> Result<Recall, StoreError> {
+        let page = ranking.page(request)?;
+        let rows = self.rows(&page)?;
+        Ok(answer(request, ranking, page, rows, &self.weights, Form::<O200k>::Text)?)
     }
 
     /// Answers a question within its budget, as one JSON payload.
@@ -27,12 +35,20 @@ impl Store {
     /// As [`Store::recall`].
     pub fn recall_json(&mut self, request: &RecallRequest) -> Result<Recall, StoreError> {
         let ranking = self.rank(request)?;
+        let recall = self.answer_json(request, &ranking)?;
+        self.note_delivery(&recall);
+        Ok(recall)
+    }
+
+    /// Answers a question within its budget, as one JSON payload, from its ranking. Counts no use.
+    ///
+    /// # Errors
+    /// As [`Store::recall`].
+    pub fn answer_json(&self, request: &RecallRequest, ranking: &Ranking) -> Result<Recall, StoreError> {
         let page = ranking.page(request)?;
         let rows = self.rows(&page)?;
         let counter = self.counter.get_or_init(O200k::load);
-        let recall = answer(request, &ranking, page, rows, &self.weights, Form::Json(counter))?;
-        self.note_delivery(&recall);
-        Ok(recall)
+        Ok(answer(request, ranking, page, rows, &self.weights, Form::Json(counter))?)
     }
 
     /// Ranks without delivering: nothing is packed and no use is counted.
@@ -65,12 +81,13 @@ impl Store {
         Ok(scopes)
     }
 
-    fn rows(&self, page: &[Ranked]) -> Result<Vec<Row>, StoreError> {
+    pub(super) fn rows(&self, page: &[Ranked]) -> Result<Vec<Row>, StoreError> {
         let rows = page.iter().filter_map(|ranked| row::packed(&self.connection, ranked.handle).transpose());
         rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
     }
 
-    fn note_delivery(&self, recall: &Recall) {
+    /// Counts a use of every memory that was delivered in full.
+    pub fn note_delivery(&self, recall: &Recall) {
         let now = self.clock.now();
         access_log::append(&self.home, recall.details.iter().map(|detail| (detail.memory.handle, now)));
     }

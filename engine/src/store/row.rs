@@ -4,13 +4,19 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use uuid::Uuid;
 
-use crate::domain::{Handle, Importance, Link, LinkKind, Memory, MemoryId, MemoryRef, Timestamp, Trust};
-use crate::index::{Features, Flags, IndexRow};
+use crate::domain::{Handle, Importance, Link, LinkKind, Memory, MemoryId, MemoryRef, Share, Timestamp, Trust};
+use crate::index::{Facts, Features, IndexRow};
 use crate::pack::{LineCosts, Passage, Row};
 
 /// Columns of a memory, in the order [`memory`] reads them.
 pub(super) const MEMORY: &str = "handle, id, content, summary, category, type, importance, tags, keywords, entities, scope, \
-     created, updated, last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted";
+     created, updated, last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, shared_by, \
+     share_permission, conflict_of";
+
+/// Marks of rows in `purged`: the memory is there, was removed for good, or may not be seen any more.
+pub(super) const HERE: u8 = 0;
+pub(super) const PURGED: u8 = 1;
+pub(super) const GONE: u8 = 2;
 
 /// Columns of its costs, after [`MEMORY`].
 const COSTS: &str = "detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, signature";
@@ -115,8 +121,26 @@ pub(super) fn memory(row: &SqlRow<'_>) -> rusqlite::Result<Memory> {
         sensitive: row.get(21)?,
         rev: row.get(22)?,
         deleted: row.get(23)?,
+        share: share(row)?,
+        conflict_of: row.get(26)?,
         links: Vec::new(),
     })
+}
+
+fn share(row: &SqlRow<'_>) -> rusqlite::Result<Option<Share>> {
+    let by: Option<String> = row.get(24)?;
+    by.map(|by| Ok(Share { by, permission: parsed(row, 25)? })).transpose()
+}
+
+/// A memory with whatever is left of it, and its mark: see [`GONE`].
+pub(super) fn remains(connection: &Connection, id: MemoryId) -> rusqlite::Result<Option<(Memory, u8)>> {
+    let sql = format!("SELECT {MEMORY}, purged FROM memories WHERE id = ?1");
+    let read = |row: &SqlRow<'_>| Ok((memory(row)?, row.get(27)?));
+    let Some((mut memory, mark)) = connection.prepare_cached(&sql)?.query_row([id], read).optional()? else {
+        return Ok(None);
+    };
+    memory.links = links_of(connection, id)?;
+    Ok(Some((memory, mark)))
 }
 
 /// A live memory by handle, with its costs, for the packer.
@@ -126,13 +150,13 @@ pub(super) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Resul
     statement
         .query_row([handle], |row| {
             let costs = LineCosts {
-                detail: row.get(24)?,
-                index: row.get(25)?,
-                json_detail: row.get(26)?,
-                json_index: row.get(27)?,
-                passages: passages_of(row.get_ref(28)?.as_blob()?),
+                detail: row.get(27)?,
+                index: row.get(28)?,
+                json_detail: row.get(29)?,
+                json_index: row.get(30)?,
+                passages: Passage::decode_all(row.get_ref(31)?.as_blob()?),
             };
-            let signature: i64 = row.get(29)?;
+            let signature: i64 = row.get(32)?;
             Ok(Row { memory: memory(row)?, costs, signature: signature.cast_unsigned() })
         })
         .optional()
@@ -150,7 +174,7 @@ pub(super) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::R
     Ok(Some(memory))
 }
 
-fn links_of(connection: &Connection, id: MemoryId) -> rusqlite::Result<Vec<Link>> {
+pub(super) fn links_of(connection: &Connection, id: MemoryId) -> rusqlite::Result<Vec<Link>> {
     let mut statement =
         connection.prepare_cached("SELECT type, target FROM links WHERE source = ?1 ORDER BY type, target")?;
     let links = statement.query_map([id], |row| Ok(Link { kind: parsed::<LinkKind>(row, 0)?, to: row.get(1)? }))?;
@@ -159,44 +183,19 @@ fn links_of(connection: &Connection, id: MemoryId) -> rusqlite::Result<Vec<Link>
 
 /// A row as the index sees it. A deleted row has an empty blob.
 pub(super) fn index_row(row: &SqlRow<'_>) -> rusqlite::Result<IndexRow> {
-    let created: Timestamp = row.get(1)?;
-    let last_accessed: Option<Timestamp> = row.get(2)?;
-    let expires: Option<Timestamp> = row.get(3)?;
-    let access_count: u32 = row.get(4)?;
     let successor: Option<u32> = row.get(9)?;
-    let standing: bool = row.get(7)?;
-    let is_foreign = row.get_ref(8)?.as_str()? == Trust::Foreign.as_str();
-    let flags = Flags::default()
-        .with(Flags::STANDING, standing)
-        .with(Flags::FOREIGN, is_foreign)
-        .with(Flags::SUPERSEDED, successor.is_some());
-    // A turn of a conversation says nothing of being current by having been said; using it does.
-    let is_captured = row.get_ref(12)?.as_str()? == "conversation";
-    let made = if is_captured { Timestamp::from_micros(0) } else { created };
-    Ok(IndexRow {
-        features: Features {
-            handle: row.get(0)?,
-            created: created.minutes(),
-            used: last_accessed.map_or(made, |used| used.max(made)).minutes(),
-            expires: expires.map_or(0, |time| time.minutes().max(1)),
-            access_count: u8::try_from(access_count).unwrap_or(u8::MAX),
-            importance: row.get(5)?,
-            length: row.get(6)?,
-            flags,
-        },
-        scope: row.get(10)?,
-        successor,
-        blob: row.get(11)?,
-    })
-}
-
-/// Passages as they are stored.
-pub(super) fn passages_to(passages: &[Passage]) -> Vec<u8> {
-    passages.iter().flat_map(|passage| [passage.bytes, passage.tokens]).flat_map(u32::to_le_bytes).collect()
-}
-
-fn passages_of(bytes: &[u8]) -> Vec<Passage> {
-    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
-    let pairs = bytes.chunks_exact(8).map(|pair| pair.split_at(4));
-    pairs.map(|(bytes, tokens)| Passage { bytes: number(bytes), tokens: number(tokens) }).collect()
+    let facts = Facts {
+        handle: row.get(0)?,
+        created: row.get(1)?,
+        last_accessed: row.get(2)?,
+        expires: row.get(3)?,
+        access_count: row.get(4)?,
+        importance: row.get(5)?,
+        length: row.get(6)?,
+        is_standing: row.get(7)?,
+        is_foreign: row.get_ref(8)?.as_str()? == Trust::Foreign.as_str(),
+        is_captured: row.get_ref(12)?.as_str()? == "conversation",
+        is_superseded: successor.is_some(),
+    };
+    Ok(IndexRow { features: Features::of(&facts), scope: row.get(10)?, successor, blob: row.get(11)? })
 }

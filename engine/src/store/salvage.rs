@@ -33,7 +33,7 @@ pub(super) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreErro
     let lock = files::lock(&home)?;
     let stamp = config.clock.now().to_string().replace(':', "-");
     let aside = home.join(format!("corrupt-{stamp}"));
-    files::make_private_dir(&aside)?;
+    files::make_private_dir(&aside).map_err(|source| StoreError::file(&aside, source))?;
     for name in [files::DATABASE, "tessera.db-wal", "tessera.db-shm", files::SNAPSHOT, files::MARKER] {
         let from = home.join(name);
         if from.exists() {

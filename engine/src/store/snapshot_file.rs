@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 
 use super::error::StoreError;
 use super::files;
@@ -26,13 +26,13 @@ pub(super) fn version(path: &Path) -> Option<Version> {
     Some(Version { len: metadata.len(), modified: metadata.modified().ok(), inode })
 }
 
-/// Maps and checks the file.
+/// Maps and checks the file. Every byte is read for the checksum, so all pages are mapped at once.
 pub(super) fn map(path: &Path) -> Result<Snapshot<Mmap>, SnapshotError> {
     let file = File::open(path).map_err(|_| SnapshotError::Damaged)?;
     #[expect(unsafe_code, reason = "a map of a file that is only ever replaced by rename, never written in place")]
     // SAFETY: a process that truncated the file in place would make reads fault; ours never do, and
     // the directory is private to its owner.
-    let bytes = unsafe { Mmap::map(&file) }.map_err(|_| SnapshotError::Damaged)?;
+    let bytes = unsafe { MmapOptions::new().populate().map(&file) }.map_err(|_| SnapshotError::Damaged)?;
     Snapshot::open(bytes)
 }
 

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::salvage::draft_of;
-use super::write::{Analysis, Change, Written, insert, tell, write_row};
+use super::write::{Change, Written, insert, tell, write_row};
 use super::{Actor, Store, links, row};
 use crate::domain::{
     Category, DomainError, Draft, Importance, LinkKind, Memory, MemoryId, MemoryRef, MemoryType, Origin, Scope, Tag,
     Timestamp,
 };
-use crate::sync::ChangeKind;
+use crate::index::Analysis;
 
 /// Lines of one transaction: a crash loses at most this many, and the next run takes them up again.
 const BATCH: usize = 500;
@@ -289,7 +289,7 @@ pub(super) fn adopt(change: &Change<'_>, memory: &Memory) -> Result<MemoryId, St
     write_row(change, &kept, &Analysis::of(&kept), Written::Again)?;
     let actor = Actor { reason: Some("salvaged".into()), ..Actor::default() };
     history::record(change, &kept, Operation::Restore, &actor, None)?;
-    tell(change, &kept, ChangeKind::Put)?;
+    tell(change, kept.id)?;
     for link in &memory.links {
         // The other may be among what was lost.
         if row::find(change.tx, MemoryRef::Id(link.to))?.is_some() {

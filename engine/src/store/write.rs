@@ -5,16 +5,15 @@ use std::time::Duration;
 
 use backon::{BlockingRetryable, ExponentialBuilder};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
-use xxhash_rust::xxh3::Xxh3Default;
 
+use super::erase::refuse_foreign;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::{Actor, Store, links, row, session};
-use crate::domain::{Category, Draft, Handle, LinkKind, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp};
+use crate::domain::{Draft, Handle, LinkKind, Memory, MemoryId, MemoryRef, Origin, Patch, Permission, Timestamp};
 use crate::enrich;
-use crate::index::ForwardDoc;
-use crate::pack::LineCosts;
-use crate::sync::ChangeKind;
+use crate::index::Analysis;
+use crate::pack::{LineCosts, Passage};
 use crate::text::O200k;
 
 /// A memory that was stored.
@@ -26,24 +25,6 @@ pub struct Stored {
     pub tokens: u32,
     /// True when the very same text was there already: it was kept, and counted as used.
     pub existed: bool,
-}
-
-/// How far a memory is forgotten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Erase {
-    /// Out of recall; `restore` brings it back.
-    Soft,
-    /// For good: its text leaves the database, the index, and the provenance.
-    Hard,
-}
-
-/// A memory that was forgotten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Forgotten {
-    /// Identity.
-    pub id: MemoryId,
-    /// Handle.
-    pub handle: Handle,
 }
 
 /// What one transaction works with.
@@ -85,25 +66,6 @@ impl Store {
         let stored = self.write(|change| update(change, reference, patch, actor))?;
         self.maintain();
         Ok(stored)
-    }
-
-    /// Forgets memories: all of them, or none when one does not exist.
-    ///
-    /// # Errors
-    /// When one does not exist, or the store cannot be written.
-    pub fn forget(
-        &mut self,
-        references: &[MemoryRef],
-        erase: Erase,
-        actor: &Actor,
-    ) -> Result<Vec<Forgotten>, StoreError> {
-        let forgotten =
-            self.write(|change| references.iter().map(|reference| forget(change, *reference, erase, actor)).collect())?;
-        if erase == Erase::Hard {
-            self.scrub()?;
-        }
-        self.maintain();
-        Ok(forgotten)
     }
 
     /// Brings a deleted memory back, or a live one to how it was before the change `before_rev`.
@@ -171,7 +133,7 @@ impl Change<'_> {
         self.next("rev")
     }
 
-    fn next_handle(&self) -> Result<Handle, StoreError> {
+    pub(super) fn next_handle(&self) -> Result<Handle, StoreError> {
         Ok(Handle::try_from(u32::try_from(self.next("handle")?).unwrap_or(u32::MAX))?)
     }
 
@@ -214,7 +176,7 @@ pub(super) fn insert(change: &Change<'_>, draft: &Draft) -> Result<Stored, Store
         reason: None,
     };
     history::record(change, &memory, Operation::Create, &actor, None)?;
-    tell(change, &memory, ChangeKind::Put)?;
+    tell(change, memory.id)?;
     for link in &draft.links {
         links::insert(change, &memory, link.kind, MemoryRef::Id(link.to))?;
     }
@@ -254,6 +216,8 @@ fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> 
         sensitive: false,
         rev: 0,
         deleted: None,
+        share: None,
+        conflict_of: None,
         links: Vec::new(),
         content,
     })
@@ -273,29 +237,6 @@ fn same_text(change: &Change<'_>, memory: &Memory, signature: u64) -> Result<Opt
     Ok(statement.query_row(wanted, row::memory).optional()?)
 }
 
-/// What the analysis of a text gives, made once for each write.
-pub(super) struct Analysis {
-    doc: ForwardDoc,
-    /// Equal for two texts of the same words, whatever their order, case and punctuation.
-    signature: u64,
-}
-
-impl Analysis {
-    /// Analyses a memory.
-    pub(super) fn of(memory: &Memory) -> Self {
-        let doc = ForwardDoc::analyze(memory);
-        let mut words = Xxh3Default::new();
-        for (term, tf) in doc.terms.iter().filter(|(_, tf)| tf.content > 0) {
-            words.update(term.as_bytes());
-            words.update(&[0, tf.content]);
-        }
-        if doc.length == 0 {
-            words.update(memory.content.as_bytes());
-        }
-        Self { doc, signature: words.digest() }
-    }
-}
-
 /// Whether a row is made or made anew.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
@@ -312,8 +253,9 @@ pub(super) fn write_row(
 ) -> Result<u32, StoreError> {
     const COLUMNS: &str = "id, content, summary, category, type, importance, tags, keywords, entities, scope, created, updated, \
          last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, standing, length, \
-         signature, forward, detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages";
-    let places: Vec<String> = (2..=33).map(|n| format!("?{n}")).collect();
+         signature, forward, detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, shared_by, \
+         share_permission, conflict_of";
+    let places: Vec<String> = (2..=36).map(|n| format!("?{n}")).collect();
     let places = places.join(", ");
     let sql = match written {
         Written::New => format!("INSERT INTO memories (handle, {COLUMNS}) VALUES (?1, {places})"),
@@ -346,7 +288,7 @@ pub(super) fn write_row(
         memory.sensitive,
         memory.rev,
         memory.deleted,
-        enrich::is_standing(&memory.content) || memory.category.as_str() == Category::PREFERENCES,
+        analysis.is_standing,
         analysis.doc.length,
         analysis.signature.cast_signed(),
         forward,
@@ -354,7 +296,10 @@ pub(super) fn write_row(
         costs.index,
         costs.json_detail,
         costs.json_index,
-        row::passages_to(&costs.passages),
+        Passage::encode_all(&costs.passages),
+        memory.share.as_ref().map(|share| &share.by),
+        memory.share.as_ref().map(|share| share.permission.as_str()),
+        memory.conflict_of,
     ])?;
     session::refresh_around(change, memory)?;
     Ok(costs.detail)
@@ -365,13 +310,32 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
     if before.deleted.is_some() {
         return Err(StoreError::Conflict { memory: reference, problem: "is deleted; restore it first" });
     }
+    if let Some(share) = &before.share {
+        if share.permission == Permission::Read {
+            return Err(StoreError::Conflict { memory: reference, problem: "is another user's, shared for reading" });
+        }
+        if patch.tags.is_some() || patch.scope.is_some() {
+            let problem = "is another user's: its tags and scope are for the owner to change";
+            return Err(StoreError::Conflict { memory: reference, problem });
+        }
+    }
+    rewrite(change, &before, patch, actor)
+}
+
+/// Writes a live memory with fields changed.
+pub(super) fn rewrite(
+    change: &Change<'_>,
+    before: &Memory,
+    patch: &Patch,
+    actor: &Actor,
+) -> Result<Stored, StoreError> {
     let mut memory = before.clone();
     apply(&mut memory, patch, change.time_of_life()?);
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
     let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
-    history::record(change, &memory, Operation::Update, actor, Some(&before))?;
-    tell(change, &memory, ChangeKind::Put)?;
+    history::record(change, &memory, Operation::Update, actor, Some(before))?;
+    tell(change, memory.id)?;
     Ok(Stored { memory, tokens, existed: true })
 }
 
@@ -407,43 +371,6 @@ fn apply(memory: &mut Memory, patch: &Patch, now: Timestamp) {
     set(&mut memory.expires, patch.expires.as_ref());
 }
 
-fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor) -> Result<Forgotten, StoreError> {
-    let before = change.existing(reference)?;
-    let mut memory = before.clone();
-    memory.deleted = Some(before.deleted.unwrap_or(change.now));
-    memory.updated = change.now;
-    memory.rev = change.next_rev()?;
-    let (operation, kind) = match erase {
-        Erase::Soft => (Operation::Delete, ChangeKind::Delete),
-        Erase::Hard => (Operation::Purge, ChangeKind::Purge),
-    };
-    if erase == Erase::Hard {
-        empty(&mut memory);
-    }
-    write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
-    if erase == Erase::Hard {
-        change.tx.execute("UPDATE memories SET purged = 1 WHERE handle = ?1", [memory.handle])?;
-        change.tx.execute("UPDATE history SET before = NULL, reason = NULL WHERE memory = ?1", [memory.id])?;
-        links::remove_all(change, &memory)?;
-    }
-    // The reason of a purge could repeat what is purged.
-    let reason = if erase == Erase::Hard { None } else { actor.reason.clone() };
-    history::record(change, &memory, operation, &Actor { reason, ..actor.clone() }, None)?;
-    tell(change, &memory, kind)?;
-    Ok(Forgotten { id: memory.id, handle: memory.handle })
-}
-
-/// Leaves nothing of a purged memory but its identity.
-fn empty(memory: &mut Memory) {
-    for text in [&mut memory.content, &mut memory.summary] {
-        text.clear();
-    }
-    memory.tags.clear();
-    memory.keywords.clear();
-    memory.entities.clear();
-    memory.cwd = None;
-}
-
 fn restore(
     change: &Change<'_>,
     reference: MemoryRef,
@@ -451,6 +378,7 @@ fn restore(
     actor: &Actor,
 ) -> Result<Stored, StoreError> {
     let before = change.existing(reference)?;
+    refuse_foreign(&before, reference)?;
     let mut memory = match before_rev {
         Some(rev) => history::before(change.tx, before.id, rev)?
             .ok_or(StoreError::Conflict { memory: reference, problem: "has no earlier text at that change" })?,
@@ -467,21 +395,15 @@ fn restore(
     memory.rev = change.next_rev()?;
     let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
     history::record(change, &memory, Operation::Restore, actor, Some(&before))?;
-    tell(change, &memory, ChangeKind::Put)?;
+    tell(change, memory.id)?;
     Ok(Stored { memory, tokens, existed: true })
 }
 
-/// Leaves word for a team server: at most one unsent row per memory.
-pub(super) fn tell(change: &Change<'_>, memory: &Memory, kind: ChangeKind) -> Result<(), StoreError> {
-    let unsent = "DELETE FROM outbox WHERE memory = ?1 AND state = 'pending' AND attempts = 0";
-    change.tx.prepare_cached(unsent)?.execute([memory.id])?;
-    let sql = "INSERT INTO outbox (op_id, memory, kind, rev) VALUES (?1, ?2, ?3, ?4)";
-    change.tx.prepare_cached(sql)?.execute(params![
-        MemoryId::generate(change.now),
-        memory.id,
-        kind.as_str(),
-        memory.rev
-    ])?;
+/// Leaves word for a team server, unless the memory is to stay on this machine.
+pub(super) fn tell(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
+    let sql =
+        "INSERT OR REPLACE INTO outbox (memory) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1)";
+    change.tx.prepare_cached(sql)?.execute([memory])?;
     Ok(())
 }
 

@@ -1,42 +1,20 @@
-//! Change records, as values: what one machine tells another. Types only; the planner and the
-//! worker that use them come with the team server.
+//! Sync as values: what machines tell a server and what they make of its answers. Pure functions without
+//! a clock, a database or a network: the server's transactions and the client's worker carry out what
+//! they say, and a simulator runs them over every order of events (`tests/sync`).
+//!
+//! - [`Document`], [`Edit`]: what of a memory travels, and the difference between two states of it.
+//! - [`Op`], [`Row`]: what a machine asks for, and what the server holds.
+//! - [`decide`]: what the server does with an op: compare and set, merge, or keep both texts.
+//! - [`Local`]: a memory on one machine between its user and the server.
 
-use serde::{Deserialize, Serialize};
+mod decide;
+mod document;
+mod local;
+mod op;
+mod wire;
 
-use crate::domain::MemoryId;
-
-/// What was done to a memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
-    /// Its current fields replace what was there.
-    Put,
-    /// It was deleted, and may be restored.
-    Delete,
-    /// It was removed for good: its text must go everywhere.
-    Purge,
-}
-
-impl ChangeKind {
-    /// The name as stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Put => "put",
-            Self::Delete => "delete",
-            Self::Purge => "purge",
-        }
-    }
-}
-
-/// One mutation on its way to a server. The op id makes a retry a replay.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    /// Identity of the mutation, made once.
-    pub op_id: MemoryId,
-    /// The memory.
-    pub memory: MemoryId,
-    /// What was done.
-    pub kind: ChangeKind,
-    /// The store's change counter when it was done.
-    pub rev: u64,
-}
+pub use decide::decide;
+pub use document::{Details, Document, Edit, State};
+pub use local::{Arrival, Local, Settled, Shadow, Trail};
+pub use op::{Action, Decision, Op, Refusal, Rights, Row, copy_id};
+pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Page, Push, Pushed, Snapshot};

@@ -3,6 +3,7 @@
 use rmcp::model::Tool;
 use serde_json::json;
 use tessera_engine::Store;
+use tessera_engine::store::SyncStatus;
 
 use super::{Caller, Effect, tool};
 use crate::args::Args;
@@ -18,7 +19,30 @@ pub(super) fn call(store: &mut Store, _: &Args, _: &Caller) -> Result<String, To
     let by_category =
         stats.by_category.iter().map(|(category, count)| format!("\n{category}: {count}")).collect::<String>();
     Ok(format!(
-        "{} memories, {} forgotten and restorable{by_category}\nsync: local only, no server is set up",
-        stats.memories, stats.deleted
+        "{} memories, {} forgotten and restorable{by_category}\n{}",
+        stats.memories,
+        stats.deleted,
+        sync_line(&store.sync_status()?)
     ))
+}
+
+/// How things stand with the server, in a line or two.
+fn sync_line(status: &SyncStatus) -> String {
+    let Some(server) = &status.server else { return "sync: local only, no server is set up".into() };
+    let mut line = format!("sync: {} at {}, {} changes wait", server.user, server.url, status.waiting);
+    let mut say = |count: u64, what: &str| {
+        if count > 0 {
+            line.push_str(&format!(", {count} {what}"));
+        }
+    };
+    say(status.shared_with_me, "shared with you");
+    say(status.private, "kept on this machine");
+    say(status.conflicts, "conflicts (memory_resolve)");
+    say(status.refused, "refused by the server (`tessera sync dead`)");
+    match (&server.reached, &server.problem) {
+        (_, Some(problem)) => line.push_str(&format!("\nlast exchange failed: {problem}")),
+        (Some(reached), None) => line.push_str(&format!("\nlast exchange: {reached}")),
+        (None, None) => {}
+    }
+    line
 }

@@ -31,6 +31,7 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         filters: args.filters()?,
         limit: args.whole(&["limit"])?.map_or(Ok(20), RecallRequest::checked_limit)?,
         deleted: false,
+        shared: false,
         after: args.parsed::<MemoryRef>(&["after"])?.map(|reference| handle_of(store, reference)).transpose()?,
     };
     let listing = store.list(&request)?;

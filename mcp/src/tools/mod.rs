@@ -7,7 +7,9 @@ mod history;
 mod link;
 mod list;
 mod recall;
+mod resolve;
 mod store;
+mod team;
 mod update;
 
 use std::sync::Arc;
@@ -15,13 +17,14 @@ use std::sync::Arc;
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, Origin, RecallRequest, TokenBudget, TokenProfile};
+use tessera_engine::domain::{DomainError, Origin, RecallRequest, Scope, TokenBudget, TokenProfile};
 use tessera_engine::store::Actor;
 
 use crate::args::Args;
 use crate::error::ToolError;
 
 pub(crate) use recall::text as recall_text;
+pub(crate) use team::call as call_team;
 
 /// Who calls, and how counts are meant.
 #[derive(Debug, Clone)]
@@ -30,11 +33,15 @@ pub(crate) struct Caller {
     pub(crate) client: Option<String>,
     /// Whose tokens budgets count.
     pub(crate) profile: TokenProfile,
+    /// The client's session.
+    pub(crate) session: Option<String>,
+    /// The project that the session is in.
+    pub(crate) project: Option<Scope>,
 }
 
 impl Caller {
     fn actor(&self, reason: Option<String>) -> Actor {
-        Actor { origin: Origin::Agent, client: self.client.clone(), session: None, reason }
+        Actor { origin: Origin::Agent, client: self.client.clone(), session: self.session.clone(), reason }
     }
 }
 
@@ -53,12 +60,16 @@ fn table() -> Vec<(Tool, Call)> {
         (count::definition(), count::call),
         (history::definition(), history::call),
         (link::definition(), link::call),
+        (resolve::definition(), resolve::call),
     ]
 }
 
-/// The definitions of all tools.
-pub(crate) fn definitions() -> Vec<Tool> {
-    table().into_iter().map(|(tool, _)| tool).collect()
+/// The definitions of all tools; those of a team where there is one.
+pub(crate) fn definitions(in_team: bool) -> Vec<Tool> {
+    let alone = table().into_iter().map(|(tool, _)| tool);
+    // Without a server nothing is changed on two machines.
+    let alone = alone.filter(|tool| in_team || tool.name != "memory_resolve");
+    alone.chain(if in_team { team::definitions() } else { Vec::new() }).collect()
 }
 
 /// What a tool does, by its name.

@@ -37,7 +37,7 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         expanded_query: args.text(&["expanded_query"])?,
         limit: args.whole(&["limit"])?.map_or(Ok(20), RecallRequest::checked_limit)?,
         filters: args.filters()?,
-        scope: args.parsed(&["project"])?,
+        scope: args.parsed(&["project"])?.or_else(|| caller.project.clone()),
         sort: args.parsed(&["sort", "sort_by"])?.unwrap_or_default(),
         packing: args.parsed(&["packing"])?.unwrap_or_default(),
         cursor: args.parsed(&["cursor"])?,

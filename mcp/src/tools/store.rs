@@ -3,7 +3,8 @@
 use rmcp::model::Tool;
 use serde_json::json;
 use tessera_engine::Store;
-use tessera_engine::domain::{Draft, Importance, Link, LinkKind, MemoryRef, Origin};
+use tessera_engine::domain::{Category, Draft, Importance, Link, LinkKind, MemoryRef, Origin, Scope};
+use tessera_engine::enrich;
 use tessera_engine::store::{StoreError, Stored};
 
 use super::{Caller, Effect, always_loaded, tool};
@@ -20,7 +21,7 @@ pub(super) fn definition() -> Tool {
         "importance": { "type": "number", "minimum": 0, "maximum": 1 },
         "tags": { "type": "array", "items": { "type": "string" } },
         "keywords": { "type": "array", "items": { "type": "string" }, "description": "Other words to find it by" },
-        "scope": { "type": "string", "description": "Project it belongs to; else everywhere" },
+        "scope": { "type": "string", "description": "Project, or global; else the current project, but global for preferences and people" },
         "supersedes": { "type": "string", "description": "Id it replaces" },
         "id": { "type": "string", "description": "Memory to change" }
     });
@@ -38,22 +39,32 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
             vec![Link { kind: LinkKind::Supersedes, to: memory.id }]
         }
     };
+    let content = args.required(&["content"])?;
+    let category: Option<Category> = args.parsed(CATEGORY)?;
+    let scope = args.parsed(SCOPE)?.unwrap_or_else(|| default_scope(&content, category.as_ref(), caller));
     let draft = Draft {
-        category: args.parsed(CATEGORY)?,
+        category,
         kind: args.parsed(TYPE)?,
         importance: importance(args)?,
         tags: args.tags()?.unwrap_or_default(),
         keywords: args.list(KEYWORDS)?.unwrap_or_default(),
         entities: args.list(ENTITIES)?.unwrap_or_default(),
-        scope: args.parsed(SCOPE)?.unwrap_or_default(),
-        session: args.text(&["session"])?,
+        scope,
+        session: args.text(&["session"])?.or_else(|| caller.session.clone()),
         client: caller.client.clone(),
         origin: Origin::Agent,
         links,
-        ..Draft::new(args.required(&["content"])?)
+        ..Draft::new(content)
     };
     let stored = store.remember(draft)?;
     Ok(told(if stored.existed { "Already stored as" } else { "Stored" }, &stored))
+}
+
+/// Preferences and people go with the person; the rest belongs to the project the session is in.
+fn default_scope(content: &str, category: Option<&Category>, caller: &Caller) -> Scope {
+    let derived = enrich::category(content);
+    let is_personal = matches!(category.unwrap_or(&derived).as_str(), Category::PREFERENCES | "people");
+    caller.project.clone().filter(|_| !is_personal).unwrap_or_default()
 }
 
 pub(super) fn importance(args: &Args) -> Result<Option<Importance>, ToolError> {

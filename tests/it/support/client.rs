@@ -18,7 +18,12 @@ pub(crate) struct Client {
 impl Client {
     /// Starts a server and shakes hands as clients up to 2025-11-25 do.
     pub(crate) fn start(world: &World) -> Self {
-        let mut client = Self::start_silent(world);
+        Self::start_with(world, &[])
+    }
+
+    /// The same with more in the server's environment.
+    pub(crate) fn start_with(world: &World, variables: &[(&str, &str)]) -> Self {
+        let mut client = Self::spawn(world, variables);
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
         client.request("initialize", hello);
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
@@ -27,7 +32,12 @@ impl Client {
 
     /// Starts a server without a handshake.
     pub(crate) fn start_silent(world: &World) -> Self {
+        Self::spawn(world, &[])
+    }
+
+    fn spawn(world: &World, variables: &[(&str, &str)]) -> Self {
         let mut command = world.command(World::binary());
+        command.envs(variables.iter().copied());
         let mut child =
             command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));

@@ -43,7 +43,10 @@ impl World {
         command
             .env_clear()
             .env("TESSERA_HOME", self.home())
+            .env("HOME", self.path("user"))
             .env("TESSERA_NOW", "2026-11-20T12:00:00Z")
+            // What a hook does is tested; how long it may take, only where the test says so.
+            .env("TESSERA_HOOKS_DEADLINE_MS", "60000")
             .env("NO_COLOR", "1");
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").stdin(Stdio::null());
         command

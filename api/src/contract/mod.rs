@@ -1,0 +1,479 @@
+//! What REST requests and answers look like. The names are those of the older API where it had them.
+
+mod question;
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use tessera_engine::Timestamp;
+use tessera_engine::domain::{
+    Category, Content, DomainError, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Tag,
+};
+use tessera_engine::enrich;
+use tessera_engine::sync::{Details, Document, Edit};
+use utoipa::{IntoParams, ToSchema};
+
+pub(crate) use question::Question;
+
+use crate::db::Stored;
+
+/// Words as a list, or as text with commas.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Words {
+    /// A list.
+    List(Vec<String>),
+    /// Text with commas.
+    Text(String),
+}
+
+impl Words {
+    fn list(&self) -> Vec<String> {
+        let items: Vec<&str> = match self {
+            Self::List(items) => items.iter().map(String::as_str).collect(),
+            Self::Text(text) => text.split(',').collect(),
+        };
+        items.into_iter().map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+/// A value that its type parses from text; the error names the field.
+fn parsed<T: FromStr<Err = DomainError>>(field: &'static str, text: &str) -> Result<T, DomainError> {
+    text.parse().map_err(|error| match error {
+        DomainError::Invalid { problem, fix, .. } => DomainError::Invalid { field, problem, fix },
+        other => other,
+    })
+}
+
+fn each<T: FromStr<Err = DomainError>>(field: &'static str, words: Option<&Words>) -> Result<Vec<T>, DomainError> {
+    words.map(Words::list).unwrap_or_default().iter().map(|word| parsed(field, word)).collect()
+}
+
+fn tags(words: Option<&Words>) -> Result<Vec<Tag>, DomainError> {
+    let tags = words.map(Words::list).unwrap_or_default().into_iter().map(Tag::try_from);
+    Tag::unique(tags.collect::<Result<_, _>>()?)
+}
+
+/// A memory to store.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewMemory {
+    /// The text, verbatim.
+    #[schema(min_length = 1, max_length = 32768)]
+    content: String,
+    /// Its id; made if left out.
+    #[schema(value_type = Option<String>, format = Uuid)]
+    id: Option<String>,
+    /// Category; inferred if left out.
+    category: Option<String>,
+    /// fact, entity, relationship or self; inferred if left out.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// Tags.
+    tags: Option<Words>,
+    /// Further words to find it by.
+    #[serde(alias = "expanded_keywords")]
+    keywords: Option<Words>,
+    /// Named things in it; extracted if left out.
+    entities: Option<Words>,
+    /// 0 to 1; scored if left out.
+    #[schema(minimum = 0, maximum = 1)]
+    importance: Option<f64>,
+    /// The project it belongs to; everywhere if left out.
+    scope: Option<String>,
+    /// The session it comes from.
+    session: Option<String>,
+    /// When it became true, as RFC 3339; now if left out.
+    created: Option<String>,
+    /// When it leaves recall, as RFC 3339; from the importance if left out.
+    expires: Option<String>,
+    /// Accepted for older clients.
+    #[serde(default, rename = "force_sensitive")]
+    _force_sensitive: Option<bool>,
+}
+
+impl NewMemory {
+    /// The id that the caller chose.
+    pub(crate) fn id(&self) -> Result<Option<MemoryId>, DomainError> {
+        self.id.as_deref().map(|id| parsed("id", id)).transpose()
+    }
+
+    pub(crate) fn document(&self, now: Timestamp) -> Result<Document, DomainError> {
+        let content = Content::try_from(self.content.clone())?;
+        let text = content.as_str();
+        let category: Option<Category> =
+            self.category.clone().filter(|name| !name.is_empty()).map(Category::try_from).transpose()?;
+        let category = category.unwrap_or_else(|| enrich::category(text));
+        let importance =
+            self.importance.map(Importance::try_from).transpose()?.unwrap_or_else(|| enrich::importance(text));
+        let entities = self.entities.as_ref().map(Words::list).unwrap_or_else(|| enrich::entities(text));
+        let kind = match &self.kind {
+            Some(kind) => parsed("type", kind)?,
+            None => enrich::kind(text, &entities),
+        };
+        let time =
+            |field, text: &Option<String>| text.as_deref().map(|text| parsed::<Timestamp>(field, text)).transpose();
+        let document = Document {
+            tags: tags(self.tags.as_ref())?.into_iter().collect(),
+            links: [].into(),
+            details: Details {
+                keywords: self.keywords.as_ref().map(Words::list).unwrap_or_default(),
+                scope: self.scope.as_deref().map(|scope| parsed("scope", scope)).transpose()?.unwrap_or_default(),
+                created: time("created", &self.created)?.unwrap_or(now),
+                expires: time("expires", &self.expires)?.or_else(|| enrich::expiry(&category, importance, now)),
+                origin: Origin::Agent,
+                session: self.session.clone(),
+                conflict_of: None,
+                category,
+                kind,
+                importance,
+                entities,
+            },
+            content,
+        };
+        document.check()?;
+        Ok(document)
+    }
+}
+
+/// Fields to change; those left out stay.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MemoryPatch {
+    /// The new text.
+    #[schema(min_length = 1, max_length = 32768)]
+    content: Option<String>,
+    /// The new category.
+    category: Option<String>,
+    /// The new type.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// The new tags, replacing the old ones.
+    tags: Option<Words>,
+    /// The new keywords, replacing the old ones.
+    #[serde(alias = "expanded_keywords")]
+    keywords: Option<Words>,
+    /// The new named things, replacing the old ones.
+    entities: Option<Words>,
+    /// The new importance.
+    #[schema(minimum = 0, maximum = 1)]
+    importance: Option<f64>,
+    /// The new scope.
+    scope: Option<String>,
+}
+
+impl MemoryPatch {
+    /// The change that leads from `base` to what is wanted; `None` when no field is given.
+    pub(crate) fn edit(&self, base: &Document) -> Result<Option<Edit>, DomainError> {
+        let is_given = self.content.is_some()
+            || self.category.is_some()
+            || self.kind.is_some()
+            || self.tags.is_some()
+            || self.keywords.is_some()
+            || self.entities.is_some()
+            || self.importance.is_some()
+            || self.scope.is_some();
+        if !is_given {
+            return Ok(None);
+        }
+        let mut wanted = base.clone();
+        if let Some(content) = &self.content {
+            wanted.content = Content::try_from(content.clone())?;
+        }
+        if self.tags.is_some() {
+            wanted.tags = tags(self.tags.as_ref())?.into_iter().collect();
+        }
+        let details = &mut wanted.details;
+        if let Some(category) = &self.category {
+            details.category = Category::try_from(category.clone())?;
+        }
+        if let Some(kind) = &self.kind {
+            details.kind = parsed::<MemoryType>("type", kind)?;
+        }
+        if let Some(keywords) = &self.keywords {
+            details.keywords = keywords.list();
+        }
+        if let Some(entities) = &self.entities {
+            details.entities = entities.list();
+        }
+        if let Some(importance) = self.importance {
+            details.importance = Importance::try_from(importance)?;
+        }
+        if let Some(scope) = &self.scope {
+            details.scope = parsed("scope", scope)?;
+        }
+        wanted.check()?;
+        Ok(Some(Edit::between(base, &wanted)))
+    }
+}
+
+/// A link from a memory to another.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct LinkView {
+    /// supersedes, resolved_by, part_of or see_also.
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    /// The other memory.
+    pub(crate) id: String,
+}
+
+impl From<Link> for LinkView {
+    fn from(link: Link) -> Self {
+        Self { kind: link.kind.to_string(), id: link.to.to_string() }
+    }
+}
+
+/// A link to make.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewLink {
+    /// The other memory.
+    #[schema(format = Uuid)]
+    target_id: String,
+    /// supersedes, resolved_by, part_of or see_also.
+    #[serde(alias = "type")]
+    link_type: String,
+}
+
+impl NewLink {
+    pub(crate) fn link(&self) -> Result<Link, DomainError> {
+        let kind: LinkKind = parsed("link_type", &self.link_type)?;
+        Ok(Link { kind, to: parsed("target_id", &self.target_id)? })
+    }
+}
+
+/// A memory.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct MemoryView {
+    /// Identity everywhere.
+    pub(crate) id: String,
+    /// The text.
+    content: String,
+    /// At most 20 words that stand for it.
+    summary: String,
+    /// Category.
+    category: String,
+    /// fact, entity, relationship or self.
+    #[serde(rename = "type")]
+    kind: String,
+    /// 0 to 1.
+    pub(crate) importance: f64,
+    /// Tags.
+    tags: Vec<String>,
+    /// Further words to find it by.
+    keywords: Vec<String>,
+    /// Named things in it.
+    entities: Vec<String>,
+    /// The project it belongs to, or global.
+    scope: String,
+    /// Who or what brought it in.
+    origin: String,
+    /// True when it stands for a secret.
+    is_sensitive: bool,
+    /// When it became true, as RFC 3339.
+    created_at: String,
+    /// When it was last changed, as RFC 3339.
+    updated_at: String,
+    /// When it was deleted; only of deleted ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted: Option<bool>,
+    /// When it leaves recall, as RFC 3339.
+    expires: Option<String>,
+    /// Counts its changes: what If-Match takes.
+    rev: u64,
+    /// The memory of which it is the other text.
+    conflict_of: Option<String>,
+    /// Whose it is.
+    owner: String,
+    /// Whose it is, if it is another user's.
+    shared_by: Option<String>,
+    /// What they allow.
+    share_permission: Option<String>,
+    /// Links from it.
+    links: Vec<LinkView>,
+}
+
+impl MemoryView {
+    /// `None` for one that was removed for good.
+    pub(crate) fn of(stored: &Stored) -> Option<Self> {
+        let document = stored.row.state.document()?;
+        let details = &document.details;
+        let share = stored.share();
+        Some(Self {
+            id: stored.row.memory.to_string(),
+            content: document.content.as_str().to_owned(),
+            summary: enrich::summary(document.content.as_str()),
+            category: details.category.as_str().to_owned(),
+            kind: details.kind.to_string(),
+            importance: details.importance.into(),
+            tags: document.tags.iter().map(|tag| tag.as_str().to_owned()).collect(),
+            keywords: details.keywords.clone(),
+            entities: details.entities.clone(),
+            scope: details.scope.as_str().to_owned(),
+            origin: details.origin.to_string(),
+            is_sensitive: false,
+            created_at: details.created.to_string(),
+            updated_at: stored.updated.to_string(),
+            deleted: stored.row.state.live().is_none().then_some(true),
+            expires: details.expires.map(|time| time.to_string()),
+            rev: stored.row.rev,
+            conflict_of: details.conflict_of.map(|id| id.to_string()),
+            owner: stored.owner.clone(),
+            share_permission: share.as_ref().map(|share| share.permission.to_string()),
+            shared_by: share.map(|share| share.by),
+            links: document.links.iter().copied().map(LinkView::from).collect(),
+        })
+    }
+}
+
+/// A memory that was stored.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct StoredView {
+    /// Its id.
+    pub(crate) id: String,
+    /// Its category.
+    pub(crate) category: String,
+    /// Its importance.
+    pub(crate) importance: f64,
+    /// What If-Match takes.
+    pub(crate) rev: u64,
+}
+
+/// What became of a row of an import.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct ImportedRow {
+    /// Its place in the request, from 0.
+    pub(crate) row: usize,
+    /// Its id, if it was stored or is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) id: Option<String>,
+    /// Its category, if it was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) category: Option<String>,
+    /// Its importance, if it was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) importance: Option<f64>,
+    /// Why it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+/// A page of memories.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct MemoriesView {
+    /// The memories.
+    pub(crate) memories: Vec<MemoryView>,
+    /// How many there are on all pages.
+    pub(crate) total: u64,
+}
+
+/// What is listed.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Only of this category.
+    pub(crate) category: Option<String>,
+    /// Only with this tag.
+    pub(crate) tag: Option<String>,
+    /// Memories of a page.
+    #[param(minimum = 1, maximum = 1000)]
+    pub(crate) limit: Option<u32>,
+    /// Memories before it.
+    #[param(minimum = 0, maximum = 1_000_000_000)]
+    pub(crate) offset: Option<u32>,
+    /// importance (default) or recency.
+    pub(crate) sort: Option<String>,
+    /// List deleted ones.
+    #[serde(default)]
+    pub(crate) deleted: bool,
+}
+
+/// A match in the older API's form.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct MatchView {
+    /// The memory.
+    #[serde(flatten)]
+    pub(crate) memory: MemoryView,
+    /// Its score.
+    pub(crate) rank: f64,
+    /// The memory that was found, if this one replaces it.
+    pub(crate) redirected_from: Option<String>,
+}
+
+/// Matches in the older API's form.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct MatchesView {
+    /// Best first.
+    pub(crate) memories: Vec<MatchView>,
+}
+
+/// With whom to share.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShareWith {
+    /// A user.
+    #[schema(min_length = 1, max_length = 100)]
+    pub(crate) shared_with: String,
+    /// read (default) or write.
+    pub(crate) permission: Option<String>,
+}
+
+/// A tag and with whom to share it.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShareTagWith {
+    /// The tag.
+    #[schema(min_length = 1, max_length = 100)]
+    pub(crate) tag: String,
+    /// A user.
+    #[schema(min_length = 1, max_length = 100)]
+    pub(crate) shared_with: String,
+    /// read (default) or write.
+    pub(crate) permission: Option<String>,
+}
+
+/// A tag or category and how many memories have it.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct TagCount {
+    /// The tag.
+    pub(crate) tag: String,
+    /// Memories.
+    pub(crate) count: i64,
+}
+
+/// A category and how many memories have it.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct CategoryCount {
+    /// The category.
+    pub(crate) category: String,
+    /// Memories.
+    pub(crate) count: i64,
+}
+
+/// Where a machine stands.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ChangesQuery {
+    /// The epoch that the cursor belongs to.
+    pub(crate) epoch: u64,
+    /// The cursor.
+    #[serde(default)]
+    pub(crate) after: u64,
+    /// Rows of a page.
+    pub(crate) limit: Option<u32>,
+}
+
+/// What a machine knew, and where it stands in the snapshot.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SnapshotQuery {
+    /// The epoch that what the machine knows belongs to; 0 for a new one.
+    #[serde(default)]
+    pub(crate) epoch: u64,
+    /// The last id of the page before.
+    #[param(value_type = Option<String>, format = Uuid)]
+    pub(crate) after: Option<MemoryId>,
+}

@@ -1,0 +1,98 @@
+//! A question to recall.
+
+use serde::Deserialize;
+use tessera_engine::domain::{
+    Cursor, DomainError, Filters, Packing, RecallRequest, Scope, Sort, TokenBudget, TokenProfile,
+};
+use utoipa::ToSchema;
+
+use super::{Words, each, parsed, tags};
+
+/// A question.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Question {
+    /// The question, in any words.
+    #[serde(alias = "query")]
+    #[schema(max_length = 100_000)]
+    context: String,
+    /// Further words for it, at a lower weight.
+    expanded_query: Option<String>,
+    /// Tokens that the whole answer may cost, 1 to 100000. With it the answer has details and an index; without it,
+    /// rows in the older API's form.
+    #[schema(minimum = 1, maximum = 100_000)]
+    max_tokens: Option<u32>,
+    /// o200k, claude or claude:FACTOR: whose tokens.
+    token_profile: Option<String>,
+    /// Memories of the answer, 1 to 200.
+    #[schema(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+    /// hybrid, relevance, importance or recency.
+    #[serde(alias = "sort_by")]
+    sort: Option<String>,
+    /// dual or details.
+    packing: Option<String>,
+    /// Only of these categories.
+    category: Option<Words>,
+    /// Only of these types.
+    #[serde(rename = "type")]
+    kind: Option<Words>,
+    /// Only with one of these tags.
+    tags: Option<Words>,
+    /// Only with one of these named things.
+    entities: Option<Words>,
+    /// Only of these scopes.
+    scope: Option<Words>,
+    /// The current project: its memories and global ones come first.
+    project: Option<String>,
+    /// Only shared by this user.
+    shared_by: Option<String>,
+    /// Only created at or after.
+    since: Option<String>,
+    /// Only created before.
+    until: Option<String>,
+    /// Where to go on.
+    cursor: Option<String>,
+}
+
+/// Bytes of a question.
+const MOST_QUESTION_BYTES: usize = 100_000;
+
+impl Question {
+    pub(crate) fn has_budget(&self) -> bool {
+        self.max_tokens.is_some()
+    }
+
+    pub(crate) fn request(&self) -> Result<RecallRequest, DomainError> {
+        if self.context.len() > MOST_QUESTION_BYTES {
+            return Err(DomainError::invalid("context", "is too long", "give at most 100000 bytes"));
+        }
+        let some = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let plain = RecallRequest::new(self.context.clone());
+        Ok(RecallRequest {
+            expanded_query: some(&self.expanded_query),
+            budget: self.max_tokens.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from)?,
+            profile: match some(&self.token_profile) {
+                Some(profile) => parsed("token_profile", &profile)?,
+                None => TokenProfile::O200K,
+            },
+            limit: self.limit.map_or(Ok(plain.limit), RecallRequest::checked_limit)?,
+            sort: some(&self.sort).map_or(Ok(Sort::default()), |sort| parsed("sort", &sort))?,
+            packing: some(&self.packing).map_or(Ok(Packing::default()), |packing| parsed("packing", &packing))?,
+            scope: some(&self.project).map(|project| parsed("project", &project)).transpose()?,
+            cursor: some(&self.cursor).map(|cursor| parsed::<Cursor>("cursor", &cursor)).transpose()?,
+            filters: Filters {
+                categories: each("category", self.category.as_ref())?,
+                types: each("type", self.kind.as_ref())?,
+                tags: tags(self.tags.as_ref())?,
+                entities: self.entities.as_ref().map(Words::list).unwrap_or_default(),
+                scopes: each::<Scope>("scope", self.scope.as_ref())?,
+                since: some(&self.since).map(|time| parsed("since", &time)).transpose()?,
+                until: some(&self.until).map(|time| parsed("until", &time)).transpose()?,
+                shared_by: some(&self.shared_by),
+                own_only: false,
+            },
+            ..plain
+        })
+    }
+}

@@ -1,0 +1,198 @@
+//! What only somebody on the server's host does: users and keys.
+
+use serde::Serialize;
+use sqlx::Row as _;
+
+use super::{Db, DbError, UserId};
+use crate::keys::{Key, SCOPES};
+
+/// What a new key is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewKey {
+    /// In words.
+    pub label: String,
+    /// What it may be used for: some of [`SCOPES`].
+    pub scopes: Vec<String>,
+    /// Days until it ends; never, if absent.
+    pub days: Option<u32>,
+}
+
+impl Default for NewKey {
+    fn default() -> Self {
+        Self { label: String::new(), scopes: SCOPES.map(str::to_owned).to_vec(), days: None }
+    }
+}
+
+/// A key as its user may see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeyInfo {
+    /// The part between the first two underscores.
+    pub id: String,
+    /// What it is for.
+    pub label: String,
+    /// What it may be used for.
+    pub scopes: Vec<String>,
+    /// Since when.
+    pub created: String,
+    /// Until when.
+    pub expires: Option<String>,
+    /// Since when no longer.
+    pub revoked: Option<String>,
+}
+
+impl Db {
+    /// Adds a user; one that is there stays.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn add_user(&self, user: &UserId) -> Result<(), DbError> {
+        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        sqlx::query("INSERT INTO users (user_id) VALUES ($1) ON CONFLICT DO NOTHING")
+            .bind(user.as_str())
+            .execute(&mut *tx)
+            .await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Makes a key of a user. It is given back once and kept as a hash.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database cannot be written.
+    pub async fn add_key(&self, user: &UserId, new: &NewKey) -> Result<Key, DbError> {
+        let key = Key::generate().map_err(|error| DbError::Invalid(error.to_string()))?;
+        self.keep_key(user, &key, new).await?;
+        Ok(key)
+    }
+
+    /// Takes over a key of the older API, for a user who is added if need be. Doing so twice changes nothing.
+    ///
+    /// # Errors
+    /// When the key is too short to be one, or the database cannot be written.
+    pub async fn import_key(&self, user: &UserId, key: &str) -> Result<(), DbError> {
+        let problem = || DbError::Invalid(format!("the key of {} is shorter than 16 characters", user.as_str()));
+        let key = Key::older(key).ok_or_else(problem)?;
+        self.add_user(user).await?;
+        self.keep_key(user, &key, &NewKey { label: "imported".into(), ..NewKey::default() }).await
+    }
+
+    async fn keep_key(&self, user: &UserId, key: &Key, new: &NewKey) -> Result<(), DbError> {
+        if let Some(unknown) = new.scopes.iter().find(|scope| !SCOPES.contains(&scope.as_str())) {
+            let problem = format!("{unknown:?} is no scope; give some of {}", SCOPES.join(", "));
+            return Err(DbError::Invalid(problem));
+        }
+        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        let made = sqlx::query(
+            "INSERT INTO api_keys (user_id, key_id, hash, label, scopes, expires)
+             VALUES ($1, $2, $3, $4, $5, now() + make_interval(days => $6)) ON CONFLICT DO NOTHING",
+        )
+        .bind(user.as_str())
+        .bind(key.id())
+        .bind(key.hash().to_vec())
+        .bind(&new.label)
+        .bind(&new.scopes)
+        .bind(new.days.map(|days| i32::try_from(days).unwrap_or(i32::MAX)))
+        .execute(&mut *tx)
+        .await;
+        match made {
+            Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
+                Err(DbError::Invalid(format!("there is no user {}; add it first", user.as_str())))
+            }
+            other => {
+                other?;
+                Ok(tx.commit().await?)
+            }
+        }
+    }
+
+    /// The keys of a user, oldest first: never the keys themselves.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn keys(&self, user: &UserId) -> Result<Vec<KeyInfo>, DbError> {
+        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        let rows = sqlx::query(
+            "SELECT key_id, label, scopes, created::text AS created, expires::text AS expires, revoked::text AS revoked
+             FROM api_keys WHERE user_id = $1 ORDER BY api_keys.created, key_id",
+        )
+        .bind(user.as_str())
+        .fetch_all(&mut *tx)
+        .await?;
+        let info = |row: &sqlx::postgres::PgRow| {
+            Ok(KeyInfo {
+                id: row.try_get("key_id")?,
+                label: row.try_get("label")?,
+                scopes: row.try_get("scopes")?,
+                created: row.try_get("created")?,
+                expires: row.try_get("expires")?,
+                revoked: row.try_get("revoked")?,
+            })
+        };
+        rows.iter().map(info).collect()
+    }
+
+    /// Replaces a key: the new one holds at once, the old one ends after some hours. `None` when the user has no
+    /// such key.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn rotate_key(&self, user: &UserId, key_id: &str, hours: u32) -> Result<Option<Key>, DbError> {
+        let known = self.keys(user).await?.into_iter().find(|known| known.id == key_id && known.revoked.is_none());
+        let Some(known) = known else { return Ok(None) };
+        let new = NewKey { label: known.label, scopes: known.scopes, days: None };
+        let key = self.add_key(user, &new).await?;
+        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        sqlx::query(
+            "UPDATE api_keys SET expires = least(expires, now() + make_interval(hours => $3))
+             WHERE user_id = $1 AND key_id = $2",
+        )
+        .bind(user.as_str())
+        .bind(key_id)
+        .bind(i32::try_from(hours).unwrap_or(i32::MAX))
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        Ok(Some(key))
+    }
+
+    /// Begins a new epoch, after a restore from a backup: every machine compares all it has with the server, and
+    /// sends again what the backup did not hold. Gives the epoch.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn begin_epoch(&self) -> Result<u64, DbError> {
+        let mut tx = self.pool.begin().await?;
+        let epoch: i64 =
+            sqlx::query_scalar("UPDATE server_meta SET epoch = epoch + 1 RETURNING epoch").fetch_one(&mut *tx).await?;
+        // As the owner of the tables, which policies bind too: for each user in turn.
+        let users: Vec<String> = sqlx::query_scalar("SELECT every_user()").fetch_all(&mut *tx).await?;
+        for user in users {
+            sqlx::query("SELECT set_config('app.user_id', $1, true)").bind(&user).execute(&mut *tx).await?;
+            sqlx::query(
+                "INSERT INTO restores (user_id, epoch, seq)
+                 SELECT $1, $2, coalesce((SELECT seq FROM user_seq WHERE user_id = $1), 0) ON CONFLICT DO NOTHING",
+            )
+            .bind(&user)
+            .bind(epoch)
+            .execute(&mut *tx)
+            .await?;
+        }
+        tx.commit().await?;
+        Ok(u64::try_from(epoch).unwrap_or(0))
+    }
+
+    /// Revokes a key by its id, at once. False when the user has no such key.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn revoke_key(&self, user: &UserId, key_id: &str) -> Result<bool, DbError> {
+        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        let revoked =
+            sqlx::query("UPDATE api_keys SET revoked = now() WHERE user_id = $1 AND key_id = $2 AND revoked IS NULL")
+                .bind(user.as_str())
+                .bind(key_id)
+                .execute(&mut *tx)
+                .await?;
+        tx.commit().await?;
+        Ok(revoked.rows_affected() > 0)
+    }
+}

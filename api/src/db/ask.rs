@@ -1,0 +1,236 @@
+//! Changes by REST: the same ops as the sync's, with conditions.
+
+use sha2::{Digest, Sha256};
+use sqlx::Row as _;
+use tessera_engine::Timestamp;
+use tessera_engine::domain::MemoryId;
+use tessera_engine::sync::{Action, Op, Refusal};
+
+use super::memories::{Stored, columns, stored, uuid};
+use super::{Db, DbError, UserId, UserTx};
+
+/// A change that somebody asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    /// The memory.
+    pub(crate) memory: MemoryId,
+    /// What is to be done.
+    pub(crate) action: Action,
+    /// The rev it must have.
+    pub(crate) only_at: Option<u64>,
+    /// Makes a retry a replay: the caller's key, and what was asked under it.
+    pub(crate) idempotency: Option<Idempotency>,
+    /// The server's time.
+    pub(crate) at: Timestamp,
+}
+
+/// The caller's name for a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Idempotency {
+    /// The key.
+    pub(crate) key: String,
+    /// The body, as it came.
+    pub(crate) body: Vec<u8>,
+}
+
+impl Idempotency {
+    /// The op of a request with this key. Keys are a user's own, as ops are.
+    pub(crate) fn op_id(&self) -> MemoryId {
+        MemoryId::from_key(&format!("request {}", self.key))
+    }
+}
+
+/// What became of it.
+#[derive(Debug, Clone)]
+pub(crate) enum Done {
+    /// It was done, now or before. The memory as it is now, unless it was removed for good.
+    Done(Option<Box<Stored>>),
+    /// The memory is at another rev.
+    Moved(Option<Box<Stored>>),
+    /// It may not be done.
+    Refused(Refusal),
+}
+
+impl Db {
+    /// Carries out a change, once.
+    pub(crate) async fn ask(&self, user: &UserId, ask: &Ask) -> Result<Done, DbError> {
+        Ok(self.ask_all(user, std::slice::from_ref(ask)).await?.pop().unwrap_or(Done::Done(None)))
+    }
+
+    /// Carries out changes in one transaction.
+    pub(crate) async fn ask_all(&self, user: &UserId, asks: &[Ask]) -> Result<Vec<Done>, DbError> {
+        'again: for _ in 0..super::sync::ATTEMPTS {
+            let mut tx = self.of(user).await?;
+            let mut all = Vec::with_capacity(asks.len());
+            for ask in asks {
+                match tx.ask(ask).await? {
+                    Some(done) => all.push(done),
+                    None => continue 'again,
+                }
+            }
+            tx.commit().await?;
+            return Ok(all);
+        }
+        Err(DbError::Row("a memory cannot be inserted, and is not there".into()))
+    }
+}
+
+impl UserTx {
+    async fn ask(&mut self, ask: &Ask) -> Result<Option<Done>, DbError> {
+        let current = self.memory_to_change(ask.memory).await?;
+        let base_rev = current.as_ref().map_or(0, |found| found.row.rev);
+        let op_id = match &ask.idempotency {
+            Some(idempotency) => idempotency.op_id(),
+            None => MemoryId::from_uuid(uuid::Uuid::now_v7()),
+        };
+        let op = Op { op_id, memory: ask.memory, base_rev, at: ask.at, action: ask.action.clone() };
+        let hash = match &ask.idempotency {
+            Some(idempotency) => Sha256::digest(&idempotency.body).to_vec(),
+            None => Sha256::digest(op_id.as_bytes()).to_vec(),
+        };
+        let is_moved = ask.only_at.is_some_and(|rev| rev != base_rev);
+        if is_moved && !self.is_applied(op_id).await? {
+            return Ok(Some(Done::Moved(current.map(Box::new))));
+        }
+        let Some(refused) = self.apply(&op, &hash).await? else { return Ok(None) };
+        match refused {
+            Some(refusal) => Ok(Some(Done::Refused(refusal))),
+            None => Ok(Some(Done::Done(self.memory(ask.memory).await?.map(Box::new)))),
+        }
+    }
+
+    async fn is_applied(&mut self, op_id: MemoryId) -> Result<bool, DbError> {
+        Ok(sqlx::query_scalar("SELECT EXISTS (SELECT FROM applied_ops WHERE user_id = $1 AND op_id = $2)")
+            .bind(self.user.as_str())
+            .bind(uuid(op_id))
+            .fetch_one(&mut *self.tx)
+            .await?)
+    }
+}
+
+/// What is listed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Listed {
+    pub(crate) category: Option<String>,
+    pub(crate) tag: Option<String>,
+    pub(crate) limit: i64,
+    pub(crate) offset: i64,
+    pub(crate) newest_first: bool,
+    pub(crate) deleted: bool,
+}
+
+impl Db {
+    /// The user's own memories.
+    pub(crate) async fn list(&self, user: &UserId, listed: &Listed) -> Result<(Vec<Stored>, u64), DbError> {
+        let mut tx = self.of(user).await?;
+        let rows = sqlx::query(concat!(
+            "SELECT count(*) OVER () AS total, ",
+            columns!(),
+            " FROM memories WHERE memories.owner = $1 AND state = $2
+              AND ($3::text IS NULL OR category = $3) AND ($4::text IS NULL OR $4 = ANY (tags))
+              ORDER BY CASE WHEN $7 THEN 0 ELSE importance END DESC, memories.created DESC, memories.id
+              LIMIT $5 OFFSET $6"
+        ))
+        .bind(user.as_str())
+        .bind(if listed.deleted { "deleted" } else { "live" })
+        .bind(&listed.category)
+        .bind(&listed.tag)
+        .bind(listed.limit)
+        .bind(listed.offset)
+        .bind(listed.newest_first)
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        let total: i64 = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
+        Ok((rows.iter().map(stored).collect::<Result<_, _>>()?, u64::try_from(total).unwrap_or(0)))
+    }
+
+    /// The user's own live memories after an id, in the order of ids: an export is read in pages.
+    pub(crate) async fn own_after(&self, user: &UserId, after: Option<MemoryId>) -> Result<Vec<Stored>, DbError> {
+        let mut tx = self.of(user).await?;
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            columns!(),
+            " FROM memories WHERE memories.owner = $1 AND memories.id > $2 AND state = 'live'
+              ORDER BY memories.id LIMIT 500"
+        ))
+        .bind(user.as_str())
+        .bind(after.map_or(uuid::Uuid::nil(), uuid))
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        rows.iter().map(stored).collect()
+    }
+
+    /// What other users share with this one.
+    pub(crate) async fn shared_with(&self, user: &UserId) -> Result<Vec<Stored>, DbError> {
+        let mut tx = self.of(user).await?;
+        let rows = sqlx::query(concat!(
+            "SELECT DISTINCT ON (memories.owner, memories.id) ",
+            columns!(),
+            " FROM feed JOIN memories ON memories.id = feed.memory
+              WHERE feed.user_id = $1 AND memories.owner <> $1 AND state = 'live' ORDER BY memories.owner, memories.id"
+        ))
+        .bind(user.as_str())
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        rows.iter().map(stored).collect()
+    }
+
+    /// A memory that the user may see.
+    pub(crate) async fn get(&self, user: &UserId, id: MemoryId) -> Result<Option<Stored>, DbError> {
+        self.of(user).await?.memory(id).await
+    }
+
+    /// Memories of the user's own that link to one: their ids and how.
+    pub(crate) async fn links_to(&self, user: &UserId, id: MemoryId) -> Result<Vec<(MemoryId, String)>, DbError> {
+        let mut tx = self.of(user).await?;
+        let rows = sqlx::query(
+            "SELECT id, split_part(link, ':', 1) AS type FROM memories, unnest(links) AS link
+             WHERE owner = $1 AND state = 'live' AND split_part(link, ':', 2) = $2 ORDER BY id",
+        )
+        .bind(user.as_str())
+        .bind(id.to_string())
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        rows.iter().map(|row| Ok((MemoryId::from_uuid(row.try_get("id")?), row.try_get("type")?))).collect()
+    }
+
+    /// The user's own live memories by tag or category, the most first.
+    pub(crate) async fn counts(&self, user: &UserId, by_tag: bool) -> Result<Vec<(String, i64)>, DbError> {
+        let mut tx = self.of(user).await?;
+        let sql = if by_tag {
+            "SELECT tag AS name, count(*) AS count FROM memories, unnest(tags) AS tag
+             WHERE owner = $1 AND state = 'live' GROUP BY 1 ORDER BY 2 DESC, 1"
+        } else {
+            "SELECT category AS name, count(*) AS count FROM memories WHERE owner = $1 AND state = 'live'
+             GROUP BY 1 ORDER BY 2 DESC, 1"
+        };
+        let rows = sqlx::query(sql).bind(user.as_str()).fetch_all(&mut *tx.tx).await?;
+        rows.iter().map(|row| Ok((row.try_get("name")?, row.try_get("count")?))).collect()
+    }
+
+    /// Counts of a user, as the older API gives them.
+    pub(crate) async fn stats(&self, user: &UserId) -> Result<serde_json::Value, DbError> {
+        let mut tx = self.of(user).await?;
+        let found: sqlx::types::Json<serde_json::Value> = sqlx::query_scalar(
+            "WITH own AS (SELECT * FROM memories WHERE owner = $1 AND state = 'live')
+             SELECT jsonb_build_object(
+               'total_memories', (SELECT count(*) FROM own),
+               'by_category', (SELECT coalesce(jsonb_object_agg(category, n), '{}')
+                   FROM (SELECT category, count(*) AS n FROM own GROUP BY 1) c),
+               'by_importance', (SELECT coalesce(jsonb_object_agg(bucket, n), '{}') FROM
+                   (SELECT least(importance / 20, 4) AS bucket, count(*) AS n FROM own GROUP BY 1) i),
+               'recent_activity', (SELECT coalesce(jsonb_agg(jsonb_build_object('date', day, 'updated', n) ORDER BY day), '[]')
+                   FROM (SELECT to_timestamp(updated / 1000000.0)::date AS day, count(*) AS n FROM own
+                         WHERE updated > extract(epoch FROM now() - interval '30 days') * 1000000 GROUP BY 1) a),
+               'sharing_stats', jsonb_build_object(
+                   'shared_by_me', (SELECT count(*) FROM memory_shares WHERE owner = $1)
+                       + (SELECT count(*) FROM tag_shares WHERE owner = $1),
+                   'shared_with_me', (SELECT count(*) FROM feed JOIN memories ON memories.id = feed.memory
+                       WHERE feed.user_id = $1 AND memories.owner <> $1 AND state = 'live')))",
+        )
+        .bind(user.as_str())
+        .fetch_one(&mut *tx.tx)
+        .await?;
+        Ok(found.0)
+    }
+}

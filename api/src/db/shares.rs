@@ -1,0 +1,280 @@
+//! Who else sees what: shares of single memories and of all that has a tag, and what their recipients mute.
+
+use serde::Serialize;
+use sqlx::Row as _;
+use tessera_engine::domain::{MemoryId, Permission, Tag};
+use uuid::Uuid;
+
+use super::memories::uuid;
+use super::{Db, DbError, UserId, UserTx};
+
+/// What is shared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// One memory.
+    Memory(MemoryId),
+    /// Everything of the owner that has a tag, now and later.
+    Tag(Tag),
+}
+
+/// Why something cannot be shared.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ShareError {
+    /// The user has no such memory.
+    #[error("you have no such memory")]
+    NoMemory,
+    /// Nobody has this name.
+    #[error("there is no user of that name")]
+    NoUser,
+    /// One's own memories are seen already.
+    #[error("that is yourself")]
+    Self_,
+    /// The database.
+    #[error(transparent)]
+    Db(#[from] DbError),
+}
+
+impl From<sqlx::Error> for ShareError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Db(error.into())
+    }
+}
+
+/// A memory that its owner shares.
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+pub(crate) struct MemoryShare {
+    /// The memory.
+    #[schema(value_type = String, format = Uuid)]
+    memory_id: MemoryId,
+    /// With whom.
+    shared_with: String,
+    /// read or write.
+    permission: String,
+    /// The first 80 characters of its text.
+    preview: String,
+    /// Since when, as RFC 3339.
+    created_at: String,
+}
+
+/// A tag that its owner shares.
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+pub(crate) struct TagShare {
+    /// The tag.
+    tag: String,
+    /// With whom.
+    shared_with: String,
+    /// read or write.
+    permission: String,
+    /// Since when, as RFC 3339.
+    created_at: String,
+}
+
+/// Everything that a user shares.
+#[derive(Debug, Clone, Default, Serialize, utoipa::ToSchema)]
+pub(crate) struct MyShares {
+    /// Single memories.
+    memory_shares: Vec<MemoryShare>,
+    /// Tags.
+    tag_shares: Vec<TagShare>,
+}
+
+macro_rules! since {
+    () => {
+        "to_char(s.created AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS since "
+    };
+}
+
+impl Db {
+    /// Shares, or changes what is allowed; with no permission, shares no longer. Gives false where nothing was
+    /// shared. Whoever sees something now, or no longer, is told in the same transaction.
+    pub(crate) async fn share(
+        &self,
+        owner: &UserId,
+        target: &Target,
+        with: &UserId,
+        permission: Option<Permission>,
+    ) -> Result<bool, ShareError> {
+        let mut tx = self.of(owner).await?;
+        if owner == with {
+            return Err(ShareError::Self_);
+        }
+        let is_user: bool = sqlx::query_scalar("SELECT is_user($1)").bind(with.as_str()).fetch_one(&mut *tx.tx).await?;
+        if !is_user {
+            return Err(ShareError::NoUser);
+        }
+        tx.change_shares().await?;
+        let seen = match target {
+            Target::Memory(memory) => tx.own_memory(*memory).await?.ok_or(ShareError::NoMemory).map(|id| vec![id])?,
+            Target::Tag(tag) => tx.tagged(tag).await?,
+        };
+        let changed = match permission {
+            Some(permission) => tx.grant(target, with, permission).await?,
+            None => tx.revoke(target, with).await?,
+        };
+        if changed {
+            tx.tell(seen.into_iter().map(|id| (with.as_str().to_owned(), id)).collect()).await?;
+        }
+        tx.commit().await?;
+        Ok(changed)
+    }
+
+    /// Hides what an owner shares from a user, or one memory of it; or shows it again. False where that was so.
+    pub(crate) async fn mute(
+        &self,
+        user: &UserId,
+        owner: &UserId,
+        memory: Option<MemoryId>,
+        is_muted: bool,
+    ) -> Result<bool, DbError> {
+        let mut tx = self.of(user).await?;
+        let memory = memory.map_or(Uuid::nil(), uuid);
+        let before = tx.visible_of(owner).await?;
+        let sql = if is_muted {
+            "INSERT INTO mutes (user_id, owner, memory) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+        } else {
+            "DELETE FROM mutes WHERE user_id = $1 AND owner = $2 AND memory = $3"
+        };
+        let done = sqlx::query(sql).bind(user.as_str()).bind(owner.as_str()).bind(memory).execute(&mut *tx.tx).await?;
+        let after = tx.visible_of(owner).await?;
+        let mut changed: Vec<MemoryId> = before.iter().filter(|id| !after.contains(id)).copied().collect();
+        changed.extend(after.iter().filter(|id| !before.contains(id)));
+        tx.tell(changed.into_iter().map(|id| (user.as_str().to_owned(), id)).collect()).await?;
+        tx.commit().await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Whose a memory is that a user muted.
+    pub(crate) async fn muted_owners(&self, user: &UserId, memory: MemoryId) -> Result<Vec<UserId>, DbError> {
+        let mut tx = self.of(user).await?;
+        let owners: Vec<String> =
+            sqlx::query_scalar("SELECT owner FROM mutes WHERE user_id = $1 AND memory = $2 ORDER BY owner")
+                .bind(user.as_str())
+                .bind(uuid(memory))
+                .fetch_all(&mut *tx.tx)
+                .await?;
+        owners.iter().map(|owner| owner.parse()).collect()
+    }
+
+    /// Everything that a user shares.
+    pub(crate) async fn my_shares(&self, user: &UserId) -> Result<MyShares, DbError> {
+        let mut tx = self.of(user).await?;
+        let memories = sqlx::query(concat!(
+            "SELECT s.memory, s.grantee, s.permission, left(m.content, 80) AS preview, ",
+            since!(),
+            "FROM memory_shares s JOIN memories m ON m.owner = s.owner AND m.id = s.memory
+             WHERE s.owner = $1 AND m.state = 'live' ORDER BY s.created, s.memory, s.grantee"
+        ))
+        .bind(user.as_str())
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        let tags = sqlx::query(concat!(
+            "SELECT s.tag, s.grantee, s.permission, ",
+            since!(),
+            "FROM tag_shares s
+             WHERE s.owner = $1 ORDER BY s.created, s.tag, s.grantee"
+        ))
+        .bind(user.as_str())
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        let mut shares = MyShares::default();
+        for row in &memories {
+            shares.memory_shares.push(MemoryShare {
+                memory_id: MemoryId::from_uuid(row.try_get("memory")?),
+                shared_with: row.try_get("grantee")?,
+                permission: row.try_get("permission")?,
+                preview: row.try_get("preview")?,
+                created_at: row.try_get("since")?,
+            });
+        }
+        for row in &tags {
+            shares.tag_shares.push(TagShare {
+                tag: row.try_get("tag")?,
+                shared_with: row.try_get("grantee")?,
+                permission: row.try_get("permission")?,
+                created_at: row.try_get("since")?,
+            });
+        }
+        Ok(shares)
+    }
+}
+
+impl UserTx {
+    /// Until the transaction ends, nobody writes a memory of the user: see `hold_shares`.
+    async fn change_shares(&mut self) -> Result<(), DbError> {
+        sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
+            .bind(self.user.as_str())
+            .execute(&mut *self.tx)
+            .await?;
+        Ok(())
+    }
+
+    async fn own_memory(&mut self, id: MemoryId) -> Result<Option<MemoryId>, DbError> {
+        let found: Option<Uuid> =
+            sqlx::query_scalar("SELECT id FROM memories WHERE owner = $1 AND id = $2 AND state = 'live'")
+                .bind(self.user.as_str())
+                .bind(uuid(id))
+                .fetch_optional(&mut *self.tx)
+                .await?;
+        Ok(found.map(MemoryId::from_uuid))
+    }
+
+    async fn tagged(&mut self, tag: &Tag) -> Result<Vec<MemoryId>, DbError> {
+        let found: Vec<Uuid> = sqlx::query_scalar(
+            "SELECT id FROM memories WHERE owner = $1 AND tags @> ARRAY[$2] AND state <> 'purged' ORDER BY id",
+        )
+        .bind(self.user.as_str())
+        .bind(tag.as_str())
+        .fetch_all(&mut *self.tx)
+        .await?;
+        Ok(found.into_iter().map(MemoryId::from_uuid).collect())
+    }
+
+    /// Memories of an owner that the user sees.
+    async fn visible_of(&mut self, owner: &UserId) -> Result<Vec<MemoryId>, DbError> {
+        let found: Vec<Uuid> = sqlx::query_scalar(
+            "SELECT m.id FROM memories m WHERE m.owner = $1 AND (
+                 m.id IN (SELECT memory FROM memory_shares WHERE owner = $1 AND grantee = $2)
+                 OR EXISTS (SELECT FROM tag_shares s WHERE s.owner = $1 AND s.grantee = $2 AND s.tag = ANY (m.tags)))
+             ORDER BY m.id",
+        )
+        .bind(owner.as_str())
+        .bind(self.user.as_str())
+        .fetch_all(&mut *self.tx)
+        .await?;
+        Ok(found.into_iter().map(MemoryId::from_uuid).collect())
+    }
+
+    async fn grant(&mut self, target: &Target, with: &UserId, permission: Permission) -> Result<bool, DbError> {
+        let query = match target {
+            Target::Memory(memory) => sqlx::query(
+                "INSERT INTO memory_shares (owner, memory, grantee, permission) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT (owner, memory, grantee) DO UPDATE SET permission = $4
+                 WHERE memory_shares.permission <> $4",
+            )
+            .bind(self.user.as_str().to_owned())
+            .bind(uuid(*memory)),
+            Target::Tag(tag) => sqlx::query(
+                "INSERT INTO tag_shares (owner, tag, grantee, permission) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT (owner, tag, grantee) DO UPDATE SET permission = $4 WHERE tag_shares.permission <> $4",
+            )
+            .bind(self.user.as_str().to_owned())
+            .bind(tag.as_str()),
+        };
+        let done = query.bind(with.as_str()).bind(permission.as_str()).execute(&mut *self.tx).await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    async fn revoke(&mut self, target: &Target, with: &UserId) -> Result<bool, DbError> {
+        let query = match target {
+            Target::Memory(memory) => {
+                sqlx::query("DELETE FROM memory_shares WHERE owner = $1 AND memory = $2 AND grantee = $3")
+                    .bind(self.user.as_str().to_owned())
+                    .bind(uuid(*memory))
+            }
+            Target::Tag(tag) => sqlx::query("DELETE FROM tag_shares WHERE owner = $1 AND tag = $2 AND grantee = $3")
+                .bind(self.user.as_str().to_owned())
+                .bind(tag.as_str()),
+        };
+        Ok(query.bind(with.as_str()).execute(&mut *self.tx).await?.rows_affected() > 0)
+    }
+}

@@ -1,0 +1,127 @@
+//! Errors as clients see them: RFC 9457 problems with a stable code, and no detail of ours.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::db::DbError;
+
+/// A problem.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    detail: String,
+    more: Option<(&'static str, Value)>,
+}
+
+/// A problem, as RFC 9457 has it.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct ProblemBody {
+    /// The status.
+    status: u16,
+    /// What it is, for programs: it stays the same whatever the words.
+    code: String,
+    /// What it is, for people: it names the field and the fix.
+    detail: String,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, code, detail: detail.into(), more: None }
+    }
+
+    /// Adds a field.
+    pub(crate) fn with(mut self, name: &'static str, value: Value) -> Self {
+        self.more = Some((name, value));
+        self
+    }
+
+    /// Says when to try again, in seconds.
+    pub(crate) fn retry_after(self, seconds: u64) -> Retry {
+        Retry { problem: self, seconds }
+    }
+
+    /// The words.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// The same for what is not there and what may not be seen.
+    pub(crate) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", "there is no such memory, or you may not see it")
+    }
+
+    pub(crate) fn not_allowed() -> Self {
+        let detail = "the memory is another user's: its owner does not allow you this";
+        Self::new(StatusCode::FORBIDDEN, "not_allowed", detail)
+    }
+
+    /// The same for a missing, an unknown, a wrong and a revoked key.
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "send a valid key as Authorization: Bearer KEY")
+    }
+
+    pub(crate) fn forbidden(scope: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "scope_missing", format!("this key lacks the scope {scope}"))
+    }
+
+    pub(crate) fn must_refetch() -> Self {
+        let detail = "the cursor or epoch is not of this server; begin anew from /v1/sync/snapshot";
+        Self::new(StatusCode::CONFLICT, "must_refetch", detail)
+    }
+
+    pub(crate) fn invalid(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail)
+    }
+}
+
+/// A problem that goes away by itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Retry {
+    problem: Problem,
+    seconds: u64,
+}
+
+impl IntoResponse for Retry {
+    fn into_response(self) -> Response {
+        let mut response = self.problem.into_response();
+        if let Ok(value) = HeaderValue::from_str(&self.seconds.to_string()) {
+            response.headers_mut().insert(header::RETRY_AFTER, value);
+        }
+        response
+    }
+}
+
+impl From<DbError> for Problem {
+    fn from(error: DbError) -> Self {
+        tracing::error!(%error, "database");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the database cannot be reached now; try again")
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = ProblemBody { status: self.status.as_u16(), code: self.code.to_owned(), detail: self.detail };
+        let mut body = json!(body);
+        if let (Some((name, value)), Some(fields)) = (self.more, body.as_object_mut()) {
+            fields.insert(name.to_owned(), value);
+        }
+        let mut response = (self.status, Json(body)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            _ => {}
+        }
+        response
+    }
+}

@@ -1,0 +1,101 @@
+//! What handlers take from requests; what cannot be taken is a problem that names the field.
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::de::DeserializeOwned;
+use tessera_engine::domain::MemoryId;
+
+use crate::App;
+use crate::db::Caller;
+use crate::error::Problem;
+use crate::keys::Key;
+
+/// A JSON body.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let body: Result<Json<T>, JsonRejection> = Json::from_request(request, state).await;
+        body.map(|Json(body)| Self(body)).map_err(|rejection| match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large; send less at a time")
+            }
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", "send application/json")
+            }
+            _ => Problem::invalid(rejection.body_text()),
+        })
+    }
+}
+
+/// The query string.
+pub(crate) struct Params<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query: Result<Query<T>, QueryRejection> = Query::from_request_parts(parts, state).await;
+        query.map(|Query(query)| Self(query)).map_err(|rejection| Problem::invalid(rejection.body_text()))
+    }
+}
+
+/// Parts of the path.
+pub(crate) struct InPath<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path: Result<Path<T>, PathRejection> = Path::from_request_parts(parts, state).await;
+        path.map(|Path(path)| Self(path)).map_err(|rejection| Problem::invalid(rejection.body_text()))
+    }
+}
+
+/// A memory's id in the path.
+pub(crate) fn id(text: &str) -> Result<MemoryId, Problem> {
+    text.parse().map_err(|_| Problem::invalid("id: is not an id; give a UUID"))
+}
+
+/// The rev that a change is made on: `If-Match: "3"`, or `*` for any.
+pub(crate) fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
+    let Some(value) = headers.get(header::IF_MATCH) else {
+        let detail = "send If-Match with the memory's rev, such as \"3\", or * to change whatever is there";
+        return Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, "precondition_required", detail));
+    };
+    let text = value.to_str().unwrap_or_default().trim();
+    if text == "*" {
+        return Ok(None);
+    }
+    let number = text.trim_start_matches("W/").trim_matches('"').parse();
+    number.map(Some).map_err(|_| Problem::invalid("If-Match: is not a rev; give a number such as \"3\", or *"))
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let key = presented(&parts.headers).ok_or_else(Problem::unauthorized)?;
+        app.db.caller(&key).await?.ok_or_else(Problem::unauthorized)
+    }
+}
+
+/// The one key of a request. Keys of the older API are keys as well, if they were imported.
+pub(crate) fn presented(headers: &HeaderMap) -> Option<Key> {
+    let mut sent = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (sent.next(), sent.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| Key::parse(token.trim())).flatten()
+}
+
+impl Caller {
+    /// Refuses a key that lacks a scope.
+    pub(crate) fn may(&self, scope: &str) -> Result<(), Problem> {
+        if self.scopes.iter().any(|known| known == scope) { Ok(()) } else { Err(Problem::forbidden(scope)) }
+    }
+}

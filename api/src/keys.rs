@@ -1,0 +1,109 @@
+//! API keys: `tsr_<id>_<secret>_<checksum>`. The id is looked up, of the secret only a hash is kept, and the
+//! checksum tells a typo before the database is asked.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+const PREFIX: &str = "tsr";
+const ID_BYTES: usize = 6;
+const SECRET_BYTES: usize = 32;
+/// Shorter ones can be guessed.
+const SHORTEST_OLDER: usize = 16;
+
+/// What a key may be used for.
+pub const SCOPES: [&str; 3] = ["read", "write", "share"];
+
+/// A key as its user has it. It cannot be printed but by [`Key::reveal`].
+pub struct Key {
+    id: String,
+    secret: String,
+}
+
+/// No source of random bytes.
+#[derive(Debug, thiserror::Error)]
+#[error("the system gives no random bytes: {0}")]
+pub struct NoRandomness(getrandom::Error);
+
+impl Key {
+    /// Makes a new one.
+    ///
+    /// # Errors
+    /// When the system gives no random bytes.
+    pub fn generate() -> Result<Self, NoRandomness> {
+        let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
+        getrandom::fill(&mut id).and_then(|()| getrandom::fill(&mut secret)).map_err(NoRandomness)?;
+        // Ids are typed on command lines: digits and letters alone. The separator must not stand inside.
+        let id = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { id, secret: URL_SAFE_NO_PAD.encode(secret).replace('_', ".") })
+    }
+
+    /// Reads a key. `None` when it is none: the checksum included. Any other text of at least 16 characters is a
+    /// key of the older API, and known by its hash, if it was imported.
+    pub fn parse(text: &str) -> Option<Self> {
+        if !text.starts_with(PREFIX) {
+            return Self::older(text);
+        }
+        let mut parts = text.split('_');
+        let (prefix, id, secret, checksum) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let key = Self { id: id.to_owned(), secret: secret.to_owned() };
+        let is_whole =
+            parts.next().is_none() && prefix == PREFIX && key.checksum() == checksum && id.len() == 2 * ID_BYTES;
+        is_whole.then_some(key)
+    }
+
+    /// A key of the older API: a secret without an id of its own.
+    pub fn older(text: &str) -> Option<Self> {
+        let is_long = text.len() >= SHORTEST_OLDER && text.len() <= 1_000;
+        let id = || Sha256::digest(text.as_bytes()).iter().take(ID_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        is_long.then(|| Self { id: id(), secret: text.to_owned() })
+    }
+
+    /// The key in full: shown once, to its user.
+    pub fn reveal(&self) -> String {
+        format!("{PREFIX}_{}_{}_{}", self.id, self.secret, self.checksum())
+    }
+
+    /// What it is looked up by.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What is kept of it.
+    pub fn hash(&self) -> [u8; 32] {
+        Sha256::digest(self.secret.as_bytes()).into()
+    }
+
+    /// True when this is the key of a hash; takes the same time whatever differs.
+    pub fn is(&self, hash: &[u8]) -> bool {
+        self.hash().as_slice().ct_eq(hash).into()
+    }
+
+    fn checksum(&self) -> String {
+        format!("{:08x}", crc32fast::hash(format!("{}_{}", self.id, self.secret).as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_back_and_a_typo_is_not() {
+        for _ in 0..200 {
+            let key = Key::generate().unwrap();
+            let text = key.reveal();
+            let again = Key::parse(&text).unwrap();
+            assert!(again.is(&key.hash()) && again.id() == key.id());
+            let other = Key::generate().unwrap();
+            assert!(!again.is(&other.hash()));
+            let mut typo = text.clone().into_bytes();
+            typo[20] = if typo[20] == b'a' { b'b' } else { b'a' };
+            assert!(Key::parse(std::str::from_utf8(&typo).unwrap()).is_none());
+        }
+        for text in ["", "tsr", "tsr_a_b_c", "tsr____", "tsr_abcdefabcdef_x_00000000"] {
+            assert!(Key::parse(text).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Links between memories of the caller's own.
+
+use std::collections::BTreeSet;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use tessera_engine::domain::{Link, LinkKind, MemoryId};
+use tessera_engine::sync::{Action, Edit};
+
+use super::memories::{done, reply_links};
+use crate::App;
+use crate::contract::NewLink;
+use crate::db::{Ask, Caller, Stored};
+use crate::error::{Problem, ProblemBody};
+use crate::extract::{Body, InPath, id};
+
+/// Links a memory to another.
+#[utoipa::path(post, path = "/api/memories/{id}/links", request_body = NewLink, params(("id" = String, Path, format = Uuid)),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn link(
+    State(app): State<App>,
+    caller: Caller,
+    InPath(text): InPath<String>,
+    Body(new): Body<NewLink>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("write")?;
+    let (memory, link) = (id(&text)?, new.link()?);
+    let current = own(&app, &caller, memory).await?;
+    if link.to == memory {
+        return Err(Problem::invalid("target_id: a memory cannot be linked to itself"));
+    }
+    if app.db.get(&caller.user, link.to).await?.is_none_or(|other| other.row.state.live().is_none()) {
+        return Err(Problem::not_found());
+    }
+    if reply_links(&current).contains(&link) {
+        return Err(Problem::new(StatusCode::CONFLICT, "linked", "the memories are linked so already"));
+    }
+    if link.kind == LinkKind::Supersedes && app.leads_to(&caller, link.to, memory).await? {
+        return Err(Problem::invalid("target_id: the memory is itself superseded by the other"));
+    }
+    let edit = Edit { links_added: BTreeSet::from([link]), ..Edit::default() };
+    change_links(&app, &caller, &current, edit).await?;
+    Ok(Json(json!({ "src_id": memory, "dst_id": link.to, "link_type": link.kind, "created_at": app.clock.now() })))
+}
+
+/// Takes a link away.
+#[utoipa::path(delete, path = "/api/memories/{id}/links/{dst}/{type}",
+    params(("id" = String, Path, format = Uuid), ("dst" = String, Path, format = Uuid), ("type" = String, Path)),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn unlink(
+    State(app): State<App>,
+    caller: Caller,
+    InPath((text, to, kind)): InPath<(String, String, String)>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("write")?;
+    let memory = id(&text)?;
+    let link = Link { kind: kind.parse()?, to: id(&to)? };
+    let current = own(&app, &caller, memory).await?;
+    if !reply_links(&current).contains(&link) {
+        return Err(Problem::not_found());
+    }
+    let edit = Edit { links_removed: BTreeSet::from([link]), ..Edit::default() };
+    change_links(&app, &caller, &current, edit).await?;
+    Ok(Json(json!({ "unlinked": { "src_id": memory, "dst_id": link.to, "link_type": link.kind } })))
+}
+
+/// A live memory of the caller's own.
+async fn own(app: &App, caller: &Caller, memory: MemoryId) -> Result<Stored, Problem> {
+    let stored = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
+    if stored.share().is_some() {
+        return Err(Problem::not_allowed());
+    }
+    if stored.row.state.live().is_none() {
+        return Err(Problem::not_found());
+    }
+    Ok(stored)
+}
+
+async fn change_links(app: &App, caller: &Caller, current: &Stored, edit: Edit) -> Result<(), Problem> {
+    let memory = current.row.memory;
+    let ask = Ask { memory, action: Action::Edit(edit), only_at: None, idempotency: None, at: app.clock.now() };
+    done(app.db.ask(&caller.user, &ask).await?).map(drop)
+}
+
+impl App {
+    /// True when following what each memory replaces from `from` reaches `to`.
+    async fn leads_to(&self, caller: &Caller, from: MemoryId, to: MemoryId) -> Result<bool, Problem> {
+        const LONGEST_CHAIN: usize = 64;
+        let mut next = vec![from];
+        for _ in 0..LONGEST_CHAIN {
+            let Some(at) = next.pop() else { return Ok(false) };
+            if at == to {
+                return Ok(true);
+            }
+            if let Some(stored) = self.db.get(&caller.user, at).await? {
+                let replaced = |link: &Link| link.kind == LinkKind::Supersedes;
+                next.extend(reply_links(&stored).into_iter().filter(replaced).map(|link| link.to));
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,338 @@
+//! `/api/memories`: the routes of the older API, and what was missing there.
+
+use std::collections::BTreeSet;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use tessera_engine::domain::{Category, DomainError, Link, MemoryId, Packing, RecallRequest, Tag};
+use tessera_engine::sync::{Action, Edit, Refusal, State as Being};
+
+use crate::App;
+use crate::contract::{
+    CategoryCount, ListQuery, MatchView, MatchesView, MemoriesView, MemoryPatch, MemoryView, NewMemory, Question,
+    StoredView, TagCount,
+};
+use crate::db::{Ask, Caller, Done, Idempotency, Listed, Stored};
+use crate::error::{Problem, ProblemBody};
+use crate::extract::{Body, InPath, Params, id, if_match};
+use crate::recall::RecallError;
+
+/// Characters of a preview.
+const PREVIEW: usize = 50;
+
+impl From<DomainError> for Problem {
+    fn from(error: DomainError) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+impl From<RecallError> for Problem {
+    fn from(error: RecallError) -> Self {
+        match error {
+            RecallError::Domain(error) => error.into(),
+            RecallError::Db(error) => error.into(),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Unknown => Self::not_found(),
+            Refusal::IdTaken => {
+                Self::new(StatusCode::CONFLICT, "id_taken", "id: belongs to another memory; leave it out")
+            }
+            Refusal::Purged => Self::new(StatusCode::GONE, "purged", "the memory was removed for good"),
+            Refusal::NotAllowed => Self::not_allowed(),
+            Refusal::Invalid => Self::invalid("a field holds what cannot be stored"),
+            Refusal::OpReused => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "op_reused",
+                "Idempotency-Key: was used for another request; use a new one",
+            ),
+        }
+    }
+}
+
+/// The caller's name for a request, with what it says.
+pub(super) fn idempotency(headers: &HeaderMap, what: &str, body: &[u8]) -> Result<Option<Idempotency>, Problem> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = value.to_str().ok().filter(|key| !key.is_empty() && key.len() <= 200);
+    let key = key.ok_or_else(|| Problem::invalid("Idempotency-Key: give 1 to 200 characters of ASCII"))?;
+    Ok(Some(Idempotency { key: key.to_owned(), body: [what.as_bytes(), b"\n", body].concat() }))
+}
+
+fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|error| Problem::invalid(error.to_string()))
+}
+
+pub(super) fn tagged(rev: u64, body: impl IntoResponse) -> Response {
+    let mut response = body.into_response();
+    if let Ok(value) = HeaderValue::from_str(&format!("\"{rev}\"")) {
+        response.headers_mut().insert(header::ETAG, value);
+    }
+    response
+}
+
+fn preview(stored: &Stored) -> String {
+    let text = stored.row.state.document().map_or("", |document| document.content.as_str());
+    text.chars().take(PREVIEW).collect()
+}
+
+/// What a change gave, or the problem.
+pub(super) fn done(done: Done) -> Result<Option<Box<Stored>>, Problem> {
+    match done {
+        Done::Done(stored) => Ok(stored),
+        Done::Refused(refusal) => Err(refusal.into()),
+        Done::Moved(None) => Err(Problem::not_found()),
+        Done::Moved(Some(stored)) => {
+            let detail = "the memory was changed meanwhile; look at current, and send its rev";
+            let problem = Problem::new(StatusCode::PRECONDITION_FAILED, "changed", detail);
+            Err(problem.with("current", json!(MemoryView::of(&stored))))
+        }
+    }
+}
+
+/// Stores a memory.
+#[utoipa::path(post, path = "/api/memories", request_body = NewMemory,
+    params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key stores once")),
+    responses((status = 200, body = StoredView), (status = "default", body = ProblemBody)))]
+pub(super) async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    caller.may("write")?;
+    let idempotency = idempotency(&headers, "create", &body)?;
+    let new: NewMemory = read(&body)?;
+    let now = app.clock.now();
+    let document = new.document(now)?;
+    let memory = match (new.id()?, &idempotency) {
+        (Some(id), _) => id,
+        (None, Some(idempotency)) => MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())),
+        (None, None) => MemoryId::generate(now),
+    };
+    let ask = Ask { memory, action: Action::Create(document), only_at: None, idempotency, at: now };
+    let outcome = app.db.ask(&caller.user, &ask).await?;
+    metrics::counter!("memory_store_total", "surface" => "api").increment(1);
+    let stored = done(outcome)?.ok_or_else(Problem::not_found)?;
+    let view = MemoryView::of(&stored).ok_or_else(Problem::not_found)?;
+    let details = stored.row.state.document().map(|document| document.details.category.as_str().to_owned());
+    let reply = StoredView {
+        id: view.id,
+        category: details.unwrap_or_default(),
+        importance: view.importance,
+        rev: stored.row.rev,
+    };
+    Ok(tagged(stored.row.rev, Json(reply)))
+}
+
+/// Lists the caller's own memories.
+#[utoipa::path(get, path = "/api/memories", params(ListQuery),
+    responses((status = 200, body = MemoriesView), (status = "default", body = ProblemBody)))]
+pub(super) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Params(query): Params<ListQuery>,
+) -> Result<Json<MemoriesView>, Problem> {
+    caller.may("read")?;
+    let limit = query.limit.unwrap_or(50);
+    if !(1..=1000).contains(&limit) {
+        return Err(Problem::invalid(format!("limit: {limit} is out of range; give 1 to 1000")));
+    }
+    let newest_first = match query.sort.as_deref() {
+        None | Some("" | "importance") => false,
+        Some("recency") => true,
+        Some(_) => return Err(Problem::invalid("sort: is unknown; give importance or recency")),
+    };
+    let category = query.category.filter(|name| !name.is_empty()).map(Category::try_from).transpose()?;
+    let tag = query.tag.filter(|name| !name.is_empty()).map(Tag::try_from).transpose()?;
+    let listed = Listed {
+        category: category.map(|category| category.as_str().to_owned()),
+        tag: tag.map(|tag| tag.as_str().to_owned()),
+        limit: i64::from(limit),
+        offset: i64::from(query.offset.unwrap_or(0)),
+        newest_first,
+        deleted: query.deleted,
+    };
+    let (memories, total) = app.db.list(&caller.user, &listed).await?;
+    Ok(Json(MemoriesView { memories: memories.iter().filter_map(MemoryView::of).collect(), total }))
+}
+
+/// Recalls memories for a question. With `max_tokens`: details and an index, and the whole answer costs no more.
+#[utoipa::path(post, path = "/api/memories/recall", request_body = Question,
+    responses((status = 200, body = MatchesView, description = "Without max_tokens rows as here; with it an object with \
+        query, details, index, total_count, has_more, next_cursor, unit and tokens_used"),
+        (status = "default", body = ProblemBody)))]
+pub(super) async fn recall(
+    State(app): State<App>,
+    caller: Caller,
+    Body(question): Body<Question>,
+) -> Result<Response, Problem> {
+    caller.may("read")?;
+    let request = question.request()?;
+    let started = std::time::Instant::now();
+    let response = if question.has_budget() {
+        let recall = app.recaller.recall(&app.db, &caller.user, &request).await?;
+        let headers = [(header::CONTENT_TYPE, "application/json")];
+        (headers, recall.body).into_response()
+    } else {
+        let request = RecallRequest { packing: Packing::Details, ..request };
+        Json(matches(&app, &caller, &request).await?).into_response()
+    };
+    metrics::counter!("memory_recall_requests_total", "surface" => "api", "sort" => request_sort(&question))
+        .increment(1);
+    metrics::histogram!("memory_recall_seconds").record(started.elapsed().as_secs_f64());
+    Ok(response)
+}
+
+fn request_sort(question: &Question) -> &'static str {
+    question.request().map_or("hybrid", |request| request.sort.as_str())
+}
+
+async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<MatchesView, Problem> {
+    let (_, found) = app.recaller.page(&app.db, &caller.user, request).await?;
+    app.recaller.note(&caller.user, found.iter().map(|(ranked, ..)| ranked.handle.get()));
+    let memories = found.iter().filter_map(|(ranked, stored, _)| {
+        let memory = MemoryView::of(stored)?;
+        Some(MatchView {
+            memory,
+            rank: ranked.score,
+            redirected_from: ranked.redirected_from.map(|handle| handle.to_string()),
+        })
+    });
+    Ok(MatchesView { memories: memories.collect() })
+}
+
+/// Gives one memory, with the links to it.
+#[utoipa::path(get, path = "/api/memories/{id}", params(("id" = String, Path, format = Uuid)),
+    responses((status = 200, body = MemoryView), (status = "default", body = ProblemBody)))]
+pub(super) async fn get_one(
+    State(app): State<App>,
+    caller: Caller,
+    InPath(text): InPath<String>,
+) -> Result<Response, Problem> {
+    caller.may("read")?;
+    let memory = id(&text)?;
+    let stored = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
+    let view = MemoryView::of(&stored).ok_or_else(Problem::not_found)?;
+    let mut reply = json!(view);
+    let links_in = app.db.links_to(&caller.user, memory).await?;
+    if let Some(fields) = reply.as_object_mut() {
+        fields.insert("links_out".into(), json!(view_links(&reply_links(&stored))));
+        let links_in: Vec<Value> =
+            links_in.into_iter().map(|(from, kind)| json!({ "id": from, "type": kind })).collect();
+        fields.insert("links_in".into(), json!(links_in));
+    }
+    Ok(tagged(stored.row.rev, Json(reply)))
+}
+
+pub(super) fn reply_links(stored: &Stored) -> BTreeSet<Link> {
+    stored.row.state.document().map(|document| document.links.clone()).unwrap_or_default()
+}
+
+fn view_links(links: &BTreeSet<Link>) -> Vec<Value> {
+    links.iter().map(|link| json!({ "id": link.to, "type": link.kind })).collect()
+}
+
+/// Changes fields of a memory.
+#[utoipa::path(put, path = "/api/memories/{id}", request_body = MemoryPatch,
+    params(("id" = String, Path, format = Uuid), ("If-Match" = String, Header, description = "The memory's rev, or *")),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn update(
+    State(app): State<App>,
+    caller: Caller,
+    InPath(text): InPath<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    caller.may("write")?;
+    let memory = id(&text)?;
+    let only_at = if_match(&headers)?;
+    let idempotency = idempotency(&headers, &format!("update {memory}"), &body)?;
+    let patch: MemoryPatch = read(&body)?;
+    let current = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
+    let base = current.row.state.live().ok_or_else(Problem::not_found)?;
+    let Some(edit) = patch.edit(base)? else {
+        let detail = "no field is given; give content, tags, importance or another to change";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "no_fields", detail));
+    };
+    let ask = Ask { memory, action: Action::Edit(edit), only_at, idempotency, at: app.clock.now() };
+    let stored = done(app.db.ask(&caller.user, &ask).await?)?.ok_or_else(Problem::not_found)?;
+    Ok(tagged(stored.row.rev, Json(json!({ "updated": memory, "rev": stored.row.rev }))))
+}
+
+/// Deletes a memory; `restore` brings it back. One that is deleted, or never was, is answered alike.
+#[utoipa::path(delete, path = "/api/memories/{id}",
+    params(("id" = String, Path, format = Uuid), ("If-Match" = String, Header, description = "The memory's rev, or *")),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    InPath(text): InPath<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Problem> {
+    caller.may("write")?;
+    let memory = id(&text)?;
+    let only_at = if_match(&headers)?;
+    let current = app.db.get(&caller.user, memory).await?;
+    let Some(current) = current.filter(|stored| matches!(stored.row.state, Being::Live(_))) else {
+        return Ok(Json(json!({ "deleted": memory, "preview": "[already deleted]" })));
+    };
+    let idempotency = idempotency(&headers, &format!("delete {memory}"), b"")?;
+    let ask = Ask { memory, action: Action::Delete, only_at, idempotency, at: app.clock.now() };
+    done(app.db.ask(&caller.user, &ask).await?)?;
+    Ok(Json(json!({ "deleted": memory, "preview": preview(&current) })))
+}
+
+/// Brings a deleted memory back.
+#[utoipa::path(post, path = "/api/memories/{id}/restore", params(("id" = String, Path, format = Uuid)),
+    responses((status = 200, body = MemoryView), (status = "default", body = ProblemBody)))]
+pub(super) async fn restore(
+    State(app): State<App>,
+    caller: Caller,
+    InPath(text): InPath<String>,
+) -> Result<Response, Problem> {
+    caller.may("write")?;
+    let memory = id(&text)?;
+    let current = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
+    let Being::Deleted(document) = &current.row.state else {
+        return Err(Problem::new(StatusCode::CONFLICT, "not_deleted", "the memory is not deleted"));
+    };
+    if current.share().is_some() {
+        return Err(Problem::not_allowed());
+    }
+    let action = Action::Edit(Edit::to(document));
+    let ask = Ask { memory, action, only_at: Some(current.row.rev), idempotency: None, at: app.clock.now() };
+    let stored = done(app.db.ask(&caller.user, &ask).await?)?.ok_or_else(Problem::not_found)?;
+    Ok(tagged(stored.row.rev, Json(MemoryView::of(&stored))))
+}
+
+/// Counts the caller's own memories by tag.
+#[utoipa::path(get, path = "/api/tags", responses((status = 200, body = Vec<TagCount>), (status = "default", body = ProblemBody)))]
+pub(super) async fn tags(State(app): State<App>, caller: Caller) -> Result<Json<Vec<TagCount>>, Problem> {
+    caller.may("read")?;
+    let counts = app.db.counts(&caller.user, true).await?;
+    Ok(Json(counts.into_iter().map(|(tag, count)| TagCount { tag, count }).collect()))
+}
+
+/// Counts the caller's own memories by category.
+#[utoipa::path(get, path = "/api/categories",
+    responses((status = 200, body = Vec<CategoryCount>), (status = "default", body = ProblemBody)))]
+pub(super) async fn categories(State(app): State<App>, caller: Caller) -> Result<Json<Vec<CategoryCount>>, Problem> {
+    caller.may("read")?;
+    let counts = app.db.counts(&caller.user, false).await?;
+    Ok(Json(counts.into_iter().map(|(category, count)| CategoryCount { category, count }).collect()))
+}
+
+/// Counts.
+#[utoipa::path(get, path = "/api/stats", responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn stats(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
+    caller.may("read")?;
+    Ok(Json(app.db.stats(&caller.user).await?))
+}

@@ -1,0 +1,74 @@
+//! The routes: thin, each with the scope that a key needs for it.
+
+mod links;
+mod memories;
+mod shares;
+mod sync;
+mod system;
+mod transfer;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+
+/// Bytes of a request's body, and of an import's.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+const MOST_IMPORT_BYTES: usize = 16 * 1024 * 1024;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Tessera", description = "A team's memory for coding agents.", license(name = "MIT")),
+    modifiers(&Bearer),
+    security(("key" = []))
+)]
+struct Contract;
+
+/// Every route but the public ones takes a key.
+struct Bearer;
+
+impl Modify for Bearer {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let components = openapi.components.get_or_insert_with(Default::default);
+        components.add_security_scheme("key", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+    }
+}
+
+/// Every route, and the contract that they keep.
+pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
+    // Literal paths stand beside parameters: the router prefers them whatever the order.
+    let (router, contract) = OpenApiRouter::with_openapi(Contract::openapi())
+        .routes(routes!(system::health))
+        .routes(routes!(system::ready))
+        .routes(routes!(system::auth_check))
+        .routes(routes!(memories::list, memories::create))
+        .routes(routes!(memories::recall))
+        .routes(routes!(transfer::export))
+        .routes(routes!(memories::get_one, memories::update, memories::delete))
+        .routes(routes!(memories::restore))
+        .routes(routes!(links::link))
+        .routes(routes!(links::unlink))
+        .routes(routes!(memories::tags))
+        .routes(routes!(memories::categories))
+        .routes(routes!(memories::stats))
+        .routes(routes!(shares::share))
+        .routes(routes!(shares::unshare))
+        .routes(routes!(shares::share_tag, shares::unshare_tag))
+        .routes(routes!(shares::unshare_tag_by_post))
+        .routes(routes!(shares::shared_with_me))
+        .routes(routes!(shares::my_shares))
+        .routes(routes!(shares::mute, shares::unmute))
+        .routes(routes!(shares::mute_owner, shares::unmute_owner))
+        .routes(routes!(sync::push))
+        .routes(routes!(sync::changes))
+        .routes(routes!(sync::snapshot))
+        .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .merge(OpenApiRouter::new().routes(routes!(transfer::import)).layer(DefaultBodyLimit::max(MOST_IMPORT_BYTES)))
+        .with_state(app)
+        .split_for_parts();
+    (router, contract)
+}

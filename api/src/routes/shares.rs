@@ -1,0 +1,189 @@
+//! Sharing and muting.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use tessera_engine::domain::{DomainError, Permission, Tag};
+
+use crate::App;
+use crate::contract::{MemoriesView, MemoryView, ShareTagWith, ShareWith};
+use crate::db::{Caller, MyShares, ShareError, Target, UserId};
+use crate::error::{Problem, ProblemBody};
+use crate::extract::{Body, InPath, id};
+
+impl From<ShareError> for Problem {
+    fn from(error: ShareError) -> Self {
+        match error {
+            ShareError::NoMemory => Self::not_found(),
+            ShareError::NoUser => {
+                let detail = "shared_with: there is no user of that name; ask whoever runs the server to add them";
+                Self::new(StatusCode::NOT_FOUND, "no_such_user", detail)
+            }
+            ShareError::Self_ => Self::new(StatusCode::BAD_REQUEST, "self", "shared_with: that is yourself"),
+            ShareError::Db(error) => error.into(),
+        }
+    }
+}
+
+fn user(text: &str) -> Result<UserId, Problem> {
+    text.parse().map_err(|_| ShareError::NoUser.into())
+}
+
+fn permission(text: Option<&str>) -> Result<Permission, DomainError> {
+    text.filter(|text| !text.is_empty()).map_or(Ok(Permission::Read), str::parse)
+}
+
+/// Shares a memory; sharing again changes what is allowed.
+#[utoipa::path(post, path = "/api/memories/{id}/share", request_body = ShareWith, params(("id" = String, Path, format = Uuid)),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn share(
+    State(app): State<App>,
+    caller: Caller,
+    InPath(text): InPath<String>,
+    Body(with): Body<ShareWith>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("share")?;
+    let (memory, permission) = (id(&text)?, permission(with.permission.as_deref())?);
+    let grantee = user(&with.shared_with)?;
+    app.db.share(&caller.user, &Target::Memory(memory), &grantee, Some(permission)).await?;
+    Ok(Json(json!({ "shared": memory, "with": grantee.as_str(), "permission": permission })))
+}
+
+/// Shares a memory no longer.
+#[utoipa::path(delete, path = "/api/memories/{id}/share/{user}",
+    params(("id" = String, Path, format = Uuid), ("user" = String, Path)),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn unshare(
+    State(app): State<App>,
+    caller: Caller,
+    InPath((text, with)): InPath<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("share")?;
+    let (memory, grantee) = (id(&text)?, user(&with)?);
+    app.db.share(&caller.user, &Target::Memory(memory), &grantee, None).await?;
+    Ok(Json(json!({ "unshared": memory, "from": grantee.as_str() })))
+}
+
+/// Shares all that has a tag, now and later.
+#[utoipa::path(post, path = "/api/memories/share-tag", request_body = ShareTagWith,
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn share_tag(
+    State(app): State<App>,
+    caller: Caller,
+    Body(with): Body<ShareTagWith>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("share")?;
+    let (tag, permission) = (Tag::try_from(with.tag)?, permission(with.permission.as_deref())?);
+    let grantee = user(&with.shared_with)?;
+    app.db.share(&caller.user, &Target::Tag(tag.clone()), &grantee, Some(permission)).await?;
+    Ok(Json(json!({ "shared_tag": tag, "with": grantee.as_str(), "permission": permission })))
+}
+
+/// Shares a tag no longer. Proxies that drop the body of a DELETE have `POST /api/memories/unshare-tag`.
+#[utoipa::path(delete, path = "/api/memories/share-tag", request_body = ShareTagWith,
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn unshare_tag(
+    State(app): State<App>,
+    caller: Caller,
+    Body(with): Body<ShareTagWith>,
+) -> Result<Json<Value>, Problem> {
+    no_longer(&app, &caller, with).await
+}
+
+/// Shares a tag no longer.
+#[utoipa::path(post, path = "/api/memories/unshare-tag", request_body = ShareTagWith,
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn unshare_tag_by_post(
+    State(app): State<App>,
+    caller: Caller,
+    Body(with): Body<ShareTagWith>,
+) -> Result<Json<Value>, Problem> {
+    no_longer(&app, &caller, with).await
+}
+
+async fn no_longer(app: &App, caller: &Caller, with: ShareTagWith) -> Result<Json<Value>, Problem> {
+    caller.may("share")?;
+    let (tag, grantee) = (Tag::try_from(with.tag)?, user(&with.shared_with)?);
+    app.db.share(&caller.user, &Target::Tag(tag.clone()), &grantee, None).await?;
+    Ok(Json(json!({ "unshared_tag": tag, "from": grantee.as_str() })))
+}
+
+/// Lists what other users share with the caller.
+#[utoipa::path(get, path = "/api/memories/shared-with-me",
+    responses((status = 200, body = MemoriesView), (status = "default", body = ProblemBody)))]
+pub(super) async fn shared_with_me(State(app): State<App>, caller: Caller) -> Result<Json<MemoriesView>, Problem> {
+    caller.may("read")?;
+    let memories = app.db.shared_with(&caller.user).await?;
+    let total = memories.len() as u64;
+    Ok(Json(MemoriesView { memories: memories.iter().filter_map(MemoryView::of).collect(), total }))
+}
+
+/// Lists what the caller shares.
+#[utoipa::path(get, path = "/api/memories/my-shares",
+    responses((status = 200, body = MyShares), (status = "default", body = ProblemBody)))]
+pub(super) async fn my_shares(State(app): State<App>, caller: Caller) -> Result<Json<MyShares>, Problem> {
+    caller.may("read")?;
+    Ok(Json(app.db.my_shares(&caller.user).await?))
+}
+
+/// Hides a memory that another user shares, on all of the caller's machines.
+#[utoipa::path(post, path = "/api/memories/{id}/mute", params(("id" = String, Path, format = Uuid)),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn mute(
+    State(app): State<App>,
+    caller: Caller,
+    InPath(text): InPath<String>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("read")?;
+    let memory = id(&text)?;
+    let stored = app.db.get(&caller.user, memory).await?.filter(|stored| stored.share().is_some());
+    let owner = user(&stored.ok_or_else(Problem::not_found)?.owner)?;
+    app.db.mute(&caller.user, &owner, Some(memory), true).await?;
+    Ok(Json(json!({ "muted": memory })))
+}
+
+/// Shows a memory again.
+#[utoipa::path(delete, path = "/api/memories/{id}/mute", params(("id" = String, Path, format = Uuid)),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn unmute(
+    State(app): State<App>,
+    caller: Caller,
+    InPath(text): InPath<String>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("read")?;
+    let memory = id(&text)?;
+    let owners = app.db.muted_owners(&caller.user, memory).await?;
+    for owner in &owners {
+        app.db.mute(&caller.user, owner, Some(memory), false).await?;
+    }
+    Ok(Json(json!({ "unmuted": memory })))
+}
+
+/// Hides all that a user shares.
+#[utoipa::path(post, path = "/api/users/{user}/mute", params(("user" = String, Path)),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn mute_owner(
+    State(app): State<App>,
+    caller: Caller,
+    InPath(text): InPath<String>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("read")?;
+    let owner = user(&text)?;
+    app.db.mute(&caller.user, &owner, None, true).await?;
+    Ok(Json(json!({ "muted": owner.as_str() })))
+}
+
+/// Shows what a user shares again.
+#[utoipa::path(delete, path = "/api/users/{user}/mute", params(("user" = String, Path)),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn unmute_owner(
+    State(app): State<App>,
+    caller: Caller,
+    InPath(text): InPath<String>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("read")?;
+    let owner = user(&text)?;
+    app.db.mute(&caller.user, &owner, None, false).await?;
+    Ok(Json(json!({ "unmuted": owner.as_str() })))
+}

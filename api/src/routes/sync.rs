@@ -1,0 +1,61 @@
+//! `/v1/sync`: push, changes, snapshot.
+
+use axum::Json;
+use axum::extract::State;
+use tessera_engine::sync::{MOST_OPS, MOST_ROWS, Page, Push, Pushed, Snapshot};
+
+use crate::App;
+use crate::contract::{ChangesQuery, SnapshotQuery};
+use crate::db::Caller;
+use crate::error::{Problem, ProblemBody};
+use crate::extract::{Body, Params};
+
+/// Carries out ops of a machine, each once.
+#[utoipa::path(post, path = "/v1/sync/push", request_body = serde_json::Value,
+    responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn push(
+    State(app): State<App>,
+    caller: Caller,
+    Body(push): Body<Push>,
+) -> Result<Json<Pushed>, Problem> {
+    caller.may("write")?;
+    if push.ops.len() > MOST_OPS {
+        return Err(Problem::invalid(format!("ops: {} are too many, send at most {MOST_OPS}", push.ops.len())));
+    }
+    if push.epoch != app.db.epoch(&caller.user).await? {
+        return Err(Problem::must_refetch());
+    }
+    let mut answers = Vec::with_capacity(push.ops.len());
+    for op in &push.ops {
+        answers.push(app.db.carry_out(&caller.user, op).await?);
+    }
+    Ok(Json(Pushed { answers }))
+}
+
+/// Tells what changed after a cursor.
+#[utoipa::path(get, path = "/v1/sync/changes", params(ChangesQuery),
+    responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn changes(
+    State(app): State<App>,
+    caller: Caller,
+    Params(query): Params<ChangesQuery>,
+) -> Result<Json<Page>, Problem> {
+    caller.may("read")?;
+    if query.epoch != app.db.epoch(&caller.user).await? {
+        return Err(Problem::must_refetch());
+    }
+    let page = app.db.changes(&caller.user, query.after, query.limit.unwrap_or(MOST_ROWS)).await?;
+    page.map(Json).ok_or_else(Problem::must_refetch)
+}
+
+/// Gives all that the caller may see, in pages.
+#[utoipa::path(get, path = "/v1/sync/snapshot", params(SnapshotQuery),
+    responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody)))]
+pub(super) async fn snapshot(
+    State(app): State<App>,
+    caller: Caller,
+    Params(query): Params<SnapshotQuery>,
+) -> Result<Json<Snapshot>, Problem> {
+    caller.may("read")?;
+    Ok(Json(app.db.snapshot(&caller.user, query.epoch, query.after).await?))
+}

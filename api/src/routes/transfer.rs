@@ -1,0 +1,118 @@
+//! Import and export.
+
+use axum::Json;
+use axum::body::{Body as HttpBody, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::value::RawValue;
+use tessera_engine::Timestamp;
+use tessera_engine::domain::MemoryId;
+use tessera_engine::sync::Action;
+
+use super::memories::{done, idempotency};
+use crate::App;
+use crate::contract::{ImportedRow, MemoryView, NewMemory};
+use crate::db::{Ask, Caller, Idempotency};
+use crate::error::{Problem, ProblemBody};
+
+/// Rows of an import, at most; they are one transaction.
+const MOST_ROWS: usize = 1_000;
+
+/// Stores many memories in one transaction; each row is reported on. A row that is refused does not hold the others up.
+#[utoipa::path(post, path = "/api/memories/import", request_body = Vec<NewMemory>,
+    params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key stores once")),
+    responses((status = 200, body = Vec<ImportedRow>), (status = "default", body = ProblemBody)))]
+pub(super) async fn import(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Vec<ImportedRow>>, Problem> {
+    caller.may("write")?;
+    let given = idempotency(&headers, "import", &body)?;
+    // Rows are read one by one: a bad one is its own problem.
+    let rows: Vec<&RawValue> = serde_json::from_slice(&body).map_err(|error| Problem::invalid(error.to_string()))?;
+    if rows.len() > MOST_ROWS {
+        return Err(Problem::invalid(format!("{} rows are too many; send at most {MOST_ROWS} at a time", rows.len())));
+    }
+    let now = app.clock.now();
+    let mut report: Vec<ImportedRow> = Vec::with_capacity(rows.len());
+    let mut asks = Vec::new();
+    for (row, text) in rows.iter().enumerate() {
+        let read = asked(text.get(), row, given.as_ref(), &caller, now);
+        let mut imported = ImportedRow { row, id: None, category: None, importance: None, error: None };
+        match read {
+            Ok(ask) => asks.push((row, ask)),
+            Err(problem) => imported.error = Some(problem),
+        }
+        report.push(imported);
+    }
+    let (numbers, asks): (Vec<usize>, Vec<Ask>) = asks.into_iter().unzip();
+    for (row, outcome) in numbers.into_iter().zip(app.db.ask_all(&caller.user, &asks).await?) {
+        let Some(imported) = report.get_mut(row) else { continue };
+        match done(outcome) {
+            Ok(Some(stored)) => {
+                imported.id = Some(stored.row.memory.to_string());
+                if let Some(document) = stored.row.state.document() {
+                    imported.category = Some(document.details.category.as_str().to_owned());
+                    imported.importance = Some(document.details.importance.into());
+                }
+            }
+            Ok(None) => imported.error = Some("the memory was removed for good".into()),
+            Err(problem) => imported.error = Some(problem.detail().to_owned()),
+        }
+    }
+    Ok(Json(report))
+}
+
+fn asked(text: &str, row: usize, given: Option<&Idempotency>, caller: &Caller, now: Timestamp) -> Result<Ask, String> {
+    let new: NewMemory = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let document = new.document(now).map_err(|error| error.to_string())?;
+    let idempotency = given.map(|given| Idempotency { key: format!("{} row {row}", given.key), body: text.into() });
+    let memory = match (new.id().map_err(|error| error.to_string())?, &idempotency) {
+        (Some(id), _) => id,
+        (None, Some(idempotency)) => MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())),
+        (None, None) => MemoryId::generate(now),
+    };
+    Ok(Ask { memory, action: Action::Create(document), only_at: None, idempotency, at: now })
+}
+
+/// Gives all of the caller's own memories, one JSON object a line.
+#[utoipa::path(get, path = "/api/memories/export",
+    responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = "default", body = ProblemBody)))]
+pub(super) async fn export(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
+    caller.may("read")?;
+    let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(4);
+    tokio::spawn(async move {
+        let mut after = None;
+        loop {
+            let page = match app.db.own_after(&caller.user, after).await {
+                Ok(page) => page,
+                Err(error) => {
+                    tracing::error!(%error, "export");
+                    // A cut connection: the reader must not take a part for the whole.
+                    let _ = sender.send(Err(std::io::Error::other("the database failed"))).await;
+                    return;
+                }
+            };
+            let Some(last) = page.last() else { return };
+            after = Some(last.row.memory);
+            let lines: String = page
+                .iter()
+                .filter_map(MemoryView::of)
+                .filter_map(|view| serde_json::to_string(&view).ok())
+                .map(|line| line + "\n")
+                .collect();
+            if sender.send(Ok(lines.into())).await.is_err() {
+                return;
+            }
+        }
+    });
+    let stream = futures_util::stream::unfold(receiver, |mut receiver| async move {
+        let next = receiver.recv().await?;
+        Some((next, receiver))
+    });
+    let headers = [(header::CONTENT_TYPE, "application/x-ndjson")];
+    Ok((headers, HttpBody::from_stream(stream)).into_response())
+}

@@ -1,0 +1,172 @@
+//! The server: its state, and how it listens and ends.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::get;
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use tessera_engine::domain::{Clock, SystemClock};
+use tokio::net::TcpListener;
+
+use crate::db::Db;
+use crate::layers::{self, Limits};
+use crate::recall::Recaller;
+use crate::routes;
+
+/// How long requests that began may take once the server is told to stop.
+const DRAIN: Duration = Duration::from_secs(20);
+/// How often uses are counted, unless set.
+const FLUSH: Duration = Duration::from_secs(5);
+
+/// How a server behaves.
+#[derive(Clone)]
+pub struct Settings {
+    /// Bytes that the indexes of all users may hold together.
+    pub index_bytes: usize,
+    /// How often what was delivered is counted as used.
+    pub count_uses_every: Duration,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// What a caller may ask.
+    pub limits: Limits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            index_bytes: 256 * 1024 * 1024,
+            count_uses_every: FLUSH,
+            clock: Arc::new(SystemClock),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings").field("index_bytes", &self.index_bytes).field("limits", &self.limits).finish()
+    }
+}
+
+/// What every request works with.
+#[derive(Clone)]
+pub struct App {
+    pub(crate) db: Db,
+    pub(crate) recaller: Arc<Recaller>,
+    pub(crate) clock: Arc<dyn Clock>,
+    limits: Limits,
+    count_uses_every: Duration,
+    is_draining: Arc<AtomicBool>,
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl App {
+    /// A server on a database.
+    pub fn new(db: Db, settings: Settings) -> Self {
+        Self {
+            db,
+            recaller: Arc::new(Recaller::new(settings.clock.clone(), settings.index_bytes)),
+            clock: settings.clock,
+            limits: settings.limits,
+            count_uses_every: settings.count_uses_every,
+            is_draining: Arc::default(),
+        }
+    }
+
+    /// True once the server was told to stop.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// Every route, with its layers.
+    fn router(&self) -> Router {
+        let (router, contract) = routes::router(self.clone());
+        let contract = Arc::new(contract.to_json().unwrap_or_default());
+        let json = [(axum::http::header::CONTENT_TYPE, "application/json")];
+        let router = router.route("/openapi.json", get(move || async move { (json, contract.as_str().to_owned()) }));
+        layers::around(router, &self.limits)
+    }
+}
+
+/// The contract of the API, as OpenAPI 3.1 in JSON.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub fn openapi(app: &App) -> Result<String, serde_json::Error> {
+    routes::router(app.clone()).1.to_pretty_json()
+}
+
+/// A certificate and its key.
+#[derive(Debug, Clone)]
+pub struct Tls(RustlsConfig);
+
+/// A certificate that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the certificate or its key cannot be used: {0}")]
+pub struct TlsError(std::io::Error);
+
+impl Tls {
+    /// Reads both from PEM files.
+    ///
+    /// # Errors
+    /// When one cannot be read, or they do not belong together.
+    pub async fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        // Whoever installed one before was as right.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        RustlsConfig::from_pem_file(certificate, key).await.map(Self).map_err(TlsError)
+    }
+}
+
+/// Serves until `stop` resolves; requests that began are finished.
+///
+/// # Errors
+/// When the listener fails.
+pub async fn serve(
+    listener: TcpListener,
+    app: App,
+    tls: Option<Tls>,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    let handle = Handle::new();
+    let (ending, draining) = (handle.clone(), app.clone());
+    tokio::spawn(async move {
+        stop.await;
+        draining.is_draining.store(true, Ordering::Relaxed);
+        ending.graceful_shutdown(Some(DRAIN));
+    });
+    let counting = app.clone();
+    let counter = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(counting.count_uses_every).await;
+            counting.recaller.flush(&counting.db).await;
+        }
+    });
+    let service = app.router().into_make_service_with_connect_info::<SocketAddr>();
+    let listener = listener.into_std()?;
+    let ended = match tls {
+        Some(Tls(config)) => axum_server::from_tcp_rustls(listener, config)?.handle(handle).serve(service).await,
+        None => axum_server::from_tcp(listener)?.handle(handle).serve(service).await,
+    };
+    counter.abort();
+    app.recaller.flush(&app.db).await;
+    ended
+}
+
+/// Serves the metrics, for nobody but those who watch the server.
+///
+/// # Errors
+/// When the listener fails.
+pub async fn serve_metrics(listener: TcpListener) -> std::io::Result<()> {
+    let text = || async { ([(axum::http::header::CONTENT_TYPE, "text/plain; version=0.0.4")], layers::metrics_text()) };
+    axum::serve(listener, Router::new().route("/metrics", get(text))).await
+}

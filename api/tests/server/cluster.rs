@@ -1,0 +1,102 @@
+//! A PostgreSQL of the test's own: in a temporary directory, on a socket in it, gone with the test.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// The user that owns nothing: PostgreSQL refuses to run as root.
+const NOBODY: u32 = 65_534;
+
+/// A running cluster with an empty database `tessera`, owned by a role that is no superuser.
+pub(crate) struct Cluster {
+    dir: TempDir,
+    programs: PathBuf,
+}
+
+impl Cluster {
+    /// `None`, and a line that says so, where PostgreSQL is not installed.
+    pub(crate) fn start() -> Option<Self> {
+        let Some(programs) = programs() else {
+            eprintln!("left out: PostgreSQL is not installed");
+            return None;
+        };
+        // Short, for the socket, and open to whomever PostgreSQL runs as.
+        let dir = tempfile::tempdir_in("/tmp").unwrap();
+        if is_root() {
+            chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let cluster = Self { dir, programs };
+        let data = cluster.data();
+        cluster.run("initdb", &["-D", &data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8", "--no-locale"]);
+        let socket = cluster.socket();
+        let options = format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync=off");
+        let log = cluster.dir.path().join("log");
+        cluster.run("pg_ctl", &["-D", &data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
+        cluster.sql("CREATE ROLE server LOGIN CREATEROLE; ");
+        cluster.sql("CREATE DATABASE tessera OWNER server");
+        Some(cluster)
+    }
+
+    fn data(&self) -> String {
+        self.dir.path().join("data").to_str().unwrap().to_owned()
+    }
+
+    fn socket(&self) -> String {
+        self.dir.path().to_str().unwrap().to_owned()
+    }
+
+    /// The address for a role.
+    pub(crate) fn url(&self, role: &str) -> String {
+        format!("postgres://{role}@localhost/tessera?host={}", self.socket())
+    }
+
+    /// Runs SQL as a superuser, outside of our database.
+    fn sql(&self, sql: &str) {
+        self.sql_on("postgres", sql);
+    }
+
+    /// Runs SQL as a superuser.
+    pub(crate) fn sql_on(&self, database: &str, sql: &str) {
+        self.run("psql", &["-h", &self.socket(), "-U", "admin", "-d", database, "-v", "ON_ERROR_STOP=1", "-qc", sql]);
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let mut command = Command::new(self.programs.join(program));
+        command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(fs::File::create(self.dir.path().join("err")).unwrap());
+        if is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let status = command.status().unwrap();
+        let said = || fs::read_to_string(self.dir.path().join("err")).unwrap_or_default();
+        assert!(status.success(), "{program} {arguments:?}: {}", said());
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let data = self.data();
+        self.run("pg_ctl", &["-D", &data, "-m", "immediate", "stop"]);
+    }
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0)
+}
+
+/// The newest PostgreSQL that is installed whole.
+fn programs() -> Option<PathBuf> {
+    let packaged =
+        fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
+    let mut found: Vec<PathBuf> = packaged.chain([PathBuf::from("/usr/local/pgsql/bin")]).collect();
+    let told =
+        Command::new("pg_config").arg("--bindir").output().ok().and_then(|out| String::from_utf8(out.stdout).ok());
+    found.extend(told.map(|dir| PathBuf::from(dir.trim())));
+    found.sort();
+    let is_whole = |dir: &PathBuf| ["initdb", "pg_ctl", "psql"].iter().all(|name| Path::new(dir).join(name).exists());
+    found.into_iter().rfind(is_whole)
+}

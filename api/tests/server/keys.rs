@@ -1,0 +1,58 @@
+//! Who is let in.
+
+use reqwest::StatusCode;
+use tessera_api::Db;
+use tessera_api::NewKey;
+use tessera_api::keys::Key;
+
+use crate::site::{Site, with_site};
+
+#[test]
+fn only_a_valid_key_is_let_in_and_all_others_are_told_the_same() {
+    with_site(|site| async move {
+        let key = site.user("ada").await;
+        let known = Site::ok(site.get(&key, "/api/auth-check").await).await;
+        assert_eq!(known["user_id"], "ada");
+        let stranger = Key::generate().unwrap().reveal();
+        let mut wrong = Key::generate().unwrap().reveal();
+        // The right id with another secret.
+        let id = key.split('_').nth(1).unwrap();
+        wrong = wrong.replacen(wrong.clone().split('_').nth(1).unwrap(), id, 1);
+        let mut answers = Vec::new();
+        for bad in [stranger.as_str(), wrong.as_str(), "", "x", &"y".repeat(100_000)] {
+            let response = site.get(bad, "/api/auth-check").await;
+            let status = response.status();
+            // A header beyond all measure is refused by the protocol itself.
+            if status == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE {
+                continue;
+            }
+            assert_eq!(status, StatusCode::UNAUTHORIZED, "{bad:.40}");
+            answers.push(response.text().await.unwrap());
+        }
+        answers.dedup();
+        assert_eq!(answers.len(), 1, "{answers:?}");
+        let ada = "ada".parse().unwrap();
+        assert!(site.db.revoke_key(&ada, id).await.unwrap());
+        assert_eq!(site.get(&key, "/api/auth-check").await.status(), StatusCode::UNAUTHORIZED);
+        assert!(site.db.add_key(&"nobody".parse().unwrap(), &NewKey::default()).await.is_err());
+        for bad in ["", "../bob", "a b", "ё", &"a".repeat(101)] {
+            assert!(bad.parse::<tessera_api::UserId>().is_err(), "{bad}");
+        }
+    });
+}
+
+#[test]
+fn a_database_that_is_not_safe_is_not_served() {
+    with_site(|site| async move {
+        let admin = Db::connect(&site.cluster.url("admin")).await.unwrap();
+        assert!(admin.check().await.unwrap_err().to_string().contains("superuser"));
+        let pool = sqlx::PgPool::connect(&site.cluster.url("admin")).await.unwrap();
+        for table in ["memories", "feed", "api_keys", "tag_shares"] {
+            let alter = |what: &str| sqlx::AssertSqlSafe(format!("ALTER TABLE {table} {what} ROW LEVEL SECURITY"));
+            sqlx::query(alter("NO FORCE")).execute(&pool).await.unwrap();
+            assert!(site.db.check().await.unwrap_err().to_string().contains(table));
+            sqlx::query(alter("FORCE")).execute(&pool).await.unwrap();
+            site.db.check().await.unwrap();
+        }
+    });
+}

@@ -1,0 +1,232 @@
+//! One engine: the server answers as a machine does, to the byte.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use tessera_api::{Limits, Settings};
+use tessera_engine::Patch;
+use tessera_engine::Store;
+use tessera_engine::domain::{
+    Category, Filters, FixedClock, LinkKind, MemoryId, MemoryRef, Packing, RecallRequest, Scope, Sort, Tag, Timestamp,
+    TokenBudget, TokenProfile,
+};
+use tessera_engine::score::Weights;
+use tessera_engine::store::{Actor, StoreConfig, Upload, Usage};
+use tessera_engine::sync::{Push, Pushed};
+
+use crate::site::{Site, with_site, with_site_of};
+
+const QUERIES: usize = 1_000;
+
+fn clock() -> Arc<FixedClock> {
+    Arc::new(FixedClock("2026-11-20T12:00:00Z".parse::<Timestamp>().unwrap()))
+}
+
+/// Sends everything that a store has.
+async fn send(site: &Site, key: &str, store: &mut Store) {
+    loop {
+        let ops = store.ops(100).unwrap();
+        if ops.is_empty() {
+            return;
+        }
+        let push = serde_json::to_value(Push { epoch: 1, ops }).unwrap();
+        let pushed: Pushed =
+            serde_json::from_value(Site::ok(site.post(key, "/v1/sync/push", &push).await).await).unwrap();
+        assert!(pushed.answers.iter().all(|answer| answer.refused.is_none()));
+        store.answered(1, &pushed.answers).unwrap();
+    }
+}
+
+/// A question, and the same as JSON.
+fn question(random: &mut fastrand::Rng, words: &[String]) -> (RecallRequest, Value) {
+    let mut some = |most: usize| {
+        let count = random.usize(1..=most);
+        (0..count).map(|_| random.choice(words).unwrap().clone()).collect::<Vec<_>>().join(" ")
+    };
+    let mut request = RecallRequest::new(some(9));
+    let expanded = some(4);
+    let mut json = json!({ "context": request.query });
+    let budget = [60, 150, 300, 600, 1000, 2500][random.usize(..6)];
+    request.budget = TokenBudget::try_from(budget).unwrap();
+    json["max_tokens"] = json!(budget);
+    request.limit = random.u32(1..=60);
+    json["limit"] = json!(request.limit);
+    if random.u8(..4) == 0 {
+        json["expanded_query"] = json!(expanded);
+        request.expanded_query = Some(expanded);
+    }
+    let sort = Sort::ALL[random.usize(..4)];
+    request.sort = sort;
+    json["sort_by"] = json!(sort.as_str());
+    if random.u8(..4) == 0 {
+        request.packing = Packing::Details;
+        json["packing"] = json!("details");
+    }
+    if random.u8(..4) == 0 {
+        request.profile = TokenProfile::CLAUDE;
+        json["token_profile"] = json!("claude");
+    }
+    if random.u8(..5) == 0 {
+        request.scope = Some(Scope::Project("ledger".into()));
+        json["project"] = json!("ledger");
+    }
+    if random.u8(..6) == 0 {
+        request.filters = Filters {
+            categories: vec![Category::try_from("decisions".to_owned()).unwrap()],
+            since: Some("2026-01-01T00:00:00Z".parse().unwrap()),
+            ..Filters::default()
+        };
+        json["category"] = json!("decisions");
+        json["since"] = json!("2026-01-01T00:00:00Z");
+    }
+    (request, json)
+}
+
+#[test]
+fn the_server_answers_as_a_machine_does_to_the_byte() {
+    let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
+    let settings =
+        Settings { limits, clock: clock(), count_uses_every: Duration::from_hours(1), ..Settings::default() };
+    with_site_of(settings, |site| async move {
+        let key = site.user("ada").await;
+        let home = tempfile::tempdir().unwrap();
+        let config = StoreConfig {
+            home: home.path().join("t"),
+            clock: clock(),
+            weights: Weights::default(),
+            usage: Usage::Serve,
+        };
+        let mut store = Store::open(config).unwrap();
+        store.join("http://server", "ada", Upload::All).unwrap();
+        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/corpus");
+        let (mut all_words, mut links) = (Vec::new(), Vec::new());
+        for file in ["notes.jsonl", "conversation.jsonl"] {
+            let text = std::fs::read_to_string(format!("{corpus}/{file}")).unwrap();
+            let mut notes: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            for note in &mut notes {
+                // Links are made once everything is there: a handle on the server is a place in the order of changes.
+                links.push((note["key"].clone(), note["links"].take()));
+                note.as_object_mut().unwrap().remove("links");
+                all_words.extend(note["content"].as_str().unwrap().split_whitespace().map(str::to_owned));
+            }
+            let lines: String = notes.iter().map(|note| format!("{note}\n")).collect();
+            let imported = store.import(&mut lines.as_bytes(), |_| {}).unwrap();
+            assert!(imported.rejected.is_empty(), "{imported:?}");
+        }
+        all_words.sort();
+        all_words.dedup();
+        store
+            .begin_anew(&tessera_engine::store::Whole { epoch: 1, restored_seq: u64::MAX, head: 0, rows: vec![] })
+            .unwrap();
+        send(&site, &key, &mut store).await;
+        let named = |name: &Value| MemoryRef::Id(MemoryId::from_key(name.as_str().unwrap()));
+        for (key, links) in links {
+            for link in links.as_array().unwrap_or(&Vec::new()) {
+                let kind: LinkKind = link["type"].as_str().unwrap().parse().unwrap();
+                store.link(named(&key), kind, named(&link["to"]), &Actor::default()).unwrap();
+            }
+        }
+        send(&site, &key, &mut store).await;
+        let mut random = fastrand::Rng::with_seed(11);
+        let mut compared = 0;
+        let mut found = 0;
+        for round in 0..4 {
+            for _ in 0..QUERIES / 4 {
+                let (request, json) = question(&mut random, &all_words);
+                let ranking = store.rank(&request).unwrap();
+                let there = site.post(&key, "/api/memories/recall", &json).await;
+                compared += 1;
+                let here = match store.answer_json(&request, &ranking) {
+                    Ok(here) => here,
+                    Err(refused) => {
+                        assert_eq!(there.status(), StatusCode::UNPROCESSABLE_ENTITY, "{json}");
+                        assert_eq!(there.json::<Value>().await.unwrap()["detail"], refused.to_string());
+                        continue;
+                    }
+                };
+                assert_eq!(there.status(), StatusCode::OK, "{json}");
+                let there = there.text().await.unwrap();
+                assert_eq!(here.body, there, "round {round}: {json}");
+                let mut text: Value = serde_json::from_str(&there).unwrap();
+                assert!(text["tokens_used"].take().as_u64().unwrap() <= json["max_tokens"].as_u64().unwrap());
+                found += usize::from(!here.details.is_empty());
+            }
+            // Then some are changed, replaced and deleted, on one machine; the server's index follows its feed.
+            for number in 1..=12_u32 {
+                let handle = |at: u32| MemoryRef::Handle((at * 20 + round).try_into().unwrap());
+                let (one, other) = (handle(number), handle(number + 1));
+                let actor = Actor::default();
+                match number % 4 {
+                    0 => {
+                        let content = Some(format!("{} in round {round}", random.choice(&all_words).unwrap()));
+                        store.update(one, &Patch { content, ..Patch::default() }, &actor).unwrap();
+                    }
+                    1 => {
+                        let tags = Some(vec![Tag::try_from(format!("round{round}")).unwrap()]);
+                        store.update(one, &Patch { tags, ..Patch::default() }, &actor).unwrap();
+                    }
+                    2 => drop(store.link(one, LinkKind::Supersedes, other, &actor).unwrap()),
+                    _ if round == 2 => drop(
+                        store
+                            .forget(
+                                &[MemoryRef::Handle((number * 20 + 10).try_into().unwrap())],
+                                tessera_engine::store::Erase::Soft,
+                                &actor,
+                            )
+                            .unwrap(),
+                    ),
+                    _ => {}
+                }
+            }
+            send(&site, &key, &mut store).await;
+        }
+        assert_eq!(compared, QUERIES);
+        assert!(found > QUERIES / 2, "{found} of {QUERIES} questions found something");
+    });
+}
+
+#[test]
+fn a_small_cache_answers_alike_and_uses_are_counted() {
+    // Room for nothing: each index goes when the next is asked for.
+    let settings = Settings { index_bytes: 1, count_uses_every: Duration::from_millis(50), ..Settings::default() };
+    with_site_of(settings, |site| async move {
+        let mut keys = Vec::new();
+        for name in ["ada", "bob", "cleo"] {
+            let key = site.user(name).await;
+            for number in 0..5 {
+                let memory = json!({ "content": format!("{name} keeps note {number} about harbours") });
+                Site::ok(site.post(&key, "/api/memories", &memory).await).await;
+            }
+            keys.push((name, key));
+        }
+        for _ in 0..3 {
+            for (name, key) in &keys {
+                let question = json!({ "context": "harbours", "max_tokens": 500 });
+                let answer = Site::ok(site.post(key, "/api/memories/recall", &question).await).await;
+                assert_eq!(answer["total_count"], 5, "{answer}");
+                assert!(answer["details"][0]["content"].as_str().unwrap().starts_with(name), "{answer}");
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        let pool = sqlx::PgPool::connect(&site.cluster.url("admin")).await.unwrap();
+        let uses: i64 = sqlx::query_scalar("SELECT sum(uses) FROM feed").fetch_one(&pool).await.unwrap();
+        assert_eq!(uses, 45);
+    });
+}
+
+#[test]
+fn two_replicas_see_one_anothers_changes_at_once() {
+    with_site(|site| async move {
+        let key = site.user("ada").await;
+        let other = site.replica().await;
+        let question = json!({ "context": "lighthouse keeper" });
+        for (number, (writer, reader)) in [(&site, &other), (&other, &site)].into_iter().enumerate() {
+            let memory = json!({ "content": format!("The lighthouse keeper has rule {number}") });
+            Site::ok(writer.post(&key, "/api/memories", &memory).await).await;
+            let answer = Site::ok(reader.post(&key, "/api/memories/recall", &question).await).await;
+            assert_eq!(answer["memories"].as_array().unwrap().len(), number + 1, "{answer}");
+        }
+    });
+}

@@ -1,0 +1,112 @@
+//! A server on the loopback interface, and users with keys.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use serde_json::Value;
+use tessera_api::{App, Db, Limits, NewKey, Settings, UserId};
+use tokio::net::TcpListener;
+
+use crate::cluster::Cluster;
+
+/// A server that is up, with its database.
+pub(crate) struct Site {
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) db: Db,
+    address: SocketAddr,
+    client: Client,
+}
+
+impl Site {
+    /// `None` where PostgreSQL is not installed.
+    pub(crate) async fn start(settings: Settings) -> Option<Self> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let cluster = Cluster::start()?;
+        let db = Db::connect(&cluster.url("server")).await.unwrap();
+        // Two servers that start at once.
+        let (one, other) = tokio::join!(db.migrate(), db.migrate());
+        one.and(other).unwrap();
+        db.check().await.unwrap();
+        Some(Self::serve(Arc::new(cluster), db, settings).await)
+    }
+
+    async fn serve(cluster: Arc<Cluster>, db: Db, settings: Settings) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = App::new(db.clone(), settings);
+        tokio::spawn(tessera_api::serve(listener, app, None, std::future::pending()));
+        Self { cluster, db, address, client: Client::builder().no_proxy().build().unwrap() }
+    }
+
+    /// Adds a user and gives a key.
+    pub(crate) async fn user(&self, name: &str) -> String {
+        let user: UserId = name.parse().unwrap();
+        self.db.add_user(&user).await.unwrap();
+        self.db.add_key(&user, &NewKey::default()).await.unwrap().reveal()
+    }
+
+    pub(crate) async fn get(&self, key: &str, path: &str) -> Response {
+        self.client.get(format!("http://{}{path}", self.address)).bearer_auth(key).send().await.unwrap()
+    }
+
+    pub(crate) async fn post(&self, key: &str, path: &str, body: &Value) -> Response {
+        self.client.post(format!("http://{}{path}", self.address)).bearer_auth(key).json(body).send().await.unwrap()
+    }
+
+    /// Stores under a name for the request.
+    pub(crate) async fn post_with(&self, key: &str, path: &str, name: &str, body: &Value) -> Response {
+        let request = self.client.post(format!("http://{}{path}", self.address)).bearer_auth(key);
+        request.header("idempotency-key", name).json(body).send().await.unwrap()
+    }
+
+    pub(crate) async fn put(&self, key: &str, path: &str, rev: &str, body: &Value) -> Response {
+        let request = self.client.put(format!("http://{}{path}", self.address)).bearer_auth(key);
+        at(request, rev).json(body).send().await.unwrap()
+    }
+
+    pub(crate) async fn delete(&self, key: &str, path: &str, rev: &str) -> Response {
+        let request = self.client.delete(format!("http://{}{path}", self.address)).bearer_auth(key);
+        at(request, rev).send().await.unwrap()
+    }
+
+    pub(crate) async fn delete_with(&self, key: &str, path: &str, body: &Value) -> Response {
+        let request = self.client.delete(format!("http://{}{path}", self.address)).bearer_auth(key);
+        request.json(body).send().await.unwrap()
+    }
+
+    /// Another server on the same database.
+    pub(crate) async fn replica(&self) -> Self {
+        let db = Db::connect(&self.cluster.url("server")).await.unwrap();
+        Self::serve(Arc::clone(&self.cluster), db, Settings::default()).await
+    }
+
+    /// The JSON of an answer that must be 200.
+    pub(crate) async fn ok(response: Response) -> Value {
+        let status = response.status();
+        let text = response.text().await.unwrap();
+        assert_eq!(status, StatusCode::OK, "{text}");
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+/// A request on a rev, unless none is given.
+fn at(request: RequestBuilder, rev: &str) -> RequestBuilder {
+    if rev.is_empty() { request } else { request.header("if-match", rev) }
+}
+
+/// Runs a test with a server, where there can be one.
+pub(crate) fn with_site<F: Future<Output = ()>>(test: impl FnOnce(Site) -> F) {
+    let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
+    with_site_of(Settings { limits, ..Settings::default() }, test);
+}
+
+/// The same with a server of these settings.
+pub(crate) fn with_site_of<F: Future<Output = ()>>(settings: Settings, test: impl FnOnce(Site) -> F) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        if let Some(site) = Site::start(settings).await {
+            test(site).await;
+        }
+    });
+}

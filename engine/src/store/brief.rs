@@ -1,0 +1,101 @@
+//! The brief: what a session should know before anything was asked.
+
+use rusqlite::params;
+
+use super::error::StoreError;
+use super::{Store, row};
+use crate::domain::{Handle, RecallRequest, Scope};
+use crate::index::IndexRow;
+use crate::pack::{Ranked, Recall};
+use crate::recall::{Form, Ranking, answer};
+use crate::score::{Prior, ScoreParts};
+use crate::text::O200k;
+
+/// Rows considered, at most: those of the highest importance.
+const MOST_CONSIDERED: u32 = 300;
+/// What belonging to the project is worth beside the prior, whose parts sum to 0.3 at most.
+const OWN_PROJECT: f64 = 0.1;
+
+impl Store {
+    /// Standing wishes and open decisions of the request's scope and of every project, the weightiest
+    /// first, within the request's budget. `None` when there are none that the request does not exclude.
+    ///
+    /// # Errors
+    /// When the budget is too small for any reply, or the store cannot be read.
+    pub fn brief(&mut self, request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
+        let mut rows = self.brief_rows(request).map_err(|error| self.failed(error))?;
+        let now = self.now();
+        let project = request.scope.as_ref().map_or(Scope::Global.as_str(), Scope::as_str).to_owned();
+        let weight = |row: &IndexRow| {
+            let own = if row.scope == project { OWN_PROJECT } else { 0.0 };
+            Prior::of(&row.features, now, &self.weights).lifts(&self.weights).iter().sum::<f64>() + own
+        };
+        rows.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(b.features.handle.cmp(&a.features.handle)));
+        let handles = rows.iter().filter_map(|row| Handle::try_from(row.features.handle).ok());
+        let handles: Vec<Handle> = handles.filter(|handle| !request.exclude.contains(handle)).collect();
+        self.chosen(&handles, request)
+    }
+
+    fn brief_rows(&self, request: &RecallRequest) -> rusqlite::Result<Vec<IndexRow>> {
+        let sql = format!(
+            "SELECT {} FROM memories WHERE scope IN ('global', ?1) AND (standing = 1 OR category = 'decisions')
+             AND deleted IS NULL AND superseded_by IS NULL AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'
+             AND origin <> 'conversation'
+             AND NOT EXISTS (SELECT 1 FROM links WHERE source = memories.id AND type = 'resolved_by')
+             ORDER BY importance DESC, handle DESC LIMIT ?3",
+            row::INDEX
+        );
+        let scope = request.scope.as_ref().map(Scope::as_str);
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        statement.query_map(params![scope, self.now(), MOST_CONSIDERED], row::index_row)?.collect()
+    }
+
+    /// Live memories by handle, in the order given, within a budget; those that are gone or replaced
+    /// are left out. `None` when none is left. Counts no use.
+    ///
+    /// # Errors
+    /// When the budget is too small for any reply, or the store cannot be read.
+    pub fn chosen(&mut self, handles: &[Handle], request: &RecallRequest) -> Result<Option<Recall>, StoreError> {
+        let mut page = Vec::new();
+        for handle in handles {
+            if page.len() >= request.limit as usize {
+                break;
+            }
+            if self.is_current(*handle)? {
+                let rank = u32::try_from(page.len()).unwrap_or(u32::MAX);
+                let parts = ScoreParts::default();
+                page.push(Ranked { handle: *handle, rank, score: 1.0, parts, redirected_from: None });
+            }
+        }
+        if page.is_empty() {
+            return Ok(None);
+        }
+        let rows = self.rows(&page)?;
+        let ranking = Ranking::chosen(&page);
+        Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::<O200k>::Text)?))
+    }
+
+    fn is_current(&self, handle: Handle) -> Result<bool, StoreError> {
+        let sql = "SELECT count(*) FROM memories WHERE handle = ?1 AND deleted IS NULL AND superseded_by IS NULL
+                   AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'";
+        let count: rusqlite::Result<u32> = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row(params![handle, self.now()], |row| row.get(0)));
+        Ok(count.map_err(|error| self.failed(error))? > 0)
+    }
+
+    /// Memories that came from a session, the weightiest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn of_session(&self, session: &str, limit: u32) -> Result<Vec<Handle>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Handle>> {
+            let sql = "SELECT handle FROM memories WHERE session = ?1 AND deleted IS NULL AND superseded_by IS NULL
+                       AND origin <> 'conversation' ORDER BY importance DESC, handle DESC LIMIT ?2";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params![session, limit], |row| row.get(0))?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+}

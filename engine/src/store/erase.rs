@@ -1,0 +1,107 @@
+//! Forgetting: out of recall, or for good.
+
+use rusqlite::params;
+
+use super::error::StoreError;
+use super::history::{self, Operation};
+use super::write::{Change, Written, tell, write_row};
+use super::{Actor, Store, links, row};
+use crate::domain::{Handle, Memory, MemoryId, MemoryRef};
+use crate::index::Analysis;
+
+/// How far a memory is forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erase {
+    /// Out of recall; `restore` brings it back.
+    Soft,
+    /// For good: its text leaves the database, the index, and the provenance.
+    Hard,
+}
+
+/// A memory that was forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Identity.
+    pub id: MemoryId,
+    /// Handle.
+    pub handle: Handle,
+}
+
+impl Store {
+    /// Forgets memories: all of them, or none when one does not exist.
+    ///
+    /// # Errors
+    /// When one does not exist, or the store cannot be written.
+    pub fn forget(
+        &mut self,
+        references: &[MemoryRef],
+        erase: Erase,
+        actor: &Actor,
+    ) -> Result<Vec<Forgotten>, StoreError> {
+        let forgotten =
+            self.write(|change| references.iter().map(|reference| forget(change, *reference, erase, actor)).collect())?;
+        if erase == Erase::Hard {
+            self.scrub()?;
+        }
+        self.maintain();
+        Ok(forgotten)
+    }
+}
+
+fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor) -> Result<Forgotten, StoreError> {
+    let memory = change.existing(reference)?;
+    refuse_foreign(&memory, reference)?;
+    match erase {
+        Erase::Soft => delete(change, &memory, actor)?,
+        Erase::Hard => purge(change, &memory, row::PURGED, actor)?,
+    }
+    tell(change, memory.id)?;
+    Ok(Forgotten { id: memory.id, handle: memory.handle })
+}
+
+pub(super) fn delete(change: &Change<'_>, before: &Memory, actor: &Actor) -> Result<(), StoreError> {
+    let mut memory = before.clone();
+    memory.deleted = Some(before.deleted.unwrap_or(change.now));
+    memory.updated = change.now;
+    memory.rev = change.next_rev()?;
+    write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    history::record(change, &memory, Operation::Delete, actor, None)
+}
+
+/// Removes a memory for good; its row stays, with a mark that says why nothing is in it.
+pub(super) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
+    let mut memory = before.clone();
+    memory.deleted = Some(before.deleted.unwrap_or(change.now));
+    memory.updated = change.now;
+    memory.rev = change.next_rev()?;
+    empty(&mut memory);
+    write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    change.tx.execute("UPDATE memories SET purged = ?2 WHERE handle = ?1", params![memory.handle, mark])?;
+    change.tx.execute("UPDATE history SET before = NULL, reason = NULL WHERE memory = ?1", [memory.id])?;
+    change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;
+    links::remove_all(change, &memory)?;
+    // The reason of a purge could repeat what is purged.
+    history::record(change, &memory, Operation::Purge, &Actor { reason: None, ..actor.clone() }, None)
+}
+
+/// Only its owner says whether a memory is there.
+pub(super) fn refuse_foreign(memory: &Memory, reference: MemoryRef) -> Result<(), StoreError> {
+    if memory.share.is_some() {
+        let problem = "is another user's: only they can delete or restore it; mute it to see it no more";
+        return Err(StoreError::Conflict { memory: reference, problem });
+    }
+    Ok(())
+}
+
+/// Leaves nothing of a purged memory but its identity.
+fn empty(memory: &mut Memory) {
+    for text in [&mut memory.content, &mut memory.summary] {
+        text.clear();
+    }
+    memory.tags.clear();
+    memory.keywords.clear();
+    memory.entities.clear();
+    memory.cwd = None;
+    memory.share = None;
+    memory.conflict_of = None;
+}

@@ -1,0 +1,253 @@
+//! What of a memory travels between machines, and how two changes of it are merged.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    Category, Content, DomainError, Handle, Importance, Link, Memory, MemoryId, MemoryType, Origin, Scope, Share, Tag,
+    Timestamp, Trust, check_words,
+};
+use crate::enrich;
+
+/// Links of a memory, at most.
+const MOST_LINKS: usize = 1_000;
+/// Tags of a memory that travels, at most.
+const MOST_TAGS: usize = 1_000;
+
+/// The fields of a memory that every machine shares. Handles, use counts and history stay where they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    /// The text.
+    pub content: Content,
+    /// Its tags.
+    pub tags: BTreeSet<Tag>,
+    /// Its links to others.
+    #[serde(default)]
+    pub links: BTreeSet<Link>,
+    /// Everything else, changed as one.
+    pub details: Details,
+}
+
+/// Fields of which the later change wins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Details {
+    /// What kind of knowledge.
+    pub category: Category,
+    /// What it is about.
+    #[serde(rename = "type")]
+    pub kind: MemoryType,
+    /// How much it matters.
+    pub importance: Importance,
+    /// Words to find it by.
+    pub keywords: Vec<String>,
+    /// Named things in it.
+    pub entities: Vec<String>,
+    /// Where it holds.
+    pub scope: Scope,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When it stops being true.
+    pub expires: Option<Timestamp>,
+    /// Who brought it in.
+    pub origin: Origin,
+    /// The session it comes from.
+    pub session: Option<String>,
+    /// The memory of which this is the other text of a conflict.
+    pub conflict_of: Option<MemoryId>,
+}
+
+impl Document {
+    /// What of a memory travels.
+    ///
+    /// # Errors
+    /// When it has no text: it was removed for good.
+    pub fn of(memory: &Memory) -> Result<Self, DomainError> {
+        Ok(Self {
+            content: Content::try_from(memory.content.clone())?,
+            tags: memory.tags.iter().cloned().collect(),
+            links: memory.links.iter().copied().collect(),
+            details: Details {
+                category: memory.category.clone(),
+                kind: memory.kind,
+                importance: memory.importance,
+                keywords: memory.keywords.clone(),
+                entities: memory.entities.clone(),
+                scope: memory.scope.clone(),
+                created: memory.created,
+                expires: memory.expires,
+                origin: memory.origin.clone(),
+                session: memory.session.clone(),
+                conflict_of: memory.conflict_of,
+            },
+        })
+    }
+
+    /// A memory that says so, never used yet. What another user shares is not believed as one's own is.
+    pub fn memory(&self, id: MemoryId, handle: Handle, share: Option<Share>) -> Memory {
+        let details = &self.details;
+        let content = self.content.as_str().to_owned();
+        Memory {
+            id,
+            handle,
+            summary: enrich::summary(&content),
+            category: details.category.clone(),
+            kind: details.kind,
+            importance: details.importance,
+            tags: self.tags.iter().cloned().collect(),
+            keywords: details.keywords.clone(),
+            entities: details.entities.clone(),
+            scope: details.scope.clone(),
+            created: details.created,
+            updated: details.created,
+            last_accessed: None,
+            access_count: 0,
+            expires: details.expires,
+            trust: if share.is_some() { Trust::Foreign } else { details.origin.trust() },
+            origin: details.origin.clone(),
+            session: details.session.clone(),
+            cwd: None,
+            client: None,
+            sensitive: false,
+            rev: 0,
+            deleted: None,
+            share,
+            conflict_of: details.conflict_of,
+            links: self.links.iter().copied().collect(),
+            content,
+        }
+    }
+
+    /// Refuses what no store can hold, whoever sends it.
+    ///
+    /// # Errors
+    /// Naming the field.
+    pub fn check(&self) -> Result<(), DomainError> {
+        check_sets(&self.tags, &self.links)?;
+        self.details.check()
+    }
+}
+
+impl Details {
+    fn check(&self) -> Result<(), DomainError> {
+        check_words("keywords", &self.keywords)?;
+        check_words("entities", &self.entities)?;
+        check_words("session", self.session.as_slice())?;
+        check_words("origin", &[self.origin.to_string()])
+    }
+}
+
+fn check_sets(tags: &BTreeSet<Tag>, links: &BTreeSet<Link>) -> Result<(), DomainError> {
+    if tags.len() > MOST_TAGS {
+        return Err(DomainError::invalid("tags", "are too many", "give at most 1000"));
+    }
+    if links.len() > MOST_LINKS {
+        return Err(DomainError::invalid("links", "are too many", "give at most 1000"));
+    }
+    Ok(())
+}
+
+/// A memory, or what is left of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// There.
+    Live(Document),
+    /// Deleted, and restorable.
+    Deleted(Document),
+    /// Removed for good; the id stays taken.
+    Purged,
+}
+
+impl State {
+    /// The fields, unless they were removed for good.
+    pub fn document(&self) -> Option<&Document> {
+        match self {
+            Self::Live(document) | Self::Deleted(document) => Some(document),
+            Self::Purged => None,
+        }
+    }
+
+    /// The fields of a memory that is there.
+    pub fn live(&self) -> Option<&Document> {
+        match self {
+            Self::Live(document) => Some(document),
+            Self::Deleted(_) | Self::Purged => None,
+        }
+    }
+}
+
+/// The difference between two states of a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edit {
+    /// The new text.
+    pub content: Option<Content>,
+    /// Tags that were added.
+    pub tags_added: BTreeSet<Tag>,
+    /// Tags that were removed.
+    pub tags_removed: BTreeSet<Tag>,
+    /// Links that were added.
+    #[serde(default)]
+    pub links_added: BTreeSet<Link>,
+    /// Links that were removed.
+    #[serde(default)]
+    pub links_removed: BTreeSet<Link>,
+    /// The new details.
+    pub details: Option<Details>,
+}
+
+impl Edit {
+    /// What leads from `base` to `now`.
+    pub fn between(base: &Document, now: &Document) -> Self {
+        Self {
+            content: (base.content != now.content).then(|| now.content.clone()),
+            tags_added: now.tags.difference(&base.tags).cloned().collect(),
+            tags_removed: base.tags.difference(&now.tags).cloned().collect(),
+            links_added: now.links.difference(&base.links).copied().collect(),
+            links_removed: base.links.difference(&now.links).copied().collect(),
+            details: (base.details != now.details).then(|| now.details.clone()),
+        }
+    }
+
+    /// Everything of a document, as a change of whatever is there.
+    pub fn to(now: &Document) -> Self {
+        Self {
+            content: Some(now.content.clone()),
+            tags_added: now.tags.clone(),
+            tags_removed: BTreeSet::new(),
+            links_added: now.links.clone(),
+            links_removed: BTreeSet::new(),
+            details: Some(now.details.clone()),
+        }
+    }
+
+    /// Refuses what no store can hold.
+    ///
+    /// # Errors
+    /// Naming the field.
+    pub fn check(&self) -> Result<(), DomainError> {
+        check_sets(&self.tags_added, &self.links_added)?;
+        check_sets(&self.tags_removed, &self.links_removed)?;
+        self.details.as_ref().map_or(Ok(()), Details::check)
+    }
+
+    /// True when nothing is changed.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The tags of `tags` after this change. Changes of sets commute.
+    pub(super) fn tagged(&self, tags: &BTreeSet<Tag>) -> BTreeSet<Tag> {
+        tags.union(&self.tags_added).filter(|tag| !self.tags_removed.contains(tag)).cloned().collect()
+    }
+
+    /// The links of `links` after this change.
+    pub(super) fn linked(&self, links: &BTreeSet<Link>) -> BTreeSet<Link> {
+        links.union(&self.links_added).filter(|link| !self.links_removed.contains(link)).copied().collect()
+    }
+}
+
+/// True when two texts differ by white space around them at most: that is no conflict.
+pub(super) fn says_the_same(one: &Content, other: &Content) -> bool {
+    one.as_str().trim() == other.as_str().trim()
+}

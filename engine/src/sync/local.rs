@@ -1,0 +1,351 @@
+//! A memory on one machine, between what its user does and what the server says.
+//!
+//! The shadow is the row the server was last known to hold. Whatever differs from it is to be sent; what
+//! is sent stays frozen until it is answered; what arrives meanwhile waits for that answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::decide::conflicting;
+use super::document::{Document, Edit, State, says_the_same};
+use super::op::{Action, Op, Refusal, Row, copy_id};
+use crate::domain::{MemoryId, Share, Timestamp};
+
+/// What the server is known to hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shadow {
+    /// The row.
+    pub row: Row,
+    /// The change counter of this user at which it was so.
+    pub seq: u64,
+    /// Whose it is, if another user shares it.
+    pub share: Option<Share>,
+}
+
+impl Shadow {
+    /// True for a memory of the user's own.
+    pub fn is_own(&self) -> bool {
+        self.share.is_none()
+    }
+}
+
+/// News of a memory from the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrival {
+    /// It is this now.
+    Row(Box<Shadow>),
+    /// It is not to be seen any more.
+    Gone {
+        /// The change counter of this user.
+        seq: u64,
+    },
+}
+
+impl Arrival {
+    /// The change counter of this user.
+    pub fn seq(&self) -> u64 {
+        match self {
+            Self::Row(shadow) => shadow.seq,
+            Self::Gone { seq } => *seq,
+        }
+    }
+}
+
+/// An op that was sent, and what it said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Sent {
+    op: Op,
+    state: State,
+}
+
+/// What a machine keeps of a memory beside what it shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trail {
+    shadow: Option<Shadow>,
+    sent: Option<Sent>,
+    arrived: Option<Arrival>,
+}
+
+/// A memory on one machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Local {
+    /// What the machine shows.
+    pub state: State,
+    memory: MemoryId,
+    trail: Trail,
+}
+
+/// What remains of a memory after news of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// False when the memory is not to be here any more.
+    pub stays: bool,
+    /// Texts that would be lost: new memories of this user, to be stored in the same transaction. One
+    /// whose id is there already is there already.
+    pub kept: Vec<(MemoryId, Document)>,
+}
+
+impl Settled {
+    fn stays() -> Self {
+        Self { stays: true, kept: Vec::new() }
+    }
+
+    fn gone(kept: Vec<(MemoryId, Document)>) -> Self {
+        Self { stays: false, kept }
+    }
+}
+
+impl Local {
+    /// A memory that was made here.
+    pub fn new(memory: MemoryId, document: Document) -> Self {
+        Self::of(memory, State::Live(document), Trail::default())
+    }
+
+    /// A memory that the machine shows, with what it kept beside it.
+    pub fn of(memory: MemoryId, state: State, trail: Trail) -> Self {
+        Self { state, memory, trail }
+    }
+
+    /// What is to be kept beside it. Of a memory that was removed for good no text stays here either.
+    pub fn trail(&self) -> Trail {
+        if self.state != State::Purged {
+            return self.trail.clone();
+        }
+        Trail {
+            shadow: self.trail.shadow.clone().filter(|shadow| shadow.row.state == State::Purged),
+            sent: self.trail.sent.clone().filter(|sent| sent.state == State::Purged),
+            arrived: None,
+        }
+    }
+
+    /// A memory that came from the server.
+    pub fn received(shadow: Shadow) -> Self {
+        let (memory, state) = (shadow.row.memory, shadow.row.state.clone());
+        Self::of(memory, state, Trail { shadow: Some(shadow), ..Trail::default() })
+    }
+
+    /// What the server is known to hold.
+    pub fn shadow(&self) -> Option<&Shadow> {
+        self.trail.shadow.as_ref()
+    }
+
+    /// True when the server has everything, as far as is known.
+    pub fn is_clean(&self) -> bool {
+        self.trail.sent.is_none() && self.difference().is_none()
+    }
+
+    /// The op to send now: the one that was sent and not answered, or a new one under `op_id`.
+    pub fn op(&mut self, op_id: MemoryId, at: Timestamp) -> Option<Op> {
+        if let Some(sent) = &self.trail.sent {
+            return Some(sent.op.clone());
+        }
+        let action = self.difference()?;
+        let base_rev = self.trail.shadow.as_ref().map_or(0, |shadow| shadow.row.rev);
+        let op = Op { op_id, memory: self.memory, base_rev, at, action };
+        self.trail.sent = Some(Sent { op: op.clone(), state: self.state.clone() });
+        Some(op)
+    }
+
+    /// Takes back what was sent: the server will not take it.
+    pub fn take_back(&mut self) {
+        self.trail.sent = None;
+    }
+
+    fn difference(&self) -> Option<Action> {
+        let known = self.trail.shadow.as_ref().map(|shadow| &shadow.row.state);
+        match (&self.state, known) {
+            (_, Some(State::Purged)) => None,
+            (State::Purged, _) => Some(Action::Purge),
+            (State::Deleted(_), None | Some(State::Deleted(_))) => None,
+            (State::Deleted(_), Some(State::Live(_))) => Some(Action::Delete),
+            (State::Live(document), None) => Some(Action::Create(document.clone())),
+            (State::Live(document), Some(State::Live(base))) => {
+                Some(Edit::between(base, document)).filter(|edit| !edit.is_empty()).map(Action::Edit)
+            }
+            (State::Live(document), Some(State::Deleted(_))) => Some(Action::Edit(Edit::to(document))),
+        }
+    }
+
+    /// Takes news from a pull. What is older than what is known is ignored.
+    pub fn arrive(&mut self, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
+        let known = self.trail.shadow.as_ref().map_or(0, |shadow| shadow.seq);
+        let waiting = self.trail.arrived.as_ref().map_or(0, Arrival::seq);
+        if arrival.seq() <= known.max(waiting) {
+            return Settled::stays();
+        }
+        if self.trail.sent.is_some() {
+            self.trail.arrived = Some(arrival);
+            return Settled::stays();
+        }
+        let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
+        self.settle(base.as_ref(), arrival, fresh)
+    }
+
+    /// Takes the answer to the op that was sent: the row as it is now, if it may be seen. An answer to
+    /// another op is ignored.
+    pub fn answer(
+        &mut self,
+        op_id: MemoryId,
+        refused: Option<Refusal>,
+        row: Option<Shadow>,
+        fresh: &mut impl FnMut() -> MemoryId,
+    ) -> Settled {
+        let Some(sent) = self.trail.sent.take_if(|sent| sent.op.op_id == op_id) else { return Settled::stays() };
+        let waited = self.trail.arrived.take();
+        let newest =
+            [row.map(|row| Arrival::Row(Box::new(row))), waited].into_iter().flatten().max_by_key(Arrival::seq);
+        match refused {
+            None => match newest {
+                Some(arrival) => self.settle(Some(&sent.state), arrival, fresh),
+                // It was done, and is not to be seen any more.
+                None => Settled::gone(self.text_to_keep(Some(&sent.state), fresh)),
+            },
+            Some(Refusal::Unknown | Refusal::IdTaken) => self.unknown(newest, fresh),
+            Some(Refusal::Purged) => {
+                self.state = State::Purged;
+                self.known(newest);
+                Settled::stays()
+            }
+            Some(Refusal::Invalid | Refusal::OpReused) => {
+                // Nothing was done: what came meanwhile is taken as if nothing had been sent.
+                let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
+                newest.map_or_else(Settled::stays, |arrival| self.settle(base.as_ref(), arrival, fresh))
+            }
+            Some(Refusal::NotAllowed) => match newest {
+                Some(arrival) => self.disown(arrival, fresh),
+                None => Settled::gone(self.text_to_keep(None, fresh)),
+            },
+        }
+    }
+
+    /// The server does not know the memory, or not for this user.
+    fn unknown(&mut self, newest: Option<Arrival>, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
+        let was_own = self.trail.shadow.as_ref().is_none_or(|shadow| shadow.is_own());
+        match (newest, was_own) {
+            (Some(Arrival::Row(shadow)), _) => {
+                let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
+                self.settle(base.as_ref(), Arrival::Row(shadow), fresh)
+            }
+            (None, true) if self.trail.shadow.is_some() => {
+                // Lost there: told again from the beginning.
+                self.trail.shadow = None;
+                if matches!(self.state, State::Deleted(_)) { Settled::gone(Vec::new()) } else { Settled::stays() }
+            }
+            _ => {
+                let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
+                Settled::gone(self.text_to_keep(base.as_ref(), fresh))
+            }
+        }
+    }
+
+    /// What the user did may not be done: the row stays as the server has it, the user's text is kept apart.
+    fn disown(&mut self, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
+        let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
+        let kept = self.text_to_keep(base.as_ref(), fresh);
+        match arrival {
+            Arrival::Row(shadow) => {
+                *self = Self::received(*shadow);
+                Settled { stays: true, kept }
+            }
+            Arrival::Gone { .. } => Settled::gone(kept),
+        }
+    }
+
+    fn known(&mut self, newest: Option<Arrival>) {
+        if let Some(Arrival::Row(shadow)) = newest {
+            self.trail.shadow = Some(*shadow);
+        }
+    }
+
+    /// The user's own text, when the server does not have it.
+    fn text_to_keep(&self, base: Option<&State>, fresh: &mut impl FnMut() -> MemoryId) -> Vec<(MemoryId, Document)> {
+        let known = base.and_then(State::document).map(|document| &document.content);
+        let ours =
+            self.state.live().filter(|document| known.is_none_or(|known| !says_the_same(known, &document.content)));
+        ours.map(|document| (fresh(), document.clone())).into_iter().collect()
+    }
+
+    /// Brings what is shown here up to date with the server, from what both were before.
+    fn settle(&mut self, base: Option<&State>, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
+        let shadow = match arrival {
+            Arrival::Gone { .. } => return Settled::gone(self.text_to_keep(base, fresh)),
+            Arrival::Row(shadow) => shadow,
+        };
+        let mut settled = Settled::stays();
+        let theirs = &shadow.row.state;
+        let ours = self.state.clone();
+        self.state = match (&ours, base, theirs) {
+            (_, _, State::Purged) => State::Purged,
+            (State::Purged, ..) => State::Purged,
+            (ours, Some(base), theirs) if ours == base => theirs.clone(),
+            (State::Deleted(_), Some(base), theirs) if base == theirs => ours,
+            // A change has precedence over a deletion, on whichever side.
+            (State::Deleted(_), _, theirs) => theirs.clone(),
+            (State::Live(_), _, State::Deleted(_)) => ours,
+            (State::Live(mine), base, State::Live(theirs)) => {
+                let base = base.and_then(State::document);
+                let (next, is_conflict) = merged(mine, base, theirs);
+                if is_conflict {
+                    settled.kept.push((copy_id(self.memory, &mine.content), conflicting(mine.clone(), self.memory)));
+                }
+                State::Live(next)
+            }
+        };
+        self.trail.shadow = Some(*shadow);
+        settled
+    }
+
+    /// Takes a row of a snapshot of a server that was restored, and may have lost what it acknowledged:
+    /// everything after `restored_seq`. `None` is a row that is not there.
+    pub fn restore(&mut self, row: Option<Shadow>, restored_seq: u64, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
+        let sent = self.trail.sent.take();
+        self.trail.arrived = None;
+        let known = self.trail.shadow.take();
+        let was_kept = known.as_ref().is_some_and(|shadow| shadow.seq <= restored_seq);
+        let was_own = known.as_ref().is_none_or(|shadow| shadow.is_own());
+        match row {
+            // It is told again from the beginning: an op that was not answered may have been lost with it.
+            None if was_own && !was_kept => {
+                if matches!(self.state, State::Deleted(_)) {
+                    Settled::gone(Vec::new())
+                } else {
+                    Settled::stays()
+                }
+            }
+            None => {
+                let base = known.map(|shadow| shadow.row.state);
+                Settled::gone(self.text_to_keep(base.as_ref(), fresh))
+            }
+            Some(shadow) => {
+                let before = known.as_ref().map(|known| &known.row.state);
+                let lost_ours = !was_kept && known.as_ref().is_some_and(|known| shadow.row.rev < known.row.rev);
+                if lost_ours {
+                    // What stands there is older than what is here: ours is a change of it.
+                    let base = shadow.row.state.clone();
+                    return self.settle(Some(&base), Arrival::Row(Box::new(shadow)), fresh);
+                }
+                let base = if was_kept { before.cloned() } else { None };
+                // An op that was sent may have been carried out: then what it said is what was before.
+                let carried_out = sent.map(|sent| sent.state).filter(|state| *state == shadow.row.state);
+                self.settle(carried_out.or(base).as_ref(), Arrival::Row(Box::new(shadow)), fresh)
+            }
+        }
+    }
+}
+
+/// Ours and theirs from what both were before; true when both changed the text.
+fn merged(mine: &Document, base: Option<&Document>, theirs: &Document) -> (Document, bool) {
+    let edit = base.map_or_else(|| Edit::to(mine), |base| Edit::between(base, mine));
+    let is_theirs_new = base.is_none_or(|base| base.content != theirs.content);
+    let is_conflict = match &edit.content {
+        Some(content) => is_theirs_new && !says_the_same(content, &theirs.content),
+        None => false,
+    };
+    let content = match edit.content.clone() {
+        Some(content) if !is_theirs_new => content,
+        _ => theirs.content.clone(),
+    };
+    let details = edit.details.clone().unwrap_or_else(|| theirs.details.clone());
+    let (tags, links) = (edit.tagged(&theirs.tags), edit.linked(&theirs.links));
+    (Document { content, tags, links, details }, is_conflict)
+}

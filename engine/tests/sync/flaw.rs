@@ -1,0 +1,41 @@
+//! Ways in which syncs go wrong, each of which the simulator must notice. Most are from the older system.
+
+/// One flaw, put into the simulated machines or their server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// Changes are numbered when they begin and seen when they end: a cursor passes over the late ones.
+    NumberedBeforeTheCommit,
+    /// The cursor is stored first, and a crash comes before the rows.
+    TheCursorComesFirst,
+    /// The server gives new memories their ids: a retry makes another.
+    TheServerMakesIds,
+    /// After five attempts a write is dropped.
+    DroppedAfterFive,
+    /// What comes from the server replaces what is here, sent or not.
+    TheServerWins,
+    /// The queue is written after the memory: a crash between leaves a change that nobody sends.
+    QueuedSeparately,
+    /// Beginning anew, everything here is replaced.
+    ResyncDeletesUnsent,
+    /// Who loses sight of a memory is not told.
+    NothingTellsOfAnUnshare,
+    /// A deletion removes what somebody has changed since.
+    ADeletionWins,
+    /// The last text replaces the others.
+    TheLastWriterWins,
+}
+
+impl Flaw {
+    pub(crate) const ALL: [Self; 10] = [
+        Self::NumberedBeforeTheCommit,
+        Self::TheCursorComesFirst,
+        Self::TheServerMakesIds,
+        Self::DroppedAfterFive,
+        Self::TheServerWins,
+        Self::QueuedSeparately,
+        Self::ResyncDeletesUnsent,
+        Self::NothingTellsOfAnUnshare,
+        Self::ADeletionWins,
+        Self::TheLastWriterWins,
+    ];
+}

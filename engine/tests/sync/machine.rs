@@ -1,0 +1,170 @@
+//! One machine of one user: its memories, its cursor, and a worker that pushes and pulls.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tessera_engine::domain::{MemoryId, Timestamp};
+use tessera_engine::sync::{Arrival, Document, Local, Op, Settled, State};
+
+use crate::flaw::Flaw;
+use crate::server::{Answer, PullReply, PushReply, Snapshot, User};
+
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) user: User,
+    pub(crate) rows: BTreeMap<MemoryId, Local>,
+    pub(crate) epoch: u64,
+    pub(crate) cursor: u64,
+    pub(crate) must_refetch: bool,
+    flaw: Option<Flaw>,
+    random: fastrand::Rng,
+    skew: i64,
+    attempts: BTreeMap<MemoryId, u32>,
+    unqueued: BTreeSet<MemoryId>,
+}
+
+impl Machine {
+    pub(crate) fn new(user: User, flaw: Option<Flaw>, seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let ten_years = 315_360_000_000_000;
+        let skew = random.i64(-ten_years..ten_years);
+        Self {
+            user,
+            rows: BTreeMap::new(),
+            epoch: 1,
+            cursor: 0,
+            must_refetch: false,
+            flaw,
+            random,
+            skew,
+            attempts: BTreeMap::new(),
+            unqueued: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn id(&mut self) -> MemoryId {
+        id(&mut self.random)
+    }
+
+    pub(crate) fn now(&self, step: u64) -> Timestamp {
+        Timestamp::from_micros(1_795_000_000_000_000 + self.skew + i64::try_from(step).unwrap() * 1_000_000)
+    }
+
+    /// Memories that the machine shows.
+    pub(crate) fn shown(&self) -> BTreeMap<MemoryId, Document> {
+        self.rows.iter().filter_map(|(memory, local)| Some((*memory, local.state.live()?.clone()))).collect()
+    }
+
+    /// A write of the user: the memory and its place in the queue in one transaction.
+    pub(crate) fn write(&mut self, memory: MemoryId, state: State) {
+        if let Some(local) = self.rows.get_mut(&memory) {
+            local.state = state;
+        } else if let State::Live(document) = state {
+            self.rows.insert(memory, Local::new(memory, document));
+        }
+        if self.flaw == Some(Flaw::QueuedSeparately) && self.random.u8(..10) == 0 {
+            self.unqueued.insert(memory);
+        }
+    }
+
+    /// What the worker sends next: of a random memory, so that no order is taken for granted.
+    pub(crate) fn next_op(&mut self, step: u64) -> Option<Op> {
+        let dirty: Vec<MemoryId> = self.rows.iter().filter(|(_, local)| !local.is_clean()).map(|(id, _)| *id).collect();
+        let dirty: Vec<MemoryId> = dirty.into_iter().filter(|memory| !self.unqueued.contains(memory)).collect();
+        let memory = *self.random.choice(&dirty)?;
+        let (op_id, at) = (self.id(), self.now(step));
+        let attempts = self.attempts.entry(memory).or_default();
+        *attempts += 1;
+        if self.flaw == Some(Flaw::DroppedAfterFive) && *attempts > 5 {
+            match self.rows.get(&memory).and_then(Local::shadow).cloned() {
+                Some(shadow) => drop(self.rows.insert(memory, Local::received(shadow))),
+                None => drop(self.rows.remove(&memory)),
+            }
+            return None;
+        }
+        self.rows.get_mut(&memory)?.op(op_id, at)
+    }
+
+    pub(crate) fn pushed(&mut self, reply: PushReply) {
+        let PushReply::Answer(answer) = reply else {
+            self.must_refetch = true;
+            return;
+        };
+        let Answer { memory, op_id, refused, row, copy } = *answer;
+        if let Some(row) = row.clone().filter(|row| row.row.memory != memory) {
+            // A server that makes ids: the memory goes on under the one it was given.
+            self.rows.remove(&memory);
+            self.take(row.row.memory, Arrival::Row(Box::new(row)));
+            return;
+        }
+        let Some(local) = self.rows.get_mut(&memory) else { return };
+        let random = &mut self.random;
+        let settled = local.answer(op_id, refused, row, &mut || id(random));
+        self.attempts.remove(&memory);
+        self.carry_out(memory, settled);
+        if let Some(copy) = copy {
+            let arrival = Arrival::Row(Box::new(copy.clone()));
+            self.take(copy.row.memory, arrival);
+        }
+    }
+
+    pub(crate) fn pulled(&mut self, reply: PullReply) {
+        let PullReply::Page { after, rows, next } = reply else {
+            self.must_refetch = true;
+            return;
+        };
+        if after != self.cursor {
+            return;
+        }
+        self.cursor = next;
+        if self.flaw == Some(Flaw::TheCursorComesFirst) && self.random.u8(..20) == 0 {
+            return;
+        }
+        for (memory, arrival) in rows {
+            self.take(memory, arrival);
+        }
+    }
+
+    fn take(&mut self, memory: MemoryId, arrival: Arrival) {
+        let random = &mut self.random;
+        match (self.rows.get_mut(&memory), arrival) {
+            (Some(local), Arrival::Row(shadow)) if self.flaw == Some(Flaw::TheServerWins) => {
+                *local = Local::received(*shadow);
+            }
+            (Some(local), arrival) => {
+                let settled = local.arrive(arrival, &mut || id(random));
+                self.carry_out(memory, settled);
+            }
+            (None, Arrival::Row(shadow)) => drop(self.rows.insert(memory, Local::received(*shadow))),
+            (None, Arrival::Gone { .. }) => {}
+        }
+    }
+
+    fn carry_out(&mut self, memory: MemoryId, settled: Settled) {
+        if !settled.stays {
+            self.rows.remove(&memory);
+        }
+        for (memory, document) in settled.kept {
+            self.rows.entry(memory).or_insert_with(|| Local::new(memory, document));
+        }
+    }
+
+    /// Begins anew from a snapshot, keeping what was not sent.
+    pub(crate) fn refetch(&mut self, snapshot: Snapshot) {
+        let mut rows: BTreeMap<MemoryId, _> = snapshot.rows.into_iter().map(|row| (row.row.memory, row)).collect();
+        if self.flaw == Some(Flaw::ResyncDeletesUnsent) {
+            self.rows.clear();
+        }
+        for memory in self.rows.keys().copied().collect::<Vec<_>>() {
+            let Some(local) = self.rows.get_mut(&memory) else { continue };
+            let random = &mut self.random;
+            let settled = local.restore(rows.remove(&memory), snapshot.restored_seq, &mut || id(random));
+            self.carry_out(memory, settled);
+        }
+        self.rows.extend(rows.into_iter().map(|(memory, row)| (memory, Local::received(row))));
+        (self.epoch, self.cursor, self.must_refetch) = (snapshot.epoch, snapshot.head, false);
+    }
+}
+
+fn id(random: &mut fastrand::Rng) -> MemoryId {
+    MemoryId::from_key(&random.u128(..).to_string())
+}

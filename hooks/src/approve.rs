@@ -1,0 +1,36 @@
+//! Leave for our own safe tools, by their full names; no decision on anything else.
+
+use crate::reply::Reply;
+use crate::surroundings::Surroundings;
+use crate::wire::Payload;
+
+/// How clients name our server in front of its tools: set up by `tessera setup`, and as a plugin.
+pub const SERVERS: [&str; 2] = ["mcp__tessera__", "mcp__plugin_tessera_tessera__"];
+
+/// Tools that read, add, or change what `memory_history` can undo. None that forgets or shares.
+pub const SAFE_TOOLS: [&str; 8] = [
+    "memory_recall",
+    "memory_store",
+    "memory_get",
+    "memory_list",
+    "memory_count",
+    "memory_history",
+    "memory_update",
+    "memory_link",
+];
+
+/// Before a tool is used.
+pub(crate) fn before_use(payload: &Payload, surroundings: &Surroundings) -> Option<Reply> {
+    is_safe(payload, surroundings).then(Reply::allow_tool)
+}
+
+/// When the client would ask the person.
+pub(crate) fn on_request(payload: &Payload, surroundings: &Surroundings) -> Option<Reply> {
+    is_safe(payload, surroundings).then(Reply::allow_request)
+}
+
+fn is_safe(payload: &Payload, surroundings: &Surroundings) -> bool {
+    let Some(name) = payload.text(&["tool_name"]) else { return false };
+    let tool = SERVERS.iter().find_map(|server| name.strip_prefix(server));
+    surroundings.settings.auto_approve && tool.is_some_and(|tool| SAFE_TOOLS.contains(&tool))
+}

@@ -1,0 +1,90 @@
+//! What the free judge takes for a lesson, and what it leaves.
+
+use super::*;
+
+fn learned(text: &str) -> Vec<(LessonKind, String)> {
+    sentences(text).iter().filter_map(|sentence| lesson(sentence)).map(|lesson| (lesson.kind, lesson.content)).collect()
+}
+
+#[test]
+fn lasting_statements_are_lessons() {
+    use LessonKind::{Correction, Decision, Fact, Preference};
+    for (said, kind, content) in [
+        ("I prefer Svelte over React.", Preference, "I prefer Svelte over React."),
+        ("btw, I really prefer tabs", Preference, "I really prefer tabs"),
+        ("Please always run the tests before committing!", Preference, "Always run the tests before committing!"),
+        ("never force-push to main", Preference, "Never force-push to main"),
+        ("Don't use mocks in our tests", Preference, "Don't use mocks in our tests"),
+        ("Use British spelling from now on", Preference, "Use British spelling from now on"),
+        ("My preferred editor is Helix", Preference, "My preferred editor is Helix"),
+        ("I'm a backend engineer", Preference, "I'm a backend engineer"),
+        ("remember that I prefer dark themes", Preference, "I prefer dark themes"),
+        ("Remember: the staging server is called heron", Fact, "The staging server is called heron"),
+        ("We decided to store amounts in cents", Decision, "We decided to store amounts in cents"),
+        ("let's go with PostgreSQL for the ledger", Decision, "Let's go with PostgreSQL for the ledger"),
+        (
+            "In this project we write commit messages in English",
+            Decision,
+            "In this project we write commit messages in English",
+        ),
+        (
+            "No, the API listens on port 8490, it is not 8480",
+            Correction,
+            "No, the API listens on port 8490, it is not 8480",
+        ),
+        ("use pnpm, not npm", Correction, "Use pnpm, not npm"),
+        (
+            "The root cause was a missing index on ledger_id",
+            Correction,
+            "The root cause was a missing index on ledger_id",
+        ),
+    ] {
+        assert_eq!(learned(said), [(kind, content.to_owned())], "{said}");
+    }
+}
+
+#[test]
+fn tasks_questions_and_passing_remarks_are_not() {
+    for said in [
+        "I want to add a login page",
+        "I'd like to see the diff",
+        "Do you prefer tabs?",
+        "Should we always run the tests?",
+        "if I prefer tabs, what happens?",
+        "I like it",
+        "I love this!",
+        "I like that approach a lot",
+        "use port 9000 for now",
+        "For this file always use tabs today",
+        "Can you remember where we stopped?",
+        "Actually, let me check",
+        "no, try again",
+        "that's wrong",
+        "ok thanks, looks good",
+        "The tests fail again",
+        "We need to fix the login page",
+        "Write a function that never returns null",
+        "my password is hunter22 always use it",
+    ] {
+        assert_eq!(learned(said), [], "{said}");
+    }
+}
+
+#[test]
+fn a_change_names_what_it_replaces() {
+    let replaced = |said: &str| lesson(said).and_then(|lesson| lesson.replaces);
+    assert_eq!(replaced("I prefer React now instead of Svelte").as_deref(), Some("Svelte"));
+    assert_eq!(replaced("We switched from npm to pnpm").as_deref(), Some("npm to"));
+    assert_eq!(replaced("Actually, the API now listens on port 8490").as_deref(), Some(""));
+    assert_eq!(replaced("I prefer tabs"), None);
+}
+
+#[test]
+fn what_is_taken_back_is_not_kept() {
+    assert_eq!(taken_back("forget that"), TakenBack::TheLast);
+    assert_eq!(taken_back("hm, please forget what I just said."), TakenBack::TheLast);
+    assert_eq!(taken_back("I prefer tabs. No, forget that."), TakenBack::ThisTurn);
+    assert_eq!(taken_back("I prefer tabs, but don't remember this"), TakenBack::ThisTurn);
+    assert_eq!(taken_back("don't forget that we deploy on Fridays"), TakenBack::Nothing);
+    assert_eq!(taken_back("how do I make git forget a file?"), TakenBack::Nothing);
+}

@@ -1,0 +1,176 @@
+//! The job queue: a directory with one small file a job. A job leaves it when everything it gave is stored.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tessera_engine::domain::{MemoryId, Scope, Timestamp};
+use tessera_engine::store::make_private_dir;
+
+/// Jobs kept, at most; the oldest go first.
+const MOST_JOBS: usize = 500;
+/// The longest wait before a failed job is tried again, in seconds.
+const LONGEST_WAIT: i64 = 6 * 3600;
+
+/// A session to learn from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The client's session.
+    pub session: String,
+    /// The conversation, as the client writes it.
+    pub transcript: PathBuf,
+    /// The project.
+    pub scope: Scope,
+    /// The directory the session works in.
+    pub cwd: Option<PathBuf>,
+    /// The assistant's last words.
+    pub answer: String,
+    /// The running Claude Code program.
+    pub claude: Option<PathBuf>,
+    /// When the turn ended.
+    pub at: Timestamp,
+    /// Times it was tried and failed.
+    #[serde(default)]
+    pub attempts: u32,
+    /// Not to be tried before.
+    #[serde(default)]
+    pub not_before: Option<Timestamp>,
+}
+
+/// The directory of the queue.
+pub fn queue_dir(home: &Path) -> PathBuf {
+    home.join("queue")
+}
+
+/// Adds a job; it is on disk when this returns.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn submit(home: &Path, job: &Job) -> io::Result<()> {
+    let dir = queue_dir(home);
+    make_private_dir(&dir)?;
+    write(&dir.join(format!("{}.json", MemoryId::generate(job.at))), job)
+}
+
+fn write(path: &Path, job: &Job) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".job-").tempfile_in(dir)?;
+    serde_json::to_writer(&mut file, job)?;
+    file.flush()?;
+    file.as_file().sync_data()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// True when a job is there, due or not.
+pub fn is_waiting(home: &Path) -> bool {
+    !waiting(home).is_empty()
+}
+
+/// The files of all jobs, oldest first.
+pub fn waiting(home: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(queue_dir(home)) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    files
+}
+
+/// A job with the files that ask for it: jobs of one session are one.
+pub(super) struct Batch {
+    pub(super) job: Job,
+    files: Vec<PathBuf>,
+}
+
+/// Jobs that are due, one for each session. Files that are no jobs, and the oldest of too many, are removed.
+pub(super) fn due(home: &Path, now: Timestamp) -> Vec<Batch> {
+    let mut files = waiting(home);
+    let too_many = files.len().saturating_sub(MOST_JOBS);
+    for old in files.drain(..too_many) {
+        // A file that stays is met again the next time.
+        let _ = fs::remove_file(old);
+    }
+    let mut batches: Vec<Batch> = Vec::new();
+    for path in files {
+        let Ok(bytes) = fs::read(&path) else { continue };
+        let Ok(job) = serde_json::from_slice::<Job>(&bytes) else {
+            let _ = fs::remove_file(&path);
+            continue;
+        };
+        match batches.iter_mut().find(|batch| batch.job.session == job.session) {
+            Some(batch) => {
+                batch.files.push(path);
+                // A new turn ends the wait after a failure.
+                let not_before = batch.job.not_before.and(job.not_before);
+                let attempts = batch.job.attempts.max(job.attempts);
+                let latest = if job.at < batch.job.at { batch.job.clone() } else { job };
+                batch.job = Job { attempts, not_before, ..latest };
+            }
+            None => batches.push(Batch { job, files: vec![path] }),
+        }
+    }
+    batches.retain(|batch| batch.job.not_before.is_none_or(|time| time <= now));
+    batches
+}
+
+impl Batch {
+    /// Everything the job gave is stored.
+    pub(super) fn done(self) {
+        for file in self.files {
+            let _ = fs::remove_file(file);
+        }
+    }
+
+    /// The job is to be tried again, later each time.
+    pub(super) fn retry(mut self, now: Timestamp) {
+        self.job.attempts += 1;
+        let wait = (30_i64 << self.job.attempts.min(10)).min(LONGEST_WAIT);
+        self.job.not_before = Some(Timestamp::from_micros(now.as_micros() + wait * 1_000_000));
+        let Some(last) = self.files.pop() else { return };
+        // When the disk is full the file stays as it was, and is tried again sooner.
+        if write(&last, &self.job).is_ok() {
+            self.files.into_iter().for_each(|file| drop(fs::remove_file(file)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(session: &str) -> Job {
+        Job {
+            session: session.to_owned(),
+            transcript: "/t.jsonl".into(),
+            scope: Scope::Global,
+            cwd: None,
+            answer: String::new(),
+            claude: None,
+            at: Timestamp::from_micros(1_000_000),
+            attempts: 0,
+            not_before: None,
+        }
+    }
+
+    #[test]
+    fn a_failed_job_waits_and_comes_back_and_a_done_one_does_not() {
+        let home = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_micros(2_000_000);
+        for session in ["a", "b", "a"] {
+            submit(home.path(), &job(session)).unwrap();
+        }
+        fs::write(queue_dir(home.path()).join("x.json"), "no job").unwrap();
+        let mut batches = due(home.path(), now);
+        batches.sort_by(|a, b| a.job.session.cmp(&b.job.session));
+        assert_eq!(batches.iter().map(|batch| batch.job.session.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        batches.remove(0).retry(now);
+        batches.remove(0).done();
+        assert_eq!(waiting(home.path()).len(), 1);
+        assert!(due(home.path(), now).is_empty() && is_waiting(home.path()));
+        let later = Timestamp::from_micros(now.as_micros() + 61_000_000);
+        let again = due(home.path(), later);
+        assert_eq!(again[0].job.attempts, 1);
+        submit(home.path(), &job("a")).unwrap();
+        assert_eq!(due(home.path(), now).len(), 1, "a new turn ends the wait");
+    }
+}

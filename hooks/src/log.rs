@@ -1,0 +1,36 @@
+//! One line for each fault of ours, in a file that does not grow without bound.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use tessera_engine::domain::Timestamp;
+
+/// The log in the store's directory.
+pub const FILE: &str = "hooks.log";
+const MOST_BYTES: u64 = 256 * 1024;
+
+/// The last line, if there is one.
+pub(crate) fn last(home: &Path) -> Option<String> {
+    let bytes = fs::read(home.join(FILE)).ok()?;
+    String::from_utf8_lossy(&bytes).lines().last().map(str::to_owned)
+}
+
+/// Writes a line. There is nobody to tell when that fails.
+pub fn line(home: &Path, at: Timestamp, text: &str) {
+    if !home.is_dir() {
+        return;
+    }
+    let path = home.join(FILE);
+    if path.metadata().is_ok_and(|metadata| metadata.len() > MOST_BYTES) {
+        let _ = fs::rename(&path, home.join("hooks.log.old"));
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let flat: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect();
+    if let Ok(mut file) = options.open(path) {
+        let _ = writeln!(file, "{at} {flat}");
+    }
+}

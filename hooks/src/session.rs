@@ -1,0 +1,62 @@
+//! SessionStart: a brief, or what a compaction took away. SessionEnd: the spools are folded.
+
+use std::time::Instant;
+
+use tessera_engine::Store;
+use tessera_engine::domain::RecallRequest;
+use tessera_engine::store::Usage;
+
+use crate::recall::{blank, bounded, give, keep, unasked};
+use crate::reply::Reply;
+use crate::run::HookError;
+use crate::surroundings::Surroundings;
+use crate::wire::Payload;
+use crate::{learn, stop};
+
+const EVENT: &str = "SessionStart";
+/// Memories of a brief, at most.
+const MOST_BRIEFED: u32 = 20;
+
+/// Tells a new session what holds here; a compacted one what it lost.
+pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+    let started = Instant::now();
+    if !surroundings.settings.recall || !Store::is_there(&surroundings.home) {
+        return Ok(None);
+    }
+    let mut store = surroundings.open(Usage::ReadOnce)?;
+    let mut receipt = blank(&store, payload, surroundings, EVENT);
+    let source = payload.text(&["source"]).unwrap_or_default();
+    let settings = &surroundings.settings;
+    let is_compacted = source == "compact";
+    // A resumed session still has what it was given.
+    receipt.resets = source != "resume";
+    let budget = if is_compacted { settings.compact_tokens } else { settings.brief_tokens };
+    let exclude = if receipt.resets { std::collections::BTreeSet::new() } else { store.given_in(&receipt.session)? };
+    let request = RecallRequest { limit: MOST_BRIEFED, exclude, ..unasked(surroundings, budget, &receipt.scope) };
+    let lost = if is_compacted { store.lost_to_compaction(&receipt.session)? } else { Vec::new() };
+    let nothing = || tessera_engine::domain::DomainError::invalid("handles", "none is left", "store some");
+    let mut chosen = |request: &RecallRequest| {
+        let chosen = if lost.is_empty() { store.brief(request)? } else { store.chosen(&lost, request)? };
+        Ok(chosen.ok_or_else(nothing)?)
+    };
+    let recall = bounded(&request, &mut chosen)?;
+    if recall.is_none() && !receipt.resets {
+        keep(&store, receipt, started);
+        return Ok(None);
+    }
+    Ok(give(&store, recall, receipt, started))
+}
+
+/// Puts what the session left in spools into the database, and wakes the worker if work is waiting.
+pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+    if !Store::is_there(&surroundings.home) {
+        return Ok(None);
+    }
+    if learn::is_waiting(&surroundings.home) {
+        stop::wake_worker(surroundings)?;
+    }
+    let mut store = surroundings.open(Usage::Write)?;
+    store.fold_accesses()?;
+    store.fold_receipts()?;
+    Ok(None)
+}

@@ -1,0 +1,16 @@
+//! Connecting clients: a plan of file edits that is shown as a diff before anything is written, kept
+//! byte for byte where it is not ours, and taken back whole.
+
+mod check;
+mod client;
+mod file;
+mod json;
+mod plan;
+mod record;
+mod toml;
+
+pub use check::{Row, RowVerdict, check};
+pub use client::{Client, Level, Places};
+pub use file::replace as replace_file;
+pub use plan::{Edit, Plan, SetupError};
+pub use record::{apply, uninstall_plan};

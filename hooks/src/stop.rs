@@ -1,0 +1,58 @@
+//! Stop: a job for the worker, the worker woken, and back.
+
+use std::process::{Command, Stdio};
+
+use crate::learn::{self, Job, JudgeChoice};
+use crate::recall::scope_of;
+use crate::reply::Reply;
+use crate::run::HookError;
+use crate::surroundings::Surroundings;
+use crate::wire::Payload;
+
+/// Bytes of the assistant's last words that a job keeps.
+const MOST_ANSWER_BYTES: usize = 8 * 1024;
+
+/// Leaves the turn to the worker.
+pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+    let (Some(session), Some(transcript)) = (payload.session(), payload.transcript()) else { return Ok(None) };
+    // Inside a subagent it is not the person who speaks.
+    if surroundings.settings.judge == JudgeChoice::Off || payload.text(&["agent_id"]).is_some() {
+        return Ok(None);
+    }
+    let mut answer = payload.text(&["last_assistant_message"]).unwrap_or_default();
+    answer.truncate(answer.floor_char_boundary(MOST_ANSWER_BYTES));
+    let job = Job {
+        session,
+        transcript,
+        scope: scope_of(payload, surroundings),
+        cwd: payload.cwd(),
+        answer,
+        claude: surroundings.claude.clone(),
+        at: surroundings.clock.now(),
+        attempts: 0,
+        not_before: None,
+    };
+    learn::submit(&surroundings.home, &job)
+        .map_err(|source| HookError::Queue { path: learn::queue_dir(&surroundings.home), source })?;
+    wake_worker(surroundings)?;
+    Ok(None)
+}
+
+/// Starts the worker unless one runs. It survives the client, and its streams are nobody's.
+pub(crate) fn wake_worker(surroundings: &Surroundings) -> Result<(), HookError> {
+    if learn::is_worker_running(&surroundings.home) {
+        return Ok(());
+    }
+    let mut command = Command::new(&surroundings.program);
+    command.arg("learn").arg("--home").arg(&surroundings.home);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(&surroundings.home);
+    #[cfg(windows)]
+    {
+        use std::os::windows::process::CommandExt;
+        const DETACHED_PROCESS: u32 = 0x0000_0008;
+        const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
+        command.creation_flags(DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP);
+    }
+    // Not waited for: this process ends at once, and whoever adopts the worker reaps it.
+    command.spawn().map(drop).map_err(HookError::Worker)
+}

@@ -1,0 +1,86 @@
+//! What a hook runs in. Everything that comes from the environment is handed in.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera_engine::domain::{Clock, TokenBudget, TokenProfile};
+use tessera_engine::score::Weights;
+use tessera_engine::store::{Store, StoreConfig, StoreError, Usage};
+
+use crate::learn::JudgeChoice;
+
+/// The longest text that Claude Code shows a model whole, less a margin: longer ones become a file.
+pub const MOST_CHARACTERS: usize = 9_500;
+
+/// What the user can set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Recall for prompts, and briefs for sessions.
+    pub recall: bool,
+    /// What a prompt's recall may cost.
+    pub recall_tokens: TokenBudget,
+    /// What a session's brief may cost.
+    pub brief_tokens: TokenBudget,
+    /// What may be given again after a compaction.
+    pub compact_tokens: TokenBudget,
+    /// Whose tokens those are.
+    pub profile: TokenProfile,
+    /// Let our own safe tools run without a permission prompt.
+    pub auto_approve: bool,
+    /// Who decides what is learned.
+    pub judge: JudgeChoice,
+    /// Tokens that judges may read and write in a day.
+    pub daily_tokens: u64,
+    /// How long a hook may take before it gives up.
+    pub deadline: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let budget = |tokens| TokenBudget::try_from(tokens).unwrap_or(TokenBudget::DEFAULT);
+        Self {
+            recall: true,
+            recall_tokens: budget(800),
+            brief_tokens: budget(300),
+            compact_tokens: budget(800),
+            profile: TokenProfile::CLAUDE,
+            auto_approve: true,
+            judge: JudgeChoice::Heuristic,
+            daily_tokens: 50_000,
+            deadline: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Where and how a hook runs.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// The store's directory.
+    pub home: PathBuf,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// What the user set.
+    pub settings: Settings,
+    /// The directory the client was started in.
+    pub project_dir: Option<PathBuf>,
+    /// The user's home directory, which is no project.
+    pub user_home: Option<PathBuf>,
+    /// This program, to be run again as a worker.
+    pub program: PathBuf,
+    /// The running Claude Code program, where it can be told.
+    pub claude: Option<PathBuf>,
+    /// Where programs are looked for.
+    pub search_path: Option<std::ffi::OsString>,
+    /// Where Ollama listens.
+    pub ollama: String,
+}
+
+impl Surroundings {
+    /// Opens the store.
+    pub(crate) fn open(&self, usage: Usage) -> Result<Store, StoreError> {
+        let config =
+            StoreConfig { home: self.home.clone(), clock: Arc::clone(&self.clock), weights: Weights::default(), usage };
+        Store::open(config)
+    }
+}

@@ -1,0 +1,123 @@
+//! What a client sends on stdin, read leniently: unknown fields are ignored, and a field of the wrong
+//! type is a field that is not there.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// Bytes of input that are read; a longer one is not a hook's.
+pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of a session's name that are kept as they are; a longer one is hashed.
+const LONGEST_SESSION: usize = 128;
+
+/// The input of one hook.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Payload {
+    fields: serde_json::Map<String, Value>,
+}
+
+/// Why an input is not a hook's.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PayloadError {
+    /// Not JSON.
+    #[error("stdin is not JSON: line {line}, column {column}")]
+    Json {
+        /// Where reading failed, from 1.
+        line: usize,
+        /// Where reading failed, from 1.
+        column: usize,
+    },
+    /// JSON, but not an object.
+    #[error("stdin is not a JSON object")]
+    NotAnObject,
+}
+
+impl Payload {
+    /// Reads an input. Bytes that are not UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// When it is not a JSON object.
+    pub fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
+        let text = String::from_utf8_lossy(bytes);
+        match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+            Ok(Value::Object(fields)) => Ok(Self { fields }),
+            Ok(_) => Err(PayloadError::NotAnObject),
+            Err(error) => Err(PayloadError::Json { line: error.line(), column: error.column() }),
+        }
+    }
+
+    /// The first of these fields that is a text; blocks of text are joined.
+    pub fn text(&self, names: &[&str]) -> Option<String> {
+        names.iter().find_map(|name| text_of(self.fields.get(*name)?))
+    }
+
+    /// The first of these fields that is true or false.
+    pub fn flag(&self, names: &[&str]) -> Option<bool> {
+        names.iter().find_map(|name| self.fields.get(*name)?.as_bool())
+    }
+
+    /// The event, as the client names it.
+    pub fn event(&self) -> Option<String> {
+        self.text(&["hook_event_name", "hookEventName"])
+    }
+
+    /// The session, as a key: printable, and of bounded length.
+    pub fn session(&self) -> Option<String> {
+        let name = self.text(&["session_id", "sessionId"])?;
+        let name: String = name.trim().chars().filter(|c| !c.is_control()).collect();
+        if name.is_empty() {
+            return None;
+        }
+        if name.len() > LONGEST_SESSION {
+            return Some(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(name.as_bytes())));
+        }
+        Some(name)
+    }
+
+    /// The directory the session works in.
+    pub fn cwd(&self) -> Option<PathBuf> {
+        self.text(&["cwd"]).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// The file the client writes the conversation to.
+    pub fn transcript(&self) -> Option<PathBuf> {
+        self.text(&["transcript_path", "transcriptPath"]).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(blocks) => {
+            let texts: Vec<&str> = blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect();
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_the_wrong_type_are_not_there() {
+        let payload =
+            Payload::read(br#"{"session_id": 7, "prompt": {"a": 1}, "user_prompt": "hi", "cwd": "../x"}"#).unwrap();
+        assert_eq!(payload.session(), None);
+        assert_eq!(payload.text(&["prompt", "user_prompt"]).as_deref(), Some("hi"));
+        assert_eq!(payload.cwd(), None);
+    }
+
+    #[test]
+    fn blocks_are_joined_and_long_sessions_hashed() {
+        let long = "../".repeat(100);
+        let text =
+            format!(r#"{{"session_id": "{long}", "prompt": [{{"type": "text", "text": "a"}}, {{"text": "b"}}]}}"#);
+        let payload = Payload::read(text.as_bytes()).unwrap();
+        assert_eq!(payload.session().unwrap().len(), 32);
+        assert_eq!(payload.text(&["prompt"]).as_deref(), Some("a\nb"));
+        assert!(Payload::read(b"[1]").is_err() && Payload::read(b"{").is_err() && Payload::read(b"").is_err());
+    }
+}

@@ -1,0 +1,299 @@
+//! The team server as its client sees it.
+
+use std::time::Duration;
+
+use reqwest::header::RETRY_AFTER;
+use reqwest::{Client, Method, RequestBuilder, StatusCode, redirect};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tessera_engine::domain::{MemoryId, Permission, Tag};
+use tessera_engine::sync::{Page, Push, Pushed, Snapshot};
+use url::Url;
+
+/// How long a connection, and a whole request, may take.
+const CONNECT: Duration = Duration::from_secs(3);
+const WHOLE: Duration = Duration::from_secs(20);
+
+/// Why a request did not do what it should.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// The address is none.
+    #[error("server: {0}; give one such as https://tessera.example.org")]
+    Address(String),
+    /// Nobody answered, or nobody sensible: the same request may be sent again.
+    #[error("the server cannot be reached: {0}")]
+    Unreachable(String),
+    /// It answered that it cannot now.
+    #[error("the server asks to wait")]
+    Wait {
+        /// For how long, if it said so.
+        after: Option<Duration>,
+    },
+    /// It does not know the key.
+    #[error("the server refuses the key")]
+    Unauthorized,
+    /// The key lacks a scope, or the memory is another user's.
+    #[error("the server does not allow it: {0}")]
+    Forbidden(String),
+    /// What the machine knows is not of this server's present database.
+    #[error("the server's database was replaced; everything is compared anew")]
+    MustRefetch,
+    /// The request is too large.
+    #[error("the server refuses it as too large")]
+    TooLarge,
+    /// It will never take this request.
+    #[error("the server refuses it: {0}")]
+    Refused(String),
+}
+
+impl RemoteError {
+    /// True when the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Wait { .. })
+    }
+
+    fn sent(error: reqwest::Error) -> Self {
+        let mut text = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(error) = cause {
+            text = error.to_string();
+            cause = error.source();
+        }
+        Self::Unreachable(text)
+    }
+}
+
+/// A server's words about a problem.
+#[derive(Debug, Default, Deserialize)]
+struct Problem {
+    #[serde(default)]
+    code: String,
+    #[serde(default)]
+    detail: String,
+}
+
+/// A memory that another user shares, or that is shared with one.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct SharedMemory {
+    /// The memory.
+    pub memory_id: MemoryId,
+    /// With whom.
+    pub shared_with: String,
+    /// What they may do.
+    pub permission: Permission,
+    /// The first words of it.
+    pub preview: String,
+}
+
+/// A tag that is shared.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub struct SharedTag {
+    /// The tag.
+    pub tag: String,
+    /// With whom.
+    pub shared_with: String,
+    /// What they may do.
+    pub permission: Permission,
+}
+
+/// What a user shares.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+pub struct Shares {
+    /// Single memories.
+    pub memory_shares: Vec<SharedMemory>,
+    /// Tags.
+    pub tag_shares: Vec<SharedTag>,
+}
+
+/// A server, and the key of a user there.
+#[derive(Clone)]
+pub struct Remote {
+    client: Client,
+    base: Url,
+    key: String,
+}
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remote").field("base", &self.base.as_str()).finish_non_exhaustive()
+    }
+}
+
+impl Remote {
+    /// A server by its address. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the address is none.
+    pub fn new(address: &str, key: impl Into<String>) -> Result<Self, RemoteError> {
+        let wrong = |problem: &dyn std::fmt::Display| RemoteError::Address(problem.to_string());
+        let mut base: Url = address.trim().parse().map_err(|error: url::ParseError| wrong(&error))?;
+        if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
+            return Err(wrong(&"is no http or https address"));
+        }
+        // A key must not cross a network in clear text.
+        let is_here = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+        if base.scheme() == "http" && !is_here {
+            return Err(wrong(&"is beyond this machine and not https"));
+        }
+        base.set_query(None);
+        base.set_fragment(None);
+        if !base.path().ends_with('/') {
+            base.set_path(&format!("{}/", base.path()));
+        }
+        // Whoever installed one before was as right.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = Client::builder()
+            .connect_timeout(CONNECT)
+            .timeout(WHOLE)
+            .redirect(redirect::Policy::none())
+            .user_agent(concat!("tessera/", env!("CARGO_PKG_VERSION")));
+        if is_here {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(|error| wrong(&error))?;
+        Ok(Self { client, base, key: key.into() })
+    }
+
+    /// The address, in the form that stores keep.
+    pub fn address(&self) -> &str {
+        self.base.as_str().trim_end_matches('/')
+    }
+
+    fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, RemoteError> {
+        let url = self.base.join(path).map_err(|error| RemoteError::Address(error.to_string()))?;
+        Ok(self.client.request(method, url).bearer_auth(&self.key))
+    }
+
+    async fn answer<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, RemoteError> {
+        let response = request.send().await.map_err(RemoteError::sent)?;
+        let status = response.status();
+        let after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let bytes = response.bytes().await.map_err(RemoteError::sent)?;
+        if status == StatusCode::OK {
+            // What is no answer of ours comes from something in between.
+            return serde_json::from_slice(&bytes)
+                .map_err(|error| RemoteError::Unreachable(format!("its answer cannot be read: {error}")));
+        }
+        let problem: Problem = serde_json::from_slice(&bytes).unwrap_or_default();
+        let words = if problem.detail.is_empty() { status.to_string() } else { problem.detail };
+        Err(match (status, problem.code.as_str()) {
+            (StatusCode::CONFLICT, "must_refetch") => RemoteError::MustRefetch,
+            (StatusCode::UNAUTHORIZED, _) => RemoteError::Unauthorized,
+            (StatusCode::FORBIDDEN, _) => RemoteError::Forbidden(words),
+            (StatusCode::PAYLOAD_TOO_LARGE, _) => RemoteError::TooLarge,
+            (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, _) => {
+                RemoteError::Wait { after: after.map(Duration::from_secs) }
+            }
+            // Only a server of ours says what it refuses; anything else is no answer.
+            (status, code) if status.is_client_error() && !code.is_empty() => RemoteError::Refused(words),
+            _ => RemoteError::Unreachable(words),
+        })
+    }
+
+    /// Whose the key is.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses the key.
+    pub async fn user(&self) -> Result<String, RemoteError> {
+        #[derive(Deserialize)]
+        struct Whose {
+            user_id: String,
+        }
+        let whose: Whose = self.answer(self.request(Method::GET, "api/auth-check")?).await?;
+        Ok(whose.user_id)
+    }
+
+    pub(super) async fn push(&self, push: &Push) -> Result<Pushed, RemoteError> {
+        self.answer(self.request(Method::POST, "v1/sync/push")?.json(push)).await
+    }
+
+    pub(super) async fn changes(&self, epoch: u64, after: u64, limit: u32) -> Result<Page, RemoteError> {
+        let query = [("epoch", epoch), ("after", after), ("limit", u64::from(limit))];
+        self.answer(self.request(Method::GET, "v1/sync/changes")?.query(&query)).await
+    }
+
+    pub(super) async fn snapshot(&self, epoch: u64, after: Option<MemoryId>) -> Result<Snapshot, RemoteError> {
+        let request = self.request(Method::GET, "v1/sync/snapshot")?.query(&[("epoch", epoch)]);
+        let request = match after {
+            Some(after) => request.query(&[("after", after.to_string())]),
+            None => request,
+        };
+        self.answer(request).await
+    }
+
+    /// Shares a memory with a user, or no longer.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, knows no such memory or user, or the memory is another's.
+    pub async fn share(&self, memory: MemoryId, with: &str, permission: Option<Permission>) -> Result<(), RemoteError> {
+        let request = match permission {
+            Some(permission) => self
+                .request(Method::POST, &format!("api/memories/{memory}/share"))?
+                .json(&json!({ "shared_with": with, "permission": permission })),
+            None => self.request(Method::DELETE, &format!("api/memories/{memory}/share/{}", segment(with)))?,
+        };
+        self.answer::<Value>(request).await.map(drop)
+    }
+
+    /// Shares all that has a tag with a user, or no longer.
+    ///
+    /// # Errors
+    /// As [`Remote::share`].
+    pub async fn share_tag(&self, tag: &Tag, with: &str, permission: Option<Permission>) -> Result<(), RemoteError> {
+        let request = match permission {
+            Some(permission) => self
+                .request(Method::POST, "api/memories/share-tag")?
+                .json(&json!({ "tag": tag, "shared_with": with, "permission": permission })),
+            None => self
+                .request(Method::POST, "api/memories/unshare-tag")?
+                .json(&json!({ "tag": tag, "shared_with": with })),
+        };
+        self.answer::<Value>(request).await.map(drop)
+    }
+
+    /// Hides a memory that another user shares, or shows it again.
+    ///
+    /// # Errors
+    /// As [`Remote::share`].
+    pub async fn mute(&self, memory: MemoryId, is_muted: bool) -> Result<(), RemoteError> {
+        let method = if is_muted { Method::POST } else { Method::DELETE };
+        self.answer::<Value>(self.request(method, &format!("api/memories/{memory}/mute"))?).await.map(drop)
+    }
+
+    /// What the user shares.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub async fn my_shares(&self) -> Result<Shares, RemoteError> {
+        self.answer(self.request(Method::GET, "api/memories/my-shares")?).await
+    }
+}
+
+/// A text as one part of a path.
+fn segment(text: &str) -> String {
+    let mut url = Url::parse("http://localhost").unwrap_or_else(|_| unreachable!("an address"));
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.push(text);
+    }
+    url.path().trim_start_matches('/').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_checked_before_a_key_is_sent() {
+        for good in ["http://127.0.0.1:8765", "https://t.example.org/team", "http://localhost:1/"] {
+            assert!(Remote::new(good, "k").is_ok(), "{good}");
+        }
+        for bad in ["", "t.example.org", "ftp://t.example.org", "http://t.example.org", "https://"] {
+            assert!(matches!(Remote::new(bad, "k"), Err(RemoteError::Address(_))), "{bad}");
+        }
+        assert_eq!(Remote::new("https://t.example.org/team/", "k").unwrap().address(), "https://t.example.org/team");
+        assert_eq!(segment("a/../b"), "a%2F..%2Fb");
+        assert!(!format!("{:?}", Remote::new("https://t.example.org", "tsr_secret").unwrap()).contains("secret"));
+    }
+}

@@ -1,0 +1,159 @@
+//! `serve`: the team server, and its users and keys.
+
+use serde_json::json;
+use tessera_api::keys::Key;
+use tessera_api::{App, Db, Limits, NewKey, Settings, Tls, UserId};
+use tokio::net::TcpListener;
+
+use super::Context;
+use crate::cli::{KeyTask, Serve, ServeTask, UserTask};
+use crate::exit::UserError;
+use crate::{config, output};
+
+/// Serves until it is told to stop, or does one piece of work.
+pub(super) fn run(context: &Context, args: Serve) -> anyhow::Result<()> {
+    let url = config::database_url()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let db = Db::connect(&url).await?;
+        match args.task {
+            Some(task) => work(context, db, task).await,
+            None => serve(db, &args).await,
+        }
+    })
+}
+
+async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
+    let tls = match (&args.tls_cert, &args.tls_key) {
+        (Some(certificate), Some(key)) => Some(Tls::read(certificate, key).await?),
+        _ => None,
+    };
+    if !args.listen.ip().is_loopback() && !args.behind_proxy && tls.is_none() {
+        let problem = format!("{} is beyond this machine; give --tls-cert and --tls-key", args.listen);
+        return Err(UserError(format!("{problem}, or --behind-proxy where a proxy in front speaks TLS")).into());
+    }
+    db.migrate().await?;
+    db.check().await?;
+    let imported = import_keys(&db).await?;
+    if imported > 0 {
+        output::note(&format!("{imported} keys of API_KEY and API_KEYS are valid"));
+    }
+    let limits = Limits {
+        key_per_second: args.key_rate,
+        address_per_second: args.address_rate,
+        behind_proxy: args.behind_proxy,
+        ..Limits::default()
+    };
+    let settings =
+        Settings { index_bytes: args.index_mb << 20, clock: config::clock()?, limits, ..Settings::default() };
+    if let Some(address) = args.metrics {
+        let listener = TcpListener::bind(address).await?;
+        output::note(&format!("metrics on http://{}/metrics", listener.local_addr()?));
+        tokio::spawn(tessera_api::serve_metrics(listener));
+    }
+    let listener = TcpListener::bind(args.listen).await?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    output::note(&format!("serving on {scheme}://{}", listener.local_addr()?));
+    Ok(tessera_api::serve(listener, App::new(db, settings), tls, stopped()).await?)
+}
+
+/// Takes over the keys that the environment names.
+async fn import_keys(db: &Db) -> anyhow::Result<usize> {
+    let keys = config::older_keys()?;
+    for (user, key) in &keys {
+        db.import_key(&user.parse()?, key).await?;
+    }
+    Ok(keys.len())
+}
+
+/// Resolves when the process is asked to end.
+async fn stopped() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without signals it is served until the process is killed.
+    let _ = interrupt.await;
+}
+
+async fn work(context: &Context, db: Db, task: ServeTask) -> anyhow::Result<()> {
+    match task {
+        ServeTask::Migrate => {
+            db.migrate().await?;
+            db.check().await?;
+            done(context, "the schema is up to date, and safe to serve")
+        }
+        ServeTask::User(UserTask::Add { user }) => {
+            db.add_user(&user.parse()?).await?;
+            done(context, &format!("{user} may have keys now"))
+        }
+        ServeTask::Openapi => output::line(&tessera_api::openapi(&App::new(db, Settings::default()))?),
+        ServeTask::Restored => {
+            let epoch = db.begin_epoch().await?;
+            done(context, &format!("epoch {epoch} begins: machines compare what they have when they next ask"))
+        }
+        ServeTask::Key(KeyTask::New { user, label, scopes, days }) => {
+            let key = db.add_key(&user.parse()?, &NewKey { label, scopes, days }).await?;
+            shown_once(context, &user, &key)
+        }
+        ServeTask::Key(KeyTask::List { user }) => {
+            let keys = db.keys(&user.parse()?).await?;
+            if context.json {
+                return output::json(&keys);
+            }
+            for key in keys {
+                let end = key.revoked.map(|since| format!("revoked {since}"));
+                let end = end.or(key.expires.map(|until| format!("until {until}"))).unwrap_or_default();
+                output::line(&format!(
+                    "{} {} {} since {} {end}",
+                    key.id,
+                    key.scopes.join(","),
+                    key.label,
+                    key.created
+                ))?;
+            }
+            Ok(())
+        }
+        ServeTask::Key(KeyTask::Rotate { user, id, hours }) => {
+            let key = db.rotate_key(&user.parse()?, &id, hours).await?;
+            let key = key.ok_or_else(|| UserError(format!("{user} has no valid key {id}")))?;
+            output::note(&format!("{id} ends in {hours} h"));
+            shown_once(context, &user, &key)
+        }
+        ServeTask::Key(KeyTask::Import) => {
+            let imported = import_keys(&db).await?;
+            done(context, &format!("{imported} keys of API_KEY and API_KEYS are valid"))
+        }
+        ServeTask::Key(KeyTask::Revoke { user, id }) => {
+            let name: UserId = user.parse()?;
+            if !db.revoke_key(&name, &id).await? {
+                return Err(UserError(format!("{user} has no valid key {id}")).into());
+            }
+            done(context, &format!("{id} is revoked"))
+        }
+    }
+}
+
+fn shown_once(context: &Context, user: &str, key: &Key) -> anyhow::Result<()> {
+    if context.json {
+        return output::json(&json!({ "user": user, "id": key.id(), "key": key.reveal() }));
+    }
+    output::note("this key is shown once:");
+    output::line(&key.reveal())
+}
+
+fn done(context: &Context, text: &str) -> anyhow::Result<()> {
+    if context.json {
+        return output::json(&json!({ "done": text }));
+    }
+    output::note(text);
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! `setup` and `uninstall`: clients' settings, shown as a diff before anything is changed.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_json::json;
+use tessera_hooks::setup::{Client, Level, Plan, apply, uninstall_plan};
+
+use super::Context;
+use crate::cli::{Setup, SetupClient};
+use crate::exit::UserError;
+use crate::{config, output};
+
+/// Connects a client.
+pub(super) fn run(context: &Context, args: &Setup) -> anyhow::Result<()> {
+    let client = match args.client {
+        SetupClient::ClaudeCode => Client::ClaudeCode,
+        SetupClient::ClaudeDesktop => Client::ClaudeDesktop,
+        SetupClient::Cursor => Client::Cursor,
+        SetupClient::Codex => Client::Codex,
+        SetupClient::Gemini => Client::Gemini,
+        SetupClient::Vscode => Client::VsCode,
+    };
+    let level = if args.project {
+        Level::Project(std::env::current_dir().context("the current directory")?)
+    } else {
+        Level::User
+    };
+    let home = config::home(context.home.clone())?;
+    let plan = client.plan(&level, &config::places()?)?;
+    let made = confirmed(context, &plan, args.dry_run, args.yes, "Make these changes?")?;
+    if made {
+        tessera_engine::store::make_private_dir(&home).with_context(|| home.display().to_string())?;
+        apply(&plan, client, &home)?;
+        output::note(&format!("{} is set up; start it anew. `tessera uninstall` takes it back.", client.as_str()));
+    }
+    report(context, &plan, made)
+}
+
+/// Takes everything back, and the store too with `purge`.
+pub(super) fn uninstall(context: &Context, purge: bool, dry_run: bool, yes: bool) -> anyhow::Result<()> {
+    let home = config::home(context.home.clone())?;
+    let plan = uninstall_plan(&home)?;
+    if purge {
+        output::note(&format!("{} is removed with every memory in it.", home.display()));
+    }
+    let question = if purge { "Make these changes and remove the store?" } else { "Make these changes?" };
+    let made = if plan.is_empty() && purge {
+        !dry_run && agreed(yes, question)?
+    } else {
+        confirmed(context, &plan, dry_run, yes, question)?
+    };
+    if made || (plan.is_empty() && !dry_run) {
+        plan.take_back(&home)?;
+    }
+    if made && purge {
+        remove_store(&home)?;
+    }
+    report(context, &plan, made)
+}
+
+/// Shows a plan and asks. False when nothing is to be done.
+fn confirmed(context: &Context, plan: &Plan, dry_run: bool, yes: bool, question: &str) -> anyhow::Result<bool> {
+    if plan.is_empty() {
+        output::note("nothing to change");
+        return Ok(false);
+    }
+    if context.json {
+        output::note(&plan.diff());
+    } else {
+        output::text(&plan.diff())?;
+    }
+    if dry_run {
+        return Ok(false);
+    }
+    agreed(yes, question)
+}
+
+fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(UserError("nobody to ask; look at the change above and pass --yes".into()).into());
+    }
+    write!(std::io::stderr(), "{question} [y/N] ")?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn report(context: &Context, plan: &Plan, made: bool) -> anyhow::Result<()> {
+    if context.json {
+        let files: Vec<_> = plan.edits.iter().map(|edit| &edit.path).collect();
+        return output::json(&json!({ "files": files, "changed": made }));
+    }
+    Ok(())
+}
+
+/// Removes what is ours in the store's directory, and the directory when nothing else is in it.
+fn remove_store(home: &Path) -> anyhow::Result<()> {
+    let ours = |name: &str| {
+        ["tessera.db", "tessera.snapshot", "access.log", "receipts.log", "hooks.log", "corrupt-", ".tessera-"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+            || ["store.json", "open.lock", "worker.lock", "backups", "queue", "config.toml"].contains(&name)
+    };
+    let Ok(entries) = std::fs::read_dir(home) else { return Ok(()) };
+    for entry in entries {
+        let entry = entry?;
+        if !entry.file_name().to_str().is_some_and(ours) {
+            continue;
+        }
+        let path = entry.path();
+        let removed =
+            if entry.file_type()?.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        removed.with_context(|| path.display().to_string())?;
+    }
+    // It stays when something of others is in it.
+    let _ = std::fs::remove_dir(home);
+    Ok(())
+}

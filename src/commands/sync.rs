@@ -1,0 +1,166 @@
+//! `sync`: joining a team server, and how things stand with it.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use serde_json::json;
+use tessera_engine::store::{SyncStatus, Upload, Usage};
+use tessera_mcp::sync::{Remote, exchange};
+
+use super::Context;
+use crate::cli::{SyncTask, UploadChoice};
+use crate::config_file::ConfigFile;
+use crate::exit::UserError;
+use crate::{config, output};
+
+/// Does one piece of work.
+pub(super) fn run(context: &Context, task: SyncTask) -> anyhow::Result<()> {
+    match task {
+        SyncTask::Join { url, upload } => join(context, &url, upload),
+        SyncTask::Leave => {
+            context.open(Usage::Write)?.leave()?;
+            forget_server(context)?;
+            done(context, "this machine is on its own again; your memories are still here")
+        }
+        SyncTask::Status => status(context),
+        SyncTask::Now => now(context),
+        SyncTask::Dead { retry } => dead(context, retry),
+    }
+}
+
+fn join(context: &Context, url: &str, upload: Option<UploadChoice>) -> anyhow::Result<()> {
+    let home = config::home(context.home.clone())?;
+    let mut file = ConfigFile::read(&home)?;
+    let key = match config::team_key(&file) {
+        Some(key) => key,
+        None => read_key()?,
+    };
+    let remote = Remote::new(url, key.as_str())?;
+    let user = runtime()?.block_on(remote.user())?;
+    let mut store = context.open(Usage::Write)?;
+    let held = store.stats()?.memories;
+    let upload = match upload {
+        _ if held == 0 || store.server()?.is_some() => Upload::All,
+        Some(UploadChoice::All) => Upload::All,
+        Some(UploadChoice::Nothing) => Upload::Nothing,
+        None => ask(held)?,
+    };
+    store.join(remote.address(), &user, upload)?;
+    file.set("sync.server", Some(remote.address()))?;
+    file.set("sync.key", Some(&key))?;
+    file.write()?;
+    let exchanged = runtime()?.block_on(exchange(store, &remote))?;
+    let (sent, received) = (exchanged.sent, exchanged.received);
+    if context.json {
+        return output::json(&json!({ "user": user, "server": remote.address(), "sent": sent, "received": received }));
+    }
+    output::line(&format!("{user} at {}: {sent} changes sent, {received} received", remote.address()))
+}
+
+/// The key, from a person or a pipe. It never stands on a command line, which other users of the machine can see.
+fn read_key() -> anyhow::Result<String> {
+    if std::io::stdin().is_terminal() {
+        let _ = write!(std::io::stderr(), "key: ");
+    }
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let key = line.trim();
+    if key.is_empty() {
+        return Err(UserError("no key: set TESSERA_API_KEY, or give it on stdin".into()).into());
+    }
+    Ok(key.to_owned())
+}
+
+/// What is here already goes nowhere unasked.
+fn ask(held: u64) -> anyhow::Result<Upload> {
+    if !std::io::stdin().is_terminal() {
+        let problem = format!("{held} memories are here already: give --upload all or --upload nothing");
+        return Err(UserError(problem).into());
+    }
+    let _ = write!(std::io::stderr(), "{held} memories are here already. Send them to the server? [y/N] ");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let is_yes = matches!(line.trim().to_lowercase().as_str(), "y" | "yes");
+    Ok(if is_yes { Upload::All } else { Upload::Nothing })
+}
+
+fn forget_server(context: &Context) -> anyhow::Result<()> {
+    let mut file = ConfigFile::read(&config::home(context.home.clone())?)?;
+    file.set("sync.server", None)?;
+    file.set("sync.key", None)?;
+    file.write()
+}
+
+fn now(context: &Context) -> anyhow::Result<()> {
+    let remote = remote(context)?;
+    let exchanged = runtime()?.block_on(exchange(context.open(Usage::Write)?, &remote))?;
+    let (sent, received, refused) = (exchanged.sent, exchanged.received, exchanged.refused);
+    if context.json {
+        return output::json(&json!({ "sent": sent, "received": received, "refused": refused }));
+    }
+    let tail = if refused > 0 { format!(", {refused} refused (tessera sync dead)") } else { String::new() };
+    output::line(&format!("{sent} changes sent, {received} received{tail}"))
+}
+
+/// The server of the settings.
+pub(super) fn remote(context: &Context) -> anyhow::Result<Remote> {
+    let team = config::team(context.home.clone())?;
+    let missing = || UserError("no team server is set; run `tessera sync join URL`".into());
+    Ok(team.ok_or_else(missing)?.0)
+}
+
+pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+fn status(context: &Context) -> anyhow::Result<()> {
+    let status = context.open(Usage::ReadOnce)?.sync_status()?;
+    if context.json {
+        return output::json(&status);
+    }
+    let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private } = status;
+    let Some(server) = server else {
+        return output::line("local only: no server. `tessera sync join URL` joins one.");
+    };
+    let count = |name: &str, count: u64| vec![name.to_owned(), count.to_string()];
+    let mut rows = vec![
+        vec!["server".to_owned(), server.url],
+        vec!["user".to_owned(), server.user],
+        count("changes to send", waiting),
+        count("changes refused", refused),
+        count("conflicts", conflicts),
+        count("shared with you", shared_with_me),
+        count("kept on this machine", private),
+    ];
+    let reached = server.reached.map_or_else(|| "never".to_owned(), |time| time.to_string());
+    rows.push(vec!["last exchange".to_owned(), reached]);
+    if let Some(problem) = server.problem {
+        rows.push(vec!["since then".to_owned(), problem]);
+    }
+    output::text(&output::table(&["what", ""], rows))
+}
+
+fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {
+    let mut store = context.open(Usage::Write)?;
+    if retry {
+        let count = store.retry_refused()?;
+        return done(context, &format!("{count} changes are sent with the next exchange"));
+    }
+    let refused = store.refused_changes()?;
+    if context.json {
+        return output::json(&refused);
+    }
+    if refused.is_empty() {
+        return output::line("Nothing was refused.");
+    }
+    let row =
+        |change: tessera_engine::store::RefusedChange| vec![change.handle.to_string(), change.summary, change.why];
+    let rows = refused.into_iter().map(row).collect();
+    output::text(&output::table(&["id", "memory", "why"], rows))
+}
+
+fn done(context: &Context, text: &str) -> anyhow::Result<()> {
+    if context.json {
+        return output::json(&json!({ "done": text }));
+    }
+    output::line(text)
+}

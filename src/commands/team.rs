@@ -1,0 +1,103 @@
+//! `share`, `unshare`, `shares`, `resolve`: what a team has in common.
+
+use serde_json::json;
+use tessera_engine::domain::MemoryRef;
+use tessera_engine::store::{ListRequest, Resolution, StoreError, Usage};
+use tessera_mcp::sync::exchange;
+
+use super::sync::{remote, runtime};
+use super::{Context, user};
+use crate::cli::{Keep, Share};
+use crate::exit::UserError;
+use crate::output;
+
+/// Shares a memory or a tag with a teammate, or no longer.
+pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::Result<()> {
+    let remote = remote(context)?;
+    let permission = is_shared.then_some(args.permission);
+    let store = context.open(Usage::Write)?;
+    let memory = match args.id {
+        None => None,
+        Some(reference) => Some(store.get(reference)?.ok_or(StoreError::NotFound(reference))?),
+    };
+    let what = match (&memory, &args.tag) {
+        (Some(memory), _) => memory.handle.to_string(),
+        (None, Some(tag)) => format!("everything tagged {tag}"),
+        (None, None) => return Err(UserError("give a memory or --tag".into()).into()),
+    };
+    runtime()?.block_on(async {
+        // The server must have it, as it is now.
+        exchange(store, &remote).await?;
+        match (&memory, &args.tag) {
+            (Some(memory), _) => remote.share(memory.id, &args.with, permission).await?,
+            (None, Some(tag)) => remote.share_tag(tag, &args.with, permission).await?,
+            (None, None) => {}
+        }
+        anyhow::Ok(())
+    })?;
+    let text = match permission {
+        Some(permission) => format!("{what} is shared with {} ({permission})", args.with),
+        None => format!("{what} is no longer shared with {}", args.with),
+    };
+    if context.json {
+        return output::json(&json!({ "done": text }));
+    }
+    output::line(&text)
+}
+
+/// Lists what is shared, both ways.
+pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
+    let remote = remote(context)?;
+    let mine = runtime()?.block_on(remote.my_shares())?;
+    let request = ListRequest { shared: true, limit: 200, ..ListRequest::default() };
+    let theirs = context.open(Usage::ReadOnce)?.list(&request)?;
+    if context.json {
+        return output::json(&json!({ "my_shares": mine, "shared_with_me": theirs.memories }));
+    }
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for share in mine.memory_shares {
+        rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), share.preview]);
+    }
+    for share in mine.tag_shares {
+        let what = format!("everything tagged {}", share.tag);
+        rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), what]);
+    }
+    for memory in theirs.memories {
+        let Some(share) = memory.share else { continue };
+        let what = format!("{} {}", memory.handle, memory.summary);
+        rows.push(vec![share.by, "you".into(), share.permission.to_string(), what]);
+    }
+    output::text(&output::table(&["by", "with", "permission", "what"], rows))
+}
+
+/// Lists conflicts, or decides one.
+pub(super) fn resolve(
+    context: &Context,
+    id: Option<MemoryRef>,
+    keep: Option<Keep>,
+    content: Option<String>,
+) -> anyhow::Result<()> {
+    let mut store = context.open(Usage::Write)?;
+    let Some(id) = id else {
+        let conflicts = store.conflicts()?;
+        if context.json {
+            return output::json(&conflicts);
+        }
+        let text = |memory: &tessera_engine::Memory| format!("{} {}", memory.handle, memory.content);
+        let gone = || "gone".to_owned();
+        let rows = conflicts.iter().map(|one| vec![one.memory.as_ref().map_or_else(gone, text), text(&one.copy)]);
+        return output::text(&output::table(&["memory", "its other text"], rows.collect()));
+    };
+    let resolution = match (content, keep) {
+        (Some(text), None) => Resolution::Text(super::text_or_stdin(text)?),
+        (None, Some(Keep::Memory)) => Resolution::Memory,
+        (None, Some(Keep::Copy)) => Resolution::Copy,
+        (None, Some(Keep::Both)) => Resolution::Both,
+        _ => return Err(UserError("give --keep memory, copy or both, or a merged text by --content".into()).into()),
+    };
+    let memory = store.resolve(id, &resolution, &user(None))?;
+    if context.json {
+        return output::json(&memory);
+    }
+    output::line(&output::shown(&format!("{} {}", memory.handle, memory.content)))
+}

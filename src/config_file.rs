@@ -1,0 +1,79 @@
+//! `config.toml` in the store's directory: read for settings, edited by `tessera settings set`.
+
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, Item, Table};
+
+use crate::config::{SETTINGS, Setting};
+use crate::exit::SetupError;
+
+/// The file as it is.
+pub(crate) struct ConfigFile {
+    path: PathBuf,
+    document: DocumentMut,
+}
+
+impl ConfigFile {
+    /// Reads the file; one that is not there is empty.
+    pub(crate) fn read(home: &Path) -> Result<Self, SetupError> {
+        let path = home.join("config.toml");
+        let wrong = |problem: String| SetupError { setting: "config.toml", problem };
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(wrong(error.to_string())),
+        };
+        let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| wrong(error.to_string()))?;
+        Ok(Self { path, document })
+    }
+
+    /// The text of a setting, whatever its TOML type.
+    pub(crate) fn text(&self, setting: &Setting) -> Option<String> {
+        let mut item = self.document.as_item();
+        for part in setting.key?.split('.') {
+            item = item.get(part)?;
+        }
+        let value = item.as_value()?;
+        Some(value.as_str().map_or_else(|| value.to_string().trim().to_owned(), str::to_owned))
+    }
+
+    /// Sets or removes a key, keeping everything else as it stands.
+    pub(crate) fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), SetupError> {
+        let known =
+            SETTINGS.iter().find_map(|setting| setting.key.filter(|key| *key == name || setting.names.contains(&name)));
+        let key = known.ok_or_else(|| {
+            let keys: Vec<&str> = SETTINGS.iter().filter_map(|setting| setting.key).collect();
+            SetupError { setting: "settings", problem: format!("{name} is unknown; known are {}", keys.join(", ")) }
+        })?;
+        let (table, leaf) = key.split_once('.').map_or((None, key), |(table, leaf)| (Some(table), leaf));
+        let table = match table {
+            None => self.document.as_table_mut(),
+            Some(table) => {
+                let item = self.document.entry(table).or_insert_with(|| Item::Table(Table::new()));
+                item.as_table_mut()
+                    .ok_or_else(|| SetupError { setting: "config.toml", problem: format!("{table} is not a table") })?
+            }
+        };
+        match value {
+            None => drop(table.remove(leaf)),
+            Some(value) => {
+                let item = match (value.parse::<i64>(), value) {
+                    (Ok(number), _) => toml_edit::value(number),
+                    (_, "true") => toml_edit::value(true),
+                    (_, "false") => toml_edit::value(false),
+                    _ => toml_edit::value(value),
+                };
+                table.insert(leaf, item);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the file, whole or not at all.
+    pub(crate) fn write(&self) -> anyhow::Result<()> {
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        tessera_engine::store::make_private_dir(dir)?;
+        tessera_hooks::setup::replace_file(&self.path, self.document.to_string().as_bytes())?;
+        Ok(())
+    }
+}

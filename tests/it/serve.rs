@@ -1,0 +1,57 @@
+//! `tessera serve` with a real PostgreSQL.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+
+use crate::cluster::Cluster;
+use crate::support::team::Running;
+use crate::support::{Ran, World};
+
+fn tessera(world: &World, url: &str, args: &[&str]) -> Ran {
+    world.command(World::binary()).env("DATABASE_URL", url).args(args).output().unwrap().into()
+}
+
+fn get(address: &str, path: &str, key: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_team_is_served_from_one_command_and_keys_are_made_on_the_host() {
+    let world = World::new();
+    let missing = world.run(&["serve", "migrate"]);
+    assert!(missing.code != Some(0) && missing.stderr.contains("DATABASE_URL"), "{missing:?}");
+    let Some(cluster) = Cluster::start() else { return };
+    let url = cluster.url("server");
+    assert_eq!(tessera(&world, &url, &["serve", "migrate"]).code, Some(0));
+    assert_eq!(tessera(&world, &url, &["serve", "user", "add", "ada"]).code, Some(0));
+    let made = tessera(&world, &url, &["serve", "key", "new", "ada", "--json"]);
+    let made: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
+    let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
+    let unsafe_role = tessera(&world, &cluster.url("admin"), &["serve"]);
+    assert!(unsafe_role.code != Some(0) && unsafe_role.stderr.contains("superuser"), "{unsafe_role:?}");
+    let nobody = tessera(&world, &url, &["serve", "key", "new", "bob"]);
+    assert!(nobody.code != Some(0) && nobody.stderr.contains("no user bob"), "{nobody:?}");
+    let open = tessera(&world, &url, &["serve", "--listen", "0.0.0.0:0"]);
+    assert!(open.code != Some(0) && open.stderr.contains("--behind-proxy"), "{open:?}");
+
+    let mut command = world.command(World::binary());
+    command.env("DATABASE_URL", &url).args(["serve", "--listen", "127.0.0.1:0"]);
+    let mut server = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    let address = line.rsplit("http://").next().unwrap().to_owned();
+    assert!(get(&address, "/ready", "").starts_with("HTTP/1.1 200"));
+    assert!(get(&address, "/api/auth-check", key).contains("\"ada\""));
+    assert_eq!(tessera(&world, &url, &["serve", "key", "revoke", "ada", id]).code, Some(0));
+    let refused = get(&address, "/api/auth-check", key);
+    assert!(refused.starts_with("HTTP/1.1 401") && refused.contains("application/problem+json"), "{refused}");
+    assert!(Command::new("kill").arg(server.0.id().to_string()).status().unwrap().success());
+    assert_eq!(server.0.wait().unwrap().code(), Some(0), "it ends when asked to");
+}

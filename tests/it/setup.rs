@@ -1,0 +1,202 @@
+//! `setup` and `uninstall`: a good guest in other programs' settings.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::support::{Ran, World};
+
+fn user_file(world: &World, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = world.path("user").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn ok(ran: Ran) -> Ran {
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    ran
+}
+
+fn set_up(world: &World, client: &str) -> Ran {
+    ok(world.run(&["setup", client, "--yes"]))
+}
+
+fn uninstall(world: &World) -> Ran {
+    ok(world.run(&["uninstall", "--yes"]))
+}
+
+/// Settings as people leave them: a mark, CRLF, comments, tabs, trailing commas, hooks of others.
+const ODD: &str = "\u{feff}{\r\n\t// my own\r\n\t\"model\" : \"opus\",  /* keep */\r\n   \"unknown\": {\"deep\": [1,2, 3,]},\r\n\
+\t\"hooks\": {\r\n\t  \"Stop\": [ {\"hooks\": [{\"type\":\"command\",\"command\":\"say done\"}]} ],\r\n\
+\t  \"UserPromptSubmit\": [{ \"hooks\": [ { \"type\": \"command\", \"command\": \"/opt/other hook\" } ] }],\r\n\t},\r\n\
+\t\"permissions\": { \"allow\": [] }\r\n}\r\n\r\n";
+
+#[test]
+fn odd_settings_come_back_byte_for_byte() {
+    let world = World::new();
+    let settings = user_file(&world, ".claude/settings.json", ODD.as_bytes());
+    let servers = user_file(&world, ".claude.json", b"{\"mcpServers\":{},\"projects\":{\"/x\":{\"a\":1e3}}}");
+    let before = [fs::read(&settings).unwrap(), fs::read(&servers).unwrap()];
+    fs::set_permissions(&settings, fs::Permissions::from_mode(0o640)).unwrap();
+    let shown = ok(world.run(&["setup", "claude-code", "--dry-run"]));
+    assert!(shown.stdout.contains("+++") && shown.stdout.contains("mcp__tessera__"), "{shown:?}");
+    assert_eq!(fs::read(&settings).unwrap(), before[0], "a dry run changes nothing");
+    assert!(!world.home().exists());
+    assert_eq!(world.run(&["setup", "claude-code"]).code, Some(1), "nobody to ask");
+    assert_eq!(fs::read(&settings).unwrap(), before[0]);
+
+    set_up(&world, "claude-code");
+    let text = fs::read_to_string(&settings).unwrap();
+    for kept in ["// my own", "/* keep */", "say done", "/opt/other hook", "\"deep\": [1,2, 3,]", "\"opus\",  /*"] {
+        assert!(text.contains(kept), "{kept}: {text}");
+    }
+    assert!(text.starts_with('\u{feff}') && text.ends_with("}\r\n\r\n"));
+    assert_eq!(fs::metadata(&settings).unwrap().permissions().mode() & 0o777, 0o640);
+    let again = set_up(&world, "claude-code");
+    assert!(again.stdout.is_empty() && again.stderr.contains("nothing to change"), "{again:?}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), text);
+    let doctor = world.json(&["doctor"]);
+    let rows = doctor["claude_code"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["name"] == "mcp server" && row["good"] == true), "{rows:?}");
+    assert!(rows.iter().any(|row| row["name"] == "hook program" && row["good"] == true), "{rows:?}");
+
+    uninstall(&world);
+    assert_eq!([fs::read(&settings).unwrap(), fs::read(&servers).unwrap()], before);
+    assert_eq!(fs::metadata(&settings).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(uninstall(&world).stderr.contains("nothing to change"));
+    assert!(!world.home().join("setup.json").exists() && !world.home().join("setup-originals").exists());
+}
+
+#[test]
+fn what_the_user_changed_meanwhile_is_kept() {
+    let world = World::new();
+    let settings = user_file(&world, ".claude/settings.json", ODD.as_bytes());
+    set_up(&world, "claude-code");
+    let changed = fs::read_to_string(&settings).unwrap().replace("\"opus\"", "\"haiku\"");
+    fs::write(&settings, &changed).unwrap();
+    uninstall(&world);
+    let after = fs::read_to_string(&settings).unwrap();
+    assert!(after.contains("\"haiku\"") && after.contains("say done") && !after.contains("tessera"), "{after}");
+}
+
+#[test]
+fn an_entry_from_an_earlier_place_is_not_taken_for_the_users_own() {
+    let world = World::new();
+    let settings = user_file(&world, ".claude/settings.json", ODD.as_bytes());
+    set_up(&world, "claude-code");
+    // The program moved, and the user changed a line: the next set-up brings the entries up to date.
+    let binary = World::binary().to_str().unwrap();
+    let moved = fs::read_to_string(&settings).unwrap().replace(binary, "/old/place/tessera");
+    fs::write(&settings, moved.replace("\"opus\"", "\"haiku\"")).unwrap();
+    set_up(&world, "claude-code");
+    let text = fs::read_to_string(&settings).unwrap();
+    assert!(text.contains(binary) && !text.contains("/old/place"), "{text}");
+    uninstall(&world);
+    let after = fs::read_to_string(&settings).unwrap();
+    assert!(after.contains("haiku") && after.contains("say done") && !after.contains("tessera"), "{after}");
+}
+
+#[test]
+fn files_that_were_not_there_go_again_and_links_stay_links() {
+    let world = World::new();
+    fs::create_dir_all(world.path("user")).unwrap();
+    let real = world.path("dotfiles/settings.json");
+    fs::create_dir_all(real.parent().unwrap()).unwrap();
+    fs::write(&real, "{}").unwrap();
+    fs::create_dir_all(world.path("user/.claude")).unwrap();
+    let link = world.path("user/.claude/settings.json");
+    symlink(&real, &link).unwrap();
+    for client in ["claude-code", "claude-desktop", "cursor", "codex", "gemini", "vscode"] {
+        set_up(&world, client);
+    }
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("UserPromptSubmit"));
+    for (name, key) in [
+        (".config/Claude/claude_desktop_config.json", "mcpServers"),
+        (".cursor/mcp.json", "mcpServers"),
+        (".gemini/settings.json", "mcpServers"),
+        (".config/Code/User/mcp.json", "servers"),
+    ] {
+        let value: Value = serde_json::from_slice(&fs::read(world.path("user").join(name)).unwrap()).unwrap();
+        assert_eq!(value[key]["tessera"]["args"][0], "mcp", "{name}");
+    }
+    let codex = fs::read_to_string(world.path("user/.codex/config.toml")).unwrap();
+    assert!(codex.contains("[mcp_servers.tessera]"), "{codex}");
+    uninstall(&world);
+    assert_eq!(fs::read_to_string(&real).unwrap(), "{}");
+    let left: Vec<_> = fs::read_dir(world.path("user")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, [".claude"], "nothing but what was there");
+}
+
+#[test]
+fn toml_keeps_its_comments_and_comes_back() {
+    let world = World::new();
+    let odd =
+        "# mine\r\nmodel = 'gpt'   # so\r\n\r\n[mcp_servers.other]\r\ncommand = \"x\"\r\nargs = [ 'a',\r\n 'b' ]\r\n";
+    let config = user_file(&world, ".codex/config.toml", odd.as_bytes());
+    set_up(&world, "codex");
+    let text = fs::read_to_string(&config).unwrap();
+    assert!(text.contains("# mine") && text.contains("[mcp_servers.other]") && text.contains("[mcp_servers.tessera]"));
+    uninstall(&world);
+    assert_eq!(fs::read_to_string(&config).unwrap(), odd);
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_left_alone() {
+    for broken in ["{\"hooks\": ", "[]", "\"text\"", "{\"a\": 1} trailing", "\u{0}"] {
+        let world = World::new();
+        let settings = user_file(&world, ".claude/settings.json", broken.as_bytes());
+        let ran = world.run(&["setup", "claude-code", "--yes"]);
+        assert!(ran.code != Some(0) && ran.stderr.contains("settings.json"), "{broken}: {ran:?}");
+        assert_eq!(fs::read_to_string(&settings).unwrap(), broken);
+        assert!(!world.path("user/.claude.json").exists(), "all or nothing");
+    }
+    let world = World::new();
+    let settings = user_file(&world, ".claude/settings.json", &[b'{', 0xff, b'}']);
+    assert_ne!(world.run(&["setup", "claude-code", "--yes"]).code, Some(0));
+    assert_eq!(fs::read(&settings).unwrap(), [b'{', 0xff, b'}']);
+}
+
+#[test]
+fn a_project_is_set_up_in_files_that_can_be_committed() {
+    let world = World::new();
+    fs::create_dir_all(world.path("project")).unwrap();
+    let mut command = world.command(World::binary());
+    command.args(["setup", "claude-code", "--project", "--yes"]).current_dir(world.path("project"));
+    assert!(command.status().unwrap().success());
+    let servers = fs::read_to_string(world.path("project/.mcp.json")).unwrap();
+    assert!(servers.contains("\"tessera\"") && !servers.contains(World::binary().to_str().unwrap()), "{servers}");
+    uninstall(&world);
+    assert_eq!(fs::read_dir(world.path("project")).unwrap().count(), 0);
+    let refused = world.run(&["setup", "codex", "--project", "--yes"]);
+    assert!(refused.code != Some(0) && refused.stderr.contains("--project"), "{refused:?}");
+}
+
+#[test]
+fn purging_removes_the_store_and_nothing_else() {
+    let world = World::new();
+    world.remember("x marks the spot");
+    set_up(&world, "cursor");
+    fs::write(world.home().join("mine.txt"), "not yours").unwrap();
+    ok(world.run(&["uninstall", "--purge", "--yes"]));
+    let left: Vec<_> = fs::read_dir(world.home()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["mine.txt"]);
+    assert!(!world.path("user/.cursor").exists());
+}
+
+#[test]
+fn notes_of_claude_code_are_imported_once_and_their_file_left_alone() {
+    let world = World::new();
+    let text = "# Project\n\nThe ledger is written in Go.\n\n## Style\n\n- Use tabs, not spaces\n- Never commit to main\n  without a review\n\n```sh\nmake deploy\n```\n";
+    let path = user_file(&world, "CLAUDE.md", text.as_bytes());
+    let first = ok(world.run(&["import", "claude-md", path.to_str().unwrap()]));
+    let contents = world.contents();
+    assert!(contents.iter().any(|note| note.contains("Use tabs")), "{contents:?} {first:?}");
+    assert!(contents.iter().any(|note| note.contains("without a review")), "{contents:?}");
+    ok(world.run(&["import", "claude-md", path.to_str().unwrap()]));
+    assert_eq!(world.contents(), contents, "a second time adds nothing");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+}

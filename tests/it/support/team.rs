@@ -1,0 +1,90 @@
+//! A team server with its own PostgreSQL, and machines that know its address.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Stdio};
+
+use super::{Ran, World};
+use crate::cluster::Cluster;
+
+/// A program that does not outlive its test.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended, as it should.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A server that can be stopped and started again at the same address.
+pub(crate) struct TeamServer {
+    pub(crate) cluster: Cluster,
+    world: World,
+    address: String,
+    running: Option<Running>,
+}
+
+impl TeamServer {
+    /// `None` where PostgreSQL is not installed.
+    pub(crate) fn start() -> Option<Self> {
+        let cluster = Cluster::start()?;
+        // A port that was free a moment ago, so that the server can come back to it.
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let mut server = Self { cluster, world: World::new(), address, running: None };
+        server.up();
+        Some(server)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Runs a command on the server's host.
+    pub(crate) fn host(&self, args: &[&str]) -> Ran {
+        let mut command = self.world.command(World::binary());
+        let ran: Ran = command.env("DATABASE_URL", self.cluster.url("server")).args(args).output().unwrap().into();
+        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+        ran
+    }
+
+    pub(crate) fn up(&mut self) {
+        let mut command = self.world.command(World::binary());
+        command.env("DATABASE_URL", self.cluster.url("server")).args(["serve", "--listen", &self.address]);
+        command.args(["--key-rate", "100000", "--address-rate", "100000"]);
+        let mut server = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+        let line = BufReader::new(server.0.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+        assert!(line.contains(&self.address), "{line}");
+        self.running = Some(server);
+    }
+
+    /// As kill -9 does.
+    pub(crate) fn down(&mut self) {
+        self.running = None;
+    }
+
+    /// Adds a user and gives a key.
+    pub(crate) fn user(&self, name: &str) -> String {
+        self.host(&["serve", "user", "add", name]);
+        self.host(&["serve", "key", "new", name]).stdout.trim().to_owned()
+    }
+
+    /// A machine of a user, joined.
+    pub(crate) fn machine(&self, key: &str) -> World {
+        let world = World::new();
+        self.join(&world, key, &[]);
+        world
+    }
+
+    pub(crate) fn join(&self, world: &World, key: &str, more: &[&str]) {
+        let ran = world.run_with_stdin(&[&["sync", "join", &self.url()], more].concat(), key.as_bytes());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+}
+
+/// Exchanges with the server, which must be up.
+pub(crate) fn exchange(world: &World) {
+    let ran = world.run(&["sync", "now"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
