@@ -80,7 +80,6 @@ CREATE TABLE memories (
     passages    bytea NOT NULL,
     PRIMARY KEY (owner, id)
 );
-CREATE INDEX memories_id ON memories (id);
 CREATE INDEX memories_tags ON memories USING gin (tags);
 
 CREATE TABLE memory_shares (
@@ -127,6 +126,7 @@ CREATE TABLE user_seq (
 CREATE TABLE feed (
     user_id text NOT NULL,
     memory  uuid NOT NULL,
+    owner   text NOT NULL,
     seq     bigint NOT NULL,
     handle  bigint NOT NULL,
     uses    int NOT NULL DEFAULT 0,
@@ -222,20 +222,24 @@ BEGIN
     RETURN found;
 END $$;
 
--- Moves memories to the end of feeds: pairs of a user and a memory. All users of a transaction at once and in
+-- Moves memories to the end of feeds: users, and the owners and ids of memories. What is a user's own is not
+-- displaced by what somebody else calls by the same id. All users of a transaction at once and in
 -- the order of their names, so that no two transactions wait for each other.
-CREATE FUNCTION tell(those text[], of_memories uuid[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION tell(those text[], of_owners text[], of_memories uuid[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = public, pg_temp AS $$
 DECLARE
     caller text := current_setting('app.user_id', true);
     one    record;
     next   bigint;
 BEGIN
-    FOR one IN SELECT DISTINCT who, what FROM unnest(those, of_memories) pair (who, what) ORDER BY who, what LOOP
+    FOR one IN SELECT DISTINCT who, whose, what FROM unnest(those, of_owners, of_memories) told (who, whose, what)
+        ORDER BY who, whose, what LOOP
         PERFORM set_config('app.user_id', one.who, true);
         INSERT INTO user_seq VALUES (one.who, 1) ON CONFLICT (user_id) DO UPDATE SET seq = user_seq.seq + 1
             RETURNING seq INTO next;
-        INSERT INTO feed (user_id, memory, seq, handle) VALUES (one.who, one.what, next, next) ON CONFLICT (user_id, memory) DO UPDATE SET seq = next;
+        INSERT INTO feed (user_id, memory, owner, seq, handle) VALUES (one.who, one.what, one.whose, next, next)
+            ON CONFLICT (user_id, memory) DO UPDATE
+            SET seq = next, owner = CASE WHEN feed.owner = feed.user_id THEN feed.owner ELSE one.whose END;
     END LOOP;
     PERFORM set_config('app.user_id', caller, true);
 END $$;

@@ -12,6 +12,20 @@ impl Reply {
         Self(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }))
     }
 
+    /// Words for the person alone: they cost the model nothing.
+    pub(crate) fn notice(text: &str) -> Self {
+        Self(json!({ "systemMessage": text }))
+    }
+
+    /// The same beside what is said already.
+    #[must_use]
+    pub(crate) fn with_notice(mut self, text: &str) -> Self {
+        if let Some(fields) = self.0.as_object_mut() {
+            fields.insert("systemMessage".into(), json!(text));
+        }
+        self
+    }
+
     /// Leave to run one of our tools, before the client would ask.
     pub(crate) fn allow_tool() -> Self {
         Self(json!({ "hookSpecificOutput": {

@@ -40,11 +40,33 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
         Ok(chosen.ok_or_else(nothing)?)
     };
     let recall = bounded(&request, &mut chosen)?;
-    if recall.is_none() && !receipt.resets {
+    let notice = notice(&store)?;
+    let reply = if recall.is_none() && !receipt.resets {
         keep(&store, receipt, started);
+        None
+    } else {
+        give(&store, recall, receipt, started)
+    };
+    Ok(match (reply, notice) {
+        (Some(reply), Some(notice)) => Some(reply.with_notice(&notice)),
+        (None, Some(notice)) => Some(Reply::notice(&notice)),
+        (reply, None) => reply,
+    })
+}
+
+/// What the person should know of the team server: only what it will not mend by itself.
+fn notice(store: &Store) -> Result<Option<String>, HookError> {
+    let status = store.sync_status()?;
+    if status.server.is_none() {
         return Ok(None);
     }
-    Ok(give(&store, recall, receipt, started))
+    let of = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let parts = [
+        of(status.refused, "changes that the team server refuses (tessera sync dead)"),
+        of(status.conflicts, "memories changed on two machines at once (tessera resolve)"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    Ok((!parts.is_empty()).then(|| format!("Tessera: {}", parts.join(", "))))
 }
 
 /// Puts what the session left in spools into the database, and wakes the worker if work is waiting.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr, reason = "tests may")]
 
 mod architecture;
+mod chaos;
 mod cli;
 #[path = "../../api/tests/server/cluster.rs"]
 mod cluster;

@@ -164,10 +164,10 @@ impl Db {
     pub(crate) async fn shared_with(&self, user: &UserId) -> Result<Vec<Stored>, DbError> {
         let mut tx = self.of(user).await?;
         let rows = sqlx::query(concat!(
-            "SELECT DISTINCT ON (memories.owner, memories.id) ",
+            "SELECT ",
             columns!(),
-            " FROM feed JOIN memories ON memories.id = feed.memory
-              WHERE feed.user_id = $1 AND memories.owner <> $1 AND state = 'live' ORDER BY memories.owner, memories.id"
+            " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+              WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live' ORDER BY memories.owner, memories.id"
         ))
         .bind(user.as_str())
         .fetch_all(&mut *tx.tx)
@@ -225,8 +225,9 @@ impl Db {
                'sharing_stats', jsonb_build_object(
                    'shared_by_me', (SELECT count(*) FROM memory_shares WHERE owner = $1)
                        + (SELECT count(*) FROM tag_shares WHERE owner = $1),
-                   'shared_with_me', (SELECT count(*) FROM feed JOIN memories ON memories.id = feed.memory
-                       WHERE feed.user_id = $1 AND memories.owner <> $1 AND state = 'live')))",
+                   'shared_with_me', (SELECT count(*) FROM feed
+                       JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+                       WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live')))",
         )
         .bind(user.as_str())
         .fetch_one(&mut *tx.tx)

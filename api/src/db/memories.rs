@@ -122,13 +122,15 @@ fn link_of(text: &str) -> Result<Link, DbError> {
 }
 
 impl UserTx {
-    /// A memory that the user may see: their own before one that is shared under the same id.
+    /// A memory that the user may see: their feed knows whose it is.
     pub(crate) async fn memory(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
         let found = sqlx::query(concat!(
             "SELECT ",
             columns!(),
-            " FROM memories WHERE memories.id = $1 ORDER BY memories.owner = uid() DESC, memories.owner LIMIT 1"
+            " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+              WHERE feed.user_id = $1 AND feed.memory = $2"
         ))
+        .bind(self.user.as_str())
         .bind(uuid(id))
         .fetch_optional(&mut *self.tx)
         .await?;

@@ -6,6 +6,7 @@ use tessera_engine::domain::{MemoryId, Permission, Tag};
 use uuid::Uuid;
 
 use super::memories::uuid;
+use super::sync::Told;
 use super::{Db, DbError, UserId, UserTx};
 
 /// What is shared.
@@ -112,7 +113,7 @@ impl Db {
             None => tx.revoke(target, with).await?,
         };
         if changed {
-            tx.tell(seen.into_iter().map(|id| (with.as_str().to_owned(), id)).collect()).await?;
+            tx.tell(Told::of(with, owner, seen)).await?;
         }
         tx.commit().await?;
         Ok(changed)
@@ -138,7 +139,7 @@ impl Db {
         let after = tx.visible_of(owner).await?;
         let mut changed: Vec<MemoryId> = before.iter().filter(|id| !after.contains(id)).copied().collect();
         changed.extend(after.iter().filter(|id| !before.contains(id)));
-        tx.tell(changed.into_iter().map(|id| (user.as_str().to_owned(), id)).collect()).await?;
+        tx.tell(Told::of(user, owner, changed)).await?;
         tx.commit().await?;
         Ok(done.rows_affected() > 0)
     }

@@ -43,10 +43,10 @@ impl Db {
         }
         let limit = limit.clamp(1, MOST_ROWS);
         let rows = sqlx::query(concat!(
-            "SELECT DISTINCT ON (feed.seq) feed.memory, feed.seq, ",
+            "SELECT feed.memory, feed.seq, ",
             columns!(),
-            " FROM feed LEFT JOIN memories ON memories.id = feed.memory
-              WHERE feed.user_id = $1 AND feed.seq > $2 ORDER BY feed.seq, memories.owner = $1 DESC, memories.owner LIMIT $3"
+            " FROM feed LEFT JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+              WHERE feed.user_id = $1 AND feed.seq > $2 ORDER BY feed.seq LIMIT $3"
         ))
         .bind(user.as_str())
         .bind(i64::try_from(after).unwrap_or(i64::MAX))
@@ -85,10 +85,10 @@ impl Db {
         // Before the rows: what changes between comes once more with the feed.
         let head = tx.head().await?;
         let rows = sqlx::query(concat!(
-            "SELECT DISTINCT ON (memories.id) feed.seq, ",
+            "SELECT feed.seq, ",
             columns!(),
-            " FROM memories JOIN feed ON feed.memory = memories.id AND feed.user_id = $1
-              WHERE memories.id > $2 ORDER BY memories.id, memories.owner = $1 DESC, memories.owner LIMIT $3"
+            " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+              WHERE feed.user_id = $1 AND feed.memory > $2 ORDER BY feed.memory LIMIT $3"
         ))
         .bind(user.as_str())
         .bind(after.map_or(Uuid::nil(), uuid))
@@ -109,6 +109,32 @@ impl Db {
                 .await?;
         let restored_seq = restored.map_or(u64::MAX, |seq| u64::try_from(seq).unwrap_or(0));
         Ok(Snapshot { epoch: tx.epoch().await?, restored_seq, head, rows: shadows, next })
+    }
+}
+
+/// Who is told of which memory of whom.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    those: Vec<String>,
+    owners: Vec<String>,
+    memories: Vec<Uuid>,
+}
+
+impl Told {
+    /// Tells users of a memory.
+    pub(super) fn add(&mut self, those: Vec<String>, owner: &str, memory: MemoryId) {
+        for who in those {
+            self.those.push(who);
+            self.owners.push(owner.to_owned());
+            self.memories.push(uuid(memory));
+        }
+    }
+
+    /// Tells a user of memories of one owner.
+    pub(super) fn of(who: &UserId, owner: &UserId, memories: impl IntoIterator<Item = MemoryId>) -> Self {
+        let mut told = Self::default();
+        memories.into_iter().for_each(|memory| told.add(vec![who.as_str().to_owned()], owner.as_str(), memory));
+        told
     }
 }
 
@@ -210,24 +236,27 @@ impl UserTx {
             None if self.insert(&row).await? => {}
             None => return Ok(None),
         }
-        let mut told: Vec<(String, MemoryId)> = Vec::new();
-        let mut tell = |those: Vec<String>, memory| told.extend(those.into_iter().map(|who| (who, memory)));
-        tell(before, op.memory);
-        tell(self.audience(&owner, op.memory).await?, op.memory);
+        let mut told = Told::default();
+        told.add(before, &owner, op.memory);
+        told.add(self.audience(&owner, op.memory).await?, &owner, op.memory);
         if let Some(copy) = copy
             && self.insert(&copy).await?
         {
             let author = self.user.as_str().to_owned();
-            tell(self.audience(&author, copy.memory).await?, copy.memory);
+            told.add(self.audience(&author, copy.memory).await?, &author, copy.memory);
         }
         self.tell(told).await?;
         Ok(Some(None))
     }
 
     /// Tells users of memories. Counters come last in a transaction, and those of all users in one order.
-    pub(super) async fn tell(&mut self, told: Vec<(String, MemoryId)>) -> Result<(), DbError> {
-        let (those, memories): (Vec<String>, Vec<Uuid>) = told.into_iter().map(|(who, id)| (who, uuid(id))).unzip();
-        sqlx::query("SELECT tell($1, $2)").bind(those).bind(memories).execute(&mut *self.tx).await?;
+    pub(super) async fn tell(&mut self, told: Told) -> Result<(), DbError> {
+        let Told { those, owners, memories } = told;
+        if those.is_empty() {
+            return Ok(());
+        }
+        let query = sqlx::query("SELECT tell($1, $2, $3)").bind(those).bind(owners).bind(memories);
+        query.execute(&mut *self.tx).await?;
         Ok(())
     }
 

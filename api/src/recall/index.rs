@@ -62,10 +62,10 @@ struct Fed {
 
 macro_rules! fed {
     ($which:literal) => {
-        concat!("SELECT DISTINCT ON (feed.handle) feed.memory, feed.seq, feed.handle, feed.uses, feed.used, m.owner, m.created, \
+        concat!("SELECT feed.memory, feed.seq, feed.handle, feed.uses, feed.used, m.owner, m.created, \
          m.expires, m.importance, m.length, m.standing, m.scope, m.forward, m.origin, m.session, m.links \
-         FROM feed LEFT JOIN memories m ON m.id = feed.memory AND m.state = 'live' WHERE feed.user_id = $1 AND ",
-        $which, " ORDER BY feed.handle, m.owner = $1 DESC, m.owner")
+         FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live' WHERE feed.user_id = $1 AND ",
+        $which, " ORDER BY feed.handle")
     };
 }
 

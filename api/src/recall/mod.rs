@@ -130,11 +130,10 @@ impl Recaller {
 /// The memories of handles, with what their lines cost.
 async fn rows(tx: &mut UserTx, handles: &[i64]) -> Result<HashMap<u32, (Stored, Row)>, DbError> {
     let found = sqlx::query(concat!(
-        "SELECT DISTINCT ON (feed.handle) feed.handle, feed.uses, feed.used, summary, signature, costs, passages, ",
+        "SELECT feed.handle, feed.uses, feed.used, summary, signature, costs, passages, ",
         columns!(),
-        " FROM feed JOIN memories ON memories.id = feed.memory AND memories.state = 'live'
-          WHERE feed.user_id = $1 AND feed.handle = ANY ($2)
-          ORDER BY feed.handle, memories.owner = $1 DESC, memories.owner"
+        " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory AND state = 'live'
+          WHERE feed.user_id = $1 AND feed.handle = ANY ($2)"
     ))
     .bind(tx.user.as_str())
     .bind(handles)

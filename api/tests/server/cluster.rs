@@ -32,10 +32,7 @@ impl Cluster {
         let cluster = Self { dir, programs };
         let data = cluster.data();
         cluster.run("initdb", &["-D", &data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8", "--no-locale"]);
-        let socket = cluster.socket();
-        let options = format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync=off");
-        let log = cluster.dir.path().join("log");
-        cluster.run("pg_ctl", &["-D", &data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
+        cluster.begin();
         cluster.sql("CREATE ROLE server LOGIN CREATEROLE; ");
         cluster.sql("CREATE DATABASE tessera OWNER server");
         Some(cluster)
@@ -47,6 +44,20 @@ impl Cluster {
 
     fn socket(&self) -> String {
         self.dir.path().to_str().unwrap().to_owned()
+    }
+
+    /// Ends at once, as a crash of its host would, and comes back.
+    pub(crate) fn crash(&self) {
+        let data = self.data();
+        self.run("pg_ctl", &["-D", &data, "-m", "immediate", "stop"]);
+        self.begin();
+    }
+
+    fn begin(&self) {
+        let (data, socket) = (self.data(), self.socket());
+        let options = format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync=off");
+        let log = self.dir.path().join("log");
+        self.run("pg_ctl", &["-D", &data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
     }
 
     /// The address for a role.

@@ -4,6 +4,7 @@
 mod cluster;
 mod isolation;
 mod keys;
+mod owner_local;
 mod recall;
 mod rest;
 mod shares;

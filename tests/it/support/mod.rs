@@ -2,6 +2,7 @@
 
 mod client;
 pub(crate) mod hooks;
+pub(crate) mod proxy;
 pub(crate) mod team;
 mod world;
 
