@@ -49,7 +49,9 @@ impl Default for Settings {
 
 impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Settings").field("index_bytes", &self.index_bytes).field("limits", &self.limits).finish()
+        let mut shown = f.debug_struct("Settings");
+        shown.field("index_bytes", &self.index_bytes).field("count_uses_every", &self.count_uses_every);
+        shown.field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 

@@ -36,85 +36,117 @@ fn exchange(world: &World, kill_after: Option<u64>) {
     child.wait().unwrap();
 }
 
-#[test]
-fn kills_crashes_and_a_bad_network_lose_double_and_leak_nothing() {
-    let Some(mut server) = TeamServer::start() else { return };
-    #[expect(clippy::disallowed_methods, reason = "a test has no settings of its own")]
-    let seconds = std::env::var("TESSERA_CHAOS_SECONDS").map_or(SECONDS, |text| text.parse().unwrap());
-    let (ada, bob) = (server.user("ada"), server.user("bob"));
-    let proxy = Proxy::start(server.url().trim_start_matches("http://"));
-    let mut machines: Vec<Machine> = [("ada", &ada), ("ada", &ada), ("bob", &bob)]
-        .into_iter()
-        .map(|(user, key)| {
+/// A team, and what it was told.
+struct Team {
+    server: TeamServer,
+    proxy: Proxy,
+    machines: Vec<Machine>,
+    random: fastrand::Rng,
+    texts: BTreeMap<String, Text>,
+    /// What each memory of a machine says.
+    told: BTreeMap<(usize, u64), String>,
+    kills: u32,
+    crashes: u32,
+}
+
+impl Team {
+    fn start(seed: u64) -> Option<Self> {
+        let server = TeamServer::start()?;
+        let proxy = Proxy::start(server.url().trim_start_matches("http://"));
+        let (ada, bob) = (server.user("ada"), server.user("bob"));
+        let machine = |user, key: &str| {
             let world = World::new();
             let url = format!("http://{}", proxy.address);
             let ran = world.run_with_stdin(&["sync", "join", &url], key.as_bytes());
             assert_eq!(ran.code, Some(0), "{ran:?}");
             Machine { world, user, handles: Vec::new() }
-        })
-        .collect();
+        };
+        let machines = vec![machine("ada", &ada), machine("ada", &ada), machine("bob", &bob)];
+        let random = fastrand::Rng::with_seed(seed);
+        let (texts, told) = (BTreeMap::new(), BTreeMap::new());
+        Some(Self { server, proxy, machines, random, texts, told, kills: 0, crashes: 0 })
+    }
+
+    fn act(&mut self) {
+        let number = self.random.usize(..self.machines.len());
+        match self.random.u8(..20) {
+            0..7 => self.store(number),
+            7..10 => self.change(number),
+            // Nobody waits for a black hole as long as the client would.
+            10..14 => exchange(&self.machines[number].world, self.proxy.is(Weather::Hole).then_some(1_500)),
+            14..17 => {
+                self.kills += 1;
+                exchange(&self.machines[number].world, Some(self.random.u64(1..120)));
+            }
+            17 => self.proxy.set([Weather::Fair, Weather::Cut, Weather::Hole][self.random.usize(..3)]),
+            18 => self.crash(),
+            _ => self.proxy.set(Weather::Fair),
+        }
+    }
+
+    fn new_text(&mut self, number: usize) -> String {
+        let user = self.machines[number].user;
+        let text = format!("text {} of {user}", self.texts.len());
+        self.texts.insert(text.clone(), Text { user, is_replaced: false });
+        text
+    }
+
+    fn store(&mut self, number: usize) {
+        let text = self.new_text(number);
+        let machine = &mut self.machines[number];
+        let handle = machine.world.remember(&text)["handle"].as_u64().unwrap();
+        machine.handles.push(handle);
+        self.told.insert((number, handle), text);
+    }
+
+    fn change(&mut self, number: usize) {
+        let Some(handle) = self.random.choice(&self.machines[number].handles).copied() else { return };
+        let text = self.new_text(number);
+        let ran = self.machines[number].world.run(&["update", &handle.to_string(), "--content", &text]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let before = self.told.insert((number, handle), text).unwrap();
+        self.texts.get_mut(&before).unwrap().is_replaced = true;
+    }
+
+    fn crash(&mut self) {
+        self.crashes += 1;
+        self.server.down();
+        if self.random.bool() {
+            self.server.cluster.crash();
+        }
+        self.server.up();
+    }
+
+    /// The network is fair, and everybody has asked often enough to know everything.
+    fn judge(&self, seed: u64) {
+        self.proxy.set(Weather::Fair);
+        for _ in 0..4 {
+            self.machines.iter().for_each(|machine| crate::support::team::exchange(&machine.world));
+        }
+        let (kills, crashes) = (self.kills, self.crashes);
+        eprintln!("seed {seed}: {} texts, {kills} kills of clients, {crashes} of the server", self.texts.len());
+        for machine in &self.machines {
+            let shown = machine.world.contents();
+            for (text, fate) in &self.texts {
+                let count = shown.iter().filter(|shown| *shown == text).count();
+                let expected = usize::from(fate.user == machine.user && !fate.is_replaced);
+                assert_eq!(count, expected, "seed {seed}: {text:?} on a machine of {}", machine.user);
+            }
+            machine.world.assert_healthy();
+            assert_eq!(machine.world.json(&["sync", "status"])["waiting"], 0, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn kills_crashes_and_a_bad_network_lose_double_and_leak_nothing() {
     let seed = fastrand::u64(..);
-    let mut random = fastrand::Rng::with_seed(seed);
-    let mut texts: BTreeMap<String, Text> = BTreeMap::new();
-    let mut told: BTreeMap<(usize, u64), String> = BTreeMap::new();
-    let (mut kills, mut crashes) = (0, 0);
+    let Some(mut team) = Team::start(seed) else { return };
+    #[expect(clippy::disallowed_methods, reason = "a test has no settings of its own")]
+    let seconds = std::env::var("TESSERA_CHAOS_SECONDS").map_or(SECONDS, |text| text.parse().unwrap());
     let started = Instant::now();
     while started.elapsed() < Duration::from_secs(seconds) {
-        let number = random.usize(..machines.len());
-        let machine = &mut machines[number];
-        match random.u8(..20) {
-            0..7 => {
-                let text = format!("text {} of {}", texts.len(), machine.user);
-                let ran = machine.world.run(&["remember", &text, "--json"]);
-                assert_eq!(ran.code, Some(0), "{ran:?}");
-                let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-                let handle = value["handle"].as_u64().unwrap_or_else(|| panic!("{value}"));
-                machine.handles.push(handle);
-                told.insert((number, handle), text.clone());
-                texts.insert(text, Text { user: machine.user, is_replaced: false });
-            }
-            7..10 => {
-                let Some(handle) = random.choice(&machine.handles).copied() else { continue };
-                let text = format!("text {} of {}", texts.len(), machine.user);
-                let ran = machine.world.run(&["update", &handle.to_string(), "--content", &text]);
-                assert_eq!(ran.code, Some(0), "{ran:?}");
-                let before = told.insert((number, handle), text.clone()).unwrap();
-                texts.get_mut(&before).unwrap().is_replaced = true;
-                texts.insert(text, Text { user: machine.user, is_replaced: false });
-            }
-            // Nobody waits for a black hole as long as the client would.
-            10..14 => exchange(&machine.world, proxy.is(Weather::Hole).then_some(1_500)),
-            14..17 => {
-                kills += 1;
-                exchange(&machine.world, Some(random.u64(1..120)));
-            }
-            17 => proxy.set([Weather::Fair, Weather::Fair, Weather::Cut, Weather::Hole][random.usize(..4)]),
-            18 => {
-                crashes += 1;
-                server.down();
-                if random.bool() {
-                    server.cluster.crash();
-                }
-                server.up();
-            }
-            _ => proxy.set(Weather::Fair),
-        }
+        team.act();
     }
-    proxy.set(Weather::Fair);
-    for _ in 0..4 {
-        for machine in &machines {
-            crate::support::team::exchange(&machine.world);
-        }
-    }
-    eprintln!("seed {seed}: {} texts, {kills} kills of clients, {crashes} of the server", texts.len());
-    for machine in &machines {
-        let shown = machine.world.contents();
-        for (text, fate) in &texts {
-            let count = shown.iter().filter(|shown| *shown == text).count();
-            let expected = usize::from(fate.user == machine.user && !fate.is_replaced);
-            assert_eq!(count, expected, "seed {seed}: {text:?} on a machine of {}", machine.user);
-        }
-        machine.world.assert_healthy();
-        assert_eq!(machine.world.json(&["sync", "status"])["waiting"], 0, "seed {seed}");
-    }
+    team.judge(seed);
 }

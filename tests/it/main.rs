@@ -7,6 +7,7 @@ mod cli;
 #[path = "../../api/tests/server/cluster.rs"]
 mod cluster;
 mod concurrency;
+mod contract;
 mod crash;
 mod faults;
 mod hooks;

@@ -106,7 +106,7 @@ impl NewMemory {
         let category = category.unwrap_or_else(|| enrich::category(text));
         let importance =
             self.importance.map(Importance::try_from).transpose()?.unwrap_or_else(|| enrich::importance(text));
-        let entities = self.entities.as_ref().map(Words::list).unwrap_or_else(|| enrich::entities(text));
+        let entities = self.entities.as_ref().map_or_else(|| enrich::entities(text), Words::list);
         let kind = match &self.kind {
             Some(kind) => parsed("type", kind)?,
             None => enrich::kind(text, &entities),

@@ -42,7 +42,7 @@ impl Idempotency {
 
 /// What became of it.
 #[derive(Debug, Clone)]
-pub(crate) enum Done {
+pub(crate) enum Reply {
     /// It was done, now or before. The memory as it is now, unless it was removed for good.
     Done(Option<Box<Stored>>),
     /// The memory is at another rev.
@@ -53,12 +53,12 @@ pub(crate) enum Done {
 
 impl Db {
     /// Carries out a change, once.
-    pub(crate) async fn ask(&self, user: &UserId, ask: &Ask) -> Result<Done, DbError> {
-        Ok(self.ask_all(user, std::slice::from_ref(ask)).await?.pop().unwrap_or(Done::Done(None)))
+    pub(crate) async fn ask(&self, user: &UserId, ask: &Ask) -> Result<Reply, DbError> {
+        Ok(self.ask_all(user, std::slice::from_ref(ask)).await?.pop().unwrap_or(Reply::Done(None)))
     }
 
     /// Carries out changes in one transaction.
-    pub(crate) async fn ask_all(&self, user: &UserId, asks: &[Ask]) -> Result<Vec<Done>, DbError> {
+    pub(crate) async fn ask_all(&self, user: &UserId, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
         'again: for _ in 0..super::sync::ATTEMPTS {
             let mut tx = self.of(user).await?;
             let mut all = Vec::with_capacity(asks.len());
@@ -76,12 +76,12 @@ impl Db {
 }
 
 impl UserTx {
-    async fn ask(&mut self, ask: &Ask) -> Result<Option<Done>, DbError> {
+    async fn ask(&mut self, ask: &Ask) -> Result<Option<Reply>, DbError> {
         let current = self.memory_to_change(ask.memory).await?;
         let base_rev = current.as_ref().map_or(0, |found| found.row.rev);
         let op_id = match &ask.idempotency {
             Some(idempotency) => idempotency.op_id(),
-            None => MemoryId::from_uuid(uuid::Uuid::now_v7()),
+            None => MemoryId::generate(ask.at),
         };
         let op = Op { op_id, memory: ask.memory, base_rev, at: ask.at, action: ask.action.clone() };
         let hash = match &ask.idempotency {
@@ -90,12 +90,12 @@ impl UserTx {
         };
         let is_moved = ask.only_at.is_some_and(|rev| rev != base_rev);
         if is_moved && !self.is_applied(op_id).await? {
-            return Ok(Some(Done::Moved(current.map(Box::new))));
+            return Ok(Some(Reply::Moved(current.map(Box::new))));
         }
         let Some(refused) = self.apply(&op, &hash).await? else { return Ok(None) };
         match refused {
-            Some(refusal) => Ok(Some(Done::Refused(refusal))),
-            None => Ok(Some(Done::Done(self.memory(ask.memory).await?.map(Box::new)))),
+            Some(refusal) => Ok(Some(Reply::Refused(refusal))),
+            None => Ok(Some(Reply::Done(self.memory(ask.memory).await?.map(Box::new)))),
         }
     }
 

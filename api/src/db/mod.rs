@@ -7,7 +7,7 @@ mod shares;
 mod sync;
 
 pub use admin::{KeyInfo, NewKey};
-pub(crate) use ask::{Ask, Done, Idempotency, Listed};
+pub(crate) use ask::{Ask, Idempotency, Listed, Reply};
 pub(crate) use memories::{COUNTER, Stored, columns, stored};
 pub(crate) use shares::{MyShares, ShareError, Target};
 

@@ -7,7 +7,8 @@ use sqlx::postgres::PgRow;
 use tessera_engine::Timestamp;
 use tessera_engine::domain::RecallRequest;
 use tessera_engine::index::{
-    CONTEXT_REACH, Facts, Features, ForwardDoc, Identity, IndexRow, IndexView, Label, Mask, Snapshot, Tail, context_of,
+    CONTEXT_REACH, Facts, Features, Flags, ForwardDoc, Identity, IndexRow, IndexView, Label, Mask, Snapshot, Tail,
+    context_of,
 };
 use tessera_engine::recall::{Ranking, rank};
 use tessera_engine::score::Weights;
@@ -173,7 +174,8 @@ impl UserIndex {
 impl Fed {
     fn row(self, successors: &HashMap<Uuid, u32>) -> IndexRow {
         let successor = successors.get(&self.memory).copied().filter(|handle| *handle != self.facts.handle);
-        let facts = Facts { is_superseded: successor.is_some(), ..self.facts };
+        let flags = self.facts.flags.with(Flags::SUPERSEDED, successor.is_some());
+        let facts = Facts { flags, ..self.facts };
         IndexRow { features: Features::of(&facts), scope: self.scope, successor, blob: self.blob }
     }
 }
@@ -229,10 +231,8 @@ fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
             access_count: 0,
             importance: 0,
             length: 0,
-            is_standing: false,
-            is_foreign: false,
             is_captured: false,
-            is_superseded: false,
+            flags: Flags::default(),
         };
         let (scope, blob, replaces) = (String::new(), Vec::new(), Vec::new());
         return Ok(Fed { memory, facts, scope, blob, session: None, replaces, seq });
@@ -255,10 +255,8 @@ fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
         access_count: u32::try_from(row.try_get::<i32, _>("uses")?).unwrap_or(0),
         importance: u8::try_from(row.try_get::<i16, _>("importance")?).unwrap_or(100),
         length: u16::try_from(row.try_get::<i32, _>("length")?).unwrap_or(u16::MAX),
-        is_standing: row.try_get("standing")?,
-        is_foreign,
         is_captured: origin == "conversation",
-        is_superseded: false,
+        flags: Flags::default().with(Flags::STANDING, row.try_get("standing")?).with(Flags::FOREIGN, is_foreign),
     };
     let links: Vec<String> = row.try_get("links")?;
     let replaces = links.iter().filter_map(|link| link.strip_prefix("supersedes:")?.parse().ok()).collect();

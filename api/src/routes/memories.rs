@@ -16,7 +16,7 @@ use crate::contract::{
     CategoryCount, ListQuery, MatchView, MatchesView, MemoriesView, MemoryPatch, MemoryView, NewMemory, Question,
     StoredView, TagCount,
 };
-use crate::db::{Ask, Caller, Done, Idempotency, Listed, Stored};
+use crate::db::{Ask, Caller, Idempotency, Listed, Reply, Stored};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Params, id, if_match};
 use crate::recall::RecallError;
@@ -84,12 +84,12 @@ fn preview(stored: &Stored) -> String {
 }
 
 /// What a change gave, or the problem.
-pub(super) fn done(done: Done) -> Result<Option<Box<Stored>>, Problem> {
-    match done {
-        Done::Done(stored) => Ok(stored),
-        Done::Refused(refusal) => Err(refusal.into()),
-        Done::Moved(None) => Err(Problem::not_found()),
-        Done::Moved(Some(stored)) => {
+pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
+    match reply {
+        Reply::Done(stored) => Ok(stored),
+        Reply::Refused(refusal) => Err(refusal.into()),
+        Reply::Moved(None) => Err(Problem::not_found()),
+        Reply::Moved(Some(stored)) => {
             let detail = "the memory was changed meanwhile; look at current, and send its rev";
             let problem = Problem::new(StatusCode::PRECONDITION_FAILED, "changed", detail);
             Err(problem.with("current", json!(MemoryView::of(&stored))))

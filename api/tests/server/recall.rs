@@ -13,7 +13,7 @@ use tessera_engine::domain::{
     TokenBudget, TokenProfile,
 };
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Actor, StoreConfig, Upload, Usage};
+use tessera_engine::store::{Actor, Erase, StoreConfig, Upload, Usage, Whole};
 use tessera_engine::sync::{Push, Pushed};
 
 use crate::site::{Site, with_site, with_site_of};
@@ -84,6 +84,86 @@ fn question(random: &mut fastrand::Rng, words: &[String]) -> (RecallRequest, Val
     (request, json)
 }
 
+/// A store with our sample notes, all of them sent; and their words.
+async fn filled(site: &Site, key: &str, home: &std::path::Path) -> (Store, Vec<String>) {
+    let config = StoreConfig { home: home.join("t"), clock: clock(), weights: Weights::default(), usage: Usage::Serve };
+    let mut store = Store::open(config).unwrap();
+    store.join("http://server", "ada", Upload::All).unwrap();
+    let (mut words, mut links) = (Vec::new(), Vec::new());
+    for file in ["notes.jsonl", "conversation.jsonl"] {
+        let path = format!("{}/../fixtures/corpus/{file}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let mut notes: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for note in &mut notes {
+            // Links are made once everything is there: a handle on the server is a place in the order of changes.
+            links.push((note["key"].clone(), note["links"].take()));
+            note.as_object_mut().unwrap().remove("links");
+            words.extend(note["content"].as_str().unwrap().split_whitespace().map(str::to_owned));
+        }
+        let lines: String = notes.iter().map(|note| format!("{note}\n")).collect();
+        let imported = store.import(&mut lines.as_bytes(), |_| {}).unwrap();
+        assert!(imported.rejected.is_empty(), "{imported:?}");
+    }
+    words.sort();
+    words.dedup();
+    store.begin_anew(&Whole { epoch: 1, restored_seq: u64::MAX, head: 0, rows: vec![] }).unwrap();
+    send(site, key, &mut store).await;
+    let named = |name: &Value| MemoryRef::Id(MemoryId::from_key(name.as_str().unwrap()));
+    for (key, links) in links {
+        for link in links.as_array().unwrap_or(&Vec::new()) {
+            let kind: LinkKind = link["type"].as_str().unwrap().parse().unwrap();
+            store.link(named(&key), kind, named(&link["to"]), &Actor::default()).unwrap();
+        }
+    }
+    send(site, key, &mut store).await;
+    (store, words)
+}
+
+/// Changes, replaces and deletes some: the server's index follows its feed.
+fn change_some(store: &mut Store, round: u32, word: &str) {
+    let actor = Actor::default();
+    for number in 1..=12_u32 {
+        let handle = |at: u32| MemoryRef::Handle((at * 20 + round).try_into().unwrap());
+        let (one, other) = (handle(number), handle(number + 1));
+        match number % 4 {
+            0 => {
+                let content = Some(format!("{word} {number} in round {round}"));
+                store.update(one, &Patch { content, ..Patch::default() }, &actor).unwrap();
+            }
+            1 => {
+                let tags = Some(vec![Tag::try_from(format!("round{round}")).unwrap()]);
+                store.update(one, &Patch { tags, ..Patch::default() }, &actor).unwrap();
+            }
+            2 => drop(store.link(one, LinkKind::Supersedes, other, &actor).unwrap()),
+            _ if round == 2 => {
+                let gone = MemoryRef::Handle((number * 20 + 10).try_into().unwrap());
+                store.forget(&[gone], Erase::Soft, &actor).unwrap();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// True when both found something; they must answer alike, refusals included.
+async fn compare(site: &Site, key: &str, store: &mut Store, request: &RecallRequest, json: &Value) -> bool {
+    let ranking = store.rank(request).unwrap();
+    let there = site.post(key, "/api/memories/recall", json).await;
+    let here = match store.answer_json(request, &ranking) {
+        Ok(here) => here,
+        Err(refused) => {
+            assert_eq!(there.status(), StatusCode::UNPROCESSABLE_ENTITY, "{json}");
+            assert_eq!(there.json::<Value>().await.unwrap()["detail"], refused.to_string());
+            return false;
+        }
+    };
+    assert_eq!(there.status(), StatusCode::OK, "{json}");
+    let there = there.text().await.unwrap();
+    assert_eq!(here.body, there, "{json}");
+    let reply: Value = serde_json::from_str(&there).unwrap();
+    assert!(reply["tokens_used"].as_u64().unwrap() <= json["max_tokens"].as_u64().unwrap());
+    !here.details.is_empty()
+}
+
 #[test]
 fn the_server_answers_as_a_machine_does_to_the_byte() {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
@@ -92,97 +172,17 @@ fn the_server_answers_as_a_machine_does_to_the_byte() {
     with_site_of(settings, |site| async move {
         let key = site.user("ada").await;
         let home = tempfile::tempdir().unwrap();
-        let config = StoreConfig {
-            home: home.path().join("t"),
-            clock: clock(),
-            weights: Weights::default(),
-            usage: Usage::Serve,
-        };
-        let mut store = Store::open(config).unwrap();
-        store.join("http://server", "ada", Upload::All).unwrap();
-        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/corpus");
-        let (mut all_words, mut links) = (Vec::new(), Vec::new());
-        for file in ["notes.jsonl", "conversation.jsonl"] {
-            let text = std::fs::read_to_string(format!("{corpus}/{file}")).unwrap();
-            let mut notes: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-            for note in &mut notes {
-                // Links are made once everything is there: a handle on the server is a place in the order of changes.
-                links.push((note["key"].clone(), note["links"].take()));
-                note.as_object_mut().unwrap().remove("links");
-                all_words.extend(note["content"].as_str().unwrap().split_whitespace().map(str::to_owned));
-            }
-            let lines: String = notes.iter().map(|note| format!("{note}\n")).collect();
-            let imported = store.import(&mut lines.as_bytes(), |_| {}).unwrap();
-            assert!(imported.rejected.is_empty(), "{imported:?}");
-        }
-        all_words.sort();
-        all_words.dedup();
-        store
-            .begin_anew(&tessera_engine::store::Whole { epoch: 1, restored_seq: u64::MAX, head: 0, rows: vec![] })
-            .unwrap();
-        send(&site, &key, &mut store).await;
-        let named = |name: &Value| MemoryRef::Id(MemoryId::from_key(name.as_str().unwrap()));
-        for (key, links) in links {
-            for link in links.as_array().unwrap_or(&Vec::new()) {
-                let kind: LinkKind = link["type"].as_str().unwrap().parse().unwrap();
-                store.link(named(&key), kind, named(&link["to"]), &Actor::default()).unwrap();
-            }
-        }
-        send(&site, &key, &mut store).await;
+        let (mut store, words) = filled(&site, &key, home.path()).await;
         let mut random = fastrand::Rng::with_seed(11);
-        let mut compared = 0;
         let mut found = 0;
         for round in 0..4 {
             for _ in 0..QUERIES / 4 {
-                let (request, json) = question(&mut random, &all_words);
-                let ranking = store.rank(&request).unwrap();
-                let there = site.post(&key, "/api/memories/recall", &json).await;
-                compared += 1;
-                let here = match store.answer_json(&request, &ranking) {
-                    Ok(here) => here,
-                    Err(refused) => {
-                        assert_eq!(there.status(), StatusCode::UNPROCESSABLE_ENTITY, "{json}");
-                        assert_eq!(there.json::<Value>().await.unwrap()["detail"], refused.to_string());
-                        continue;
-                    }
-                };
-                assert_eq!(there.status(), StatusCode::OK, "{json}");
-                let there = there.text().await.unwrap();
-                assert_eq!(here.body, there, "round {round}: {json}");
-                let mut text: Value = serde_json::from_str(&there).unwrap();
-                assert!(text["tokens_used"].take().as_u64().unwrap() <= json["max_tokens"].as_u64().unwrap());
-                found += usize::from(!here.details.is_empty());
+                let (request, json) = question(&mut random, &words);
+                found += usize::from(compare(&site, &key, &mut store, &request, &json).await);
             }
-            // Then some are changed, replaced and deleted, on one machine; the server's index follows its feed.
-            for number in 1..=12_u32 {
-                let handle = |at: u32| MemoryRef::Handle((at * 20 + round).try_into().unwrap());
-                let (one, other) = (handle(number), handle(number + 1));
-                let actor = Actor::default();
-                match number % 4 {
-                    0 => {
-                        let content = Some(format!("{} in round {round}", random.choice(&all_words).unwrap()));
-                        store.update(one, &Patch { content, ..Patch::default() }, &actor).unwrap();
-                    }
-                    1 => {
-                        let tags = Some(vec![Tag::try_from(format!("round{round}")).unwrap()]);
-                        store.update(one, &Patch { tags, ..Patch::default() }, &actor).unwrap();
-                    }
-                    2 => drop(store.link(one, LinkKind::Supersedes, other, &actor).unwrap()),
-                    _ if round == 2 => drop(
-                        store
-                            .forget(
-                                &[MemoryRef::Handle((number * 20 + 10).try_into().unwrap())],
-                                tessera_engine::store::Erase::Soft,
-                                &actor,
-                            )
-                            .unwrap(),
-                    ),
-                    _ => {}
-                }
-            }
+            change_some(&mut store, round, random.choice(&words).unwrap());
             send(&site, &key, &mut store).await;
         }
-        assert_eq!(compared, QUERIES);
         assert!(found > QUERIES / 2, "{found} of {QUERIES} questions found something");
     });
 }

@@ -64,14 +64,10 @@ pub struct Facts {
     pub importance: u8,
     /// Words of the text.
     pub length: u16,
-    /// True for a lasting wish or rule.
-    pub is_standing: bool,
-    /// True for what came from elsewhere.
-    pub is_foreign: bool,
     /// True for a turn of a conversation.
     pub is_captured: bool,
-    /// True when another memory replaces it.
-    pub is_superseded: bool,
+    /// What it is.
+    pub flags: Flags,
 }
 
 impl Features {
@@ -87,10 +83,7 @@ impl Features {
             access_count: u8::try_from(facts.access_count).unwrap_or(u8::MAX),
             importance: facts.importance,
             length: facts.length,
-            flags: Flags::default()
-                .with(Flags::STANDING, facts.is_standing)
-                .with(Flags::FOREIGN, facts.is_foreign)
-                .with(Flags::SUPERSEDED, facts.is_superseded),
+            flags: facts.flags,
         }
     }
 }

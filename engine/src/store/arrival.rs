@@ -92,34 +92,13 @@ pub(super) fn carry_out(
     local: &Local,
     settled: Settled,
 ) -> Result<bool, StoreError> {
-    let mut purged = false;
-    let actor = Actor { client: Some(SYNC.into()), ..Actor::default() };
-    if !settled.stays {
-        if let Some(memory) = held {
-            purge(change, memory, row::GONE, &actor)?;
-            purged = true;
-        }
-        change.tx.execute("DELETE FROM outbox WHERE memory = ?1", [id])?;
+    let purged = if settled.stays {
+        stay(change, id, held, mark, local)?
     } else {
-        let share = local.shadow().and_then(|shadow| shadow.share.clone());
-        match (&local.state, held) {
-            (State::Purged, Some(memory)) if mark == row::HERE => {
-                purge(change, memory, row::PURGED, &actor)?;
-                purged = true;
-            }
-            (State::Purged, _) => {}
-            (State::Live(now) | State::Deleted(now), _) => {
-                let is_deleted = matches!(local.state, State::Deleted(_));
-                show(change, Shown { id, document: now, share, is_deleted }, held, mark)?;
-            }
-        }
-        save(change, id, local)?;
-        if local.is_clean() {
-            change.tx.prepare_cached("DELETE FROM outbox WHERE memory = ?1")?.execute([id])?;
-        } else {
-            change.tx.prepare_cached("INSERT OR IGNORE INTO outbox (memory) VALUES (?1)")?.execute([id])?;
-        }
-    }
+        change.tx.execute("DELETE FROM outbox WHERE memory = ?1", [id])?;
+        held.map_or(Ok(()), |memory| purge(change, memory, row::GONE, &by_sync()))?;
+        held.is_some()
+    };
     for (id, document) in settled.kept {
         if row::remains(change.tx, id)?.is_none() {
             show(change, Shown { id, document: &document, share: None, is_deleted: false }, None, row::HERE)?;
@@ -127,6 +106,35 @@ pub(super) fn carry_out(
         }
     }
     Ok(purged)
+}
+
+/// A memory stays here, as the sync has it now. True when it was removed for good.
+fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Memory>, mark: u8, local: &Local) -> Result<bool, StoreError> {
+    let mut purged = false;
+    match (&local.state, held) {
+        (State::Purged, Some(memory)) if mark == row::HERE => {
+            purge(change, memory, row::PURGED, &by_sync())?;
+            purged = true;
+        }
+        (State::Purged, _) => {}
+        (State::Live(now) | State::Deleted(now), _) => {
+            let share = local.shadow().and_then(|shadow| shadow.share.clone());
+            let is_deleted = matches!(local.state, State::Deleted(_));
+            show(change, Shown { id, document: now, share, is_deleted }, held, mark)?;
+        }
+    }
+    save(change, id, local)?;
+    let sql = if local.is_clean() {
+        "DELETE FROM outbox WHERE memory = ?1"
+    } else {
+        "INSERT OR IGNORE INTO outbox (memory) VALUES (?1)"
+    };
+    change.tx.prepare_cached(sql)?.execute([id])?;
+    Ok(purged)
+}
+
+fn by_sync() -> Actor {
+    Actor { client: Some(SYNC.into()), ..Actor::default() }
 }
 
 /// What a row is to show.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use uuid::Uuid;
 
 use crate::domain::{Handle, Importance, Link, LinkKind, Memory, MemoryId, MemoryRef, Share, Timestamp, Trust};
-use crate::index::{Facts, Features, IndexRow};
+use crate::index::{Facts, Features, Flags, IndexRow};
 use crate::pack::{LineCosts, Passage, Row};
 
 /// Columns of a memory, in the order [`memory`] reads them.
@@ -192,10 +192,11 @@ pub(super) fn index_row(row: &SqlRow<'_>) -> rusqlite::Result<IndexRow> {
         access_count: row.get(4)?,
         importance: row.get(5)?,
         length: row.get(6)?,
-        is_standing: row.get(7)?,
-        is_foreign: row.get_ref(8)?.as_str()? == Trust::Foreign.as_str(),
         is_captured: row.get_ref(12)?.as_str()? == "conversation",
-        is_superseded: successor.is_some(),
+        flags: Flags::default()
+            .with(Flags::STANDING, row.get(7)?)
+            .with(Flags::FOREIGN, row.get_ref(8)?.as_str()? == Trust::Foreign.as_str())
+            .with(Flags::SUPERSEDED, successor.is_some()),
     };
     Ok(IndexRow { features: Features::of(&facts), scope: row.get(10)?, successor, blob: row.get(11)? })
 }

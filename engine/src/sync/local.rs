@@ -220,7 +220,7 @@ impl Local {
 
     /// The server does not know the memory, or not for this user.
     fn unknown(&mut self, newest: Option<Arrival>, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
-        let was_own = self.trail.shadow.as_ref().is_none_or(|shadow| shadow.is_own());
+        let was_own = self.trail.shadow.as_ref().is_none_or(Shadow::is_own);
         match (newest, was_own) {
             (Some(Arrival::Row(shadow)), _) => {
                 let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
@@ -302,7 +302,7 @@ impl Local {
         self.trail.arrived = None;
         let known = self.trail.shadow.take();
         let was_kept = known.as_ref().is_some_and(|shadow| shadow.seq <= restored_seq);
-        let was_own = known.as_ref().is_none_or(|shadow| shadow.is_own());
+        let was_own = known.as_ref().is_none_or(Shadow::is_own);
         match row {
             // It is told again from the beginning: an op that was not answered may have been lost with it.
             None if was_own && !was_kept => {

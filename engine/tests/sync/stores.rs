@@ -123,19 +123,21 @@ fn act(machine: &mut Machine, server: &mut Server, random: &mut fastrand::Rng, s
     }
 }
 
-/// What a memory says, wherever it is.
-fn said(memory: &Memory) -> (String, Vec<Tag>, u8, usize) {
+/// What a memory says, wherever it is: text, tags, importance and number of links.
+type Said = (String, Vec<Tag>, u8, usize);
+
+fn said(memory: &Memory) -> Said {
     let mut tags = memory.tags.clone();
     tags.sort();
     (memory.content.clone(), tags, memory.importance.percent(), memory.links.len())
 }
 
-fn shown(machine: &Machine) -> BTreeMap<MemoryId, (String, Vec<Tag>, u8, usize)> {
+fn shown(machine: &Machine) -> BTreeMap<MemoryId, Said> {
     let whole = |memory: &Memory| machine.store.get(MemoryRef::Handle(memory.handle)).unwrap().unwrap();
     machine.live().iter().map(|memory| (memory.id, said(&whole(memory)))).collect()
 }
 
-fn held(shadow: Shadow) -> Option<(MemoryId, (String, Vec<Tag>, u8, usize))> {
+fn held(shadow: Shadow) -> Option<(MemoryId, Said)> {
     let document = shadow.row.state.live()?;
     let said = (
         document.content.as_str().to_owned(),

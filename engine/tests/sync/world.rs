@@ -16,7 +16,7 @@ const ROUNDS: usize = 200;
 
 #[derive(Clone)]
 enum Message {
-    Push { machine: usize, epoch: u64, op: Op },
+    Push { machine: usize, epoch: u64, op: Box<Op> },
     Pushed { machine: usize, epoch: u64, reply: PushReply },
     Pull { machine: usize, epoch: u64, after: u64 },
     Pulled { machine: usize, epoch: u64, reply: PullReply },
@@ -145,7 +145,7 @@ impl World {
 
     fn delete(&mut self, machine: usize, for_good: bool) {
         let Some((memory, document)) = self.any_shown(machine) else { return };
-        let is_own = self.machines[machine].rows[&memory].shadow().is_none_or(|shadow| shadow.is_own());
+        let is_own = self.machines[machine].rows[&memory].shadow().is_none_or(tessera_engine::sync::Shadow::is_own);
         if !is_own {
             // Somebody else's: a machine does not offer it.
             return;
@@ -215,7 +215,7 @@ impl World {
         }
         let epoch = sender.epoch;
         if let Some(op) = sender.next_op(self.step) {
-            self.network.push(Message::Push { machine, epoch, op });
+            self.network.push(Message::Push { machine, epoch, op: Box::new(op) });
         }
     }
 
@@ -255,7 +255,7 @@ impl World {
     fn handle(&mut self, message: Message) {
         match message {
             Message::Push { machine, epoch, op } => {
-                let reply = self.server.push(self.machines[machine].user, epoch, op);
+                let reply = self.server.push(self.machines[machine].user, epoch, *op);
                 self.network.push(Message::Pushed { machine, epoch, reply });
             }
             Message::Pull { machine, epoch, after } => {

@@ -19,7 +19,7 @@ const SOON: Duration = Duration::from_millis(300);
 /// How often another process's turn is looked at.
 const TURN: Duration = Duration::from_secs(5);
 /// How often a key that was refused is tried again.
-const HOURLY: Duration = Duration::from_secs(3600);
+const HOURLY: Duration = Duration::from_hours(1);
 /// The longest wait for a server that does not answer.
 const LONGEST: Duration = Duration::from_mins(5);
 /// How long the end of a process waits for what is to be sent.

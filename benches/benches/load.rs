@@ -1,0 +1,352 @@
+//! A team server under load: 100 users, a million memories, 16 clients, four recalls to one write; beside GIN with
+//! `ts_rank` over the same texts in the same PostgreSQL, in the same run.
+//!
+//! It needs `cargo build --release --workspace` before (it runs the real binary), and PostgreSQL. `TESSERA_LOAD_USERS`
+//! and `TESSERA_LOAD_EACH` make it smaller. PostgreSQL, server and clients share the machine.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the table is what a benchmark is for")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use sqlx::{AssertSqlSafe, PgPool};
+use tessera_benches::{Corpus, Note};
+use tessera_engine::domain::{Handle, Importance, MemoryId};
+use tessera_engine::index::Analysis;
+use tessera_engine::pack::{LineCosts, Passage};
+use tessera_engine::text::O200k;
+use tessera_engine::{Memory, Timestamp};
+
+#[path = "../../api/tests/server/cluster.rs"]
+#[expect(dead_code, reason = "what tests use of it is more")]
+mod cluster;
+
+use cluster::Cluster;
+
+const CLIENTS: usize = 16;
+const SECONDS: u64 = 20;
+
+fn number(name: &str, default: usize) -> usize {
+    #[expect(clippy::disallowed_methods, reason = "benchmarks have no configuration of their own")]
+    std::env::var(name).map_or(default, |text| text.parse().unwrap())
+}
+
+/// A server that does not outlive the benchmark.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(url: &str, index_mb: usize) -> Self {
+        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/tessera");
+        let mut command = Command::new(program);
+        command.env("DATABASE_URL", url).args(["serve", "--listen", "127.0.0.1:0"]);
+        command.args(["--key-rate", "1000000", "--address-rate", "1000000", "--index-mb", &index_mb.to_string()]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let line = BufReader::new(child.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+        let address = line.rsplit("http://").next().unwrap().to_owned();
+        Self { child, address }
+    }
+
+    /// Resident megabytes.
+    fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+    }
+}
+
+#[derive(Default)]
+struct Latencies(Vec<Duration>);
+
+impl Latencies {
+    fn row(&mut self, name: &str, wall: Duration) {
+        self.0.sort();
+        let at = |share: f64| {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
+            let index = ((self.0.len() as f64 - 1.0) * share) as usize;
+            self.0.get(index).map_or(0.0, |took| took.as_secs_f64() * 1000.0)
+        };
+        let rate = self.0.len() as f64 / wall.as_secs_f64();
+        println!("{name:<44} {rate:8.0}/s   p50 {:8.2} ms   p99 {:8.2} ms   n {}", at(0.5), at(0.99), self.0.len());
+    }
+}
+
+/// The columns of a note that recall needs, as the server makes them.
+struct Row {
+    text: String,
+    importance: i16,
+    summary: String,
+    length: i32,
+    signature: i64,
+    forward: Vec<u8>,
+    costs: Vec<i32>,
+    passages: Vec<u8>,
+}
+
+fn row(note: &Note, counter: &O200k) -> Row {
+    let document = tessera_engine::sync::Document {
+        content: note.text.clone().try_into().unwrap(),
+        tags: [].into(),
+        links: [].into(),
+        details: tessera_engine::sync::Details {
+            category: "facts".to_owned().try_into().unwrap(),
+            kind: tessera_engine::domain::MemoryType::Fact,
+            importance: Importance::from_percent(note.importance),
+            keywords: Vec::new(),
+            entities: Vec::new(),
+            scope: tessera_engine::domain::Scope::Global,
+            created: Timestamp::from_micros(1_790_000_000_000_000),
+            expires: None,
+            origin: tessera_engine::domain::Origin::Agent,
+            session: None,
+            conflict_of: None,
+        },
+    };
+    let memory: Memory = document.memory(MemoryId::from_key(&note.text), Handle::FIRST, None);
+    let analysis = Analysis::of(&memory);
+    let costs = LineCosts::measure(&memory, counter);
+    Row {
+        importance: i16::from(note.importance),
+        summary: memory.summary.clone(),
+        length: i32::from(analysis.doc.length),
+        signature: analysis.signature.cast_signed(),
+        forward: analysis.doc.encode(),
+        costs: vec![i32::try_from(costs.detail).unwrap(), i32::try_from(costs.index).unwrap()],
+        passages: Passage::encode_all(&costs.passages),
+        text: note.text.clone(),
+    }
+}
+
+/// Every user gets the same notes under ids of their own: what a user finds depends on their own rows alone.
+async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
+    sqlx::query(
+        "CREATE TABLE notes (n int PRIMARY KEY, content text, importance smallint, summary text, length int,
+         signature bigint, forward bytea, costs int[], passages bytea)",
+    )
+    .execute(admin)
+    .await
+    .unwrap();
+    for (n, row) in rows.iter().enumerate() {
+        sqlx::query("INSERT INTO notes VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
+            .bind(i32::try_from(n).unwrap() + 1)
+            .bind(&row.text)
+            .bind(row.importance)
+            .bind(&row.summary)
+            .bind(row.length)
+            .bind(row.signature)
+            .bind(&row.forward)
+            .bind(&row.costs)
+            .bind(&row.passages)
+            .execute(admin)
+            .await
+            .unwrap();
+    }
+    for user in 0..users {
+        let name = format!("user{user}");
+        sqlx::query(
+            "INSERT INTO memories SELECT $1, md5($1 || n)::uuid, 1, 1, 0, 'live', content, '{}', 'facts', 'fact', importance,
+             '{}', '{}', '{}', 'global', 1790000000000000, NULL, 'agent', NULL, NULL, 1790000000000000, summary, false,
+             length, signature, forward, costs, passages FROM notes",
+        )
+        .bind(&name)
+        .execute(admin)
+        .await
+        .unwrap();
+        sqlx::query(
+            "INSERT INTO feed (user_id, memory, owner, seq, handle) SELECT $1, md5($1 || n)::uuid, $1, n, n FROM notes",
+        )
+        .bind(&name)
+        .execute(admin)
+        .await
+        .unwrap();
+        sqlx::query("INSERT INTO user_seq SELECT $1, max(n) FROM notes").bind(&name).execute(admin).await.unwrap();
+    }
+    for statement in [
+        "CREATE TABLE plain AS SELECT owner, id, content, to_tsvector('english', content) AS words FROM memories",
+        "CREATE INDEX plain_words ON plain USING gin (words)",
+        "CREATE INDEX plain_owner ON plain (owner)",
+        "GRANT SELECT ON plain TO server",
+        "VACUUM ANALYZE memories",
+        "VACUUM ANALYZE feed",
+        "VACUUM ANALYZE plain",
+    ] {
+        sqlx::query(AssertSqlSafe(statement)).execute(admin).await.unwrap();
+    }
+}
+
+struct Load {
+    keys: Vec<String>,
+    queries: Vec<String>,
+    client: reqwest::Client,
+    address: String,
+}
+
+impl Load {
+    async fn recall(&self, random: &mut fastrand::Rng) -> Duration {
+        let (key, query) = (random.choice(&self.keys).unwrap(), random.choice(&self.queries).unwrap());
+        self.asked(key, query).await
+    }
+
+    async fn asked(&self, key: &str, query: &str) -> Duration {
+        let started = Instant::now();
+        let request = self.client.post(format!("http://{}/api/memories/recall", self.address)).bearer_auth(key);
+        let response = request.json(&json!({ "context": query, "max_tokens": 1000 })).send().await.unwrap();
+        assert!(response.status().is_success(), "{}", response.text().await.unwrap());
+        response.bytes().await.unwrap();
+        started.elapsed()
+    }
+
+    async fn write(&self, random: &mut fastrand::Rng) -> Duration {
+        let (key, text) = (random.choice(&self.keys).unwrap(), random.choice(&self.queries).unwrap());
+        let started = Instant::now();
+        let request = self.client.post(format!("http://{}/api/memories", self.address)).bearer_auth(key);
+        let body = json!({ "content": format!("{text} {}", random.u64(..)) });
+        let response = request.json(&body).send().await.unwrap();
+        assert!(response.status().is_success());
+        response.bytes().await.unwrap();
+        started.elapsed()
+    }
+}
+
+async fn mixed(load: &Arc<Load>, name: &str, server: &Server) {
+    let started = Instant::now();
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|client| {
+            let load = Arc::clone(load);
+            tokio::spawn(async move {
+                let mut random = fastrand::Rng::with_seed(client as u64);
+                let (mut recalls, mut writes) = (Vec::new(), Vec::new());
+                while started.elapsed() < Duration::from_secs(SECONDS) {
+                    if random.u8(..5) == 0 {
+                        writes.push(load.write(&mut random).await);
+                    } else {
+                        recalls.push(load.recall(&mut random).await);
+                    }
+                }
+                (recalls, writes)
+            })
+        })
+        .collect();
+    let (mut recalls, mut writes) = (Latencies::default(), Latencies::default());
+    for client in clients {
+        let (some_recalls, some_writes) = client.await.unwrap();
+        recalls.0.extend(some_recalls);
+        writes.0.extend(some_writes);
+    }
+    let wall = started.elapsed();
+    recalls.row(&format!("{name}: recall"), wall);
+    writes.row(&format!("{name}: write"), wall);
+    println!("{:<44} {} MB resident", format!("{name}: server"), server.resident());
+}
+
+/// Any of a question's words, ranked by `ts_rank`, the best 20: what PostgreSQL does by itself.
+async fn gin(pool: &PgPool, users: usize, queries: &Arc<Vec<String>>) {
+    let started = Instant::now();
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|client| {
+            let (pool, queries) = (pool.clone(), Arc::clone(queries));
+            tokio::spawn(async move {
+                let mut random = fastrand::Rng::with_seed(client as u64);
+                let mut took = Vec::new();
+                while started.elapsed() < Duration::from_secs(SECONDS) {
+                    let any = random.choice(queries.iter()).unwrap().split_whitespace().collect::<Vec<_>>().join(" | ");
+                    let one = Instant::now();
+                    let found = sqlx::query(
+                        "SELECT id, content, ts_rank(words, query) AS rank FROM plain, to_tsquery('english', $2) query
+                         WHERE owner = $1 AND words @@ query ORDER BY rank DESC LIMIT 20",
+                    )
+                    .bind(format!("user{}", random.usize(..users)))
+                    .bind(any)
+                    .fetch_all(&pool)
+                    .await
+                    .unwrap();
+                    drop(found);
+                    took.push(one.elapsed());
+                }
+                took
+            })
+        })
+        .collect();
+    let mut all = Latencies::default();
+    for client in clients {
+        all.0.extend(client.await.unwrap());
+    }
+    all.row("GIN + ts_rank, no writes beside: query", started.elapsed());
+}
+
+fn main() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(run());
+}
+
+async fn run() {
+    let (users, each) = (number("TESSERA_LOAD_USERS", 100), number("TESSERA_LOAD_EACH", 10_000));
+    let Some(cluster) = Cluster::start() else { return };
+    let url = cluster.url("server");
+    let host = |args: &[&str]| {
+        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/tessera");
+        let done = Command::new(program).env("DATABASE_URL", &url).args(args).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    };
+    host(&["serve", "migrate"]);
+    let mut keys = Vec::new();
+    for user in 0..users {
+        host(&["serve", "user", "add", &format!("user{user}")]);
+        keys.push(host(&["serve", "key", "new", &format!("user{user}")]));
+    }
+    let admin = PgPool::connect(&cluster.url("admin")).await.unwrap();
+    let mut corpus = Corpus::new(7);
+    let counter = O200k::load();
+    let rows: Vec<Row> = corpus.notes(each).iter().map(|note| row(note, &counter)).collect();
+    let queries = corpus.queries(2_000);
+    let started = Instant::now();
+    fill(&admin, users, &rows).await;
+    eprintln!("{users} users with {each} memories each, filled in {:.0?}", started.elapsed());
+
+    let server = Server::start(&url, 4_096);
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let load = Arc::new(Load { keys, queries: queries.clone(), client, address: server.address.clone() });
+    println!("{:<44} {} MB resident", "before the first question: server", server.resident());
+    let (mut cold, mut warm) = (Latencies::default(), Latencies::default());
+    let started = Instant::now();
+    for key in &load.keys {
+        cold.0.push(load.asked(key, &load.queries[0]).await);
+    }
+    cold.row("first question of each user, one at a time", started.elapsed());
+    let held = server.resident();
+    println!("{:<44} {held} MB resident", "with every index: server");
+    let started = Instant::now();
+    for (key, query) in load.keys.iter().cycle().zip(&load.queries) {
+        warm.0.push(load.asked(key, query).await);
+    }
+    warm.row("warm, one client: recall", started.elapsed());
+    mixed(&load, "16 clients", &server).await;
+    drop(server);
+
+    // Room for a tenth of the users.
+    let server = Server::start(&url, usize::try_from(held / 10).unwrap().max(1));
+    let small = Arc::new(Load {
+        keys: load.keys.clone(),
+        queries: queries.clone(),
+        client: reqwest::Client::builder().no_proxy().build().unwrap(),
+        address: server.address.clone(),
+    });
+    mixed(&small, "16 clients, room for a tenth", &server).await;
+    drop(server);
+    gin(&PgPool::connect(&url).await.unwrap(), users, &Arc::new(queries)).await;
+}
