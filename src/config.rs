@@ -394,10 +394,12 @@ pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreCon
     Ok(StoreConfig { home: home(home_flag)?, clock: clock()?, weights: Weights::default(), usage })
 }
 
-/// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says.
-pub(crate) fn init_logging(verbose: u8) {
+/// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says. A server logs a line of JSON
+/// for each request.
+pub(crate) fn init_logging(verbose: u8, is_server: bool) {
     let filter = LOG.text().unwrap_or_else(|| {
         match verbose {
+            0 if is_server => "info,sqlx=warn",
             0 => "off",
             1 => "info",
             _ => "debug",
@@ -408,6 +410,8 @@ pub(crate) fn init_logging(verbose: u8) {
         return;
     }
     let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    // Nobody reads the log any more: that is no reason to fail.
+    let builder = builder.with_env_filter(tracing_subscriber::EnvFilter::new(filter)).log_internal_errors(false);
     // A second initialisation can only come from a test; the first one stands.
-    let _ = builder.with_env_filter(tracing_subscriber::EnvFilter::new(filter)).try_init();
+    let _ = if is_server { builder.json().flatten_event(true).try_init() } else { builder.try_init() };
 }

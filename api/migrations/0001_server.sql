@@ -76,7 +76,7 @@ CREATE TABLE memories (
     length      int NOT NULL,
     signature   bigint NOT NULL,
     forward     bytea NOT NULL,           -- forward blob, without the words around it; empty unless live
-    costs       int[] NOT NULL,           -- tokens of: full line, index line, and both as JSON
+    costs       int[] NOT NULL,           -- tokens of: full line, index line, and both as JSON, with a handle of one token
     passages    bytea NOT NULL,
     PRIMARY KEY (owner, id)
 );
@@ -145,6 +145,17 @@ CREATE TABLE applied_ops (
     at      timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (user_id, op_id)
 );
+
+-- Whose a key is: of one that was presented, by its id alone, in one statement.
+CREATE FUNCTION presented_key(presented text)
+    RETURNS TABLE (key_user text, key_hash bytea, key_scopes text[]) LANGUAGE plpgsql
+    SET search_path = public, pg_temp AS $$
+BEGIN
+    PERFORM set_config('app.key_id', presented, true);
+    RETURN QUERY SELECT user_id, hash, scopes FROM api_keys
+        WHERE key_id = presented AND revoked IS NULL AND (expires IS NULL OR expires > now());
+    PERFORM set_config('app.key_id', '', true);
+END $$;
 
 -- What a user may do with a memory: 0 nothing, 1 read, 2 write, 3 everything. A direct share is final.
 CREATE FUNCTION rights(of_owner text, of_memory uuid, of_tags text[]) RETURNS int LANGUAGE sql STABLE AS $$
@@ -246,7 +257,7 @@ END $$;
 
 CREATE FUNCTION every_user() RETURNS SETOF text LANGUAGE sql STABLE AS 'SELECT user_id FROM users ORDER BY 1';
 
-REVOKE ALL ON FUNCTION audience, tell, is_user, every_user FROM PUBLIC;
+REVOKE ALL ON FUNCTION audience, tell, is_user, every_user, presented_key FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO tessera_app;
 GRANT EXECUTE ON FUNCTION audience, tell, is_user, rights, uid TO tessera_app;
 GRANT SELECT ON server_meta, restores, users, api_keys, memories, memory_shares, tag_shares, mutes, user_seq, feed, applied_ops TO tessera_app;

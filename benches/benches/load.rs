@@ -55,7 +55,13 @@ impl Server {
         command.env("DATABASE_URL", url).args(["serve", "--listen", "127.0.0.1:0"]);
         command.args(["--key-rate", "1000000", "--address-rate", "1000000", "--index-mb", &index_mb.to_string()]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let line = BufReader::new(child.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.starts_with("serving"), "{line}");
+        // What it says later is read, so that it never waits for a reader; a fault is passed on.
+        std::thread::spawn(move || {
+            lines.map_while(Result::ok).filter(|line| !line.contains("\"INFO\"")).for_each(|line| eprintln!("{line}"));
+        });
         let address = line.rsplit("http://").next().unwrap().to_owned();
         Self { child, address }
     }
@@ -124,7 +130,7 @@ fn row(note: &Note, counter: &O200k) -> Row {
         length: i32::from(analysis.doc.length),
         signature: analysis.signature.cast_signed(),
         forward: analysis.doc.encode(),
-        costs: vec![i32::try_from(costs.detail).unwrap(), i32::try_from(costs.index).unwrap()],
+        costs: [costs.detail, costs.index, costs.json_detail, costs.json_index].map(u32::cast_signed).to_vec(),
         passages: Passage::encode_all(&costs.passages),
         text: note.text.clone(),
     }
@@ -175,9 +181,9 @@ async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
         sqlx::query("INSERT INTO user_seq SELECT $1, max(n) FROM notes").bind(&name).execute(admin).await.unwrap();
     }
     for statement in [
-        "CREATE TABLE plain AS SELECT owner, id, content, to_tsvector('english', content) AS words FROM memories",
+        "CREATE TABLE plain AS SELECT owner AS whose, id, content, to_tsvector('english', content) AS words FROM memories",
         "CREATE INDEX plain_words ON plain USING gin (words)",
-        "CREATE INDEX plain_owner ON plain (owner)",
+        "CREATE INDEX plain_owner ON plain (whose)",
         "GRANT SELECT ON plain TO server",
         "VACUUM ANALYZE memories",
         "VACUUM ANALYZE feed",
@@ -266,7 +272,7 @@ async fn gin(pool: &PgPool, users: usize, queries: &Arc<Vec<String>>) {
                     let one = Instant::now();
                     let found = sqlx::query(
                         "SELECT id, content, ts_rank(words, query) AS rank FROM plain, to_tsquery('english', $2) query
-                         WHERE owner = $1 AND words @@ query ORDER BY rank DESC LIMIT 20",
+                         WHERE whose = $1 AND words @@ query ORDER BY rank DESC LIMIT 20",
                     )
                     .bind(format!("user{}", random.usize(..users)))
                     .bind(any)

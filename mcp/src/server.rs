@@ -147,7 +147,8 @@ impl Server {
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
         let client = context.client_info().map(|client| format!("{} {}", client.name, client.version));
-        Caller { client, profile: self.profile, session: self.session.clone(), project: self.project.clone() }
+        let (session, project) = (self.session.clone(), self.project.clone());
+        Caller { client, profile: self.profile, session, project, in_team: self.team.is_some() }
     }
 
     /// Runs work on the store; a cancelled call gives an error that nobody reads.

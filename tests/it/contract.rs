@@ -10,6 +10,8 @@ use serde_json::json;
 use crate::support::World;
 use crate::support::team::{TeamServer, exchange};
 
+/// How long requests are generated.
+const SECONDS: &str = "45";
 /// What stands in every text of the other user. Nothing that the first one is sent may hold it.
 const MARK: &str = "zanzibar-lighthouse-7281";
 
@@ -44,11 +46,14 @@ fn generated_requests_break_nothing_and_see_nothing_of_another_user() {
         "-n",
         "30",
         "--max-time",
-        "60",
+        SECONDS,
         "--generation-database",
         "none",
     ]);
-    command.args(["-c", "not_a_server_error,content_type_conformance,response_schema_conformance,ignored_auth"]);
+    command.args([
+        "-c",
+        "not_a_server_error,content_type_conformance,response_schema_conformance,ignored_auth,nothing_of_others",
+    ]);
     let output = command.env("SCHEMATHESIS_HOOKS", &hooks).current_dir(dir.path("")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));

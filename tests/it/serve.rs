@@ -55,3 +55,52 @@ fn a_team_is_served_from_one_command_and_keys_are_made_on_the_host() {
     assert!(Command::new("kill").arg(server.0.id().to_string()).status().unwrap().success());
     assert_eq!(server.0.wait().unwrap().code(), Some(0), "it ends when asked to");
 }
+
+#[test]
+fn machines_join_over_tls_and_only_with_a_certificate_that_they_trust() {
+    let Some(cluster) = Cluster::start() else { return };
+    let (world, url) = (World::new(), cluster.url("server"));
+    let (certificate, private) = (world.path("cert.pem"), world.path("key.pem"));
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
+        .args([
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-addext",
+            "basicConstraints=CA:FALSE",
+        ])
+        .arg("-keyout")
+        .arg(&private)
+        .arg("-out")
+        .arg(&certificate)
+        .output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        eprintln!("left out: openssl makes no certificate here");
+        return;
+    }
+    assert_eq!(tessera(&world, &url, &["serve", "migrate"]).code, Some(0));
+    assert_eq!(tessera(&world, &url, &["serve", "user", "add", "ada"]).code, Some(0));
+    let key = tessera(&world, &url, &["serve", "key", "new", "ada"]).stdout;
+    let mut command = world.command(World::binary());
+    command.env("DATABASE_URL", &url).args(["serve", "--listen", "127.0.0.1:0", "--tls-cert"]).arg(&certificate);
+    command.arg("--tls-key").arg(&private).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut server = Running(command.spawn().unwrap());
+    let line = BufReader::new(server.0.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+    let port = line.rsplit(':').next().unwrap();
+    let address = format!("https://localhost:{port}");
+    let join = |trusted: Option<&std::path::Path>| -> Ran {
+        let machine = World::new();
+        let mut command = machine.command(World::binary());
+        command.env("TESSERA_API_KEY", key.trim()).args(["sync", "join", &address]);
+        if let Some(trusted) = trusted {
+            command.env("SSL_CERT_FILE", trusted);
+        }
+        command.output().unwrap().into()
+    };
+    let stranger = join(None);
+    assert!(stranger.code == Some(1) && stranger.stderr.contains("certificate"), "{stranger:?}");
+    let joined = join(Some(&certificate));
+    assert!(joined.code == Some(0) && joined.stdout.starts_with("ada at https://localhost"), "{joined:?}");
+}

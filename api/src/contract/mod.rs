@@ -13,7 +13,7 @@ use tessera_engine::enrich;
 use tessera_engine::sync::{Details, Document, Edit};
 use utoipa::{IntoParams, ToSchema};
 
-pub(crate) use question::Question;
+pub(crate) use question::{Answer, Question};
 
 use crate::db::Stored;
 

@@ -96,3 +96,76 @@ impl Question {
         })
     }
 }
+
+/// The answer within a budget, as the engine renders it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the engine renders it; this describes it")]
+pub(crate) struct Budgeted {
+    /// The question.
+    query: String,
+    /// Matches on all pages.
+    total_count: u32,
+    /// True when matches are left.
+    has_more: bool,
+    /// Pass it back as cursor to see them.
+    next_cursor: Option<String>,
+    /// Whose tokens: o200k_base or claude_estimate.
+    unit: String,
+    /// Tokens of this answer, never more than max_tokens.
+    tokens_used: u32,
+    /// Memories in full, best first.
+    details: Vec<DetailRow>,
+    /// Others in short.
+    index: Vec<IndexRow>,
+}
+
+/// A memory in full.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as above")]
+pub(crate) struct DetailRow {
+    /// 0 to 1.
+    score: f64,
+    /// Its short number for this user.
+    id: u32,
+    /// The text.
+    content: String,
+    /// Its category.
+    category: String,
+    /// Its type.
+    r#type: String,
+    /// 0 to 1.
+    importance: f64,
+    /// Its tags.
+    tags: Vec<String>,
+    /// Named things in it.
+    entities: Vec<String>,
+    /// The day it became true.
+    created: String,
+    /// Whose it is, if another user's.
+    shared_by: Option<String>,
+    /// What they allow.
+    share_permission: Option<String>,
+}
+
+/// A memory in short.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as above")]
+pub(crate) struct IndexRow {
+    /// 0 to 1.
+    score: f64,
+    /// Its short number for this user.
+    id: u32,
+    /// At most 20 words.
+    summary: String,
+}
+
+/// With max_tokens a budgeted answer, without it rows in the older API's form.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "as above")]
+pub(crate) enum Answer {
+    /// Within a budget.
+    Budgeted(Budgeted),
+    /// In the older form.
+    Matches(super::MatchesView),
+}

@@ -227,7 +227,7 @@ impl Derived {
             length: analysis.doc.length,
             signature: analysis.signature,
             forward,
-            costs: vec![tokens(costs.detail), tokens(costs.index)],
+            costs: [costs.detail, costs.index, costs.json_detail, costs.json_index].map(tokens).to_vec(),
             passages: Passage::encode_all(&costs.passages),
         }
     }

@@ -162,30 +162,25 @@ impl Db {
 
     /// A transaction of a user.
     pub(crate) async fn of(&self, user: &UserId) -> Result<UserTx, DbError> {
-        let mut tx = self.begin("app.user_id", user.as_str()).await?;
-        sqlx::query("SET LOCAL ROLE tessera_app").execute(&mut *tx).await?;
+        let mut tx = self.pool.begin().await?;
+        sqlx::query("SELECT set_config('role', 'tessera_app', true), set_config('app.user_id', $1, true)")
+            .bind(user.as_str())
+            .execute(&mut *tx)
+            .await?;
         Ok(UserTx { tx, user: user.clone() })
     }
 
     /// Whose key it is; `None` for one that is unknown, wrong, revoked or over. All of them take as long.
     pub(crate) async fn caller(&self, key: &Key) -> Result<Option<Caller>, DbError> {
-        let mut tx = self.begin("app.key_id", key.id()).await?;
-        sqlx::query("SET LOCAL ROLE tessera_app").execute(&mut *tx).await?;
-        let row = sqlx::query(
-            "SELECT user_id, hash, scopes FROM api_keys
-             WHERE key_id = $1 AND revoked IS NULL AND (expires IS NULL OR expires > now())",
-        )
-        .bind(key.id())
-        .fetch_optional(&mut *tx)
-        .await?;
+        let row = sqlx::query("SELECT * FROM presented_key($1)").bind(key.id()).fetch_optional(&self.pool).await?;
         let nobody = [0_u8; 32];
-        let hash: Vec<u8> = row.as_ref().map_or(Ok(nobody.to_vec()), |row| row.try_get("hash"))?;
+        let hash: Vec<u8> = row.as_ref().map_or(Ok(nobody.to_vec()), |row| row.try_get("key_hash"))?;
         if !key.is(&hash) {
             return Ok(None);
         }
         let Some(row) = row else { return Ok(None) };
-        let user: String = row.try_get("user_id")?;
-        Ok(Some(Caller { user: user.parse()?, scopes: row.try_get("scopes")? }))
+        let user: String = row.try_get("key_user")?;
+        Ok(Some(Caller { user: user.parse()?, scopes: row.try_get("key_scopes")? }))
     }
 }
 

@@ -148,6 +148,17 @@ impl UserTx {
         Ok(u64::try_from(epoch).unwrap_or(0))
     }
 
+    /// Epoch and head at once.
+    pub(crate) async fn position(&mut self) -> Result<(u64, u64), DbError> {
+        let row = sqlx::query("SELECT epoch, (SELECT seq FROM user_seq WHERE user_id = $1) AS head FROM server_meta")
+            .bind(self.user.as_str())
+            .fetch_one(&mut *self.tx)
+            .await?;
+        let (epoch, head): (i64, Option<i64>) = (row.try_get("epoch")?, row.try_get("head")?);
+        let number = |value: i64| u64::try_from(value).unwrap_or(0);
+        Ok((number(epoch), number(head.unwrap_or(0))))
+    }
+
     pub(crate) async fn head(&mut self) -> Result<u64, DbError> {
         let head: Option<i64> = sqlx::query_scalar("SELECT seq FROM user_seq WHERE user_id = $1")
             .bind(self.user.as_str())

@@ -83,7 +83,7 @@ impl UserIndex {
 
     /// Takes in what changed since the last look.
     pub(super) async fn refresh(&mut self, tx: &mut UserTx) -> Result<(), DbError> {
-        let (epoch, head) = (tx.epoch().await?, tx.head().await?);
+        let (epoch, head) = tx.position().await?;
         if !self.is_loaded || epoch != self.epoch || head < self.cursor {
             return self.load(tx, epoch, head).await;
         }

@@ -13,6 +13,7 @@ use tessera_engine::domain::{Clock, Handle, RecallRequest};
 use tessera_engine::pack::{LineCosts, Passage, Ranked, Recall, Row};
 use tessera_engine::recall::{Form, Ranking, answer};
 use tessera_engine::score::Weights;
+use tessera_engine::text::number_tokens;
 
 use crate::db::{COUNTER, Db, DbError, Stored, UserId, UserTx, columns, stored};
 use cache::Cache;
@@ -157,14 +158,19 @@ async fn rows(tx: &mut UserTx, handles: &[i64]) -> Result<HashMap<u32, (Stored, 
     Ok(rows)
 }
 
-/// What is kept was counted for the owner, and without a handle: lines that show more are counted here.
+/// What is kept was counted for the owner, and with a handle of one token: what shows more is counted here.
 fn costs(row: &sqlx::postgres::PgRow, memory: &tessera_engine::Memory) -> Result<LineCosts, DbError> {
-    let measured = LineCosts::measure_json(memory, &*COUNTER);
     if memory.share.is_some() {
         return Ok(LineCosts::measure(memory, &*COUNTER));
     }
     let kept: Vec<i32> = row.try_get("costs")?;
     let tokens = |at: usize| kept.get(at).and_then(|count| u32::try_from(*count).ok()).unwrap_or(0);
-    let passages = Passage::decode_all(&row.try_get::<Vec<u8>, _>("passages")?);
-    Ok(LineCosts { detail: tokens(0), index: tokens(1), passages, ..measured })
+    let handle = number_tokens(memory.handle.get()) - number_tokens(Handle::FIRST.get());
+    Ok(LineCosts {
+        detail: tokens(0),
+        index: tokens(1),
+        json_detail: tokens(2) + handle,
+        json_index: tokens(3) + handle,
+        passages: Passage::decode_all(&row.try_get::<Vec<u8>, _>("passages")?),
+    })
 }

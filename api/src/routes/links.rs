@@ -18,7 +18,7 @@ use crate::extract::{Body, InPath, id};
 
 /// Links a memory to another.
 #[utoipa::path(post, path = "/api/memories/{id}/links", request_body = NewLink, params(("id" = String, Path, format = Uuid)),
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn link(
     State(app): State<App>,
     caller: Caller,
@@ -48,7 +48,7 @@ pub(super) async fn link(
 /// Takes a link away.
 #[utoipa::path(delete, path = "/api/memories/{id}/links/{dst}/{type}",
     params(("id" = String, Path, format = Uuid), ("dst" = String, Path, format = Uuid), ("type" = String, Path)),
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unlink(
     State(app): State<App>,
     caller: Caller,

@@ -13,8 +13,8 @@ use tessera_engine::sync::{Action, Edit, Refusal, State as Being};
 
 use crate::App;
 use crate::contract::{
-    CategoryCount, ListQuery, MatchView, MatchesView, MemoriesView, MemoryPatch, MemoryView, NewMemory, Question,
-    StoredView, TagCount,
+    Answer, CategoryCount, ListQuery, MatchView, MatchesView, MemoriesView, MemoryPatch, MemoryView, NewMemory,
+    Question, StoredView, TagCount,
 };
 use crate::db::{Ask, Caller, Idempotency, Listed, Reply, Stored};
 use crate::error::{Problem, ProblemBody};
@@ -100,7 +100,7 @@ pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
 /// Stores a memory.
 #[utoipa::path(post, path = "/api/memories", request_body = NewMemory,
     params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key stores once")),
-    responses((status = 200, body = StoredView), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = StoredView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -134,7 +134,7 @@ pub(super) async fn create(
 
 /// Lists the caller's own memories.
 #[utoipa::path(get, path = "/api/memories", params(ListQuery),
-    responses((status = 200, body = MemoriesView), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = MemoriesView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -166,9 +166,8 @@ pub(super) async fn list(
 
 /// Recalls memories for a question. With `max_tokens`: details and an index, and the whole answer costs no more.
 #[utoipa::path(post, path = "/api/memories/recall", request_body = Question,
-    responses((status = 200, body = MatchesView, description = "Without max_tokens rows as here; with it an object with \
-        query, details, index, total_count, has_more, next_cursor, unit and tokens_used"),
-        (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Answer),
+        (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn recall(
     State(app): State<App>,
     caller: Caller,
@@ -211,7 +210,7 @@ async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<
 
 /// Gives one memory, with the links to it.
 #[utoipa::path(get, path = "/api/memories/{id}", params(("id" = String, Path, format = Uuid)),
-    responses((status = 200, body = MemoryView), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = MemoryView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn get_one(
     State(app): State<App>,
     caller: Caller,
@@ -243,7 +242,7 @@ fn view_links(links: &BTreeSet<Link>) -> Vec<Value> {
 /// Changes fields of a memory.
 #[utoipa::path(put, path = "/api/memories/{id}", request_body = MemoryPatch,
     params(("id" = String, Path, format = Uuid), ("If-Match" = String, Header, description = "The memory's rev, or *")),
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn update(
     State(app): State<App>,
     caller: Caller,
@@ -270,7 +269,7 @@ pub(super) async fn update(
 /// Deletes a memory; `restore` brings it back. One that is deleted, or never was, is answered alike.
 #[utoipa::path(delete, path = "/api/memories/{id}",
     params(("id" = String, Path, format = Uuid), ("If-Match" = String, Header, description = "The memory's rev, or *")),
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn delete(
     State(app): State<App>,
     caller: Caller,
@@ -292,7 +291,7 @@ pub(super) async fn delete(
 
 /// Brings a deleted memory back.
 #[utoipa::path(post, path = "/api/memories/{id}/restore", params(("id" = String, Path, format = Uuid)),
-    responses((status = 200, body = MemoryView), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = MemoryView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn restore(
     State(app): State<App>,
     caller: Caller,
@@ -314,7 +313,7 @@ pub(super) async fn restore(
 }
 
 /// Counts the caller's own memories by tag.
-#[utoipa::path(get, path = "/api/tags", responses((status = 200, body = Vec<TagCount>), (status = "default", body = ProblemBody)))]
+#[utoipa::path(get, path = "/api/tags", responses((status = 200, body = Vec<TagCount>), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn tags(State(app): State<App>, caller: Caller) -> Result<Json<Vec<TagCount>>, Problem> {
     caller.may("read")?;
     let counts = app.db.counts(&caller.user, true).await?;
@@ -323,7 +322,7 @@ pub(super) async fn tags(State(app): State<App>, caller: Caller) -> Result<Json<
 
 /// Counts the caller's own memories by category.
 #[utoipa::path(get, path = "/api/categories",
-    responses((status = 200, body = Vec<CategoryCount>), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Vec<CategoryCount>), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn categories(State(app): State<App>, caller: Caller) -> Result<Json<Vec<CategoryCount>>, Problem> {
     caller.may("read")?;
     let counts = app.db.counts(&caller.user, false).await?;
@@ -331,7 +330,7 @@ pub(super) async fn categories(State(app): State<App>, caller: Caller) -> Result
 }
 
 /// Counts.
-#[utoipa::path(get, path = "/api/stats", responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+#[utoipa::path(get, path = "/api/stats", responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn stats(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may("read")?;
     Ok(Json(app.db.stats(&caller.user).await?))

@@ -36,7 +36,7 @@ fn permission(text: Option<&str>) -> Result<Permission, DomainError> {
 
 /// Shares a memory; sharing again changes what is allowed.
 #[utoipa::path(post, path = "/api/memories/{id}/share", request_body = ShareWith, params(("id" = String, Path, format = Uuid)),
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn share(
     State(app): State<App>,
     caller: Caller,
@@ -53,7 +53,7 @@ pub(super) async fn share(
 /// Shares a memory no longer.
 #[utoipa::path(delete, path = "/api/memories/{id}/share/{user}",
     params(("id" = String, Path, format = Uuid), ("user" = String, Path)),
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unshare(
     State(app): State<App>,
     caller: Caller,
@@ -67,7 +67,7 @@ pub(super) async fn unshare(
 
 /// Shares all that has a tag, now and later.
 #[utoipa::path(post, path = "/api/memories/share-tag", request_body = ShareTagWith,
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn share_tag(
     State(app): State<App>,
     caller: Caller,
@@ -82,7 +82,7 @@ pub(super) async fn share_tag(
 
 /// Shares a tag no longer. Proxies that drop the body of a DELETE have `POST /api/memories/unshare-tag`.
 #[utoipa::path(delete, path = "/api/memories/share-tag", request_body = ShareTagWith,
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unshare_tag(
     State(app): State<App>,
     caller: Caller,
@@ -93,7 +93,7 @@ pub(super) async fn unshare_tag(
 
 /// Shares a tag no longer.
 #[utoipa::path(post, path = "/api/memories/unshare-tag", request_body = ShareTagWith,
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unshare_tag_by_post(
     State(app): State<App>,
     caller: Caller,
@@ -111,7 +111,7 @@ async fn no_longer(app: &App, caller: &Caller, with: ShareTagWith) -> Result<Jso
 
 /// Lists what other users share with the caller.
 #[utoipa::path(get, path = "/api/memories/shared-with-me",
-    responses((status = 200, body = MemoriesView), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = MemoriesView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn shared_with_me(State(app): State<App>, caller: Caller) -> Result<Json<MemoriesView>, Problem> {
     caller.may("read")?;
     let memories = app.db.shared_with(&caller.user).await?;
@@ -121,7 +121,7 @@ pub(super) async fn shared_with_me(State(app): State<App>, caller: Caller) -> Re
 
 /// Lists what the caller shares.
 #[utoipa::path(get, path = "/api/memories/my-shares",
-    responses((status = 200, body = MyShares), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = MyShares), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn my_shares(State(app): State<App>, caller: Caller) -> Result<Json<MyShares>, Problem> {
     caller.may("read")?;
     Ok(Json(app.db.my_shares(&caller.user).await?))
@@ -129,7 +129,7 @@ pub(super) async fn my_shares(State(app): State<App>, caller: Caller) -> Result<
 
 /// Hides a memory that another user shares, on all of the caller's machines.
 #[utoipa::path(post, path = "/api/memories/{id}/mute", params(("id" = String, Path, format = Uuid)),
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn mute(
     State(app): State<App>,
     caller: Caller,
@@ -145,7 +145,7 @@ pub(super) async fn mute(
 
 /// Shows a memory again.
 #[utoipa::path(delete, path = "/api/memories/{id}/mute", params(("id" = String, Path, format = Uuid)),
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unmute(
     State(app): State<App>,
     caller: Caller,
@@ -162,7 +162,7 @@ pub(super) async fn unmute(
 
 /// Hides all that a user shares.
 #[utoipa::path(post, path = "/api/users/{user}/mute", params(("user" = String, Path)),
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn mute_owner(
     State(app): State<App>,
     caller: Caller,
@@ -176,7 +176,7 @@ pub(super) async fn mute_owner(
 
 /// Shows what a user shares again.
 #[utoipa::path(delete, path = "/api/users/{user}/mute", params(("user" = String, Path)),
-    responses((status = 200, body = Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unmute_owner(
     State(app): State<App>,
     caller: Caller,

@@ -12,7 +12,7 @@ use crate::extract::{Body, Params};
 
 /// Carries out ops of a machine, each once.
 #[utoipa::path(post, path = "/v1/sync/push", request_body = serde_json::Value,
-    responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn push(
     State(app): State<App>,
     caller: Caller,
@@ -34,7 +34,7 @@ pub(super) async fn push(
 
 /// Tells what changed after a cursor.
 #[utoipa::path(get, path = "/v1/sync/changes", params(ChangesQuery),
-    responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn changes(
     State(app): State<App>,
     caller: Caller,
@@ -50,7 +50,7 @@ pub(super) async fn changes(
 
 /// Gives all that the caller may see, in pages.
 #[utoipa::path(get, path = "/v1/sync/snapshot", params(SnapshotQuery),
-    responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = serde_json::Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn snapshot(
     State(app): State<App>,
     caller: Caller,

@@ -35,7 +35,7 @@ pub(super) async fn health() -> Json<Status> {
 }
 
 /// Tells that requests can be answered now.
-#[utoipa::path(get, path = "/ready", security(()), responses((status = 200, body = Status), (status = 503, body = ProblemBody)))]
+#[utoipa::path(get, path = "/ready", security(()), responses((status = 200, body = Status), (status = 503, body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn ready(State(app): State<App>) -> Result<Json<Status>, Problem> {
     if app.is_draining() {
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "draining", "this server is about to stop"));
@@ -47,7 +47,7 @@ pub(super) async fn ready(State(app): State<App>) -> Result<Json<Status>, Proble
 }
 
 /// Tells whose a key is.
-#[utoipa::path(get, path = "/api/auth-check", responses((status = 200, body = Whose), (status = "default", body = ProblemBody)))]
+#[utoipa::path(get, path = "/api/auth-check", responses((status = 200, body = Whose), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn auth_check(caller: Caller) -> Json<Whose> {
     Json(Whose { status: "ok", user_id: caller.user.as_str().to_owned(), scopes: caller.scopes })
 }

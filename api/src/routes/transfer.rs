@@ -22,7 +22,7 @@ const MOST_ROWS: usize = 1_000;
 /// Stores many memories in one transaction; each row is reported on. A row that is refused does not hold the others up.
 #[utoipa::path(post, path = "/api/memories/import", request_body = Vec<NewMemory>,
     params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key stores once")),
-    responses((status = 200, body = Vec<ImportedRow>), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = Vec<ImportedRow>), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn import(
     State(app): State<App>,
     caller: Caller,
@@ -80,7 +80,7 @@ fn asked(text: &str, row: usize, given: Option<&Idempotency>, caller: &Caller, n
 
 /// Gives all of the caller's own memories, one JSON object a line.
 #[utoipa::path(get, path = "/api/memories/export",
-    responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = "default", body = ProblemBody)))]
+    responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn export(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     caller.may("read")?;
     let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(4);

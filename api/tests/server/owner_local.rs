@@ -19,7 +19,7 @@ const TABLES: [&str; 10] = [
 
 /// Statements that are not local to one user, with the words that tell them; docs/SCALING.md says what each costs.
 const BEYOND: [(&str, &str); 3] = [
-    ("WHERE key_id = $1 AND revoked IS NULL", "whose a key is"),
+    ("presented_key($1)", "whose a key is"),
     ("SELECT every_user()", "all users, on the server's host"),
     ("memories.owner = feed.owner AND memories.id = feed.memory", "what is shared with a user: by its owner and id"),
 ];

@@ -30,14 +30,9 @@ impl LineCosts {
             detail,
             index: counter.count(&index_body(&memory.summary)),
             passages: cut(&memory.content, detail, counter),
-            ..Self::measure_json(memory, counter)
+            json_detail: counter.count(&json_detail(memory)),
+            json_index: counter.count(&json_index(memory)),
         }
-    }
-
-    /// Counts the lines as JSON alone, which hold the handle.
-    pub fn measure_json(memory: &Memory, counter: &impl TokenCounter) -> Self {
-        let (json_detail, json_index) = (counter.count(&json_detail(memory)), counter.count(&json_index(memory)));
-        Self { json_detail, json_index, ..Self::default() }
     }
 }
 

@@ -94,6 +94,7 @@ impl Store {
         store.check_accesses(&mut health, repair);
         store.check_index(&mut health, repair)?;
         store.check_expired(&mut health, repair)?;
+        store.check_sync(&mut health)?;
         store.check_space(&mut health, repair)?;
         Ok(health)
     }
@@ -227,6 +228,18 @@ impl Store {
             Ok(())
         })?;
         Ok(expired.len())
+    }
+
+    fn check_sync(&self, health: &mut Health) -> Result<(), StoreError> {
+        let status = self.sync_status()?;
+        let Some(server) = status.server else { return Ok(()) };
+        let (verdict, detail) = match (status.refused, server.problem) {
+            (0, None) => (Verdict::Ok, format!("{} at {}, {} changes wait", server.user, server.url, status.waiting)),
+            (0, Some(problem)) => (Verdict::Warning, format!("{} changes wait: {problem}", status.waiting)),
+            (refused, _) => (Verdict::Warning, format!("{refused} changes are refused; see `tessera sync dead`")),
+        };
+        health.add("sync", verdict, detail);
+        Ok(())
     }
 
     fn check_space(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {

@@ -14,7 +14,7 @@ pub(super) fn definition() -> Tool {
     tool("memory_count", "Count memories", description, Effect::Reads, json!({}), &[])
 }
 
-pub(super) fn call(store: &mut Store, _: &Args, _: &Caller) -> Result<String, ToolError> {
+pub(super) fn call(store: &mut Store, _: &Args, caller: &Caller) -> Result<String, ToolError> {
     let stats = store.stats()?;
     let by_category =
         stats.by_category.iter().map(|(category, count)| format!("\n{category}: {count}")).collect::<String>();
@@ -22,13 +22,16 @@ pub(super) fn call(store: &mut Store, _: &Args, _: &Caller) -> Result<String, To
         "{} memories, {} forgotten and restorable{by_category}\n{}",
         stats.memories,
         stats.deleted,
-        sync_line(&store.sync_status()?)
+        sync_line(&store.sync_status()?, caller.in_team)
     ))
 }
 
 /// How things stand with the server, in a line or two.
-fn sync_line(status: &SyncStatus) -> String {
-    let Some(server) = &status.server else { return "sync: local only, no server is set up".into() };
+fn sync_line(status: &SyncStatus, in_team: bool) -> String {
+    let Some(server) = &status.server else {
+        let why = if in_team { "`tessera sync join` asks what of it is sent" } else { "no server is set up" };
+        return format!("sync: local only, {why}");
+    };
     let mut line = format!("sync: {} at {}, {} changes wait", server.user, server.url, status.waiting);
     let mut say = |count: u64, what: &str| {
         if count > 0 {

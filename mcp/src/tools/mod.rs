@@ -37,6 +37,8 @@ pub(crate) struct Caller {
     pub(crate) session: Option<String>,
     /// The project that the session is in.
     pub(crate) project: Option<Scope>,
+    /// True where a team server is set.
+    pub(crate) in_team: bool,
 }
 
 impl Caller {
