@@ -56,10 +56,10 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
 
 /// What the person should know of the team server: only what it will not mend by itself.
 fn notice(store: &Store) -> Result<Option<String>, HookError> {
-    let status = store.sync_status()?;
-    if status.server.is_none() {
+    if store.server()?.is_none() {
         return Ok(None);
     }
+    let status = store.sync_status()?;
     let of = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
     let parts = [
         of(status.refused, "changes that the team server refuses (tessera sync dead)"),

@@ -22,7 +22,7 @@ macro_rules! columns {
     () => {
         "memories.owner, memories.id, rev, content_rev, details_at, state, content, tags, category, type, importance, \
          keywords, entities, links, scope, memories.created, expires, origin, session, conflict_of, updated, \
-         rights(memories.owner, memories.id, tags) AS rights"
+         CASE WHEN memories.owner = uid() THEN 3 ELSE rights(memories.owner, memories.id, tags) END AS rights"
     };
 }
 

@@ -9,6 +9,20 @@ use crate::sync::create;
 const TABLES: [&str; 8] =
     ["users", "api_keys", "memories", "memory_shares", "tag_shares", "user_seq", "feed", "applied_ops"];
 
+/// What each of a memory's routes answers to: a stranger, somebody who may read, who may write, its owner, and somebody
+/// without a key.
+const MATRIX: [(&str, &str, &str, [u16; 5]); 9] = [
+    ("GET", "", "", [404, 200, 200, 200, 401]),
+    ("PUT", "", r#"{"importance":0.3}"#, [404, 403, 200, 200, 401]),
+    ("POST", "/share", r#"{"shared_with":"eve"}"#, [404, 404, 404, 200, 401]),
+    ("DELETE", "/share/eve", "", [404, 404, 404, 200, 401]),
+    ("POST", "/links", r#"{"target_id":"OTHER","link_type":"see_also"}"#, [404, 403, 403, 200, 401]),
+    ("DELETE", "/links/OTHER/see_also", "", [404, 403, 403, 200, 401]),
+    ("POST", "/mute", "{}", [404, 200, 200, 404, 401]),
+    ("DELETE", "", "", [200, 403, 403, 200, 401]),
+    ("POST", "/restore", "", [404, 403, 403, 200, 401]),
+];
+
 #[test]
 fn no_query_finds_rows_of_others_even_without_a_condition() {
     with_site(|site| async move {
@@ -61,5 +75,53 @@ fn every_table_of_users_is_guarded_and_keyed_by_its_user() {
             let first: String = row.get("first_key");
             assert!(["user_id", "owner"].contains(&first.as_str()), "{name}: {first}");
         }
+    });
+}
+
+#[test]
+fn every_route_of_a_memory_knows_stranger_reader_writer_and_owner() {
+    with_site(|site| async move {
+        let mut callers = Vec::new();
+        for name in ["stranger", "reader", "writer", "owner", "eve"] {
+            callers.push(site.user(name).await);
+        }
+        let owner = callers[3].clone();
+        callers[4] = "tsr_000000000000_x_00000000".into();
+        let mut asked = 0;
+        for (method, tail, body, expected) in MATRIX {
+            for (number, expected) in expected.into_iter().enumerate() {
+                // Each on a memory of its own, as routes change what they are asked about.
+                let mut ids = Vec::new();
+                for text in ["the memory", "the other"] {
+                    let made = site.post(&owner, "/api/memories", &json!({ "content": text, "tags": "t" })).await;
+                    ids.push(Site::ok(made).await["id"].as_str().unwrap().to_owned());
+                }
+                let path = format!("/api/memories/{}", ids[0]);
+                for (with, permission) in [("reader", "read"), ("writer", "write")] {
+                    let share = json!({ "shared_with": with, "permission": permission });
+                    Site::ok(site.post(&owner, &format!("{path}/share"), &share).await).await;
+                }
+                if tail.starts_with("/links/") {
+                    let link = json!({ "target_id": ids[1], "link_type": "see_also" });
+                    Site::ok(site.post(&owner, &format!("{path}/links"), &link).await).await;
+                }
+                if tail == "/restore" {
+                    Site::ok(site.delete(&owner, &path, "*").await).await;
+                }
+                let tail = tail.replace("OTHER", &ids[1]);
+                let body = body.replace("OTHER", &ids[1]);
+                let body: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
+                let (key, path) = (&callers[number], format!("{path}{tail}"));
+                let answer = match method {
+                    "GET" => site.get(key, &path).await,
+                    "PUT" => site.put(key, &path, "*", &body).await,
+                    "DELETE" => site.delete(key, &path, "*").await,
+                    _ => site.post(key, &path, &body).await,
+                };
+                asked += 1;
+                assert_eq!(answer.status().as_u16(), expected, "{method} {tail} by caller {number}");
+            }
+        }
+        assert_eq!(asked, 45);
     });
 }

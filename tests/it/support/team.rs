@@ -30,8 +30,9 @@ impl TeamServer {
     /// `None` where PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
         let cluster = Cluster::start()?;
-        // A port that was free a moment ago, so that the server can come back to it.
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        // A port that is free, and none that the system gives to connections: the server comes back to it.
+        let mut ports = std::iter::repeat_with(|| format!("127.0.0.1:{}", fastrand::u16(10_000..32_000)));
+        let address = ports.find(|address| TcpListener::bind(address).is_ok()).unwrap();
         let mut server = Self { cluster, world: World::new(), address, running: None };
         server.up();
         Some(server)

@@ -3,6 +3,7 @@ ALTER TABLE memories ADD COLUMN shared_by TEXT;         -- the owner of a memory
 ALTER TABLE memories ADD COLUMN share_permission TEXT;  -- what the owner allows
 ALTER TABLE memories ADD COLUMN conflict_of BLOB;       -- the memory of which it is the other text
 
+CREATE INDEX memories_shared ON memories (shared_by) WHERE shared_by IS NOT NULL AND deleted IS NULL;
 CREATE INDEX memories_conflict ON memories (conflict_of) WHERE conflict_of IS NOT NULL AND deleted IS NULL;
 
 -- Beside a memory: the row of the server, the change that was sent, the news that waits. JSON.
