@@ -63,6 +63,8 @@ pub(crate) enum UserTask {
         /// Letters, digits and . _ @ -
         user: String,
     },
+    /// List all users.
+    List,
 }
 
 /// Work on keys.

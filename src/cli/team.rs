@@ -8,7 +8,7 @@ use tessera_engine::domain::{MemoryRef, Permission, Tag};
 pub(crate) enum SyncTask {
     /// Join a server. Its key is taken from TESSERA_API_KEY, or from stdin.
     Join {
-        /// Such as https://tessera.example.org
+        /// Its address, beginning with https.
         url: String,
         /// What of the memories that are here already is sent: all or nothing. Asked for if left out.
         #[arg(long)]

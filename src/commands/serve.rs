@@ -95,6 +95,13 @@ async fn work(context: &Context, db: Db, task: ServeTask) -> anyhow::Result<()> 
             db.add_user(&user.parse()?).await?;
             done(context, &format!("{user} may have keys now"))
         }
+        ServeTask::User(UserTask::List) => {
+            let users = db.users().await?;
+            if context.json {
+                return output::json(&users);
+            }
+            users.iter().try_for_each(|user| output::line(user))
+        }
         ServeTask::Openapi => output::line(&tessera_api::openapi(&App::new(db, Settings::default()))?),
         ServeTask::Restored => {
             let epoch = db.begin_epoch().await?;

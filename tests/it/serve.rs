@@ -31,6 +31,7 @@ fn a_team_is_served_from_one_command_and_keys_are_made_on_the_host() {
     let url = cluster.url("server");
     assert_eq!(tessera(&world, &url, &["serve", "migrate"]).code, Some(0));
     assert_eq!(tessera(&world, &url, &["serve", "user", "add", "ada"]).code, Some(0));
+    assert_eq!(tessera(&world, &url, &["serve", "user", "list"]).stdout, "ada\n");
     let made = tessera(&world, &url, &["serve", "key", "new", "ada", "--json"]);
     let made: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
     let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());

@@ -1,5 +1,6 @@
 //! What REST requests and answers look like. The names are those of the older API where it had them.
 
+mod params;
 mod question;
 
 use std::str::FromStr;
@@ -11,8 +12,9 @@ use tessera_engine::domain::{
 };
 use tessera_engine::enrich;
 use tessera_engine::sync::{Details, Document, Edit};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
+pub(crate) use params::{ChangesQuery, ListQuery, SinceQuery, SnapshotQuery};
 pub(crate) use question::{Answer, Question};
 
 use crate::db::Stored;
@@ -358,6 +360,15 @@ pub(crate) struct ImportedRow {
     pub(crate) error: Option<String>,
 }
 
+/// What changed, for clients of the older API.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct SinceView {
+    /// The caller's own memories, deleted ones marked as such; at most 1000, the longest unchanged first.
+    pub(crate) memories: Vec<MemoryView>,
+    /// What to ask with the next time, as RFC 3339.
+    pub(crate) server_time: String,
+}
+
 /// A page of memories.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct MemoriesView {
@@ -365,28 +376,6 @@ pub(crate) struct MemoriesView {
     pub(crate) memories: Vec<MemoryView>,
     /// How many there are on all pages.
     pub(crate) total: u64,
-}
-
-/// What is listed.
-#[derive(Debug, Clone, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ListQuery {
-    /// Only of this category.
-    pub(crate) category: Option<String>,
-    /// Only with this tag.
-    pub(crate) tag: Option<String>,
-    /// Memories of a page.
-    #[param(minimum = 1, maximum = 1000)]
-    pub(crate) limit: Option<u32>,
-    /// Memories before it.
-    #[param(minimum = 0, maximum = 1_000_000_000)]
-    pub(crate) offset: Option<u32>,
-    /// importance (default) or recency.
-    pub(crate) sort: Option<String>,
-    /// List deleted ones.
-    #[serde(default)]
-    pub(crate) deleted: bool,
 }
 
 /// A match in the older API's form.
@@ -449,31 +438,4 @@ pub(crate) struct CategoryCount {
     pub(crate) category: String,
     /// Memories.
     pub(crate) count: i64,
-}
-
-/// Where a machine stands.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ChangesQuery {
-    /// The epoch that the cursor belongs to.
-    pub(crate) epoch: u64,
-    /// The cursor.
-    #[serde(default)]
-    pub(crate) after: u64,
-    /// Rows of a page.
-    pub(crate) limit: Option<u32>,
-}
-
-/// What a machine knew, and where it stands in the snapshot.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct SnapshotQuery {
-    /// The epoch that what the machine knows belongs to; 0 for a new one.
-    #[serde(default)]
-    pub(crate) epoch: u64,
-    /// The last id of the page before.
-    #[param(value_type = Option<String>, format = Uuid)]
-    pub(crate) after: Option<MemoryId>,
 }

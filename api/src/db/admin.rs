@@ -54,6 +54,14 @@ impl Db {
         Ok(tx.commit().await?)
     }
 
+    /// All users, by name.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn users(&self) -> Result<Vec<String>, DbError> {
+        Ok(sqlx::query_scalar("SELECT every_user()").fetch_all(&self.pool).await?)
+    }
+
     /// Makes a key of a user. It is given back once and kept as a hash.
     ///
     /// # Errors

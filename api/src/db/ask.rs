@@ -160,6 +160,33 @@ impl Db {
         rows.iter().map(stored).collect()
     }
 
+    /// The user's own memories that were changed at or after a time of the server's clock, deleted ones included, and the
+    /// time to ask from the next time.
+    pub(crate) async fn changed_since(
+        &self,
+        user: &UserId,
+        since: Timestamp,
+    ) -> Result<(Vec<Stored>, Timestamp), DbError> {
+        const MOST: usize = 1_000;
+        let mut tx = self.of(user).await?;
+        let now: i64 =
+            sqlx::query_scalar("SELECT (extract(epoch FROM now()) * 1000000)::bigint").fetch_one(&mut *tx.tx).await?;
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            columns!(),
+            " FROM memories WHERE memories.owner = $1 AND updated >= $2 AND state <> 'purged'
+              ORDER BY updated, memories.id LIMIT $3"
+        ))
+        .bind(user.as_str())
+        .bind(since.as_micros())
+        .bind(i64::try_from(MOST).unwrap_or(i64::MAX))
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        let memories = rows.iter().map(stored).collect::<Result<Vec<_>, _>>()?;
+        let last = memories.last().filter(|_| memories.len() == MOST).map(|last| last.updated);
+        Ok((memories, last.unwrap_or(Timestamp::from_micros(now))))
+    }
+
     /// What other users share with this one.
     pub(crate) async fn shared_with(&self, user: &UserId) -> Result<Vec<Stored>, DbError> {
         let mut tx = self.of(user).await?;

@@ -8,13 +8,14 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
+use tessera_engine::Timestamp;
 use tessera_engine::domain::{Category, DomainError, Link, MemoryId, Packing, RecallRequest, Tag};
 use tessera_engine::sync::{Action, Edit, Refusal, State as Being};
 
 use crate::App;
 use crate::contract::{
     Answer, CategoryCount, ListQuery, MatchView, MatchesView, MemoriesView, MemoryPatch, MemoryView, NewMemory,
-    Question, StoredView, TagCount,
+    Question, SinceQuery, SinceView, StoredView, TagCount,
 };
 use crate::db::{Ask, Caller, Idempotency, Listed, Reply, Stored};
 use crate::error::{Problem, ProblemBody};
@@ -310,6 +311,25 @@ pub(super) async fn restore(
     let ask = Ask { memory, action, only_at: Some(current.row.rev), idempotency: None, at: app.clock.now() };
     let stored = done(app.db.ask(&caller.user, &ask).await?)?.ok_or_else(Problem::not_found)?;
     Ok(tagged(stored.row.rev, Json(MemoryView::of(&stored))))
+}
+
+/// Tells what changed since a time, as the older API did. Times can miss changes that were under way: machines use
+/// `/v1/sync/changes`.
+#[utoipa::path(get, path = "/api/memories/sync", params(SinceQuery),
+    responses((status = 200, body = SinceView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
+pub(super) async fn since(
+    State(app): State<App>,
+    caller: Caller,
+    Params(query): Params<SinceQuery>,
+) -> Result<Json<SinceView>, Problem> {
+    caller.may("read")?;
+    let since = query.since.filter(|text| !text.is_empty()).map(|text| text.replace(' ', "+"));
+    let since: Timestamp = since.map_or(Ok(Timestamp::from_micros(0)), |text| {
+        text.parse().map_err(|_| Problem::invalid("since: is no time; give RFC 3339 such as 2026-11-20T12:00:00Z"))
+    })?;
+    let (memories, server_time) = app.db.changed_since(&caller.user, since).await?;
+    let memories = memories.iter().filter_map(MemoryView::of).collect();
+    Ok(Json(SinceView { memories, server_time: server_time.to_string() }))
 }
 
 /// Counts the caller's own memories by tag.

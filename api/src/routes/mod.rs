@@ -47,6 +47,7 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(system::auth_check))
         .routes(routes!(memories::list, memories::create))
         .routes(routes!(memories::recall))
+        .routes(routes!(memories::since))
         .routes(routes!(transfer::export))
         .routes(routes!(memories::get_one, memories::update, memories::delete))
         .routes(routes!(memories::restore))

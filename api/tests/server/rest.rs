@@ -60,6 +60,13 @@ fn a_memory_is_stored_listed_changed_deleted_and_restored() {
         let lines = site.get(&ada, "/api/memories/export").await.text().await.unwrap();
         assert_eq!(lines.lines().count(), 1);
         assert_eq!(serde_json::from_str::<Value>(&lines).unwrap()["id"], made["id"]);
+        let changed = Site::ok(site.get(&ada, "/api/memories/sync?since=2020-01-01T00:00:00+00:00").await).await;
+        assert_eq!(changed["memories"][0]["id"], made["id"], "{changed}");
+        let since = changed["server_time"].as_str().unwrap();
+        let later = Site::ok(site.get(&ada, &format!("/api/memories/sync?since={since}")).await).await;
+        assert_eq!(later["memories"], json!([]));
+        let bad = site.get(&ada, "/api/memories/sync?since=yesterday").await;
+        assert_eq!(bad.status(), StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(site.get(&ada, "/api/memories/17").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(site.get(&ada, "/nowhere").await.json::<Value>().await.unwrap()["code"], "no_route");
     });

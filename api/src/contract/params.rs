@@ -1,0 +1,63 @@
+//! What stands in query strings.
+
+use serde::Deserialize;
+use tessera_engine::domain::MemoryId;
+use utoipa::IntoParams;
+
+/// What is listed.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Only of this category.
+    pub(crate) category: Option<String>,
+    /// Only with this tag.
+    pub(crate) tag: Option<String>,
+    /// Memories of a page.
+    #[param(minimum = 1, maximum = 1000)]
+    pub(crate) limit: Option<u32>,
+    /// Memories before it.
+    #[param(minimum = 0, maximum = 1_000_000_000)]
+    pub(crate) offset: Option<u32>,
+    /// importance (default) or recency.
+    pub(crate) sort: Option<String>,
+    /// List deleted ones.
+    #[serde(default)]
+    pub(crate) deleted: bool,
+}
+
+/// Since when.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SinceQuery {
+    /// RFC 3339; everything if left out. A `+` that became a space is taken as it was meant.
+    pub(crate) since: Option<String>,
+}
+
+/// Where a machine stands.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ChangesQuery {
+    /// The epoch that the cursor belongs to.
+    pub(crate) epoch: u64,
+    /// The cursor.
+    #[serde(default)]
+    pub(crate) after: u64,
+    /// Rows of a page.
+    pub(crate) limit: Option<u32>,
+}
+
+/// What a machine knew, and where it stands in the snapshot.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SnapshotQuery {
+    /// The epoch that what the machine knows belongs to; 0 for a new one.
+    #[serde(default)]
+    pub(crate) epoch: u64,
+    /// The last id of the page before.
+    #[param(value_type = Option<String>, format = Uuid)]
+    pub(crate) after: Option<MemoryId>,
+}
