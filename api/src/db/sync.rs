@@ -21,7 +21,7 @@ impl Db {
     /// The epoch of the database.
     pub(crate) async fn epoch(&self, user: &UserId) -> Result<u64, DbError> {
         let mut tx = self.of(user).await?;
-        tx.epoch().await
+        Ok(tx.position().await?.0)
     }
 
     /// Carries out one op, once.
@@ -38,7 +38,7 @@ impl Db {
     /// What changed for a user after a cursor. `None` for a cursor that this database did not give.
     pub(crate) async fn changes(&self, user: &UserId, after: u64, limit: u32) -> Result<Option<Page>, DbError> {
         let mut tx = self.of(user).await?;
-        if after > tx.head().await? {
+        if after > tx.position().await?.1 {
             return Ok(None);
         }
         let limit = limit.clamp(1, MOST_ROWS);
@@ -83,7 +83,7 @@ impl Db {
     ) -> Result<Snapshot, DbError> {
         let mut tx = self.of(user).await?;
         // Before the rows: what changes between comes once more with the feed.
-        let head = tx.head().await?;
+        let (epoch_now, head) = tx.position().await?;
         let rows = sqlx::query(concat!(
             "SELECT feed.seq, ",
             columns!(),
@@ -108,7 +108,7 @@ impl Db {
                 .fetch_one(&mut *tx.tx)
                 .await?;
         let restored_seq = restored.map_or(u64::MAX, |seq| u64::try_from(seq).unwrap_or(0));
-        Ok(Snapshot { epoch: tx.epoch().await?, restored_seq, head, rows: shadows, next })
+        Ok(Snapshot { epoch: epoch_now, restored_seq, head, rows: shadows, next })
     }
 }
 
@@ -143,12 +143,7 @@ fn shadow(found: Stored, seq: u64) -> Shadow {
 }
 
 impl UserTx {
-    pub(crate) async fn epoch(&mut self) -> Result<u64, DbError> {
-        let epoch: i64 = sqlx::query_scalar("SELECT epoch FROM server_meta").fetch_one(&mut *self.tx).await?;
-        Ok(u64::try_from(epoch).unwrap_or(0))
-    }
-
-    /// Epoch and head at once.
+    /// The epoch of the database, and the head of the user's feed.
     pub(crate) async fn position(&mut self) -> Result<(u64, u64), DbError> {
         let row = sqlx::query("SELECT epoch, (SELECT seq FROM user_seq WHERE user_id = $1) AS head FROM server_meta")
             .bind(self.user.as_str())
@@ -157,14 +152,6 @@ impl UserTx {
         let (epoch, head): (i64, Option<i64>) = (row.try_get("epoch")?, row.try_get("head")?);
         let number = |value: i64| u64::try_from(value).unwrap_or(0);
         Ok((number(epoch), number(head.unwrap_or(0))))
-    }
-
-    pub(crate) async fn head(&mut self) -> Result<u64, DbError> {
-        let head: Option<i64> = sqlx::query_scalar("SELECT seq FROM user_seq WHERE user_id = $1")
-            .bind(self.user.as_str())
-            .fetch_optional(&mut *self.tx)
-            .await?;
-        Ok(head.and_then(|head| u64::try_from(head).ok()).unwrap_or(0))
     }
 
     /// `None` when another transaction made the memory meanwhile: then all of it is to be done anew.

@@ -98,6 +98,22 @@ pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
     }
 }
 
+/// What stores a memory. Under a name for the request its id follows from that name.
+pub(super) fn creation(
+    new: &NewMemory,
+    idempotency: Option<Idempotency>,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<Ask, DomainError> {
+    let document = new.document(now)?;
+    let memory = match (new.id()?, &idempotency) {
+        (Some(id), _) => id,
+        (None, Some(idempotency)) => MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())),
+        (None, None) => MemoryId::generate(now),
+    };
+    Ok(Ask { memory, action: Action::Create(document), only_at: None, idempotency, at: now })
+}
+
 /// Stores a memory.
 #[utoipa::path(post, path = "/api/memories", request_body = NewMemory,
     params(("Idempotency-Key" = Option<String>, Header, description = "A retry with the same key stores once")),
@@ -111,14 +127,7 @@ pub(super) async fn create(
     caller.may("write")?;
     let idempotency = idempotency(&headers, "create", &body)?;
     let new: NewMemory = read(&body)?;
-    let now = app.clock.now();
-    let document = new.document(now)?;
-    let memory = match (new.id()?, &idempotency) {
-        (Some(id), _) => id,
-        (None, Some(idempotency)) => MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())),
-        (None, None) => MemoryId::generate(now),
-    };
-    let ask = Ask { memory, action: Action::Create(document), only_at: None, idempotency, at: now };
+    let ask = creation(&new, idempotency, &caller, app.clock.now())?;
     let outcome = app.db.ask(&caller.user, &ask).await?;
     metrics::counter!("memory_store_total", "surface" => "api").increment(1);
     let stored = done(outcome)?.ok_or_else(Problem::not_found)?;
@@ -176,6 +185,7 @@ pub(super) async fn recall(
 ) -> Result<Response, Problem> {
     caller.may("read")?;
     let request = question.request()?;
+    let sort = request.sort.as_str();
     let started = std::time::Instant::now();
     let response = if question.has_budget() {
         let recall = app.recaller.recall(&app.db, &caller.user, &request).await?;
@@ -185,14 +195,9 @@ pub(super) async fn recall(
         let request = RecallRequest { packing: Packing::Details, ..request };
         Json(matches(&app, &caller, &request).await?).into_response()
     };
-    metrics::counter!("memory_recall_requests_total", "surface" => "api", "sort" => request_sort(&question))
-        .increment(1);
+    metrics::counter!("memory_recall_requests_total", "surface" => "api", "sort" => sort).increment(1);
     metrics::histogram!("memory_recall_seconds").record(started.elapsed().as_secs_f64());
     Ok(response)
-}
-
-fn request_sort(question: &Question) -> &'static str {
-    question.request().map_or("hybrid", |request| request.sort.as_str())
 }
 
 async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<MatchesView, Problem> {

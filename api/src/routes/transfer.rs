@@ -7,10 +7,8 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 use tessera_engine::Timestamp;
-use tessera_engine::domain::MemoryId;
-use tessera_engine::sync::Action;
 
-use super::memories::{done, idempotency};
+use super::memories::{creation, done, idempotency};
 use crate::App;
 use crate::contract::{ImportedRow, MemoryView, NewMemory};
 use crate::db::{Ask, Caller, Idempotency};
@@ -68,14 +66,8 @@ pub(super) async fn import(
 
 fn asked(text: &str, row: usize, given: Option<&Idempotency>, caller: &Caller, now: Timestamp) -> Result<Ask, String> {
     let new: NewMemory = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let document = new.document(now).map_err(|error| error.to_string())?;
     let idempotency = given.map(|given| Idempotency { key: format!("{} row {row}", given.key), body: text.into() });
-    let memory = match (new.id().map_err(|error| error.to_string())?, &idempotency) {
-        (Some(id), _) => id,
-        (None, Some(idempotency)) => MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())),
-        (None, None) => MemoryId::generate(now),
-    };
-    Ok(Ask { memory, action: Action::Create(document), only_at: None, idempotency, at: now })
+    creation(&new, idempotency, caller, now).map_err(|error| error.to_string())
 }
 
 /// Gives all of the caller's own memories, one JSON object a line.
