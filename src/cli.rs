@@ -368,7 +368,10 @@ pub(crate) struct Recall {
     /// Whose tokens: o200k, claude, or claude:FACTOR.
     #[arg(long)]
     pub(crate) token_profile: Option<TokenProfile>,
-    /// Show score parts, tokens per memory, and what was left out.
+    /// Where nothing matches: list all that shares a word with the question, not only the best of it.
+    #[arg(long)]
+    pub(crate) weak: bool,
+    /// Show score parts, tokens per memory, what was left out, and what was below the relevance floor.
     #[arg(long)]
     pub(crate) explain: bool,
 }

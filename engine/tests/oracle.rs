@@ -15,7 +15,7 @@ use tessera_engine::score::Weights;
 use tessera_engine::store::{Actor, Erase, ListRequest, StoreConfig, Usage};
 use tessera_engine::text::{TokenKind, tokenize};
 
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 26] = [
     "alpha",
     "beta",
     "gamma",
@@ -40,7 +40,12 @@ const WORDS: [&str; 24] = [
     "🚀",
     "C++",
     "deploys",
+    "db",
+    "database",
 ];
+
+/// Words of the list and their other names, as terms.
+const NAMES: [(&str, &str); 2] = [("db", "databas"), ("databas", "db")];
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -75,8 +80,8 @@ fn now() -> Timestamp {
 }
 
 fn weights() -> Weights {
-    // Near spellings are a search of their own, and the floor hides matches: both are tested elsewhere.
-    Weights { near_words: 0.0, floor: 0.0, ..Weights::default() }
+    // Near spellings and meanings are a search of their own, and the floor hides matches: they are tested elsewhere.
+    Weights { near_words: 0.0, related: 0.0, floor: 0.0, ..Weights::default() }
 }
 
 fn open(home: &std::path::Path, usage: Usage) -> Store {
@@ -176,11 +181,16 @@ fn naive(store: &Store, query: &str) -> Vec<(u32, f64)> {
         known.0 = known.0.max(weight);
         known.1 |= token.is_name;
     }
+    // A word and its other name are as common as both together, and the other name counts where the word is not.
+    let df_of = |term: &str| memories.iter().filter(|m| own(m, term) > 0.0).count() as f64;
+    let name_of = |term: &str| NAMES.iter().find(|(word, _)| *word == term).map(|(_, name)| *name);
+    let names: Vec<(&str, &str)> =
+        NAMES.iter().filter(|(word, name)| terms.contains_key(*word) && !terms.contains_key(*name)).copied().collect();
     let mut scored = Vec::new();
     for memory in &memories {
         let (mut evidence, mut is_match) = (0.0, false);
         for (term, (weight, is_name)) in &terms {
-            let df = memories.iter().filter(|m| own(m, term) > 0.0).count() as f64;
+            let df = (df_of(term) + name_of(term).map_or(0.0, df_of)).min(rows);
             let idf = (1.0 + (rows - df + 0.5) / (df + 0.5)).ln();
             let (inside, outside) = (own(memory, term), around(memory, term));
             let tf = inside + outside;
@@ -188,8 +198,17 @@ fn naive(store: &Store, query: &str) -> Vec<(u32, f64)> {
                 is_match = true;
                 evidence += weight * idf * tf * (weights.k1 + 1.0) / (tf + weights.k1);
                 if inside > 0.0 && *is_name {
-                    evidence += weights.names * (1.0 + rows / df).ln();
+                    evidence += weights.names * (1.0 + rows / df_of(term)).ln();
                 }
+            }
+        }
+        for (word, name) in &names {
+            let (tf, itself) = (own(memory, name) + around(memory, name), own(memory, word) + around(memory, word));
+            is_match |= tf > 0.0;
+            if tf > 0.0 && itself == 0.0 {
+                let df = (df_of(word) + df_of(name)).min(rows);
+                let idf = (1.0 + (rows - df + 0.5) / (df + 0.5)).ln();
+                evidence += weights.aliases * idf * tf * (weights.k1 + 1.0) / (tf + weights.k1);
             }
         }
         if is_match {

@@ -5,9 +5,13 @@ use tessera_engine::score::ScoreParts;
 
 use crate::output;
 
-/// A table of all rows of a recall, shown and left out.
+/// What the column is about.
+const FLOOR: &str = "holds: of what the question tells, the share that the memory holds; one below the floor is not shown, \
+                     or as weak where nothing is above it\n";
+
+/// A table of all rows of a recall: shown, left out, and the best of those below the floor.
 pub(super) fn table(recall: &Recall, searched: u32) -> String {
-    let mut header = vec!["memory", "shown as", "tokens", "score"];
+    let mut header = vec!["memory", "shown as", "tokens", "holds", "score"];
     header.extend(ScoreParts::NAMES);
     let mut rows = Vec::new();
     for detail in &recall.details {
@@ -15,14 +19,22 @@ pub(super) fn table(recall: &Recall, searched: u32) -> String {
         rows.push(row(&detail.ranked, form, Some(detail.tokens)));
     }
     for entry in &recall.index {
-        rows.push(row(&entry.ranked, if entry.is_bare { "handle" } else { "index" }, Some(entry.tokens)));
+        let form = match entry {
+            entry if entry.ranked.is_weak => "weak",
+            entry if entry.is_bare => "handle",
+            _ => "index",
+        };
+        rows.push(row(&entry.ranked, form, Some(entry.tokens)));
     }
     rows.extend(recall.left_out.iter().map(|ranked| row(ranked, "left out", None)));
+    let is_listed = |ranked: &&Ranked| recall.index.iter().any(|entry| entry.ranked.handle == ranked.handle);
+    let below = recall.below_floor.iter().filter(|ranked| !is_listed(ranked));
+    rows.extend(below.map(|ranked| row(ranked, "below the floor", None)));
     let head = format!(
         "\nsearched {searched}, matched {}, spent {} {} tokens\n",
         recall.total_count, recall.tokens_used, recall.profile
     );
-    head + &output::table(&header, rows)
+    head + FLOOR + &output::table(&header, rows)
 }
 
 fn row(ranked: &Ranked, form: &str, tokens: Option<u32>) -> Vec<String> {
@@ -31,7 +43,8 @@ fn row(ranked: &Ranked, form: &str, tokens: Option<u32>) -> Vec<String> {
         None => ranked.handle.to_string(),
     };
     let tokens = tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
-    let mut cells = vec![name, form.to_owned(), tokens, format!("{:.3}", ranked.score)];
+    let holds = format!("{:.0} %", ranked.share * 100.0);
+    let mut cells = vec![name, form.to_owned(), tokens, holds, format!("{:.3}", ranked.score)];
     cells.extend(
         ranked.parts.values().iter().map(|part| if *part == 0.0 { "-".to_owned() } else { format!("{part:.3}") }),
     );

@@ -19,6 +19,7 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
         sort: args.sort,
         packing: args.packing,
         cursor: args.cursor,
+        weak: args.weak,
         explain: args.explain,
         ..RecallRequest::new(text_or_stdin(args.query)?)
     };

@@ -49,6 +49,16 @@ pub(super) struct RecallView<'a> {
     index: Vec<IndexView<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<LeftOutView>,
+    /// Where nothing matches: memories below the relevance floor that are not shown.
+    #[serde(skip_serializing_if = "is_none")]
+    near: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    below_floor: Vec<BelowFloorView>,
+}
+
+/// Serde hands over a reference.
+fn is_none(near: &u32) -> bool {
+    *near == 0
 }
 
 #[derive(Debug, Serialize)]
@@ -88,6 +98,9 @@ struct IndexView<'a> {
     summary: &'a str,
     /// Only the handle stands in the text.
     handle_only: bool,
+    /// Below the relevance floor, and shown because nothing is above it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    weak: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     parts: Option<ScoreParts>,
 }
@@ -96,6 +109,15 @@ struct IndexView<'a> {
 struct LeftOutView {
     handle: u32,
     score: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct BelowFloorView {
+    handle: u32,
+    score: f64,
+    /// The share of what the question tells that it holds.
+    holds: f64,
+    parts: ScoreParts,
 }
 
 /// The view of a recall; `explain` adds score parts and what was left out.
@@ -111,11 +133,18 @@ pub(super) fn recall(recall: &Recall, explain: bool) -> RecallView<'_> {
         details: recall.details.iter().map(|detail| detail_view(detail, parts(&detail.ranked))).collect(),
         index: recall.index.iter().map(|entry| index_view(entry, parts(&entry.ranked))).collect(),
         left_out: if explain { recall.left_out.iter().map(left_out).collect() } else { Vec::new() },
+        near: recall.near,
+        below_floor: recall.below_floor.iter().map(below_floor).collect(),
     }
 }
 
 fn left_out(ranked: &Ranked) -> LeftOutView {
     LeftOutView { handle: ranked.handle.get(), score: ranked.score }
+}
+
+fn below_floor(ranked: &Ranked) -> BelowFloorView {
+    let Ranked { handle, score, share, parts, .. } = ranked;
+    BelowFloorView { handle: handle.get(), score: *score, holds: *share, parts: *parts }
 }
 
 fn detail_view(detail: &Detail, parts: Option<ScoreParts>) -> DetailView<'_> {
@@ -151,6 +180,7 @@ fn index_view(entry: &IndexEntry, parts: Option<ScoreParts>) -> IndexView<'_> {
         tokens: entry.tokens,
         summary: &entry.memory.summary,
         handle_only: entry.is_bare,
+        weak: entry.ranked.is_weak,
         parts,
     }
 }

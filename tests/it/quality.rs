@@ -54,6 +54,36 @@ fn fixture_queries_bring_back_what_they_did() {
     expect_file!["../../fixtures/quality.txt"].assert_eq(&lines);
 }
 
+/// Questions in other words than the notes: how many find their note first, and how many that no note answers stay quiet.
+#[test]
+fn everyday_questions_find_their_note_and_others_are_met_with_silence() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/everyday/queries.toml");
+    let fixture = Fixture::read(&path).unwrap();
+    let mut scratch = fixture.load(&Weights::default()).unwrap();
+    let (mut first, mut silent, mut asked, mut quiet, mut unanswerable) = (0, 0, 0, 0, 0);
+    for query in &fixture.queries {
+        let request = RecallRequest { budget: 400.try_into().unwrap(), ..RecallRequest::new(&query.text) };
+        let recall = scratch.store.recall(&request).unwrap();
+        let is_silent = recall.details.is_empty() && recall.index.is_empty();
+        if query.gold.is_empty() {
+            unanswerable += 1;
+            quiet += u32::from(is_silent);
+            continue;
+        }
+        let is_gold = |handle| {
+            let mut ids = query.gold.iter().map(|key| MemoryRef::Id(MemoryId::from_key(key)));
+            ids.any(|id| scratch.store.get(id).unwrap().unwrap().handle == handle)
+        };
+        asked += 1;
+        silent += u32::from(is_silent);
+        first += u32::from(recall.details.first().is_some_and(|detail| is_gold(detail.memory.handle)));
+    }
+    assert_eq!((asked, unanswerable), (89, 25));
+    assert!(first >= 67, "{first} of {asked} first");
+    assert!(silent <= 9, "{silent} of {asked} silent");
+    assert!(quiet >= 21, "{quiet} of {unanswerable} quiet");
+}
+
 #[test]
 fn every_fixture_query_keeps_every_budget() {
     let fixture = fixture();

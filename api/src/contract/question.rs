@@ -53,6 +53,8 @@ pub(crate) struct Question {
     until: Option<String>,
     /// Where to go on.
     cursor: Option<String>,
+    /// Where nothing matches: list all that shares a word with the question, not only the best of it.
+    weak: Option<bool>,
 }
 
 /// Bytes of a question.
@@ -92,6 +94,7 @@ impl Question {
                 shared_by: some(&self.shared_by),
                 own_only: false,
             },
+            weak: self.weak.unwrap_or(false),
             ..plain
         })
     }
@@ -105,6 +108,8 @@ pub(crate) struct Budgeted {
     query: String,
     /// Matches on all pages.
     total_count: u32,
+    /// Where nothing matches: memories that share a word with the question and are not shown.
+    near: Option<u32>,
     /// True when matches are left.
     has_more: bool,
     /// Pass it back as cursor to see them.
@@ -153,6 +158,8 @@ pub(crate) struct DetailRow {
 pub(crate) struct IndexRow {
     /// 0 to 1.
     score: f64,
+    /// Below the relevance floor, and shown because nothing is above it.
+    weak: Option<bool>,
     /// Its short number for this user.
     id: u32,
     /// At most 20 words.

@@ -201,7 +201,9 @@ pub(super) async fn recall(
 }
 
 async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<MatchesView, Problem> {
-    let (_, found) = app.recaller.page(&app.db, &caller.user, request).await?;
+    let (_, mut found) = app.recaller.page(&app.db, &caller.user, request).await?;
+    // The older form has no mark for what is below the floor.
+    found.retain(|(ranked, ..)| !ranked.is_weak);
     app.recaller.note(&caller.user, found.iter().map(|(ranked, ..)| ranked.handle.get()));
     let memories = found.iter().filter_map(|(ranked, stored, _)| {
         let memory = MemoryView::of(stored)?;

@@ -169,6 +169,8 @@ pub struct RecallRequest {
     pub cursor: Option<Cursor>,
     /// Return the score parts and what was left out.
     pub explain: bool,
+    /// Where nothing matches: show all that is below the relevance floor, not only the best of it.
+    pub weak: bool,
     /// Whether somebody asked.
     pub purpose: Purpose,
     /// Memories that are not to be shown: those a session was given before.
@@ -190,6 +192,7 @@ impl RecallRequest {
             packing: Packing::default(),
             cursor: None,
             explain: false,
+            weak: false,
             purpose: Purpose::default(),
             exclude: BTreeSet::new(),
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use fst::{Automaton, IntoStreamer, Streamer};
 
 use super::features::Features;
+use super::forward::FieldTf;
 use super::label::Label;
 use super::postings::Posting;
 use super::snapshot::Snapshot;
@@ -28,6 +29,24 @@ pub struct TermPostings {
     pub snapshot: Vec<Posting>,
     /// Rows of the tail, ascending.
     pub tail: Vec<Posting>,
+}
+
+impl TermPostings {
+    /// The rows that hold both terms themselves, as often as the rarer of the two.
+    pub fn and(&self, other: &Self) -> Self {
+        let (snapshot, tail) = (both(&self.snapshot, &other.snapshot), both(&self.tail, &other.tail));
+        Self { own: u32::try_from(snapshot.len() + tail.len()).unwrap_or(u32::MAX), snapshot, tail }
+    }
+}
+
+fn both(a: &[Posting], b: &[Posting]) -> Vec<Posting> {
+    let row = |one: &Posting| {
+        let at = b.binary_search_by_key(&one.doc, |posting| posting.doc).ok()?;
+        let other = b.get(at).filter(|other| one.tf.is_own() && other.tf.is_own())?;
+        let content = one.tf.content.min(other.tf.content).max(1);
+        Some(Posting { doc: one.doc, tf: FieldTf { content, ..FieldTf::default() } })
+    };
+    a.iter().filter_map(row).collect()
 }
 
 /// Which rows of a snapshot a tail replaces, and what is left: worth keeping between queries.
@@ -116,6 +135,16 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
             list
         });
         lists.collect()
+    }
+
+    /// The rows whose features pass a test, as rows that hold a term nowhere: reads every row.
+    pub fn rows_where(&self, passes: impl Fn(&Features) -> bool) -> TermPostings {
+        let posting = |doc| Posting { doc, tf: FieldTf::default() };
+        let rows = self.snapshot.map_or(0, Snapshot::rows);
+        let shown = (0..rows).filter(|doc| !self.mask.hides(*doc) && passes(&self.features(DocId::Snapshot(*doc))));
+        let tail = (0..u32::try_from(self.tail.pushed()).unwrap_or(u32::MAX)).filter(|doc| self.tail.is_current(*doc));
+        let fresh = tail.filter(|doc| passes(&self.features(DocId::Tail(*doc))));
+        TermPostings { own: 0, snapshot: shown.map(posting).collect(), tail: fresh.map(posting).collect() }
     }
 
     /// The features of a row.

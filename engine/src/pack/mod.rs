@@ -11,6 +11,7 @@ mod passage;
 mod reply;
 mod select;
 mod text;
+mod weak;
 
 pub use json::JsonFrame;
 pub use line::LineCosts;
@@ -20,3 +21,4 @@ pub(crate) use reply::MAX_ALSO;
 pub use reply::{Detail, IndexEntry, Ranked, Recall, Row};
 pub use select::{Frame, Item, Selection, select};
 pub use text::TextFrame;
+pub use weak::WeakRows;

@@ -26,8 +26,20 @@ pub struct Ranked {
     pub score: f64,
     /// The parts of the score; they sum to it.
     pub parts: ScoreParts,
+    /// The share of what the query tells that it holds, 0 to 1.
+    pub share: f64,
     /// The superseded memory that matched in its stead.
     pub redirected_from: Option<Handle>,
+    /// Below the relevance floor, and shown because nothing is above it.
+    pub is_weak: bool,
+}
+
+impl Ranked {
+    /// A memory that was chosen by name: it is what was asked for.
+    pub fn chosen(handle: Handle, rank: u32) -> Self {
+        let parts = ScoreParts::default();
+        Self { handle, rank, score: 1.0, parts, share: 1.0, redirected_from: None, is_weak: false }
+    }
 }
 
 /// A memory given in full, or as its best passage.
@@ -84,4 +96,8 @@ pub struct Recall {
     pub body: String,
     /// Matches of this page that the budget could not hold in any form.
     pub left_out: Vec<Ranked>,
+    /// Where nothing matches: memories below the relevance floor that are not shown.
+    pub near: u32,
+    /// The best matches below the relevance floor, for a request that wants an explanation.
+    pub below_floor: Vec<Ranked>,
 }

@@ -8,8 +8,8 @@ use crate::score::Weights;
 use crate::text::TokenCounter;
 
 use super::excerpt::{Excerpt, best_excerpt};
-use super::query::QueryTerms;
 use super::rank::Ranking;
+use super::weak::Weak;
 
 /// In which form the reply is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -45,16 +45,19 @@ pub fn answer<C: TokenCounter>(
     let mut rows: HashMap<Handle, Row> = rows.into_iter().map(|row| (row.memory.handle, row)).collect();
     let found: Vec<(Ranked, Row)> =
         page.into_iter().filter_map(|ranked| rows.remove(&ranked.handle).map(|row| (ranked, row))).collect();
+    if ranking.total() == 0 {
+        return Ok(without_match(request, ranking, &frame, found));
+    }
     let repeats = repeats(&found);
     let items: Vec<Item> = found
         .iter()
         .enumerate()
         .map(|(at, (ranked, row))| frame.item(ranked, row, repeats.contains_key(&at)))
         .collect();
-    let terms = query_terms(request, weights);
+    let terms = ranking.terms();
     let mut excerpts: BTreeMap<usize, Excerpt> = BTreeMap::new();
     let cut = |at: usize, room: u32| {
-        let excerpt = best_excerpt(&found.get(at)?.1, &terms, room)?;
+        let excerpt = best_excerpt(&found.get(at)?.1, terms, room)?;
         let tokens = excerpt.tokens;
         excerpts.insert(at, excerpt);
         Some(tokens)
@@ -63,9 +66,30 @@ pub fn answer<C: TokenCounter>(
     Ok(assemble(request, ranking, &frame, found, &items, &selection, &excerpts, &repeats))
 }
 
-fn query_terms(request: &RecallRequest, weights: &Weights) -> Vec<(String, f64)> {
-    let terms = QueryTerms::analyze(&request.query, request.expanded_query.as_deref(), weights).terms;
-    terms.into_iter().map(|term| (term.term, term.weight)).collect()
+/// The reply where nothing is above the floor: the best of what is below it, or how much there is.
+fn without_match(request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame, found: Vec<(Ranked, Row)>) -> Recall {
+    let weak = match frame {
+        AnyFrame::Text(frame) => Weak::of_text(found, ranking.near(), request, frame),
+        AnyFrame::Json(frame) => Weak::of_json(found, ranking.near(), request, frame),
+    };
+    let (body, tokens_used) = match frame {
+        AnyFrame::Text(frame) => frame.render_weak(weak.rows()).unwrap_or_else(|| frame.render(&[], &[], None)),
+        AnyFrame::Json(frame) => frame.render_weak(weak.rows()).unwrap_or_else(|| frame.render(&[], &[], None, false)),
+    };
+    Recall {
+        query: request.query.clone(),
+        details: Vec::new(),
+        index: weak.rows,
+        total_count: 0,
+        has_more: false,
+        next_cursor: None,
+        tokens_used,
+        profile: request.profile,
+        body,
+        left_out: weak.left_out,
+        near: weak.near,
+        below_floor: ranking.below_floor(),
+    }
 }
 
 /// Positions of rows that say what an earlier row says: repeat → first.
@@ -130,6 +154,8 @@ fn assemble(
         profile: request.profile,
         body,
         left_out,
+        near: 0,
+        below_floor: ranking.below_floor(),
     }
 }
 

@@ -1,10 +1,13 @@
 //! The rows that hold the terms of a query, near spellings of unknown words included.
 
+use std::collections::BTreeSet;
+
 use crate::domain::Purpose;
 use crate::index::{IndexView, TermPostings};
 use crate::score::{Weights, idf};
+use crate::text::tokenize;
 
-use super::query::{QueryTerm, QueryTerms};
+use super::query::{QueryTerm, QueryTerms, Relation};
 
 /// Words of a query whose near spellings are looked for, at most.
 const MAX_REPAIRED: usize = 6;
@@ -19,52 +22,75 @@ const MAX_TERMS: usize = 64;
 
 /// The terms of a query with the rows that hold them.
 pub(super) struct Terms {
-    pub(super) terms: Vec<QueryTerm>,
+    pub(super) query: QueryTerms,
     pub(super) lists: Vec<TermPostings>,
 }
 
 impl Terms {
     pub(super) fn look_up<B: AsRef<[u8]>>(
         view: &IndexView<'_, B>,
-        query: QueryTerms,
+        mut query: QueryTerms,
         purpose: Purpose,
         weights: &Weights,
     ) -> Self {
-        let mut terms = query.terms;
-        let mut lists = view.postings(&bytes_of(&terms));
-        let near = near_words(view, &terms, &lists, purpose, weights);
-        if !near.is_empty() {
-            terms.extend(near);
-            terms.sort_by(|a, b| a.term.cmp(&b.term));
-            terms.dedup_by(|a, b| a.term == b.term);
-            lists = view.postings(&bytes_of(&terms));
-        }
-        let mut found = Self { terms, lists };
+        let (mut near, words): (Vec<_>, Vec<_>) = query.terms.into_iter().partition(|t| t.relation == Relation::Near);
+        query.terms = words;
+        let mut lists = lists_of(view, &query.terms);
+        let common = common_words(&query.terms, &lists);
+        near.retain(|term| term.concepts & !common != 0);
+        near.extend(near_words(view, &query, &lists, purpose, weights));
+        query.terms.extend(near);
+        lists.extend(lists_of(view, query.terms.get(lists.len()..).unwrap_or_default()));
+        let mut pairs: Vec<(QueryTerm, TermPostings)> = query.terms.into_iter().zip(lists).collect();
+        pairs.sort_by(|(a, _), (b, _)| a.term.cmp(&b.term).then(a.relation.cmp(&b.relation)));
+        pairs.dedup_by(|(a, _), (b, _)| a.term == b.term);
+        let lists;
+        (query.terms, lists) = pairs.into_iter().unzip();
+        let mut found = Self { query, lists };
         found.keep_most_telling(view.rows());
         found
     }
 
     /// Keeps the terms of a long query that tell the most, and every term of a short one.
     fn keep_most_telling(&mut self, rows: u32) {
-        if self.terms.len() <= MAX_TERMS {
+        let terms = &mut self.query.terms;
+        if terms.len() <= MAX_TERMS {
             return;
         }
-        let gain = |at: &usize| match (self.terms.get(*at), self.lists.get(*at)) {
+        let gain = |at: &usize| match (terms.get(*at), self.lists.get(*at)) {
             (Some(term), Some(list)) if list.own > 0 => term.weight * idf(rows, list.own),
             _ => 0.0,
         };
-        let mut best: Vec<usize> = (0..self.terms.len()).collect();
+        let mut best: Vec<usize> = (0..terms.len()).collect();
         best.sort_by(|a, b| gain(b).total_cmp(&gain(a)).then(a.cmp(b)));
         best.truncate(MAX_TERMS);
         let mut at = 0..;
-        self.terms.retain(|_| at.next().is_some_and(|at| best.contains(&at)));
+        terms.retain(|_| at.next().is_some_and(|at| best.contains(&at)));
         let mut at = 0..;
         self.lists.retain(|_| at.next().is_some_and(|at| best.contains(&at)));
     }
 }
 
-fn bytes_of(terms: &[QueryTerm]) -> Vec<&[u8]> {
-    terms.iter().map(|term| term.term.as_bytes()).collect()
+/// Words that so many rows hold that no word near in meaning is needed to find one.
+const COMMON: u32 = 10;
+
+/// The words of a query that many rows hold, under any of their names.
+fn common_words(terms: &[QueryTerm], lists: &[TermPostings]) -> u64 {
+    let common = terms.iter().zip(lists).filter(|(_, list)| list.own >= COMMON);
+    common.fold(0, |all, (term, _)| all | term.concepts)
+}
+
+/// The rows that hold each term; for a phrase, the rows that hold every word of it.
+fn lists_of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, terms: &[QueryTerm]) -> Vec<TermPostings> {
+    let words = terms.iter().flat_map(|term| term.term.split(' '));
+    let words: Vec<&[u8]> = words.map(str::as_bytes).collect::<BTreeSet<_>>().into_iter().collect();
+    let lists = view.postings(&words);
+    let list_of = |word: &str| {
+        let at = words.binary_search(&word.as_bytes()).ok();
+        at.and_then(|at| lists.get(at)).cloned().unwrap_or_default()
+    };
+    let rows = |term: &QueryTerm| term.term.split(' ').map(list_of).reduce(|a, b| a.and(&b)).unwrap_or_default();
+    terms.iter().map(rows).collect()
 }
 
 /// Words of the index for the words of the query that no row holds: within one edit (a swap of
@@ -72,13 +98,16 @@ fn bytes_of(terms: &[QueryTerm]) -> Vec<&[u8]> {
 /// on, where most of the query is unknown: they are dear to look for, and of use only then.
 fn near_words<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
-    terms: &[QueryTerm],
+    query: &QueryTerms,
     lists: &[TermPostings],
     purpose: Purpose,
     weights: &Weights,
 ) -> Vec<QueryTerm> {
-    let words = || terms.iter().zip(lists).filter(|(term, _)| term.is_word);
-    let unknown: Vec<&QueryTerm> = words().filter(|(_, list)| list.own == 0).map(|(term, _)| term).collect();
+    let found = || query.terms.iter().zip(lists).filter(|(_, list)| list.own > 0);
+    let known =
+        found().filter(|(term, _)| term.relation != Relation::Near).fold(0, |all, (term, _)| all | term.concepts);
+    let words = || query.terms.iter().filter(|term| term.is_word && term.relation == Relation::Word);
+    let unknown: Vec<&QueryTerm> = words().filter(|term| term.concepts & !(known | query.light) != 0).collect();
     let (most, is_mostly_unknown) = match purpose {
         Purpose::Asked => (MAX_REPAIRED, unknown.len() * 2 > words().count()),
         Purpose::Unasked => (MAX_REPAIRED_UNASKED, false),
@@ -102,20 +131,28 @@ fn repair<B: AsRef<[u8]>>(
         near = within(view, &word.term, 2);
     }
     near.sort();
+    near.dedup_by(|a, b| a.1 == b.1);
     let closest = near.first().map_or(0, |(edits, _)| *edits);
     let kept = near.into_iter().filter(|(edits, _)| *edits == closest).take(3);
     let weight = word.weight * weights.near_words;
-    kept.map(|(_, term)| QueryTerm { term, weight, is_name: false, ..word.clone() }).collect()
+    let relation = if closest <= 1 { Relation::Same } else { Relation::Near };
+    let near = |term| QueryTerm { term, weight, relation, is_name: false, ..word.clone() };
+    kept.map(|(_, term)| near(term)).collect()
 }
 
 /// Words of the index within so many edits that begin alike, and longer words that begin with `word`.
 fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32) -> Vec<(usize, String)> {
-    let mut candidates = view.near_words(word, edits);
+    let mut near = Vec::new();
+    let candidates = view.near_words(word, edits);
     if edits == 1 {
         let swaps = swaps(word);
         let lists = view.postings(&swaps.iter().map(String::as_bytes).collect::<Vec<_>>());
-        candidates.extend(swaps.into_iter().zip(lists).filter(|(_, list)| list.own > 0).map(|(swap, _)| swap));
+        let swapped = swaps.into_iter().zip(lists).filter(|(_, list)| list.own > 0).map(|(swap, _)| (1, swap));
+        near.extend(swapped);
     }
+    let stumps = stumps(word);
+    let lists = view.postings(&stumps.iter().map(String::as_bytes).collect::<Vec<_>>());
+    near.extend(stumps.into_iter().zip(lists).filter(|(_, list)| list.own > 0).map(|(stump, _)| (2, stump)));
     let measured = candidates.into_iter().filter_map(|candidate| {
         let distance = strsim::osa_distance(word, &candidate);
         let begins_alike = candidate.chars().next() == word.chars().next();
@@ -124,18 +161,30 @@ fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32) -> Ve
         }
         candidate.starts_with(word).then_some((2, candidate))
     });
-    measured.collect()
+    near.extend(measured);
+    near
 }
 
-/// The spellings with two neighbouring letters swapped, sorted.
+/// A long word without its last two or three letters: an ending that no stemmer took. Sorted.
+fn stumps(word: &str) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let stump = |less: usize| letters.get(..letters.len().checked_sub(less)?).filter(|kept| kept.len() >= ONE_EDIT);
+    [3, 2].into_iter().filter_map(stump).map(|kept| kept.iter().collect()).collect()
+}
+
+/// The spellings with two neighbouring letters swapped, and their stems: `stagign` has none of its own. Sorted.
 fn swaps(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let swapped = (1..letters.len()).map(|at| {
         let mut letters = letters.clone();
         letters.swap(at - 1, at);
-        letters.into_iter().collect()
+        letters.into_iter().collect::<String>()
     });
-    let mut swapped: Vec<String> = swapped.collect();
+    let with_stem = |spelling: String| {
+        let stem = tokenize(&spelling).into_iter().next().map(|token| token.term);
+        stem.into_iter().chain([spelling])
+    };
+    let mut swapped: Vec<String> = swapped.flat_map(with_stem).collect();
     swapped.sort();
     swapped.dedup();
     swapped

@@ -6,11 +6,13 @@
 mod allowed;
 mod answer;
 mod excerpt;
+mod information;
 mod lookup;
 mod query;
 mod rank;
 mod scorer;
+mod weak;
 
 pub use answer::{Form, answer};
-pub use query::QueryTerms;
+pub use query::{QueryTerm, QueryTerms, Relation};
 pub use rank::{Ranking, rank};

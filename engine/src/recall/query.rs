@@ -1,19 +1,32 @@
 //! The terms of a query.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::score::Weights;
-use crate::text::{Token, TokenKind, tokenize};
+use crate::text::{Kinship, Lexicon, Token, TokenKind, tokenize};
+
+/// How a term stands for a word of the query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Relation {
+    /// It is the word.
+    Word,
+    /// It is the same word in other letters.
+    Same,
+    /// It is near in meaning or in spelling.
+    Near,
+}
 
 /// A term to look for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTerm {
-    /// The term, as an index has it.
+    /// The term, as an index has it; two words and a space for a row that holds both.
     pub term: String,
     /// Its weight against a word of the query.
     pub weight: f64,
-    /// The word of the query it stands for: 0 to 63. Terms of one word are one piece of information.
-    pub concept: u8,
+    /// The words of the query it stands for, a bit each. Terms of one word are one piece of information.
+    pub concepts: u64,
+    /// How it stands for them.
+    pub relation: Relation,
     /// A capitalised word inside a sentence.
     pub is_name: bool,
     /// An identifier, path, version or hash, whole.
@@ -27,68 +40,210 @@ pub struct QueryTerm {
 pub struct QueryTerms {
     /// The terms.
     pub terms: Vec<QueryTerm>,
+    /// The words of the query itself, not of its expansion.
+    pub asked: u64,
+    /// The words that tell little.
+    pub light: u64,
+    /// Everyday words.
+    pub everyday: u64,
 }
 
 /// Words of a query that are looked at: a pasted log has thousands, and they repeat.
 const MAX_TOKENS: usize = 2_000;
+/// Of a longer query, so many different words at its beginning and as many at its end are looked for:
+/// what is asked stands before or after what was pasted.
+const MAX_AT_EACH_END: usize = 128;
+/// A query of more words is looked for as it stands.
+const MAX_EXPANDED: usize = 48;
 /// The number of a word beyond the last that has a bit of its own.
-const LAST_CONCEPT: u32 = 63;
+const LAST_CONCEPT: u32 = 62;
+/// The bit of a date that the query names.
+pub(super) const DATE: u64 = 1 << 63;
+/// Endings of a verb in two words, which is also a noun in one.
+const PARTICLES: [&str; 9] = ["in", "up", "out", "off", "on", "over", "down", "back", "through"];
 
 impl QueryTerms {
     /// The terms of a query, and of the caller's expansion of it at a lower weight.
     ///
     /// Function words are dropped unless nothing else is left. Identifiers look for their words and,
     /// at a lower weight, for themselves whole. Single characters of scripts without spaces are
-    /// looked for only where the query has no pair.
-    pub fn analyze(query: &str, expanded: Option<&str>, weights: &Weights) -> Self {
-        let mut terms = BTreeMap::new();
-        let mut concepts = 0;
-        add(&mut terms, query, 1.0, &mut concepts, weights);
+    /// looked for only where the query has no pair. `dates` are the terms that name a date: they are
+    /// one piece of information, which the date of a memory holds as well.
+    pub fn analyze(query: &str, expanded: Option<&str>, dates: &BTreeSet<String>, weights: &Weights) -> Self {
+        let mut reader = Reader { dates, weights, terms: BTreeMap::new(), concepts: 0, light: 0, everyday: 0 };
+        reader.add(query, 1.0);
+        let asked = if reader.concepts > LAST_CONCEPT { !0 } else { (1 << reader.concepts) - 1 };
         if let Some(expanded) = expanded {
-            add(&mut terms, expanded, weights.expanded, &mut concepts, weights);
+            reader.add(expanded, weights.expanded);
         }
-        Self { terms: terms.into_values().collect() }
+        Self {
+            terms: reader.terms.into_values().collect(),
+            asked: asked | DATE,
+            light: reader.light,
+            everyday: reader.everyday,
+        }
     }
 }
 
-fn add(terms: &mut BTreeMap<String, QueryTerm>, text: &str, weight: f64, concepts: &mut u32, weights: &Weights) {
+struct Reader<'a> {
+    dates: &'a BTreeSet<String>,
+    weights: &'a Weights,
+    terms: BTreeMap<String, QueryTerm>,
+    concepts: u32,
+    light: u64,
+    everyday: u64,
+}
+
+impl Reader<'_> {
+    fn add(&mut self, text: &str, weight: f64) {
+        let tokens = tokens_of(text);
+        let has_content = tokens.iter().any(|token| token.kind != TokenKind::Stop);
+        let paired: Vec<u32> = tokens.iter().filter(|t| t.kind == TokenKind::Pair).map(|t| t.word).collect();
+        let mut numbers = BTreeMap::new();
+        for token in &tokens {
+            let weight = weight
+                * match token.kind {
+                    TokenKind::Stop if has_content => continue,
+                    TokenKind::Single if paired.binary_search(&token.word).is_ok() => continue,
+                    TokenKind::Compound => self.weights.compounds,
+                    _ => 1.0,
+                };
+            let concept = if self.dates.contains(&token.term) {
+                DATE
+            } else {
+                *numbers.entry(token.word).or_insert_with(|| {
+                    self.concepts += 1;
+                    1 << (self.concepts - 1).min(LAST_CONCEPT)
+                })
+            };
+            self.insert(token, weight, concept);
+        }
+        if numbers.len() <= MAX_EXPANDED && self.weights.aliases > 0.0 {
+            self.expand(&tokens, &numbers, weight);
+        }
+    }
+
+    fn insert(&mut self, token: &Token, weight: f64, concepts: u64) {
+        let lexicon = Lexicon::of_questions();
+        let is_light = lexicon.is_light(&token.term);
+        let is_everyday = token.kind == TokenKind::Word && !token.is_name && lexicon.is_everyday(&token.term);
+        let weight = match (is_light, is_everyday) {
+            (true, _) => weight * self.weights.light,
+            (_, true) => weight * self.weights.everyday,
+            _ => weight,
+        };
+        if is_everyday && self.weights.everyday < 1.0 && concepts != DATE {
+            self.everyday |= concepts;
+        }
+        if is_light && self.weights.light < 1.0 && concepts != DATE {
+            self.light |= concepts;
+        }
+        let new = QueryTerm {
+            term: token.term.clone(),
+            weight,
+            concepts,
+            relation: Relation::Word,
+            is_name: false,
+            is_identifier: token.kind == TokenKind::Compound,
+            is_word: token.kind == TokenKind::Word,
+        };
+        let known = self.terms.entry(token.term.clone()).or_insert(new);
+        known.weight = known.weight.max(weight);
+        known.is_name |= token.is_name;
+    }
+
+    /// Adds what the words of the query are called elsewhere: `k8s` for `kubernetes`, `frontend` for `front end`.
+    fn expand(&mut self, tokens: &[Token], numbers: &BTreeMap<u32, u64>, weight: f64) {
+        let words: Vec<&Token> =
+            tokens.iter().filter(|t| matches!(t.kind, TokenKind::Word | TokenKind::Stop)).collect();
+        let bit = |token: &Token| numbers.get(&token.word).copied().filter(|_| token.kind == TokenKind::Word);
+        for (at, token) in words.iter().enumerate() {
+            let Some(concept) = bit(token) else { continue };
+            self.relate(&token.term, concept, weight);
+            let Some(next) = words.get(at + 1).filter(|next| next.word == token.word + 1) else { continue };
+            let both = bit(next).map(|other| concept | other);
+            if let Some(both) = both {
+                self.relate(&format!("{} {}", token.term, next.term), both, weight);
+            }
+            let joins = both.or_else(|| PARTICLES.contains(&next.term.as_str()).then_some(concept));
+            if let Some((concepts, whole)) = joins.zip(joined(token, next)) {
+                self.alternative(whole, concepts, Kinship::Same, weight);
+            }
+        }
+    }
+
+    fn relate(&mut self, term: &str, concepts: u64, weight: f64) {
+        let is_light = concepts & !self.light == 0;
+        let weight = if is_light { weight * self.weights.light } else { weight };
+        for (kinship, other) in Lexicon::of_questions().related(term) {
+            self.alternative(other.to_owned(), concepts, kinship, weight);
+        }
+    }
+
+    fn alternative(&mut self, term: String, concepts: u64, kinship: Kinship, weight: f64) {
+        let (relation, weight) = match kinship {
+            Kinship::Same => (Relation::Same, weight * self.weights.aliases),
+            Kinship::Near => (Relation::Near, weight * self.weights.related),
+        };
+        if weight <= 0.0 {
+            return;
+        }
+        let new = QueryTerm {
+            term: term.clone(),
+            weight,
+            concepts,
+            relation,
+            is_name: false,
+            is_identifier: false,
+            is_word: true,
+        };
+        let known = self.terms.entry(term).or_insert_with(|| new.clone());
+        if relation < known.relation {
+            *known = new;
+        } else if relation == Relation::Same {
+            known.concepts |= concepts;
+            known.weight = known.weight.max(weight);
+        }
+    }
+}
+
+/// The tokens of a text; of a long one, those of its two ends.
+fn tokens_of(text: &str) -> Vec<Token> {
     let mut tokens = tokenize(text);
     tokens.truncate(MAX_TOKENS);
-    let has_content = tokens.iter().any(|token| token.kind != TokenKind::Stop);
-    let paired: Vec<u32> = tokens.iter().filter(|t| t.kind == TokenKind::Pair).map(|t| t.word).collect();
-    let mut numbers = BTreeMap::new();
-    for token in tokens {
-        let weight = weight
-            * match token.kind {
-                TokenKind::Stop if has_content => continue,
-                TokenKind::Single if paired.binary_search(&token.word).is_ok() => continue,
-                TokenKind::Compound => weights.compounds,
-                _ => 1.0,
-            };
-        let concept = *numbers.entry(token.word).or_insert_with(|| {
-            *concepts += 1;
-            *concepts - 1
-        });
-        insert(terms, token, weight, concept);
+    let mut seen = BTreeSet::new();
+    let firsts: Vec<usize> =
+        (0..).zip(&tokens).filter(|(_, t)| seen.insert(t.term.as_str())).map(|(at, _)| at).collect();
+    let end = firsts.len().saturating_sub(MAX_AT_EACH_END);
+    if let (Some(&head), Some(&tail)) = (firsts.get(MAX_AT_EACH_END), firsts.get(end))
+        && head < tail
+    {
+        tokens.drain(head..tail);
     }
+    tokens
 }
 
-fn insert(terms: &mut BTreeMap<String, QueryTerm>, token: Token, weight: f64, concept: u32) {
-    let Token { term, kind, is_name, .. } = token;
-    let concept = u8::try_from(concept.min(LAST_CONCEPT)).unwrap_or(u8::MAX);
-    let (is_word, is_identifier) = (kind == TokenKind::Word, kind == TokenKind::Compound);
-    let new = QueryTerm { term: term.clone(), weight, concept, is_name: false, is_identifier, is_word };
-    let known = terms.entry(term).or_insert(new);
-    known.weight = known.weight.max(weight);
-    known.is_name |= is_name;
+/// Two words of letters written as one, if that is one word.
+fn joined(a: &Token, b: &Token) -> Option<String> {
+    let is_plain = |token: &Token| token.term.bytes().all(|b| b.is_ascii_lowercase());
+    if !is_plain(a) || !is_plain(b) {
+        return None;
+    }
+    let whole = tokenize(&format!("{}{}", a.term, b.term));
+    whole.into_iter().next().filter(|token| token.kind == TokenKind::Word).map(|token| token.term)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn analyze(query: &str, expanded: Option<&str>) -> QueryTerms {
+        QueryTerms::analyze(query, expanded, &BTreeSet::new(), &Weights::default())
+    }
+
     fn words(query: &str) -> Vec<String> {
-        QueryTerms::analyze(query, None, &Weights::default()).terms.into_iter().map(|term| term.term).collect()
+        let terms = analyze(query, None).terms.into_iter();
+        terms.filter(|term| term.relation == Relation::Word).map(|term| term.term).collect()
     }
 
     #[test]
@@ -107,8 +262,28 @@ mod tests {
     #[test]
     fn an_expansion_adds_terms_at_a_lower_weight() {
         let weights = Weights::default();
-        let terms = QueryTerms::analyze("database", Some("database postgres"), &weights).terms;
+        let terms = analyze("database", Some("database invoices")).terms;
         let weight = |name: &str| terms.iter().find(|t| t.term.starts_with(name)).map(|t| t.weight);
-        assert_eq!((weight("databas"), weight("postgr")), (Some(1.0), Some(weights.expanded)));
+        assert_eq!((weight("databas"), weight("invoic")), (Some(1.0), Some(weights.expanded)));
+    }
+
+    #[test]
+    fn words_are_looked_for_by_their_other_names_too() {
+        let same = |query: &str, term: &str, concepts: u64| {
+            let terms = analyze(query, None).terms;
+            terms.iter().any(|t| t.term == term && t.relation == Relation::Same && t.concepts == concepts)
+        };
+        assert!(same("k8s upgrades", "kubernet", 1));
+        assert!(same("the front end", "frontend", 3) && same("frontend", "front end", 1));
+        assert!(same("how to roll back", "rollback", 3) && same("can I log in", "login", 1));
+        assert!(same("open pull request", "pr", 6));
+    }
+
+    #[test]
+    fn a_long_query_is_looked_for_by_its_ends() {
+        let middle: String = (0..1500).map(|n| format!("m{n} ")).collect();
+        let terms = words(&format!("first {middle} last"));
+        assert!(terms.len() <= 2 * MAX_AT_EACH_END, "{}", terms.len());
+        assert!(terms.contains(&"first".to_owned()) && terms.contains(&"last".to_owned()));
     }
 }

@@ -1,16 +1,17 @@
 //! Ranking: every row that holds a term of the query gets a score; none is cut before it has one.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{Cursor, DomainError, Handle, Purpose, RecallRequest, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Posting, TermPostings};
 use crate::pack::Ranked;
-use crate::score::{ScoreParts, Weights};
+use crate::score::{DateHints, ScoreParts, Weights};
 
 use super::allowed::Allowed;
 use super::lookup::Terms;
 use super::query::QueryTerms;
-use super::scorer::Scorer;
+use super::scorer::{Scorer, Standing};
 
 /// All matches of a query, best first.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,15 @@ pub struct Ranking {
     pub below_floor: u32,
     /// The best score below the floor, 0 if there was none.
     pub best_below_floor: f64,
+    /// Of the matches below the floor, those that hold a word that says what the query is about.
+    near: u32,
+    /// Matches below the floor, best first: the weak ones that are shown where nothing is above it, or what
+    /// the request wants to see of the others.
+    weak: Vec<Match>,
+    /// The best matches below the floor, for a request that wants an explanation.
+    below: Vec<Match>,
+    /// The terms that were looked for, in byte order, with what each is worth.
+    terms: Vec<(String, f64)>,
 }
 
 #[derive(Debug, Clone)]
@@ -34,8 +44,14 @@ pub(super) struct Match {
     pub(super) score: f64,
     pub(super) evidence: f64,
     pub(super) parts: ScoreParts,
+    /// Of what the query tells, the share that it holds.
+    pub(super) share: f64,
     pub(super) redirected_from: Option<u32>,
 }
+
+/// Weak matches that a reply without a match shows, and rows below the floor that an explanation names.
+const MAX_WEAK: usize = 3;
+const MAX_EXPLAINED: usize = 10;
 
 /// In the orders that are not by relevance, a match must have this share of the best one's evidence.
 const RELEVANT_SHARE: f64 = 0.5;
@@ -50,12 +66,18 @@ pub fn rank<B: AsRef<[u8]>>(
     now: Timestamp,
     weights: &Weights,
 ) -> Ranking {
-    let query = QueryTerms::analyze(&request.query, request.expanded_query.as_deref(), weights);
-    let terms = Terms::look_up(view, query, request.purpose, weights);
-    let scorer = Scorer::new(view, request, now, weights, &terms);
+    let (unasked, is_asked) = (weights.unasked(), request.purpose == Purpose::Asked);
+    let weights = if is_asked { weights } else { &unasked };
+    let dates = DateHints::read(&request.query, now);
+    let no_words = BTreeSet::new();
+    let date_words = if weights.when > 0.0 { dates.words() } else { &no_words };
+    let query = QueryTerms::analyze(&request.query, request.expanded_query.as_deref(), date_words, weights);
+    let mut terms = Terms::look_up(view, query, request.purpose, weights);
+    let scorer = Scorer::new(view, request, now, weights, &terms, dates);
+    terms.lists.extend(scorer.rows_of_date(view));
     let allowed = Allowed::of(view, request);
+    let mut found = Found::default();
     let mut ranking = Ranking { searched: view.rows(), ..Ranking::default() };
-    let mut superseded = Vec::new();
     let sides: [(Side, Wrap); 2] = [(|list| &list.snapshot, DocId::Snapshot), (|list| &list.tail, DocId::Tail)];
     for (side, doc_id) in sides {
         let lists: Vec<&[Posting]> = terms.lists.iter().map(side).collect();
@@ -68,21 +90,42 @@ pub fn rank<B: AsRef<[u8]>>(
             if !scorer.admits(&features) {
                 return;
             }
-            let (found, passes) = scorer.score(doc, &features, hits);
-            if !passes {
+            let (row, standing) = scorer.score(doc, &features, hits);
+            if standing != Standing::Match {
+                ranking.near += u32::from(standing != Standing::Below);
                 ranking.below_floor += 1;
-                ranking.best_below_floor = ranking.best_below_floor.max(found.score);
-            } else if features.flags.has(Flags::SUPERSEDED) {
-                superseded.push((doc, found));
-            } else {
-                ranking.matches.push(found);
+                ranking.best_below_floor = ranking.best_below_floor.max(row.score);
             }
+            let list = match standing {
+                Standing::Match => &mut found.matches,
+                Standing::Weak if is_asked => &mut found.weak,
+                Standing::Near if is_asked && (request.weak || request.explain) => &mut found.near,
+                Standing::Below if is_asked && request.explain => &mut found.below,
+                Standing::Weak | Standing::Near | Standing::Below => return,
+            };
+            let list = if features.flags.has(Flags::SUPERSEDED) { &mut list.1 } else { &mut list.0 };
+            list.push((doc, row));
         });
     }
-    redirect(view, &scorer, &mut ranking.matches, superseded);
+    let replaced = |rows| redirect(view, &scorer, &allowed, rows);
+    ranking.matches = replaced(found.matches);
     ranking.order(request, weights);
+    let [weak, near, below] = [found.weak, found.near, found.below].map(replaced);
+    ranking.add_weak(request, weights, weak, near, below);
+    ranking.terms = terms.query.terms.into_iter().map(|term| term.term).zip(scorer.worths()).collect();
     ranking
 }
+
+/// Rows as they stand to the floor: each kind live, and superseded.
+#[derive(Default)]
+struct Found {
+    matches: Rows,
+    weak: Rows,
+    near: Rows,
+    below: Rows,
+}
+
+type Rows = (Vec<(DocId, Match)>, Vec<(DocId, Match)>);
 
 impl Ranking {
     /// A ranking of rows that were chosen by name, in the order given.
@@ -94,6 +137,7 @@ impl Ranking {
             score: ranked.score,
             evidence: 0.0,
             parts: ranked.parts,
+            share: 1.0,
             redirected_from: None,
         };
         let total = u32::try_from(page.len()).unwrap_or(u32::MAX);
@@ -127,6 +171,49 @@ impl Ranking {
         matches.sort_unstable_by(order);
     }
 
+    /// Keeps what is below the floor as far as it is shown: where nothing is above it, or for an explanation.
+    fn add_weak(
+        &mut self,
+        request: &RecallRequest,
+        weights: &Weights,
+        mut weak: Vec<Match>,
+        mut near: Vec<Match>,
+        below: Vec<Match>,
+    ) {
+        weak.sort_unstable_by(by_score);
+        near.extend(weak.iter().cloned());
+        near.sort_unstable_by(by_score);
+        if request.explain {
+            self.below = near.iter().cloned().chain(below).collect();
+            self.below.sort_unstable_by(by_score);
+            self.below.truncate(MAX_EXPLAINED);
+        }
+        if request.weak {
+            near.truncate(request.limit as usize);
+            self.weak = near;
+        } else if self.total == 0 {
+            let best = weak.first().map_or(0.0, |found| found.evidence);
+            weak.retain(|found| found.evidence >= best * weights.weak_near_best);
+            weak.truncate(MAX_WEAK.min(request.limit as usize));
+            self.weak = weak;
+        }
+    }
+
+    /// Memories below the floor that hold a word that says what the query is about.
+    pub fn near(&self) -> u32 {
+        self.near
+    }
+
+    /// The best matches below the floor, best first: for a request that wants an explanation.
+    pub fn below_floor(&self) -> Vec<Ranked> {
+        (0..).zip(&self.below).filter_map(|(rank, found)| found.ranked(rank)).collect()
+    }
+
+    /// The terms that were looked for, in byte order, with what each is worth.
+    pub(super) fn terms(&self) -> &[(String, f64)] {
+        &self.terms
+    }
+
     /// Matches above the floor.
     pub fn total(&self) -> u32 {
         self.total
@@ -147,7 +234,13 @@ impl Ranking {
         };
         let ranks = (0..).zip(&self.matches).skip(start.from as usize);
         let fresh = ranks.filter(|(rank, _)| !start.also.contains(rank));
-        Ok(fresh.take(request.limit as usize).filter_map(|(rank, found)| found.ranked(rank)).collect())
+        let page: Vec<Ranked> =
+            fresh.take(request.limit as usize).filter_map(|(rank, found)| found.ranked(rank)).collect();
+        if self.total > 0 {
+            return Ok(page);
+        }
+        let weak = (0..).zip(&self.weak).filter_map(|(rank, found)| found.ranked(rank));
+        Ok(weak.map(|ranked| Ranked { is_weak: true, ..ranked }).collect())
     }
 
     /// The cursor after a page that showed some of its ranks.
@@ -171,7 +264,8 @@ impl Match {
     fn ranked(&self, rank: u32) -> Option<Ranked> {
         let redirected_from = self.redirected_from.and_then(|handle| Handle::try_from(handle).ok());
         let handle = Handle::try_from(self.handle).ok()?;
-        Some(Ranked { handle, rank, score: self.score, parts: self.parts, redirected_from })
+        let (score, parts, share) = (self.score, self.parts, self.share);
+        Some(Ranked { handle, rank, score, parts, share, redirected_from, is_weak: false })
     }
 }
 
@@ -204,44 +298,48 @@ fn merge(lists: &[&[Posting]], mut visit: impl FnMut(u32, &[(usize, FieldTf)])) 
     }
 }
 
-/// Answers a superseded match with what replaces it, at the better of the two scores.
+/// The live rows, and for each superseded one what replaces it, at the better of the two scores. What replaces a
+/// row must pass the filters as any other.
 fn redirect<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     scorer: &Scorer<'_>,
-    matches: &mut Vec<Match>,
-    superseded: Vec<(DocId, Match)>,
-) {
+    allowed: &Allowed<'_>,
+    (live, superseded): Rows,
+) -> Vec<Match> {
+    let mut matches: Vec<Match> = live.into_iter().map(|(_, found)| found).collect();
+    if superseded.is_empty() {
+        return matches;
+    }
+    let mut places: BTreeMap<u32, usize> = (0..).zip(&matches).map(|(at, found)| (found.handle, at)).collect();
     for (doc, old) in superseded {
-        let Some((handle, features)) = last_successor(view, doc) else {
+        let Some((next, features)) = last_successor(view, doc) else {
             matches.push(old);
             continue;
         };
-        if let Some(known) = matches.iter_mut().find(|found| found.handle == handle) {
-            if known.score < old.score {
-                *known = Match {
-                    handle,
-                    created: known.created,
-                    importance: known.importance,
-                    redirected_from: Some(old.handle),
-                    ..old
-                };
+        let (handle, redirected_from) = (features.handle, Some(old.handle));
+        let (created, importance) = (features.created, features.importance);
+        let new = Match { handle, created, importance, redirected_from, ..old };
+        if let Some(known) = places.get(&handle).and_then(|at| matches.get_mut(*at)) {
+            if known.score < new.score {
+                *known = new;
             }
-        } else if scorer.admits(&features) {
-            let (created, importance) = (features.created, features.importance);
-            matches.push(Match { handle, created, importance, redirected_from: Some(old.handle), ..old });
+        } else if scorer.admits(&features) && allowed.has(next) {
+            places.insert(handle, matches.len());
+            matches.push(new);
         }
     }
+    matches
 }
 
 /// Follows the chain of successors to its live end. `None` if there is none, or it runs in a circle.
-fn last_successor<B: AsRef<[u8]>>(view: &IndexView<'_, B>, doc: DocId) -> Option<(u32, Features)> {
+fn last_successor<B: AsRef<[u8]>>(view: &IndexView<'_, B>, doc: DocId) -> Option<(DocId, Features)> {
     const LONGEST_CHAIN: usize = 32;
     let mut doc = doc;
     for _ in 0..LONGEST_CHAIN {
         let next = view.find(view.successor(doc)?)?;
         let features = view.features(next);
         if !features.flags.has(Flags::SUPERSEDED) {
-            return Some((features.handle, features));
+            return Some((next, features));
         }
         doc = next;
     }

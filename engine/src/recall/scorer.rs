@@ -4,8 +4,9 @@ use crate::domain::{Handle, Purpose, RecallRequest, Scope, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, TermPostings};
 use crate::score::{Bm25, DateHints, Prior, ScoreParts, Weights, idf};
 
+use super::information::{Held, Information};
 use super::lookup::Terms;
-use super::query::QueryTerm;
+use super::query::{DATE, QueryTerm, Relation};
 use super::rank::Match;
 
 /// What is the same for all rows of one query.
@@ -16,11 +17,23 @@ pub(super) struct Scorer<'a> {
     bm25: Bm25,
     dates: DateHints,
     gains: Vec<Gain>,
-    concepts: [f64; 64],
-    information: f64,
+    information: Information,
     /// What a word that one row holds tells.
     rarest: f64,
     in_scope: Option<Box<dyn Fn(DocId) -> bool + 'a>>,
+}
+
+/// How a row stands to the relevance floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Above it.
+    Match,
+    /// Below it, with a word that says what the query is about, and not much below.
+    Weak,
+    /// Below it, with such a word.
+    Near,
+    /// Below it, with words that tell little.
+    Below,
 }
 
 /// A letter alone, a piece of an identifier; or hiragana alone, which is grammar.
@@ -33,7 +46,8 @@ fn tells_nothing(term: &str) -> bool {
 struct Gain {
     bm25: f64,
     name: f64,
-    concept: u8,
+    concepts: u64,
+    relation: Relation,
     /// How many words a hit counts for where nobody asked: an identifier or a name tells more.
     telling: f64,
 }
@@ -45,14 +59,11 @@ impl<'a> Scorer<'a> {
         now: Timestamp,
         weights: &'a Weights,
         terms: &Terms,
+        dates: DateHints,
     ) -> Self {
         let rows = view.rows();
-        let mut concepts = [0.0_f64; 64];
+        let information = Information::of(&terms.query, &terms.lists, rows, &dates, weights);
         let gain = |(term, list): (&QueryTerm, &TermPostings)| {
-            let tells = idf(rows, list.own);
-            if let Some(known) = concepts.get_mut(usize::from(term.concept)) {
-                *known = known.max(tells * term.weight);
-            }
             let name = if term.is_name {
                 weights.names * (1.0 + f64::from(rows) / f64::from(list.own.max(1))).ln()
             } else {
@@ -63,9 +74,10 @@ impl<'a> Scorer<'a> {
                 term if term.is_name || term.is_identifier => weights.unasked_names,
                 _ => 1.0,
             };
-            Gain { bm25: term.weight * tells, name, concept: term.concept, telling }
+            let bm25 = term.weight * information.idf(term, list.own);
+            Gain { bm25, name, concepts: term.concepts, relation: term.relation, telling }
         };
-        let gains = terms.terms.iter().zip(&terms.lists).map(gain).collect();
+        let gains = terms.query.terms.iter().zip(&terms.lists).map(gain).collect();
         let in_scope = request.scope.as_ref().map(|scope| {
             let wanted = scope.as_str().to_owned();
             let test = view.scope_test(move |name| name == wanted || name == Scope::Global.as_str());
@@ -76,10 +88,9 @@ impl<'a> Scorer<'a> {
             weights,
             now,
             bm25: Bm25::new(weights, view.mean_length()),
-            dates: DateHints::read(&request.query, now),
+            dates,
             gains,
-            information: concepts.iter().sum(),
-            concepts,
+            information,
             rarest: idf(rows, 1),
             in_scope,
         }
@@ -98,15 +109,33 @@ impl<'a> Scorer<'a> {
         !(is_expired || is_early || is_late || is_foreign || is_excluded)
     }
 
-    /// The score of a row, and whether it is above the floor.
-    pub(super) fn score(&self, doc: DocId, features: &Features, hits: &[(usize, FieldTf)]) -> (Match, bool) {
+    /// The rows that a question about a date alone is about, as one more list of hits.
+    pub(super) fn rows_of_date<B: AsRef<[u8]>>(&self, view: &IndexView<'_, B>) -> Option<TermPostings> {
+        let is_listed = self.dates.is_close() && self.information.is_about_a_date(self.weights);
+        is_listed.then(|| view.rows_where(|features| self.dates.score(features.created, self.weights) > 0.0))
+    }
+
+    /// What each term of the query is worth.
+    pub(super) fn worths(&self) -> impl Iterator<Item = f64> + '_ {
+        self.gains.iter().map(|gain| gain.bm25)
+    }
+
+    /// The score of a row, and how it stands to the floor.
+    pub(super) fn score(&self, doc: DocId, features: &Features, hits: &[(usize, FieldTf)]) -> (Match, Standing) {
         let mut parts = ScoreParts::default();
-        let mut held = 0_u64;
-        let mut own_held = 0_u64;
+        let mut held = Held::default();
+        let mut own_held = Held::default();
         let mut telling = 1.0_f64;
-        for (term, tf) in hits {
+        for (at, (term, tf)) in hits.iter().enumerate() {
             let Some(gain) = self.gains.get(*term) else { continue };
             let (own, around) = self.bm25.frequency(*tf, features.length);
+            held.add(gain);
+            if own > 0.0 && gain.telling > 0.0 {
+                own_held.add(gain);
+            }
+            if gain.relation != Relation::Word && self.is_outdone(at, gain, hits, features.length) {
+                continue;
+            }
             let score = self.bm25.saturate(gain.bm25, own + around);
             if around > 0.0 {
                 let share = score * around / (own + around);
@@ -119,42 +148,66 @@ impl<'a> Scorer<'a> {
                 parts.names += gain.name;
                 telling = telling.max(gain.telling);
             }
-            held |= 1 << gain.concept;
-            if own > 0.0 && gain.telling > 0.0 {
-                own_held |= 1 << gain.concept;
-            }
         }
-        let passes = match self.request.purpose {
-            Purpose::Asked => self.is_above_floor(held),
-            Purpose::Unasked => self.is_to_the_point(own_held, telling),
-        };
         if !self.dates.is_empty() {
             parts.date = self.dates.score(features.created, self.weights);
+            held.whole |= if parts.date > 0.0 { DATE } else { 0 };
         }
         if features.flags.has(Flags::STANDING) {
             parts.standing = self.weights.standing;
         }
-        (self.finish(doc, features, parts), passes)
+        let standing = match self.request.purpose {
+            Purpose::Asked => self.standing(held),
+            Purpose::Unasked if self.is_to_the_point(own_held, telling) => Standing::Match,
+            Purpose::Unasked => Standing::Below,
+        };
+        let mut found = self.finish(doc, features, parts);
+        found.share = self.information.share(held);
+        (found, standing)
     }
 
-    /// A row with one piece of the query's information of several must hold a fair share of the whole.
-    fn is_above_floor(&self, held: u64) -> bool {
-        if held.count_ones() > 1 {
+    /// True when the row holds the word itself, or another name of it that is worth more: a word counts once.
+    fn is_outdone(&self, at: usize, gain: &Gain, hits: &[(usize, FieldTf)], length: u16) -> bool {
+        let worth = |gain: &Gain, tf: &FieldTf| {
+            let (own, around) = self.bm25.frequency(*tf, length);
+            self.bm25.saturate(gain.bm25, own + around)
+        };
+        let all = || hits.iter().enumerate().filter_map(|(at, (term, tf))| Some((at, self.gains.get(*term)?, tf)));
+        let words = all().filter(|(_, gain, _)| gain.relation == Relation::Word);
+        if gain.concepts & !words.fold(0, |held, (_, gain, _)| held | gain.concepts) == 0 {
             return true;
         }
-        let share = self.concepts.get(held.trailing_zeros() as usize).copied().unwrap_or(0.0);
-        share >= self.weights.floor * self.information
+        let Some(own) = hits.get(at).map(|(_, tf)| worth(gain, tf)) else { return false };
+        all().any(|(other, rival, tf)| {
+            let is_rival = other != at && rival.relation != Relation::Word && rival.concepts & gain.concepts != 0;
+            is_rival && worth(rival, tf).total_cmp(&own).then(at.cmp(&other)).is_gt()
+        })
+    }
+
+    /// A row must hold a fair share of what the query tells, a smaller one if it holds several words of it.
+    fn standing(&self, held: Held) -> Standing {
+        let share = self.information.share(held);
+        let several = self.information.has_several(held);
+        if share >= self.weights.floor || (several && share >= self.weights.floor_several) {
+            Standing::Match
+        } else if !self.information.has_content(held) {
+            Standing::Below
+        } else if share >= self.weights.weak_floor {
+            Standing::Weak
+        } else {
+            Standing::Near
+        }
     }
 
     /// A row that nobody asked for must hold as much of the query as so many rare words would: more
     /// for a longer query, up to a bound, so that a long prompt can be about one thing among others.
-    fn is_to_the_point(&self, held: u64, telling: f64) -> bool {
-        let holds: f64 =
-            (0..).zip(&self.concepts).filter(|(concept, _)| held & (1 << concept) != 0).map(|(_, tells)| tells).sum();
+    fn is_to_the_point(&self, held: Held, telling: f64) -> bool {
+        let holds = self.information.sum(held.whole | held.near);
         let rare = self.rarest.max(f64::MIN_POSITIVE);
         let [least, most] = self.weights.unasked_words;
-        let wanted = (self.weights.unasked_share * self.information / rare).clamp(least, most);
-        let all = self.weights.unasked_whole * self.information / rare;
+        let information = self.information.total();
+        let wanted = (self.weights.unasked_share * information / rare).clamp(least, most);
+        let all = self.weights.unasked_whole * information / rare;
         holds * telling / rare >= wanted.min(all)
     }
 
@@ -177,7 +230,17 @@ impl<'a> Scorer<'a> {
             score: parts.sum(),
             evidence,
             parts,
+            share: 0.0,
             redirected_from: None,
+        }
+    }
+}
+
+impl Held {
+    fn add(&mut self, gain: &Gain) {
+        match gain.relation {
+            Relation::Near => self.near |= gain.concepts,
+            Relation::Word | Relation::Same => self.whole |= gain.concepts,
         }
     }
 }

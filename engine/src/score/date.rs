@@ -1,17 +1,21 @@
 //! Dates named in a query, matched against when a memory was made.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use jiff::ToSpan;
 use jiff::civil::Date;
-use regex_lite::Regex;
+use regex_lite::{Captures, Match, Regex};
 
 use super::Weights;
 use crate::domain::Timestamp;
+use crate::text::tokenize;
 
 /// The dates that a query names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DateHints {
     hints: Vec<Hint>,
+    words: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +29,8 @@ enum Hint {
 }
 
 const MONTHS: &str = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
+/// Months and short forms of them that are words of their own unless a day, a year or a capital says otherwise.
+const ALSO_WORDS: [&str; 5] = ["may", "mar", "march", "sep", "dec"];
 const MONTH_KEYS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 static ISO: LazyLock<Regex> = LazyLock::new(|| compiled(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"));
@@ -35,8 +41,11 @@ static MONTH_DAY: LazyLock<Regex> = LazyLock::new(|| {
     compiled(&format!(r"(?i)\b({MONTHS})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b)?(?:,? ((?:19|20)\d\d)\b)?"))
 });
 static YEAR: LazyLock<Regex> = LazyLock::new(|| compiled(r"\b((?:19|20)\d\d)\b"));
-static RELATIVE: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"(?i)\b(today|yesterday|this week|last week|this month|last month)\b"));
+static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?i)\b(?:(today|yesterday)|(this|last|past|previous) (week|month|quarter|year|spring|summer|autumn|fall|winter)|in (?:the |early |late )?(spring|summer|autumn|winter)|(a|an|one|two|three|four|five|six|\d{1,2}) (day|week|month)s? ago)\b",
+    )
+});
 
 fn compiled(source: &str) -> Regex {
     Regex::new(source).expect("the patterns are constants, compiled in a test")
@@ -44,7 +53,8 @@ fn compiled(source: &str) -> Regex {
 
 impl DateHints {
     /// Reads the dates of a query asked at `now`: `May 2023`, `3 March`, `2026-03-02`, `2024`,
-    /// `yesterday`, `last week`. English only; `may` and `mar…` need a capital or a number beside them.
+    /// `yesterday`, `last week`, `this year`, `in the spring`, `two months ago`. English only; `may` and `mar…` need a
+    /// capital or a number beside them.
     pub fn read(query: &str, now: Timestamp) -> Self {
         // Most questions name no date, and a pattern that is not asked need not be compiled.
         let mut hints = Self::default();
@@ -54,41 +64,63 @@ impl DateHints {
         if has_month || has(&["19", "20"]) {
             hints.read_calendar(query, has_month);
         }
-        if has(&["today", "yesterday", "this ", "last "])
-            && let Some(word) = RELATIVE.find(query)
+        if has(&["today", "yesterday", "this ", "last ", "past ", "previous ", " ago", "in "])
+            && let Some(phrase) = RELATIVE.captures(query)
         {
-            hints.hints.extend(relative(word.as_str(), now.date()));
+            let part = |at| phrase.get(at).map(|part| part.as_str().to_ascii_lowercase());
+            let hint = relative(&[1, 2, 3, 4, 5, 6].map(part), now.date());
+            hint.into_iter().for_each(|hint| hints.add(hint, phrase.get(0)));
         }
         hints
     }
 
-    fn read_calendar(&mut self, query: &str, has_month: bool) {
-        let number = |text: Option<regex_lite::Match<'_>>| text.and_then(|m| m.as_str().parse::<i16>().ok());
-        let day = |text: Option<regex_lite::Match<'_>>| {
-            number(text).and_then(|n| i8::try_from(n).ok()).filter(|d| (1..=31).contains(d))
-        };
+    fn read_calendar<'a>(&mut self, query: &'a str, has_month: bool) {
+        let number = |text: Option<Match<'a>>| text.and_then(|m| m.as_str().parse::<i16>().ok());
+        let day =
+            |text: Option<Match<'a>>| number(text).and_then(|n| i8::try_from(n).ok()).filter(|d| (1..=31).contains(d));
         for hit in ISO.captures_iter(query) {
             if let Some(month) = day(hit.get(2)).filter(|month| *month <= 12) {
-                self.hints.push(Hint::Month { year: number(hit.get(1)), month, day: day(hit.get(3)) });
+                let hint = Hint::Month { year: number(hit.get(1)), month, day: day(hit.get(3)) };
+                self.add(hint, hit.get(0));
             }
         }
         let mut named = Vec::new();
         if has_month {
-            named.extend(DAY_MONTH.captures_iter(query).map(|hit| (hit.get(2), day(hit.get(1)), number(hit.get(3)))));
+            let parts = |hit: Captures<'a>| (hit.get(2), day(hit.get(1)), number(hit.get(3)), hit.get(0));
+            named.extend(DAY_MONTH.captures_iter(query).map(parts));
         }
         if has_month && named.is_empty() {
-            named.extend(MONTH_DAY.captures_iter(query).map(|hit| (hit.get(1), day(hit.get(2)), number(hit.get(3)))));
+            let parts = |hit: Captures<'a>| (hit.get(1), day(hit.get(2)), number(hit.get(3)), hit.get(0));
+            named.extend(MONTH_DAY.captures_iter(query).map(parts));
         }
-        for (name, day, year) in named {
+        for (name, day, year, whole) in named {
             let Some(name) = name.map(|m| m.as_str()) else { continue };
-            let is_word_of_its_own = day.is_none() && year.is_none() && !name.starts_with(char::is_uppercase);
+            let is_word_of_its_own = day.is_none() && year.is_none() && ALSO_WORDS.contains(&name);
             if let Some(month) = month_number(name).filter(|_| !is_word_of_its_own) {
-                self.hints.push(Hint::Month { year, month, day });
+                self.add(Hint::Month { year, month, day }, whole);
             }
         }
         if self.hints.is_empty() {
-            self.hints.extend(YEAR.captures_iter(query).filter_map(|hit| number(hit.get(1))).map(Hint::Year));
+            for hit in YEAR.captures_iter(query) {
+                number(hit.get(1)).into_iter().for_each(|year| self.add(Hint::Year(year), hit.get(0)));
+            }
         }
+    }
+
+    fn add(&mut self, hint: Hint, phrase: Option<Match<'_>>) {
+        let terms = phrase.map(|phrase| tokenize(phrase.as_str())).into_iter().flatten().map(|token| token.term);
+        self.words.extend(terms);
+        self.hints.push(hint);
+    }
+
+    /// The terms of the query that name its dates.
+    pub fn words(&self) -> &BTreeSet<String> {
+        &self.words
+    }
+
+    /// True when a date is named more closely than by a year.
+    pub fn is_close(&self) -> bool {
+        self.hints.iter().any(|hint| !matches!(hint, Hint::Year(_)))
     }
 
     /// True when the query names no date.
@@ -128,21 +160,70 @@ fn month_number(name: &str) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
-fn relative(word: &str, today: Date) -> Option<Hint> {
-    use jiff::ToSpan;
-    let monday = today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days()).ok()?;
-    let (first, last) = match word.to_ascii_lowercase().as_str() {
-        "today" => (today, today),
-        "yesterday" => (today.yesterday().ok()?, today.yesterday().ok()?),
-        "this week" => (monday, today),
-        "last week" => (monday.checked_sub(7.days()).ok()?, monday.yesterday().ok()?),
-        "this month" => (today.first_of_month(), today),
-        _ => {
-            let before = today.first_of_month().yesterday().ok()?;
-            (before.first_of_month(), before)
-        }
+/// What `[today or yesterday, this or last, its unit, in a season, how many, units ago]` mean on a day.
+fn relative(phrase: &[Option<String>; 6], today: Date) -> Option<Hint> {
+    match phrase.each_ref().map(Option::as_deref) {
+        [Some("today"), ..] => Some(Hint::Span(today, today)),
+        [Some(_), ..] => today.yesterday().ok().map(|day| Hint::Span(day, day)),
+        [_, Some(which), Some(unit), ..] => span_of(unit, which == "this", today),
+        [_, _, _, Some(season), ..] => season_of(season, today),
+        [.., Some(number), Some(unit)] => ago(number, unit, today),
+        _ => None,
+    }
+}
+
+/// This or the last week, month, quarter, year or season.
+fn span_of(unit: &str, is_current: bool, today: Date) -> Option<Hint> {
+    let first = match unit {
+        "week" => today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days()).ok()?,
+        "month" => today.first_of_month(),
+        "quarter" => today.first_of_month().checked_sub(i64::from((today.month() - 1) % 3).months()).ok()?,
+        "year" => return Some(Hint::Year(if is_current { today.year() } else { today.year() - 1 })),
+        season => return season_of(season, today),
+    };
+    if is_current {
+        return Some(Hint::Span(first, today));
+    }
+    let last = first.yesterday().ok()?;
+    let first = match unit {
+        "week" => first.checked_sub(7.days()).ok()?,
+        "month" => last.first_of_month(),
+        _ => first.checked_sub(3.months()).ok()?,
     };
     Some(Hint::Span(first, last))
+}
+
+/// The latest season of a name that has begun, by whole months of the northern year.
+fn season_of(season: &str, today: Date) -> Option<Hint> {
+    let month = match season {
+        "spring" => 3,
+        "summer" => 6,
+        "autumn" | "fall" => 9,
+        _ => 12,
+    };
+    let this_year = Date::new(today.year(), month, 1).ok()?;
+    let first = if this_year <= today { this_year } else { this_year.checked_sub(1.years()).ok()? };
+    let last = first.checked_add(3.months()).ok()?.yesterday().ok()?;
+    Some(Hint::Span(first, last))
+}
+
+/// About so many days, weeks or months ago.
+fn ago(number: &str, unit: &str, today: Date) -> Option<Hint> {
+    let words = ["one", "two", "three", "four", "five", "six"];
+    let number: i64 = match number {
+        "a" | "an" => 1,
+        word => match words.iter().position(|known| *known == word) {
+            Some(at) => i64::try_from(at + 1).ok()?,
+            None => word.parse().ok()?,
+        },
+    };
+    let (back, reach) = match unit {
+        "day" => (number.days(), 1.days()),
+        "week" => (number.weeks(), 4.days()),
+        _ => (number.months(), 16.days()),
+    };
+    let day = today.checked_sub(back).ok()?;
+    Some(Hint::Span(day.checked_sub(reach).ok()?, day.checked_add(reach).ok()?))
 }
 
 #[cfg(test)]
@@ -168,6 +249,14 @@ mod tests {
             ("what broke yesterday", "2026-11-19", 3.0),
             ("what broke last week", "2026-11-11", 3.0),
             ("notes of last month", "2026-10-01", 3.0),
+            ("what went live in november", "2026-11-02", 2.0),
+            ("incidents this year", "2026-02-01", 0.3),
+            ("what we did last quarter", "2026-09-30", 3.0),
+            ("what we did last quarter", "2026-06-30", 0.0),
+            ("who joined last summer", "2026-08-31", 3.0),
+            ("what broke in winter", "2026-01-15", 3.0),
+            ("two weeks ago", "2026-11-07", 3.0),
+            ("the meeting a month ago", "2026-10-12", 3.0),
             ("you may march on", "2026-03-02", 0.0),
             ("no date here", "2026-03-02", 0.0),
         ] {

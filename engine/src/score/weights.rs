@@ -22,6 +22,22 @@ pub struct Weights {
     pub expanded: f64,
     /// Weight of a near spelling or a longer word that stands for an unknown word of the query.
     pub near_words: f64,
+    /// Weight of a word near in meaning that stands for a word of the query.
+    pub related: f64,
+    /// Weight of the same word in other letters: an abbreviation, a compound.
+    pub aliases: f64,
+    /// Weight of a word that tells little.
+    pub light: f64,
+    /// Weight of an everyday word.
+    pub everyday: f64,
+    /// What a word that no memory holds tells, against one that a single memory holds.
+    pub unknown: f64,
+    /// The same for a name that no memory holds.
+    pub unknown_names: f64,
+    /// What a date named in the query tells, against a word that a single memory holds.
+    pub when: f64,
+    /// Share of its word's information that a near spelling or a word near in meaning holds.
+    pub near_share: f64,
     /// Extra weight of a capitalised word of the query that the text holds.
     pub names: f64,
     /// Added when the month named in the query is the month of the memory (and the year, if named).
@@ -48,6 +64,12 @@ pub struct Weights {
     pub half_score: f64,
     /// Least share of the query's information that a memory must hold when it holds one word of several.
     pub floor: f64,
+    /// The same for a memory that holds several words.
+    pub floor_several: f64,
+    /// Least share of the query's information that a weak match must hold.
+    pub weak_floor: f64,
+    /// A weak match must have this share of the best one's evidence.
+    pub weak_near_best: f64,
     /// Where nobody asked: the least and the most that a memory must hold, in words that one memory alone has.
     pub unasked_words: [f64; 2],
     /// Where nobody asked: the share of the query's information that it must hold, between those two.
@@ -78,6 +100,14 @@ impl Default for Weights {
             compounds: 0.5,
             expanded: 0.5,
             near_words: 0.6,
+            related: 0.4,
+            aliases: 0.7,
+            light: 0.8,
+            everyday: 0.9,
+            unknown: 0.7,
+            unknown_names: 1.0,
+            when: 1.0,
+            near_share: 0.6,
             names: 0.3,
             month: 2.0,
             day: 1.0,
@@ -91,6 +121,9 @@ impl Default for Weights {
             other_scope: 0.6,
             half_score: 6.0,
             floor: 0.4,
+            floor_several: 0.0,
+            weak_floor: 0.345,
+            weak_near_best: 0.6,
             unasked_words: [1.25, 2.2],
             unasked_share: 0.25,
             unasked_whole: 0.9,
@@ -113,6 +146,13 @@ impl Weights {
             context: 0.0,
             compounds: 0.0,
             near_words: 0.0,
+            related: 0.0,
+            aliases: 0.0,
+            light: 1.0,
+            everyday: 1.0,
+            unknown: 1.0,
+            unknown_names: 1.0,
+            when: 0.0,
             names: 0.0,
             month: 0.0,
             day: 0.0,
@@ -121,9 +161,15 @@ impl Weights {
             prior: 0.0,
             other_scope: 1.0,
             floor: 0.0,
+            floor_several: 0.0,
             charge_power: 0.0,
             ..Self::default()
         }
+    }
+
+    /// The numbers for a question that nobody asked: its words are taken as they stand, and each tells what it tells.
+    pub fn unasked(&self) -> Self {
+        Self { related: 0.0, light: 1.0, everyday: 1.0, unknown: 1.0, when: 0.0, ..self.clone() }
     }
 
     /// The default without one signal each, and BM25 alone: what each signal gives.
@@ -137,12 +183,17 @@ impl Weights {
             ("no tags, keywords, category", Self { tags: 0.0, keywords: 0.0, category: 0.0, ..all() }),
             ("no compounds", Self { compounds: 0.0, ..all() }),
             ("no near words", Self { near_words: 0.0, ..all() }),
+            ("no words near in meaning", Self { related: 0.0, ..all() }),
+            ("no aliases, compounds in one or two words", Self { aliases: 0.0, ..all() }),
+            ("no words that tell little", Self { light: 1.0, everyday: 1.0, ..all() }),
+            ("unknown words as telling as the rarest", Self { unknown: 1.0, ..all() }),
+            ("no date as a match", Self { when: 0.0, ..all() }),
             ("no prior", Self { prior: 0.0, ..all() }),
             ("no recency", Self { recency: 0.0, ..all() }),
             ("no frequency", Self { frequency: 0.0, ..all() }),
             ("no importance", Self { importance: 0.0, ..all() }),
             ("no length charge", Self { charge_power: 0.0, ..all() }),
-            ("no floor", Self { floor: 0.0, ..all() }),
+            ("no floor", Self { floor: 0.0, floor_several: 0.0, ..all() }),
             ("BM25 alone", Self::bm25_alone()),
         ]
     }

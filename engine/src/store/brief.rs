@@ -8,7 +8,7 @@ use crate::domain::{Handle, RecallRequest, Scope};
 use crate::index::IndexRow;
 use crate::pack::{Ranked, Recall};
 use crate::recall::{Form, Ranking, answer};
-use crate::score::{Prior, ScoreParts};
+use crate::score::Prior;
 use crate::text::O200k;
 
 /// Rows considered, at most: those of the highest importance.
@@ -63,8 +63,7 @@ impl Store {
             }
             if self.is_current(*handle)? {
                 let rank = u32::try_from(page.len()).unwrap_or(u32::MAX);
-                let parts = ScoreParts::default();
-                page.push(Ranked { handle: *handle, rank, score: 1.0, parts, redirected_from: None });
+                page.push(Ranked::chosen(*handle, rank));
             }
         }
         if page.is_empty() {

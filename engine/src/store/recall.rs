@@ -70,6 +70,7 @@ impl Store {
         let wider = RecallRequest { filters, cursor: None, limit: crate::domain::MAX_LIMIT, ..request.clone() };
         let page = self.rank(&wider)?.page(&wider)?;
         let mut scopes: Vec<(Scope, u32)> = Vec::new();
+        let page: Vec<Ranked> = page.into_iter().filter(|ranked| !ranked.is_weak).collect();
         for row in self.rows(&page)? {
             match scopes.iter_mut().find(|(scope, _)| *scope == row.memory.scope) {
                 Some((_, count)) => *count += 1,
@@ -109,13 +110,7 @@ impl Store {
         for (rank, reference) in (0..).zip(references) {
             let memory = self.get(*reference)?.filter(|memory| memory.deleted.is_none());
             let handle = memory.ok_or(StoreError::NotFound(*reference))?.handle;
-            page.push(Ranked {
-                handle,
-                rank,
-                score: 1.0,
-                parts: crate::score::ScoreParts::default(),
-                redirected_from: None,
-            });
+            page.push(Ranked::chosen(handle, rank));
         }
         let rows = self.rows(&page)?;
         let ranking = Ranking::chosen(&page);

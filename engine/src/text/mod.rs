@@ -2,12 +2,14 @@
 
 mod count;
 mod irregular;
+mod lexicon;
 mod normalize;
 mod stem;
 mod stopwords;
 mod tokenize;
 
 pub use count::{O200k, TokenCounter, number_tokens};
+pub use lexicon::{Kinship, Lexicon};
 pub use stopwords::is_stop_word;
 pub use tokenize::{Token, TokenKind, tokenize};
 

@@ -15,6 +15,7 @@ pub(super) fn definition() -> Tool {
          an index of the rest (#id summary), never more than max_tokens. memory_get gives the full text of an #id.";
     let properties = json!({
         "query": { "type": "string", "description": "The question, in any words" },
+        "expanded_query": { "type": "string", "description": "Set it: synonyms, full names, likely words of the answer" },
         "max_tokens": { "type": "integer", "description": "Bound of the whole reply", "default": 1000 },
         "limit": { "type": "integer", "default": 20, "maximum": 200 },
         "category": { "type": "string", "description": "facts, preferences, projects, people, decisions" },
@@ -27,6 +28,7 @@ pub(super) fn definition() -> Tool {
         "until": { "type": "string" },
         "sort": { "type": "string", "enum": ["hybrid", "relevance", "importance", "recency"] },
         "cursor": { "type": "string", "description": "For the next page" },
+        "weak": { "type": "boolean", "description": "If nothing matches, list all near notes" },
         "format": { "type": "string", "enum": ["text", "json"] }
     });
     always_loaded(tool("memory_recall", "Recall memories", description, Effect::Reads, properties, &["query"]))
@@ -41,6 +43,7 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         sort: args.parsed(&["sort", "sort_by"])?.unwrap_or_default(),
         packing: args.parsed(&["packing"])?.unwrap_or_default(),
         cursor: args.parsed(&["cursor"])?,
+        weak: args.flag(&["weak"])?,
         ..budgeted(args, caller, args.required(&["query", "context"])?)?
     };
     match args.text(&["format"])?.as_deref() {

@@ -1,0 +1,154 @@
+//! What each word of a query tells, and how much of it a row holds.
+
+use crate::index::TermPostings;
+use crate::score::{DateHints, Weights, idf};
+
+use super::query::{DATE, QueryTerm, QueryTerms, Relation};
+
+/// What each word of a query tells: a row that holds it is so much more likely meant.
+#[derive(Debug)]
+pub(super) struct Information {
+    rows: u32,
+    concepts: [f64; 64],
+    /// Rows that hold a word under any of its names.
+    holders: [u32; 64],
+    /// Of the whole query, without the words of its expansion.
+    total: f64,
+    /// Words that some row holds and that do not tell little.
+    content: u64,
+    /// Words that tell little.
+    light: u64,
+    near_share: f64,
+}
+
+/// The words of a query that a row holds, a bit each.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Held {
+    /// By themselves or by another name.
+    pub(super) whole: u64,
+    /// By a word near in meaning or spelling.
+    pub(super) near: u64,
+}
+
+impl Information {
+    pub(super) fn of(
+        query: &QueryTerms,
+        lists: &[TermPostings],
+        rows: u32,
+        dates: &DateHints,
+        weights: &Weights,
+    ) -> Self {
+        let mut information = Self {
+            rows,
+            concepts: [0.0; 64],
+            holders: [0; 64],
+            total: 0.0,
+            content: 0,
+            light: query.light,
+            near_share: weights.near_share,
+        };
+        information.count_holders(query, lists);
+        for (term, list) in query.terms.iter().zip(lists) {
+            let is_everyday = term.concepts & query.everyday != 0;
+            information.learn(term, list.own, is_everyday, weights);
+        }
+        if !dates.is_empty() && weights.when > 0.0 {
+            information.set(DATE, weights.when * idf(rows, 1));
+        }
+        information.content &= !(query.light | query.everyday);
+        information.total = information.sum(query.asked);
+        information
+    }
+
+    fn count_holders(&mut self, query: &QueryTerms, lists: &[TermPostings]) {
+        let names = query.terms.iter().zip(lists).filter(|(term, _)| term.is_word && term.relation != Relation::Near);
+        for (term, list) in names {
+            for at in bits(term.concepts) {
+                if let Some(holders) = self.holders.get_mut(at) {
+                    *holders = holders.saturating_add(list.own).min(self.rows);
+                }
+            }
+        }
+    }
+
+    /// A word that no row holds tells the more the rarer such words are elsewhere; an everyday word is no exception.
+    fn learn(&mut self, term: &QueryTerm, own: u32, is_everyday: bool, weights: &Weights) {
+        let is_known = own > 0 || (term.relation == Relation::Word && self.holders_of(term) > 0);
+        let tells = match (is_known, term.relation) {
+            (true, _) => term.weight * self.idf(term, own),
+            (false, Relation::Word) => {
+                let whole = if is_everyday { term.weight / weights.everyday } else { term.weight };
+                whole * if term.is_name { weights.unknown_names } else { weights.unknown } * idf(self.rows, 0)
+            }
+            (false, _) => return,
+        };
+        if is_known {
+            self.content |= term.concepts;
+        }
+        self.set(term.concepts, tells);
+    }
+
+    fn set(&mut self, concepts: u64, tells: f64) {
+        for at in bits(concepts) {
+            if let Some(known) = self.concepts.get_mut(at) {
+                *known = known.max(tells);
+            }
+        }
+    }
+
+    fn holders_of(&self, term: &QueryTerm) -> u32 {
+        let all = bits(term.concepts).filter_map(|at| self.holders.get(at));
+        if term.is_word { all.copied().max().unwrap_or(0) } else { 0 }
+    }
+
+    /// How telling a term is: a word counts with all its names, so that a rare name is worth no more than a common one.
+    pub(super) fn idf(&self, term: &QueryTerm, own: u32) -> f64 {
+        match term.relation {
+            Relation::Near => idf(self.rows, own),
+            Relation::Word | Relation::Same => idf(self.rows, own.max(self.holders_of(term))),
+        }
+    }
+
+    /// What the words of a mask tell together.
+    pub(super) fn sum(&self, concepts: u64) -> f64 {
+        bits(concepts).filter_map(|at| self.concepts.get(at)).sum()
+    }
+
+    /// What the whole query tells.
+    pub(super) fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// The share of the query that a row holds: 1 for a query that tells nothing.
+    pub(super) fn share(&self, held: Held) -> f64 {
+        if self.total <= 0.0 {
+            return 1.0;
+        }
+        (self.sum(held.whole) + self.near_share * self.sum(held.near & !held.whole)) / self.total
+    }
+
+    /// True when the row holds several words, and one of them tells more than little.
+    pub(super) fn has_several(&self, held: Held) -> bool {
+        let all = held.whole | held.near;
+        all.count_ones() > 1 && all & !self.light != 0
+    }
+
+    /// True when the row holds a word that says what the query is about.
+    pub(super) fn has_content(&self, held: Held) -> bool {
+        held.whole & self.content != 0
+    }
+
+    /// True when its date tells most of what the query tells: then every row of that date is a candidate.
+    pub(super) fn is_about_a_date(&self, weights: &Weights) -> bool {
+        self.sum(DATE) > 0.0 && self.sum(DATE) >= weights.floor * self.total
+    }
+}
+
+/// The positions of the bits of a mask, ascending.
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (at < 64).then_some(at)
+    })
+}

@@ -1,0 +1,62 @@
+//! The reply where nothing is above the relevance floor.
+
+use crate::domain::RecallRequest;
+use crate::pack::{IndexEntry, JsonFrame, Ranked, Row, TextFrame, WeakRows};
+
+/// The weak matches that fit, in index form, and how many near ones stay unshown.
+pub(super) struct Weak {
+    pub(super) rows: Vec<IndexEntry>,
+    pub(super) near: u32,
+    pub(super) left_out: Vec<Ranked>,
+}
+
+impl Weak {
+    /// Takes weak matches in rank order as long as they fit.
+    ///
+    /// `cost` is what one costs, `envelope` the reply around so many of them with so many near ones unshown.
+    pub(super) fn fit(
+        found: Vec<(Ranked, Row)>,
+        near: u32,
+        room: u32,
+        cost: impl Fn(&Row) -> u32,
+        envelope: impl Fn(u32, u32) -> u32,
+    ) -> Self {
+        let mut weak = Self { rows: Vec::new(), near, left_out: Vec::new() };
+        let (mut used, mut shown) = (0, 0);
+        let mut signatures = Vec::new();
+        for (ranked, row) in found {
+            let tokens = cost(&row);
+            if signatures.contains(&row.signature) {
+                weak.near = weak.near.saturating_sub(1);
+            } else if used + tokens + envelope(shown + 1, near) <= room {
+                used += tokens;
+                shown += 1;
+                weak.near = weak.near.saturating_sub(1);
+                signatures.push(row.signature);
+                weak.rows.push(IndexEntry { ranked, memory: row.memory, is_bare: false, tokens });
+            } else {
+                weak.left_out.push(ranked);
+            }
+        }
+        weak
+    }
+
+    /// As text, for a frame of no match.
+    pub(super) fn of_text(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &TextFrame) -> Self {
+        let room = request.profile.to_o200k(request.budget).0;
+        let cost = |row: &Row| TextFrame::weak_row(row.memory.handle, row.costs.index);
+        Self::fit(found, near, room, cost, |shown, near| frame.weak_envelope(shown, near))
+    }
+
+    /// As JSON, for a frame of no match.
+    pub(super) fn of_json(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &JsonFrame) -> Self {
+        let room = request.profile.to_o200k(request.budget).0;
+        let cost = |row: &Row| JsonFrame::weak_row(row.costs.json_index);
+        Self::fit(found, near, room, cost, |_, near| frame.weak_envelope(near))
+    }
+
+    /// As the frames render it.
+    pub(super) fn rows(&self) -> WeakRows<'_> {
+        WeakRows { rows: &self.rows, near: self.near }
+    }
+}

@@ -1,0 +1,143 @@
+//! What other words a question may mean: abbreviations, compounds, words near in meaning; and words that tell little.
+//!
+//! The rows are in `lexicon.txt`, which says how to read them. Only questions are expanded: what is stored stays as it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use super::tokenize::{TokenKind, tokenize};
+
+const ROWS: &str = include_str!("lexicon.txt");
+
+/// How closely a word of the lexicon stands for a word of the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kinship {
+    /// The same word in other letters.
+    Same,
+    /// A word near in meaning.
+    Near,
+}
+
+/// The rows of the lexicon, by term. A *phrase* is two or more terms with a space between them.
+#[derive(Debug, Default)]
+pub struct Lexicon {
+    rows: Vec<(Kinship, Vec<String>)>,
+    /// Numbers of the rows that a term finds.
+    by_term: BTreeMap<String, Vec<usize>>,
+    light: BTreeSet<String>,
+    everyday: BTreeSet<String>,
+}
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::read(ROWS));
+
+impl Lexicon {
+    /// The lexicon that the program carries.
+    pub fn of_questions() -> &'static Self {
+        &LEXICON
+    }
+
+    fn read(text: &str) -> Self {
+        let mut lexicon = Self::default();
+        for line in text.lines() {
+            match line.split_at_checked(2) {
+                Some(("= ", words)) => lexicon.add(Kinship::Same, words, None),
+                Some(("~ ", words)) => lexicon.add(Kinship::Near, words, None),
+                Some(("> ", row)) => {
+                    let (word, kinds) = row.split_once(':').unwrap_or((row, ""));
+                    lexicon.add(Kinship::Near, kinds, Some(word));
+                }
+                Some(("- ", words)) => lexicon.light.extend(terms_of(words)),
+                Some((". ", words)) => lexicon.everyday.extend(terms_of(words)),
+                _ => {}
+            }
+        }
+        lexicon
+    }
+
+    /// Adds a row that every word of it finds, or `only` one word does.
+    fn add(&mut self, kinship: Kinship, words: &str, only: Option<&str>) {
+        let row: Vec<String> = words.split(',').map(term_of).filter(|term| !term.is_empty()).collect();
+        let keys = only.map_or_else(|| row.clone(), |word| vec![term_of(word)]);
+        for key in keys {
+            self.by_term.entry(key).or_default().push(self.rows.len());
+        }
+        self.rows.push((kinship, row));
+    }
+
+    /// The terms and phrases that `term`, a term or a phrase, may stand for, the closest first, without repeats.
+    pub fn related(&self, term: &str) -> Vec<(Kinship, &str)> {
+        let mut related: Vec<(Kinship, &str)> = Vec::new();
+        for (kinship, row) in self.by_term.get(term).into_iter().flatten().filter_map(|at| self.rows.get(*at)) {
+            related.extend(row.iter().filter(|other| *other != term).map(|other| (*kinship, other.as_str())));
+        }
+        related.sort_by_key(|(kinship, _)| *kinship);
+        let mut seen = BTreeSet::new();
+        related.retain(|(_, other)| seen.insert(*other));
+        related
+    }
+
+    /// True for a term that tells little of what a question is about.
+    pub fn is_light(&self, term: &str) -> bool {
+        self.light.contains(term)
+    }
+
+    /// True for an everyday word, which tells less than its rarity in a small store suggests.
+    pub fn is_everyday(&self, term: &str) -> bool {
+        self.everyday.contains(term)
+    }
+}
+
+fn terms_of(words: &str) -> impl Iterator<Item = String> {
+    tokenize(words).into_iter().filter(|token| token.kind != TokenKind::Single).map(|token| token.term)
+}
+
+/// The term of a word, or of several words the phrase; an identifier with joints is one term.
+fn term_of(words: &str) -> String {
+    let tokens = tokenize(words.trim());
+    if let Some(whole) = tokens.first().filter(|token| token.kind == TokenKind::Compound) {
+        return whole.term.clone();
+    }
+    let is_word = |kind| matches!(kind, TokenKind::Word | TokenKind::Pair | TokenKind::Stop);
+    let mut terms: Vec<&str> = tokens.iter().filter(|t| is_word(t.kind)).map(|t| t.term.as_str()).collect();
+    if terms.len() > 1 {
+        terms = tokens.iter().filter(|t| t.kind == TokenKind::Word).map(|t| t.term.as_str()).collect();
+    }
+    terms.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn related(word: &str) -> Vec<(Kinship, &'static str)> {
+        Lexicon::of_questions().related(&term_of(word))
+    }
+
+    #[test]
+    fn words_find_their_other_spellings_both_ways() {
+        for (a, b) in [("k8s", "kubernetes"), ("db", "database"), ("repo", "repository"), ("e2e", "end-to-end")] {
+            for (a, b) in [(a, b), (b, a)] {
+                assert!(related(a).contains(&(Kinship::Same, &term_of(b))), "{a} {b}");
+            }
+        }
+        assert!(related("rollback").contains(&(Kinship::Same, "roll back")));
+        assert!(related("pull request").contains(&(Kinship::Same, "pr")));
+    }
+
+    #[test]
+    fn a_kind_finds_its_things_and_not_the_other_way_round() {
+        assert!(related("broker").contains(&(Kinship::Near, "kafka")));
+        assert!(!related("valkey").iter().any(|(_, term)| *term == "cach"));
+    }
+
+    #[test]
+    fn every_row_can_be_read() {
+        for (number, line) in ROWS.lines().enumerate() {
+            let is_row = ["= ", "~ ", "> ", "- ", ". ", "#"].iter().any(|mark| line.starts_with(mark));
+            assert!(line.is_empty() || is_row, "line {}: {line}", number + 1);
+        }
+        let lexicon = Lexicon::of_questions();
+        assert!(lexicon.rows.iter().all(|(_, row)| !row.is_empty()));
+        assert!(lexicon.is_light("decid") && !lexicon.is_light("databas"));
+    }
+}

@@ -1,0 +1,231 @@
+//! What a question brings back: aliases, compounds, dates, weak matches, filters, and the words of a long question.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may")]
+
+use std::sync::Arc;
+
+use tessera_engine::Store;
+use tessera_engine::domain::{
+    Draft, Filters, FixedClock, Handle, Link, LinkKind, Purpose, RecallRequest, Scope, Timestamp,
+};
+use tessera_engine::pack::Recall;
+use tessera_engine::score::Weights;
+use tessera_engine::store::{StoreConfig, Usage};
+use tessera_engine::text::{O200k, TokenCounter};
+
+struct Home {
+    store: Store,
+    _dir: tempfile::TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Arc::new(FixedClock("2026-11-21T12:00:00Z".parse().unwrap()));
+        let home = dir.path().join("home");
+        let config = StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Serve };
+        Self { store: Store::open(config).unwrap(), _dir: dir }
+    }
+
+    fn of(notes: &[&str]) -> Self {
+        let mut home = Self::new();
+        notes.iter().for_each(|note| drop(home.note(note, "2026-11-20")));
+        home
+    }
+
+    fn note(&mut self, text: &str, created: &str) -> Handle {
+        let created: Timestamp = created.parse().unwrap();
+        self.store.remember(Draft { created: Some(created), ..Draft::new(text) }).unwrap().memory.handle
+    }
+
+    fn ask(&mut self, request: &RecallRequest) -> Recall {
+        let recall = self.store.recall(request).unwrap();
+        let counted = O200k::load().count(&recall.body);
+        assert_eq!(recall.tokens_used, counted, "{}", recall.body);
+        assert!(counted <= request.budget.get());
+        recall
+    }
+
+    fn first(&mut self, question: &str) -> Option<String> {
+        let recall = self.ask(&RecallRequest::new(question));
+        recall.details.first().map(|detail| detail.memory.content.clone())
+    }
+}
+
+/// A store of its first five minutes: each question with a word of the note that answers it.
+#[test]
+fn a_handful_of_notes_answers_natural_questions() {
+    let mut home = Home::of(&[
+        "Orders are kept in MySQL, one schema per shop",
+        "I prefer Vue over Angular for new front ends",
+        "Deploys happen on Wednesdays after 14:00",
+        "Our tech lead is Ines Halvorsen",
+        "The image proxy listens on port 9021",
+    ]);
+    for (question, word) in [
+        ("what do orders use?", "MySQL"),
+        ("orders db", "MySQL"),
+        ("which database?", "MySQL"),
+        ("where do we keep orders?", "MySQL"),
+        ("which database do we use for the orders?", "MySQL"),
+        ("do I like Angular?", "Vue"),
+        ("what framework should I use for the frontend?", "Vue"),
+        ("which frontend framework do I prefer?", "Vue"),
+        ("Vue or Angular?", "Vue"),
+        ("what do I think of Vue?", "Vue"),
+        ("when is the next deploy window?", "Deploys"),
+        ("what day are deployments?", "Deploys"),
+        ("when can I deploy?", "Deploys"),
+        ("can I deploy on a Friday?", "Deploys"),
+        ("which day do we release?", "Deploys"),
+        ("who is the tech lead?", "Ines"),
+        ("who leads tech?", "Ines"),
+        ("what does Ines do?", "Ines"),
+        ("which port is the image proxy on?", "9021"),
+        ("image proxy port", "9021"),
+        ("where does the proxy listen?", "9021"),
+    ] {
+        let found = home.first(question);
+        assert!(found.as_deref().is_some_and(|text| text.contains(word)), "{question}: {found:?}");
+    }
+    for question in ["how old is the universe?", "a recipe for pancakes", "train times to Vienna"] {
+        let recall = home.ask(&RecallRequest::new(question));
+        assert!(recall.details.is_empty() && recall.index.is_empty(), "{question}: {}", recall.body);
+    }
+}
+
+#[test]
+fn a_word_is_found_by_its_other_names() {
+    let filler = ["The heron nests by the weir", "Lanterns are stored in the loft", "The violin needs new strings"];
+    for (note, question) in [
+        ("Upgrades of Kubernetes come each quarter", "k8s upgrades"),
+        ("k8s is upgraded each quarter", "when is Kubernetes upgraded?"),
+        ("The repository moved to a new host", "where is the repo?"),
+        ("Production lives in Oslo", "prod location"),
+        ("A roll back takes two minutes", "how long is a rollback?"),
+        ("A rollback takes two minutes", "how long does it take to roll back?"),
+        ("The front end is written by Ola", "who does the frontend?"),
+        ("Every pull request needs a label", "what does a PR need?"),
+    ] {
+        let mut home = Home::of(&filler);
+        home.note(note, "2026-11-20");
+        assert_eq!(home.first(question).as_deref(), Some(note), "{question}");
+    }
+}
+
+#[test]
+fn a_date_in_a_question_matches_by_itself() {
+    let mut home = Home::new();
+    for (text, created) in [
+        ("We decided to buy the licence", "2026-09-10"),
+        ("We decided to paint the office", "2026-10-12"),
+        ("The lift was out of order", "2026-10-20"),
+        ("The gate opens at nine", "2026-08-01"),
+    ] {
+        home.note(text, created);
+    }
+    assert_eq!(home.first("what did we decide last month?").as_deref(), Some("We decided to paint the office"));
+    assert_eq!(home.first("decisions in September").as_deref(), Some("We decided to buy the licence"));
+    let august = home.ask(&RecallRequest::new("what happened in August?"));
+    assert_eq!(august.details[0].memory.content, "The gate opens at nine");
+    assert!(home.first("what happened in January?").is_none());
+}
+
+fn weak_home() -> Home {
+    let mut notes: Vec<String> = (0..30).map(|n| format!("Shelf {n} holds crates of kind k{n}")).collect();
+    notes.push("The turbine was oiled".into());
+    notes.push("Turbine manuals, all four volumes".into());
+    Home::of(&notes.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+const HARD: &str = "which turbine bearings vibrate loudly?";
+
+#[test]
+fn what_shares_a_word_is_shown_as_weak_and_marked() {
+    let mut home = weak_home();
+    let question = "which turbine bearings vibrate?";
+    let recall = home.ask(&RecallRequest::new(question));
+    assert_eq!((recall.details.len(), recall.total_count, recall.has_more), (0, 0, false), "{}", recall.body);
+    assert!((1..=3).contains(&recall.index.len()) && recall.index.iter().all(|e| e.ranked.is_weak), "{}", recall.body);
+    assert!(
+        recall.body.starts_with("<memories> 0 found, 2 weak, ") && recall.body.contains("\n~ #"),
+        "{}",
+        recall.body
+    );
+    let json = home.store.recall_json(&RecallRequest::new(question)).unwrap();
+    assert_eq!(json.tokens_used, O200k::load().count(&json.body), "{}", json.body);
+    let value: serde_json::Value = serde_json::from_str(&json.body).unwrap();
+    assert_eq!((&value["index"][0]["weak"], &value["near"]), (&true.into(), &0.into()), "{value}");
+    let unasked = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new(question) };
+    assert!(home.ask(&unasked).index.is_empty());
+}
+
+#[test]
+fn a_reply_without_a_match_says_how_many_are_near_and_how_to_see_them() {
+    let mut home = weak_home();
+    let recall = home.ask(&RecallRequest::new(HARD));
+    assert_eq!((recall.index.len(), recall.near), (0, 2), "{}", recall.body);
+    assert_eq!(recall.body, "No memory matches; option weak shows 2 near ones.\n");
+    let all = home.ask(&RecallRequest { weak: true, ..RecallRequest::new(HARD) });
+    assert_eq!((all.index.len(), all.near), (2, 0), "{}", all.body);
+    for budget in 1..120 {
+        let request = RecallRequest { budget: budget.try_into().unwrap(), weak: true, ..RecallRequest::new(HARD) };
+        if home.store.recall(&request).is_ok() {
+            home.ask(&request);
+        }
+    }
+    let nothing = home.ask(&RecallRequest::new("zebra migration"));
+    assert_eq!((nothing.body.as_str(), nothing.near), ("No memory matches.\n", 0));
+}
+
+#[test]
+fn an_explanation_names_what_was_below_the_floor() {
+    let mut home = weak_home();
+    let recall = home.ask(&RecallRequest { explain: true, ..RecallRequest::new(HARD) });
+    assert_eq!(recall.below_floor.len(), 2);
+    for ranked in &recall.below_floor {
+        assert!(ranked.share > 0.0 && ranked.share < Weights::default().floor, "{ranked:?}");
+        assert!((ranked.parts.sum() - ranked.score).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn what_replaces_a_memory_must_pass_the_filters_too() {
+    let mut home = Home::new();
+    let ledger: Scope = "ledger".parse().unwrap();
+    let draft = |text: &str, scope: &Scope| Draft { scope: scope.clone(), ..Draft::new(text) };
+    let old = home.store.remember(draft("Tabs of the ledger are four wide", &ledger)).unwrap().memory.id;
+    let supersedes = Link { kind: LinkKind::Supersedes, to: old };
+    let new = Draft { links: vec![supersedes], ..draft("Tabs everywhere are two wide", &Scope::Global) };
+    let new = home.store.remember(new).unwrap().memory.handle;
+    let everywhere = home.ask(&RecallRequest::new("how wide are tabs in the ledger?"));
+    assert_eq!(everywhere.details[0].memory.handle, new);
+    let filters = Filters { scopes: vec![ledger], ..Filters::default() };
+    let inside = home.ask(&RecallRequest { filters, ..RecallRequest::new("how wide are tabs in the ledger?") });
+    assert!(inside.details.is_empty() && inside.index.is_empty(), "{}", inside.body);
+}
+
+#[test]
+fn a_misspelt_question_gets_an_excerpt_too() {
+    let mut home = Home::new();
+    let paragraph =
+        |n: usize| format!("Paragraph {n} says how the crates of shelf {n} are counted and where they go next.");
+    let mut text: Vec<String> = (0..40).map(paragraph).collect();
+    text[20] = "The carburettor is cleaned with paraffin every spring.".into();
+    home.note(&text.join("\n\n"), "2026-11-20");
+    let request = RecallRequest { budget: 200.try_into().unwrap(), ..RecallRequest::new("carburetor cleaning") };
+    let recall = home.ask(&request);
+    let excerpt = recall.details.first().and_then(|detail| detail.excerpt.as_deref());
+    assert!(excerpt.is_some_and(|lines| lines.contains("carburettor")), "{}", recall.body);
+}
+
+#[test]
+fn an_expansion_can_only_help() {
+    let mut home = weak_home();
+    let plain = RecallRequest::new("turbine maintenance");
+    assert_eq!(home.ask(&plain).details.len(), 2);
+    let expanded = RecallRequest {
+        expanded_query: Some("gearbox rotor lubricant nacelle inspection interval overhaul".into()),
+        ..plain
+    };
+    assert_eq!(home.ask(&expanded).details.len(), 2);
+}
