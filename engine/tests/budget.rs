@@ -12,7 +12,7 @@ use tessera_engine::domain::{
 };
 use tessera_engine::pack::{LineCosts, Ranked, Recall, Row};
 use tessera_engine::recall::{Form, answer};
-use tessera_engine::score::{ScoreParts, Weights};
+use tessera_engine::score::Weights;
 use tessera_engine::store::{StoreConfig, StoreError, Usage};
 use tessera_engine::text::O200k;
 
@@ -92,14 +92,11 @@ impl World {
     fn ask(&self, texts: &[String], first: u32, request: &RecallRequest, json: bool) -> Result<Recall, DomainError> {
         let rows: Vec<Row> = (first..).zip(texts).map(|(number, text)| self.row(number, text)).collect();
         let ranked = |(rank, row): (u32, &Row)| Ranked {
-            handle: row.memory.handle,
-            rank,
             score: 1.0 / f64::from(rank + 2),
-            parts: ScoreParts::default(),
-            redirected_from: None,
+            ..Ranked::chosen(row.memory.handle, rank)
         };
         let page: Vec<Ranked> = (0..).zip(&rows).map(ranked).collect();
-        let ranking = tessera_engine::recall::Ranking::chosen(&page);
+        let ranking = tessera_engine::recall::Ranking::chosen(&page, &request.query);
         let form = if json { Form::Json(&self.counter) } else { Form::Text };
         answer(request, &ranking, page, rows, &Weights::default(), form)
     }

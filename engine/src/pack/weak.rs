@@ -26,11 +26,11 @@ const ROW_TOKENS: u32 = 2;
 /// Tokens of the line that counts the near ones, without the number.
 const NEAR_TOKENS: u32 = 8;
 /// Tokens of the whole reply where nothing is shown, without the number.
-const NOTHING_TOKENS: u32 = 12;
+const NOTHING_TOKENS: u32 = 11;
 /// Tokens of `"weak":true,` in a row, more than a plain row has.
-pub(super) const JSON_WEAK_TOKENS: u32 = 3;
+pub(super) const JSON_WEAK_TOKENS: u32 = 4;
 /// Tokens of `,"near":` in the counts, without the number.
-pub(super) const JSON_NEAR_TOKENS: u32 = 4;
+pub(super) const JSON_NEAR_TOKENS: u32 = 3;
 
 /// The weak matches that fit, and how many near ones stay unshown.
 #[derive(Debug, Clone, Copy)]

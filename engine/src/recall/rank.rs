@@ -128,8 +128,9 @@ struct Found {
 type Rows = (Vec<(DocId, Match)>, Vec<(DocId, Match)>);
 
 impl Ranking {
-    /// A ranking of rows that were chosen by name, in the order given.
-    pub fn chosen(page: &[Ranked]) -> Self {
+    /// A ranking of rows that were chosen by name, in the order given; `query` says which passage of a long one is wanted.
+    pub fn chosen(page: &[Ranked], query: &str) -> Self {
+        let terms = QueryTerms::analyze(query, None, &BTreeSet::new(), &Weights::default()).terms;
         let found = |ranked: &Ranked| Match {
             handle: ranked.handle.get(),
             created: 0,
@@ -141,7 +142,8 @@ impl Ranking {
             redirected_from: None,
         };
         let total = u32::try_from(page.len()).unwrap_or(u32::MAX);
-        Self { matches: page.iter().map(found).collect(), total, ..Self::default() }
+        let terms = terms.into_iter().map(|term| (term.term, term.weight)).collect();
+        Self { matches: page.iter().map(found).collect(), total, terms, ..Self::default() }
     }
 
     /// Sorts best first, and keeps what the page and all before it need.

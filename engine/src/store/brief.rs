@@ -70,7 +70,7 @@ impl Store {
             return Ok(None);
         }
         let rows = self.rows(&page)?;
-        let ranking = Ranking::chosen(&page);
+        let ranking = Ranking::chosen(&page, &request.query);
         Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::<O200k>::Text)?))
     }
 

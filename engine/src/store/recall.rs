@@ -113,7 +113,7 @@ impl Store {
             page.push(Ranked::chosen(handle, rank));
         }
         let rows = self.rows(&page)?;
-        let ranking = Ranking::chosen(&page);
+        let ranking = Ranking::chosen(&page, &request.query);
         let recall = answer(request, &ranking, page, rows, &self.weights, Form::<O200k>::Text)?;
         self.note_delivery(&recall);
         Ok(recall)
