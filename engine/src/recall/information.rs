@@ -49,8 +49,7 @@ impl Information {
         };
         information.count_holders(query, lists);
         for (term, list) in query.terms.iter().zip(lists) {
-            let is_everyday = term.concepts & query.everyday != 0;
-            information.learn(term, list.own, is_everyday, weights);
+            information.learn(term, list.own, query, weights);
         }
         if !dates.is_empty() && weights.when > 0.0 {
             information.set(DATE, weights.when * idf(rows, 1));
@@ -71,21 +70,28 @@ impl Information {
         }
     }
 
-    /// A word that no row holds tells the more the rarer such words are elsewhere; an everyday word is no exception.
-    fn learn(&mut self, term: &QueryTerm, own: u32, is_everyday: bool, weights: &Weights) {
+    fn learn(&mut self, term: &QueryTerm, own: u32, query: &QueryTerms, weights: &Weights) {
         let is_known = own > 0 || (term.relation == Relation::Word && self.holders_of(term) > 0);
         let tells = match (is_known, term.relation) {
             (true, _) => term.weight * self.idf(term, own),
-            (false, Relation::Word) => {
-                let whole = if is_everyday { term.weight / weights.everyday } else { term.weight };
-                whole * if term.is_name { weights.unknown_names } else { weights.unknown } * idf(self.rows, 0)
-            }
+            (false, Relation::Word) => self.unknown(term, query, weights),
             (false, _) => return,
         };
         if is_known {
             self.content |= term.concepts;
         }
         self.set(term.concepts, tells);
+    }
+
+    /// What a word tells that no row holds: an everyday one as much as any, one that tells little next to nothing.
+    fn unknown(&self, term: &QueryTerm, query: &QueryTerms, weights: &Weights) -> f64 {
+        let word = if term.is_name { weights.unknown_names } else { weights.unknown };
+        let kind = match term.concepts {
+            word if word & query.light != 0 => weights.unknown_light,
+            word if word & query.everyday != 0 => 1.0 / weights.everyday,
+            _ => 1.0,
+        };
+        term.weight * word * kind * idf(self.rows, 1)
     }
 
     fn set(&mut self, concepts: u64, tells: f64) {

@@ -32,6 +32,8 @@ pub struct Weights {
     pub everyday: f64,
     /// What a word that no memory holds tells, against one that a single memory holds.
     pub unknown: f64,
+    /// Factor on that for a word that tells little.
+    pub unknown_light: f64,
     /// The same for a name that no memory holds.
     pub unknown_names: f64,
     /// What a date named in the query tells, against a word that a single memory holds.
@@ -104,8 +106,9 @@ impl Default for Weights {
             aliases: 0.7,
             light: 0.8,
             everyday: 0.9,
-            unknown: 0.7,
-            unknown_names: 1.0,
+            unknown: 0.9,
+            unknown_light: 0.5,
+            unknown_names: 1.25,
             when: 1.0,
             near_share: 0.6,
             names: 0.3,
@@ -150,8 +153,8 @@ impl Weights {
             aliases: 0.0,
             light: 1.0,
             everyday: 1.0,
-            unknown: 1.0,
-            unknown_names: 1.0,
+            unknown: 1.25,
+            unknown_names: 1.25,
             when: 0.0,
             names: 0.0,
             month: 0.0,
@@ -169,7 +172,7 @@ impl Weights {
 
     /// The numbers for a question that nobody asked: its words are taken as they stand, and each tells what it tells.
     pub fn unasked(&self) -> Self {
-        Self { related: 0.0, light: 1.0, everyday: 1.0, unknown: 1.0, when: 0.0, ..self.clone() }
+        Self { related: 0.0, light: 1.0, everyday: 1.0, unknown: 1.25, when: 0.0, ..self.clone() }
     }
 
     /// The default without one signal each, and BM25 alone: what each signal gives.
@@ -186,7 +189,7 @@ impl Weights {
             ("no words near in meaning", Self { related: 0.0, ..all() }),
             ("no aliases, compounds in one or two words", Self { aliases: 0.0, ..all() }),
             ("no words that tell little", Self { light: 1.0, everyday: 1.0, ..all() }),
-            ("unknown words as telling as the rarest", Self { unknown: 1.0, ..all() }),
+            ("unknown words as telling as the rarest", Self { unknown: 1.25, ..all() }),
             ("no date as a match", Self { when: 0.0, ..all() }),
             ("no prior", Self { prior: 0.0, ..all() }),
             ("no recency", Self { recency: 0.0, ..all() }),
