@@ -80,8 +80,9 @@ fn now() -> Timestamp {
 }
 
 fn weights() -> Weights {
-    // Near spellings and meanings are a search of their own, and the floor hides matches: they are tested elsewhere.
-    Weights { near_words: 0.0, related: 0.0, floor: 0.0, ..Weights::default() }
+    // Near spellings and meanings are a search of their own, some words weigh less, and the floor hides matches: they
+    // are tested elsewhere.
+    Weights { near_words: 0.0, related: 0.0, light: 1.0, everyday: 1.0, floor: 0.0, ..Weights::default() }
 }
 
 fn open(home: &std::path::Path, usage: Usage) -> Store {

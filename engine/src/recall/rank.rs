@@ -107,10 +107,10 @@ pub fn rank<B: AsRef<[u8]>>(
             list.push((doc, row));
         });
     }
-    let replaced = |rows| redirect(view, &scorer, &allowed, rows);
-    ranking.matches = replaced(found.matches);
+    let found = [found.matches, found.weak, found.near, found.below];
+    let [matches, weak, near, below] = found.map(|rows| redirect(view, &scorer, &allowed, rows));
+    ranking.matches = matches;
     ranking.order(request, weights);
-    let [weak, near, below] = [found.weak, found.near, found.below].map(replaced);
     ranking.add_weak(request, weights, weak, near, below);
     ranking.terms = terms.query.terms.into_iter().map(|term| term.term).zip(scorer.worths()).collect();
     ranking
