@@ -50,15 +50,10 @@ pub(super) struct RecallView<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<LeftOutView>,
     /// Where nothing matches: memories below the relevance floor that are not shown.
-    #[serde(skip_serializing_if = "is_none")]
-    near: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    near: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     below_floor: Vec<BelowFloorView>,
-}
-
-/// Serde hands over a reference.
-fn is_none(near: &u32) -> bool {
-    *near == 0
 }
 
 #[derive(Debug, Serialize)]
@@ -133,7 +128,7 @@ pub(super) fn recall(recall: &Recall, explain: bool) -> RecallView<'_> {
         details: recall.details.iter().map(|detail| detail_view(detail, parts(&detail.ranked))).collect(),
         index: recall.index.iter().map(|entry| index_view(entry, parts(&entry.ranked))).collect(),
         left_out: if explain { recall.left_out.iter().map(left_out).collect() } else { Vec::new() },
-        near: recall.near,
+        near: (recall.near > 0).then_some(recall.near),
         below_floor: recall.below_floor.iter().map(below_floor).collect(),
     }
 }
