@@ -116,12 +116,13 @@ fn row(note: &Note, counter: &O200k) -> Row {
             scope: tessera_engine::domain::Scope::Global,
             created: Timestamp::from_micros(1_790_000_000_000_000),
             expires: None,
+            vouched: None,
             origin: tessera_engine::domain::Origin::Agent,
             session: None,
             conflict_of: None,
         },
     };
-    let memory: Memory = document.memory(MemoryId::from_key(&note.text), Handle::FIRST, None);
+    let memory: Memory = document.memory(MemoryId::from_key(&note.text), Handle::FIRST, None, None);
     let analysis = Analysis::of(&memory);
     let costs = LineCosts::measure(&memory, counter);
     Row {

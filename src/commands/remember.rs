@@ -55,6 +55,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         entities: None,
         scope: args.scope,
         expires: None,
+        vouched: None,
     };
     if patch.is_empty() {
         anyhow::bail!(crate::exit::UserError(

@@ -7,7 +7,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::domain::{
     Category, Content, Handle, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Permission, Scope, Share, Tag,
-    Timestamp,
+    Timestamp, Trust,
 };
 use tessera_engine::index::Analysis;
 use tessera_engine::pack::{LineCosts, Passage};
@@ -21,7 +21,8 @@ use super::{DbError, UserTx};
 macro_rules! columns {
     () => {
         "memories.owner, memories.id, rev, content_rev, details_at, state, content, tags, category, type, importance, \
-         keywords, entities, links, scope, memories.created, expires, origin, session, conflict_of, updated, \
+         keywords, entities, links, scope, memories.created, expires, origin, session, conflict_of, \
+         edited_by, vouched, updated, \
          CASE WHEN memories.owner = uid() THEN 3 ELSE rights(memories.owner, memories.id, tags) END AS rights"
     };
 }
@@ -84,6 +85,7 @@ pub(crate) fn stored(row: &PgRow) -> Result<Stored, DbError> {
         content_rev: number("content_rev", row.try_get("content_rev")?)?,
         details_at: Timestamp::from_micros(row.try_get("details_at")?),
         state,
+        edited_by: row.try_get("edited_by")?,
     };
     let updated = Timestamp::from_micros(row.try_get("updated")?);
     Ok(Stored { owner: row.try_get("owner")?, row: row_of, rights, updated })
@@ -104,6 +106,7 @@ fn document(row: &PgRow) -> Result<Document, DbError> {
         scope: read::<Scope>("scope", row.try_get("scope")?)?,
         created: Timestamp::from_micros(row.try_get("created")?),
         expires: expires.map(Timestamp::from_micros),
+        vouched: row.try_get::<Option<&str>, _>("vouched")?.map(|text| read("vouched", text)).transpose()?,
         origin: read::<Origin>("origin", row.try_get("origin")?)?,
         session: row.try_get("session")?,
         conflict_of: conflict_of.map(MemoryId::from_uuid),
@@ -164,9 +167,9 @@ impl UserTx {
         let done = sqlx::query(
             "INSERT INTO memories (owner, id, rev, content_rev, details_at, state, content, tags, category, type, importance,
                  keywords, entities, links, scope, created, expires, origin, session, conflict_of, updated, summary, standing,
-                 length, signature, forward, costs, passages)
+                 length, signature, forward, costs, passages, edited_by, vouched)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-                 (extract(epoch FROM now()) * 1000000)::bigint, $21, $22, $23, $24, $25, $26, $27)
+                 (extract(epoch FROM now()) * 1000000)::bigint, $21, $22, $23, $24, $25, $26, $27, $28, $29)
              ON CONFLICT DO NOTHING",
         )
         .bind(self.user.as_str());
@@ -180,7 +183,8 @@ impl UserTx {
                  type = $10, importance = $11, keywords = $12, entities = $13, links = $14, scope = $15, created = $16,
                  expires = $17, origin = $18, session = $19, conflict_of = $20,
                  updated = (extract(epoch FROM now()) * 1000000)::bigint, summary = $21, standing = $22, length = $23,
-                 signature = $24, forward = $25, costs = $26, passages = $27
+                 signature = $24, forward = $25, costs = $26, passages = $27, edited_by = $28,
+                 vouched = $29
              WHERE owner = $1 AND id = $2",
         )
         .bind(owner);
@@ -216,7 +220,7 @@ impl Derived {
     fn of(row: &Row) -> Self {
         let Some(document) = row.state.document() else { return Self::default() };
         // Handle and share are the reader's: nothing that is kept here depends on them.
-        let memory = document.memory(row.memory, Handle::FIRST, None);
+        let memory = document.memory(row.memory, Handle::FIRST, None, None);
         let analysis = Analysis::of(&memory);
         let costs = LineCosts::measure(&memory, &*COUNTER);
         let forward = if row.state.live().is_some() { analysis.doc.encode() } else { Vec::new() };
@@ -280,4 +284,6 @@ fn bind<'a>(query: Query<'a>, row: &'a Row) -> Query<'a> {
         .bind(derived.forward)
         .bind(derived.costs)
         .bind(derived.passages)
+        .bind(row.edited_by.as_deref())
+        .bind(details.and_then(|details| details.vouched).map(Trust::as_str))
 }

@@ -4,7 +4,8 @@ use sha2::{Digest, Sha256};
 use sqlx::Row as _;
 use tessera_engine::domain::MemoryId;
 use tessera_engine::sync::{
-    Action, Answer, Arrival, Decision, MOST_ROWS, News, Op, Page, Refusal, Rights, Shadow, Snapshot, copy_id, decide,
+    Action, Answer, Arrival, Author, Decision, MOST_ROWS, News, Op, Page, Refusal, Rights, Shadow, Snapshot, copy_id,
+    decide,
 };
 use uuid::Uuid;
 
@@ -212,7 +213,8 @@ impl UserTx {
     async fn decide(&mut self, op: &Op) -> Result<Option<Option<Refusal>>, DbError> {
         let current = self.memory_to_change(op.memory).await?;
         let rights = current.as_ref().map_or(Rights::None, |found| found.rights);
-        let (row, copy) = match decide(current.as_ref().map(|found| &found.row), op, rights) {
+        let name = self.user.as_str().to_owned();
+        let (row, copy) = match decide(current.as_ref().map(|found| &found.row), op, Author { name: &name, rights }) {
             Decision::Refuse(refusal) => {
                 let text = serde_json::to_string(&refusal).map_err(|error| DbError::Row(error.to_string()))?;
                 sqlx::query("UPDATE applied_ops SET refused = $3 WHERE user_id = $1 AND op_id = $2")

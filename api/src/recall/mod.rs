@@ -146,7 +146,7 @@ async fn rows(tx: &mut UserTx, handles: &[i64]) -> Result<HashMap<u32, (Stored, 
         let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
         let Some(document) = stored.row.state.live() else { continue };
         let Ok(short) = Handle::try_from(handle) else { continue };
-        let mut memory = document.memory(stored.row.memory, short, stored.share());
+        let mut memory = document.memory(stored.row.memory, short, stored.share(), stored.row.edited_by.clone());
         let (uses, used): (i32, Option<i64>) = (row.try_get("uses")?, row.try_get("used")?);
         memory.access_count = u32::try_from(uses).unwrap_or(0);
         memory.last_accessed = used.map(tessera_engine::Timestamp::from_micros);

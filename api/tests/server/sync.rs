@@ -21,6 +21,7 @@ fn document(text: &str) -> Document {
         scope: Scope::Global,
         created: Timestamp::from_micros(1_795_000_000_000_000),
         expires: None,
+        vouched: None,
         entities: Vec::new(),
         origin: Origin::Agent,
         session: None,

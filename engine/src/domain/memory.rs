@@ -240,6 +240,9 @@ pub enum Trust {
 }
 
 impl Trust {
+    /// All levels, the most trusted first.
+    pub const ALL: [Self; 3] = [Self::User, Self::Model, Self::Foreign];
+
     /// The name as stored.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -247,6 +250,18 @@ impl Trust {
             Self::Model => "model",
             Self::Foreign => "foreign",
         }
+    }
+}
+
+impl FromStr for Trust {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let folded = text.trim().to_lowercase();
+        Self::ALL
+            .into_iter()
+            .find(|trust| trust.as_str() == folded)
+            .ok_or_else(|| DomainError::invalid("trust", "is unknown", "give user, model or foreign"))
     }
 }
 
@@ -284,12 +299,16 @@ pub struct Memory {
     pub last_accessed: Option<Timestamp>,
     /// How often it was delivered in full.
     pub access_count: u32,
-    /// When it leaves recall by itself; never, if absent.
+    /// From when on it is hidden here, because somebody asked for that; never, if absent.
+    #[serde(default, rename = "expires_at")]
     pub expires: Option<Timestamp>,
     /// Who brought it in.
     pub origin: Origin,
-    /// How far it may be believed.
+    /// How far it may be believed: see [`Memory::earned_trust`].
     pub trust: Trust,
+    /// The owner's own word on how far it may be believed, whatever brought it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vouched: Option<Trust>,
     /// The session it was stored in.
     pub session: Option<String>,
     /// The working directory it was stored from.
@@ -305,12 +324,28 @@ pub struct Memory {
     /// Whose it is, if another user shares it.
     #[serde(flatten)]
     pub share: Option<Share>,
+    /// Who wrote the text as it is, by their name on the team server, if that is not the owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_by: Option<String>,
     /// The memory of which it is the other text: both were changed apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict_of: Option<MemoryId>,
     /// Typed links from it to others.
     #[serde(default)]
     pub links: Vec<Link>,
+}
+
+impl Memory {
+    /// The trust that a memory earns: none of what another user shares, else the owner's word, else none of a text
+    /// that somebody else wrote, else what its origin earns.
+    pub fn earned_trust(&self) -> Trust {
+        match (&self.share, self.vouched, &self.edited_by) {
+            (Some(_), ..) => Trust::Foreign,
+            (None, Some(vouched), _) => vouched,
+            (None, None, Some(_)) => Trust::Foreign,
+            (None, None, None) => self.origin.trust(),
+        }
+    }
 }
 
 /// What is given to store a memory; what is left out is derived.
@@ -336,10 +371,12 @@ pub struct Draft {
     pub scope: Scope,
     /// When it became true; now, if absent.
     pub created: Option<Timestamp>,
-    /// When it leaves recall; from the importance, if absent.
+    /// From when on it is hidden; never, if absent.
     pub expires: Option<Timestamp>,
     /// Who brought it in.
     pub origin: Origin,
+    /// The owner's word on how far it may be believed; by its origin, if absent.
+    pub vouched: Option<Trust>,
     /// The session.
     pub session: Option<String>,
     /// The working directory.
@@ -390,6 +427,8 @@ pub struct Patch {
     pub scope: Option<Scope>,
     /// New expiry; `Some(None)` means never.
     pub expires: Option<Option<Timestamp>>,
+    /// The owner's word on how far it may be believed.
+    pub vouched: Option<Trust>,
 }
 
 impl Patch {

@@ -96,6 +96,7 @@ pub(super) fn draft_of(memory: &Memory) -> Draft {
         scope: memory.scope.clone(),
         created: Some(memory.created),
         expires: memory.expires,
+        vouched: memory.vouched,
         origin: memory.origin.clone(),
         session: memory.session.clone(),
         cwd: memory.cwd.clone(),

@@ -251,6 +251,7 @@ fn draft_from(line: &Line, id: Option<MemoryId>) -> Result<Draft, DomainError> {
         scope: line.scope.clone().unwrap_or_default(),
         created: line.created,
         expires: line.expires,
+        vouched: None,
         origin: line.origin.clone().unwrap_or(Origin::Import),
         session: line.session.clone(),
         cwd: line.cwd.clone(),

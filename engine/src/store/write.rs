@@ -10,7 +10,9 @@ use super::erase::refuse_foreign;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::{Actor, Store, links, row, session};
-use crate::domain::{Draft, Handle, LinkKind, Memory, MemoryId, MemoryRef, Origin, Patch, Permission, Timestamp};
+use crate::domain::{
+    Draft, Handle, LinkKind, Memory, MemoryId, MemoryRef, Origin, Patch, Permission, Timestamp, Trust,
+};
 use crate::enrich;
 use crate::index::Analysis;
 use crate::pack::{LineCosts, Passage};
@@ -208,7 +210,8 @@ fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> 
         updated: now,
         last_accessed: None,
         access_count: 0,
-        trust: draft.origin.trust(),
+        trust: draft.vouched.unwrap_or_else(|| draft.origin.trust()),
+        vouched: draft.vouched,
         origin: draft.origin.clone(),
         session: draft.session.clone(),
         cwd: draft.cwd.clone(),
@@ -217,6 +220,7 @@ fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> 
         rev: 0,
         deleted: None,
         share: None,
+        edited_by: None,
         conflict_of: None,
         links: Vec::new(),
         content,
@@ -254,8 +258,8 @@ pub(super) fn write_row(
     const COLUMNS: &str = "id, content, summary, category, type, importance, tags, keywords, entities, scope, created, updated, \
          last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, standing, length, \
          signature, forward, detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, shared_by, \
-         share_permission, conflict_of";
-    let places: Vec<String> = (2..=36).map(|n| format!("?{n}")).collect();
+         share_permission, conflict_of, edited_by, vouched";
+    let places: Vec<String> = (2..=38).map(|n| format!("?{n}")).collect();
     let places = places.join(", ");
     let sql = match written {
         Written::New => format!("INSERT INTO memories (handle, {COLUMNS}) VALUES (?1, {places})"),
@@ -300,6 +304,8 @@ pub(super) fn write_row(
         memory.share.as_ref().map(|share| &share.by),
         memory.share.as_ref().map(|share| share.permission.as_str()),
         memory.conflict_of,
+        memory.edited_by,
+        memory.vouched.map(Trust::as_str),
     ])?;
     session::refresh_around(change, memory)?;
     Ok(costs.detail)
@@ -345,6 +351,8 @@ fn apply(memory: &mut Memory, patch: &Patch, now: Timestamp) {
         let was_derived = memory.entities == enrich::entities(&memory.content);
         let was_scored = memory.importance == enrich::importance(&memory.content);
         memory.content.clone_from(content);
+        // Whoever writes a text here writes it as themselves.
+        memory.edited_by = None;
         memory.summary = enrich::summary(content);
         if was_derived {
             memory.entities = enrich::entities(content);
@@ -369,6 +377,8 @@ fn apply(memory: &mut Memory, patch: &Patch, now: Timestamp) {
         memory.expires = enrich::expiry(&memory.category, memory.importance, now);
     }
     set(&mut memory.expires, patch.expires.as_ref());
+    memory.vouched = patch.vouched.or(memory.vouched);
+    memory.trust = memory.earned_trust();
 }
 
 fn restore(

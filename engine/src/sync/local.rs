@@ -129,6 +129,13 @@ impl Local {
         self.trail.shadow.as_ref()
     }
 
+    /// Who wrote the text that the machine shows, if it is the server's and not its owner's.
+    pub fn edited_by(&self) -> Option<&str> {
+        let row = &self.trail.shadow.as_ref()?.row;
+        let (ours, theirs) = (self.state.document()?, row.state.document()?);
+        row.edited_by.as_deref().filter(|_| ours.content == theirs.content)
+    }
+
     /// True when the server has everything, as far as is known.
     pub fn is_clean(&self) -> bool {
         self.trail.sent.is_none() && self.difference().is_none()
@@ -345,7 +352,11 @@ fn merged(mine: &Document, base: Option<&Document>, theirs: &Document) -> (Docum
         Some(content) if !is_theirs_new => content,
         _ => theirs.content.clone(),
     };
-    let details = edit.details.clone().unwrap_or_else(|| theirs.details.clone());
+    let mut details = edit.details.clone().unwrap_or_else(|| theirs.details.clone());
+    if is_theirs_new {
+        // The owner's word here was of the text before.
+        details.vouched = theirs.details.vouched;
+    }
     let (tags, links) = (edit.tagged(&theirs.tags), edit.linked(&theirs.links));
     (Document { content, tags, links, details }, is_conflict)
 }

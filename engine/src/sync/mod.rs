@@ -16,5 +16,5 @@ mod wire;
 pub use decide::decide;
 pub use document::{Details, Document, Edit, State};
 pub use local::{Arrival, Local, Settled, Shadow, Trail};
-pub use op::{Action, Decision, Op, Refusal, Rights, Row, copy_id};
+pub use op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
 pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Page, Push, Pushed, Snapshot};

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{MemoryId, Permission, Share, Tag};
-use tessera_engine::sync::{Action, Arrival, Decision, Op, Refusal, Rights, Row, Shadow, State, copy_id, decide};
+use tessera_engine::sync::{
+    Action, Arrival, Author, Decision, Op, Refusal, Rights, Row, Shadow, State, copy_id, decide,
+};
 
 use crate::flaw::Flaw;
 
@@ -153,7 +155,11 @@ impl Server {
             _ => {}
         }
         let owner = self.rows.get(&op.memory).map_or(user, |(owner, _)| *owner);
-        match decide(current.as_ref(), &op, self.rights(user, op.memory)) {
+        match decide(
+            current.as_ref(),
+            &op,
+            Author { name: &format!("user{user}"), rights: self.rights(user, op.memory) },
+        ) {
             Decision::Refuse(refusal) => return Some(refusal),
             Decision::Keep => {}
             Decision::Write { row, copy } => {

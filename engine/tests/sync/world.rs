@@ -130,6 +130,7 @@ impl World {
             scope: Scope::Global,
             created: self.machines[machine].now(self.step),
             expires: None,
+            vouched: None,
             conflict_of: None,
         };
         let document = Document { content: self.text(memory), tags: BTreeSet::new(), links: BTreeSet::new(), details };

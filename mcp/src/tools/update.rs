@@ -38,6 +38,7 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         entities: args.list(ENTITIES)?,
         scope: args.parsed(SCOPE)?,
         expires: None,
+        vouched: None,
     };
     if patch.is_empty() {
         let fix = "give content, tags, importance, category or another field to change";

@@ -1,0 +1,3 @@
+-- Who wrote a text that its owner did not write, and the owner's own word on how far a memory may be believed.
+ALTER TABLE memories ADD COLUMN edited_by TEXT;  -- a user's name on the team server
+ALTER TABLE memories ADD COLUMN vouched TEXT;    -- user, model or foreign
