@@ -20,6 +20,7 @@ mod learning;
 mod links;
 mod list;
 mod migrate;
+mod offers;
 mod recall;
 mod receipts;
 mod row;

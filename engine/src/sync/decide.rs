@@ -40,8 +40,16 @@ pub fn decide(current: Option<&Row>, op: &Op, author: Author<'_>) -> Decision {
         (State::Live(_), Action::Delete) if op.base_rev < row.rev => Decision::Keep,
         (State::Live(document), Action::Delete) => write(changed(row, State::Deleted(document.clone()))),
         (State::Live(document), Action::Edit(edit)) => merged(row, document, edit, op, author),
-        (State::Live(document), Action::Create(wanted)) => merged(row, document, &Edit::to(wanted), op, author),
+        (State::Live(document), Action::Create(wanted)) => {
+            // What is made, or told again after it was lost, was not made on what stands here.
+            let op = Op { base_rev: 0, ..op.clone() };
+            merged(row, document, &Edit::to(wanted), &op, author)
+        }
         (State::Deleted(document), Action::Edit(edit)) => revived(row, document, edit, op),
+        // Told again by a machine that has not heard of the deletion: that is no change of it.
+        (State::Deleted(document), Action::Create(wanted)) if op.base_rev > 0 && wanted.content == document.content => {
+            Decision::Keep
+        }
         (State::Deleted(document), Action::Create(wanted)) => revived(row, document, &Edit::to(wanted), op),
     }
 }
@@ -51,7 +59,7 @@ fn write(row: Row) -> Decision {
 }
 
 fn new(op: &Op, state: State) -> Row {
-    Row { memory: op.memory, rev: 1, content_rev: 1, details_at: op.at, state, edited_by: None }
+    Row { memory: op.memory, rev: 1, content_rev: 1, details_at: op.at, state, edited_by: op.edited_by.clone() }
 }
 
 fn changed(row: &Row, state: State) -> Row {
@@ -68,7 +76,7 @@ fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'
         if op.base_rev >= row.content_rev {
             next.content = content.clone();
             content_rev = row.rev + 1;
-            edited_by = (!is_owner).then(|| author.name.to_owned());
+            edited_by = if is_owner { op.edited_by.clone() } else { Some(author.name.to_owned()) };
             if !is_owner {
                 // The owner's word was of another text.
                 next.details.vouched = None;
@@ -91,7 +99,7 @@ fn revived(row: &Row, document: &Document, edit: &Edit, op: &Op) -> Decision {
     let mut edited_by = row.edited_by.clone();
     if let Some(content) = edit.content.as_ref().filter(|content| **content != document.content) {
         next.content = content.clone();
-        edited_by = None;
+        edited_by.clone_from(&op.edited_by);
     }
     let content_rev = row.rev + 1;
     write(Row { content_rev, details_at, edited_by, ..changed(row, State::Live(next)) })
@@ -137,7 +145,7 @@ pub(super) fn own_text(document: Document) -> Document {
 
 fn as_copy(memory: MemoryId, document: Document, op: &Op) -> Row {
     let id = copy_id(memory, &document.content);
-    Row { memory: id, ..new(op, State::Live(conflicting(document, memory))) }
+    Row { memory: id, edited_by: None, ..new(op, State::Live(conflicting(document, memory))) }
 }
 
 /// A document as the other text of a conflict.

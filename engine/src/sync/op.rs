@@ -20,6 +20,9 @@ pub struct Op {
     pub at: Timestamp,
     /// What is to be done.
     pub action: Action,
+    /// Who wrote the text, where its owner tells a server again what that has lost of somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_by: Option<String>,
 }
 
 /// What an op does.
