@@ -7,6 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 use tessera_engine::domain::MemoryId;
+use tessera_engine::sync::Mark;
 
 use crate::App;
 use crate::db::Caller;
@@ -54,6 +55,24 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let path: Result<Path<T>, PathRejection> = Path::from_request_parts(parts, state).await;
         path.map(|Path(path)| Self(path)).map_err(|rejection| Problem::invalid(rejection.body_text()))
+    }
+}
+
+/// What a machine says that it knows of this server's history; nothing, if it says nothing.
+pub(crate) struct Marks(pub(crate) Vec<Mark>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Marks {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        /// More than a machine keeps.
+        const MOST: usize = 1_000;
+        let header = parts.headers.get(Mark::HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let marks = Mark::listed(header);
+        if marks.len() > MOST {
+            return Err(Problem::invalid(format!("{}: holds more than {MOST} marks", Mark::HEADER)));
+        }
+        Ok(Self(marks))
     }
 }
 

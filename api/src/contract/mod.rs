@@ -423,6 +423,20 @@ pub(crate) struct ShareTagWith {
     pub(crate) permission: Option<String>,
 }
 
+/// The answer to what another user offers by a tag.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OfferAnswer {
+    /// Who offers it.
+    #[schema(min_length = 1, max_length = 100)]
+    pub(crate) owner: String,
+    /// The tag.
+    #[schema(min_length = 1, max_length = 100)]
+    pub(crate) tag: String,
+    /// True to see what has the tag, now and later; false to see none of it.
+    pub(crate) accept: bool,
+}
+
 /// A tag or category and how many memories have it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct TagCount {

@@ -6,7 +6,7 @@ use tessera_engine::Timestamp;
 use tessera_engine::domain::MemoryId;
 use tessera_engine::sync::{Action, Op, Refusal};
 
-use super::memories::{Stored, columns, stored, uuid};
+use super::memories::{Stored, columns, seen, stored, uuid};
 use super::{Db, DbError, UserId, UserTx};
 
 /// A change that somebody asks for.
@@ -63,9 +63,18 @@ impl Db {
             let mut tx = self.of(user).await?;
             let mut all = Vec::with_capacity(asks.len());
             for ask in asks {
-                match tx.ask(ask).await? {
-                    Some(done) => all.push(done),
-                    None => continue 'again,
+                match tx.ask(ask).await {
+                    Ok(Some(done)) => all.push(done),
+                    Ok(None) => continue 'again,
+                    Err(error) if error.is_conflict() => continue 'again,
+                    Err(error) => return Err(error),
+                }
+            }
+            // Those of all at once, so that what other users read by is locked for a moment.
+            tx.tell().await?;
+            for (reply, ask) in all.iter_mut().zip(asks) {
+                if let Reply::Done(now) = reply {
+                    *now = tx.memory(ask.memory).await?.map(Box::new);
                 }
             }
             tx.commit().await?;
@@ -83,7 +92,7 @@ impl UserTx {
             Some(idempotency) => idempotency.op_id(),
             None => MemoryId::generate(ask.at),
         };
-        let op = Op { op_id, memory: ask.memory, base_rev, at: ask.at, action: ask.action.clone() };
+        let op = Op { op_id, memory: ask.memory, base_rev, at: ask.at, action: ask.action.clone(), edited_by: None };
         let hash = match &ask.idempotency {
             Some(idempotency) => Sha256::digest(&idempotency.body).to_vec(),
             None => Sha256::digest(op_id.as_bytes()).to_vec(),
@@ -95,7 +104,7 @@ impl UserTx {
         let Some(refused) = self.apply(&op, &hash).await? else { return Ok(None) };
         match refused {
             Some(refusal) => Ok(Some(Reply::Refused(refusal))),
-            None => Ok(Some(Reply::Done(self.memory(ask.memory).await?.map(Box::new)))),
+            None => Ok(Some(Reply::Done(None))),
         }
     }
 
@@ -199,7 +208,7 @@ impl Db {
         .bind(user.as_str())
         .fetch_all(&mut *tx.tx)
         .await?;
-        rows.iter().map(stored).collect()
+        rows.iter().map(|row| stored(row).map(seen)).collect()
     }
 
     /// A memory that the user may see.

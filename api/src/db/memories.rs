@@ -23,7 +23,7 @@ macro_rules! columns {
         "memories.owner, memories.id, rev, content_rev, details_at, state, content, tags, category, type, importance, \
          keywords, entities, links, scope, memories.created, expires, origin, session, conflict_of, \
          edited_by, vouched, updated, \
-         CASE WHEN memories.owner = uid() THEN 3 ELSE rights(memories.owner, memories.id, tags) END AS rights"
+         CASE WHEN memories.owner = uid() THEN 3 ELSE rights(memories.owner, memories.id, tags, state) END AS rights"
     };
 }
 
@@ -45,6 +45,18 @@ impl Stored {
         let permission = if self.rights == Rights::Write { Permission::Write } else { Permission::Read };
         (self.rights != Rights::Owner).then(|| Share { by: self.owner.clone(), permission })
     }
+}
+
+/// As the transaction's user sees it: what another's memory links to, and where it was said, is the owner's to know.
+pub(crate) fn seen(mut found: Stored) -> Stored {
+    if found.rights != Rights::Owner
+        && let State::Live(document) | State::Deleted(document) = &mut found.row.state
+    {
+        document.links.clear();
+        document.details.session = None;
+        document.details.vouched = None;
+    }
+    found
 }
 
 pub(crate) fn uuid(id: MemoryId) -> Uuid {
@@ -125,13 +137,18 @@ fn link_of(text: &str) -> Result<Link, DbError> {
 }
 
 impl UserTx {
-    /// A memory that the user may see: their feed knows whose it is.
+    /// A memory that the user may see, as they see it.
     pub(crate) async fn memory(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
+        Ok(self.meant(id).await?.map(seen))
+    }
+
+    /// The memory that an id means to the user: their own, else of those that they may see the one that came first.
+    async fn meant(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
         let found = sqlx::query(concat!(
             "SELECT ",
             columns!(),
             " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-              WHERE feed.user_id = $1 AND feed.memory = $2"
+              WHERE feed.user_id = $1 AND feed.memory = $2 ORDER BY feed.owner <> $1, feed.handle LIMIT 1"
         ))
         .bind(self.user.as_str())
         .bind(uuid(id))
@@ -142,7 +159,7 @@ impl UserTx {
 
     /// The same, locked until the transaction ends, where the user may change it.
     pub(super) async fn memory_to_change(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
-        let Some(seen) = self.memory(id).await? else { return Ok(None) };
+        let Some(seen) = self.meant(id).await? else { return Ok(None) };
         if seen.rights < Rights::Write {
             return Ok(Some(seen));
         }
@@ -158,7 +175,7 @@ impl UserTx {
         // Access may have been lost while waiting.
         match locked {
             Some(row) => stored(&row).map(Some),
-            None => self.memory(id).await,
+            None => self.meant(id).await,
         }
     }
 

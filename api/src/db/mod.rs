@@ -42,6 +42,16 @@ pub enum DbError {
     Invalid(String),
 }
 
+impl DbError {
+    /// True when another transaction was in the way, and the same may be done anew.
+    pub(crate) fn is_conflict(&self) -> bool {
+        let code = |error: &sqlx::Error| {
+            error.as_database_error().and_then(|error| error.code()).map(|code| code.into_owned())
+        };
+        matches!(self, Self::Sql(error) if matches!(code(error).as_deref(), Some("40P01" | "40001")))
+    }
+}
+
 /// The name of a user: letters, digits, `.`, `_`, `@`, `-`; at most 100.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserId(String);
@@ -84,6 +94,8 @@ pub struct Db {
 pub(crate) struct UserTx {
     pub(crate) tx: Transaction<'static, Postgres>,
     pub(crate) user: UserId,
+    /// Who is to be told of what, before it ends.
+    told: sync::Told,
 }
 
 impl Db {
@@ -167,7 +179,7 @@ impl Db {
             .bind(user.as_str())
             .execute(&mut *tx)
             .await?;
-        Ok(UserTx { tx, user: user.clone() })
+        Ok(UserTx { tx, user: user.clone(), told: sync::Told::default() })
     }
 
     /// Whose key it is; `None` for one that is unknown, wrong, revoked or over. All of them take as long.
@@ -185,7 +197,9 @@ impl Db {
 }
 
 impl UserTx {
-    pub(crate) async fn commit(self) -> Result<(), DbError> {
+    /// Tells whoever is to be told, and commits: what others read by is locked last and for a moment.
+    pub(crate) async fn commit(mut self) -> Result<(), DbError> {
+        self.tell().await?;
         Ok(self.tx.commit().await?)
     }
 }

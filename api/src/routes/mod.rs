@@ -62,6 +62,7 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(shares::unshare_tag_by_post))
         .routes(routes!(shares::shared_with_me))
         .routes(routes!(shares::my_shares))
+        .routes(routes!(shares::offers, shares::answer_offer))
         .routes(routes!(shares::mute, shares::unmute))
         .routes(routes!(shares::mute_owner, shares::unmute_owner))
         .routes(routes!(sync::push))

@@ -5,9 +5,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use tessera_engine::domain::{DomainError, Permission, Tag};
+use tessera_engine::sync::Offer;
 
 use crate::App;
-use crate::contract::{MemoriesView, MemoryView, ShareTagWith, ShareWith};
+use crate::contract::{MemoriesView, MemoryView, OfferAnswer, ShareTagWith, ShareWith};
 use crate::db::{Caller, MyShares, ShareError, Target, UserId};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, id};
@@ -125,6 +126,28 @@ pub(super) async fn shared_with_me(State(app): State<App>, caller: Caller) -> Re
 pub(super) async fn my_shares(State(app): State<App>, caller: Caller) -> Result<Json<MyShares>, Problem> {
     caller.may("read")?;
     Ok(Json(app.db.my_shares(&caller.user).await?))
+}
+
+/// Lists what other users want to share with the caller by a tag, and the caller did not answer.
+#[utoipa::path(get, path = "/api/memories/offers",
+    responses((status = 200, body = Vec<Value>), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
+pub(super) async fn offers(State(app): State<App>, caller: Caller) -> Result<Json<Vec<Offer>>, Problem> {
+    caller.may("read")?;
+    Ok(Json(app.db.offers(&caller.user).await?))
+}
+
+/// Accepts what another user shares by a tag, or declines it; the answer may be changed later.
+#[utoipa::path(post, path = "/api/memories/offers", request_body = OfferAnswer,
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
+pub(super) async fn answer_offer(
+    State(app): State<App>,
+    caller: Caller,
+    Body(answer): Body<OfferAnswer>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("write")?;
+    let (tag, owner) = (Tag::try_from(answer.tag)?, user(&answer.owner)?);
+    let changed = app.db.answer_offer(&caller.user, &owner, &tag, answer.accept).await?;
+    Ok(Json(json!({ "owner": owner.as_str(), "tag": tag, "accepted": answer.accept, "changed": changed })))
 }
 
 /// Hides a memory that another user shares, on all of the caller's machines.

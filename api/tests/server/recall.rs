@@ -35,7 +35,7 @@ async fn send(site: &Site, key: &str, store: &mut Store) {
         let pushed: Pushed =
             serde_json::from_value(Site::ok(site.post(key, "/v1/sync/push", &push).await).await).unwrap();
         assert!(pushed.answers.iter().all(|answer| answer.refused.is_none()));
-        store.answered(1, &pushed.answers).unwrap();
+        store.answered(1, &pushed).unwrap();
     }
 }
 
@@ -106,7 +106,7 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path) -> (Store, Vec<S
     }
     words.sort();
     words.dedup();
-    store.begin_anew(&Whole { epoch: 1, restored_seq: u64::MAX, head: 0, rows: vec![] }).unwrap();
+    store.begin_anew(&Whole { epoch: 1, restored_seq: u64::MAX, head: 0, mark: None, rows: vec![] }).unwrap();
     send(site, key, &mut store).await;
     let named = |name: &Value| MemoryRef::Id(MemoryId::from_key(name.as_str().unwrap()));
     for (key, links) in links {

@@ -334,7 +334,8 @@ impl Store {
             let sql = "UPDATE server SET epoch = ?1, cursor = ?2, is_whole = 1";
             change.tx.execute(sql, params![whole.epoch, whole.head])?;
             // What comes after is of a history that was lost.
-            change.tx.execute("DELETE FROM marks WHERE seq > ?1", [whole.restored_seq])?;
+            let common = i64::try_from(whole.restored_seq).unwrap_or(i64::MAX);
+            change.tx.execute("DELETE FROM marks WHERE seq > ?1", [common])?;
             note_mark(change, whole.mark)
         })?;
         self.after_news(purged)

@@ -34,6 +34,9 @@ pub enum SyncError {
     /// The server, or the way to it.
     #[error(transparent)]
     Remote(#[from] RemoteError),
+    /// What the server has was taken; what is here it did not take.
+    #[error("what came was taken, and what is here was not: {0}")]
+    NotSent(RemoteError),
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),

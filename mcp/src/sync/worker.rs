@@ -60,6 +60,8 @@ impl Worker {
                     backoff = self::backoff();
                     EVERY
                 }
+                // News come all the same: a key may be for reading alone.
+                Err(SyncError::NotSent(error)) if !error.is_transient() => EVERY,
                 Err(SyncError::Busy) => TURN,
                 Err(SyncError::Remote(RemoteError::Unauthorized | RemoteError::Forbidden(_))) => HOURLY,
                 Err(SyncError::Remote(RemoteError::Wait { after: Some(after) })) => after.min(LONGEST),
