@@ -40,14 +40,10 @@ pub fn decide(current: Option<&Row>, op: &Op, author: Author<'_>) -> Decision {
         (State::Live(_), Action::Delete) if op.base_rev < row.rev => Decision::Keep,
         (State::Live(document), Action::Delete) => write(changed(row, State::Deleted(document.clone()))),
         (State::Live(document), Action::Edit(edit)) => merged(row, document, edit, op, author),
-        (State::Live(document), Action::Create(wanted)) => {
-            // What is made, or told again after it was lost, was not made on what stands here.
-            let op = Op { base_rev: 0, ..op.clone() };
-            merged(row, document, &Edit::to(wanted), &op, author)
-        }
+        (State::Live(document), Action::Create(wanted)) => merged(row, document, &Edit::to(wanted), op, author),
         (State::Deleted(document), Action::Edit(edit)) => revived(row, document, edit, op),
         // Told again by a machine that has not heard of the deletion: that is no change of it.
-        (State::Deleted(document), Action::Create(wanted)) if op.base_rev > 0 && wanted.content == document.content => {
+        (State::Deleted(document), Action::Create(wanted)) if op.told_again && wanted.content == document.content => {
             Decision::Keep
         }
         (State::Deleted(document), Action::Create(wanted)) => revived(row, document, &Edit::to(wanted), op),

@@ -153,14 +153,14 @@ impl Local {
         }
         let action = self.difference()?;
         let base_rev = self.trail.shadow.as_ref().map_or(0, |shadow| shadow.row.rev);
-        let base_rev = base_rev.max(self.trail.lost.as_ref().filter(|_| base_rev == 0).map_or(0, |row| row.rev));
+        let told_again = self.trail.shadow.is_none() && self.trail.lost.is_some();
         // What was lost is told as it was before it is deleted again.
         let state = match &action {
             Action::Create(document) => State::Live(document.clone()),
             _ => self.state.clone(),
         };
         let edited_by = self.edited_by().map(str::to_owned);
-        let op = Op { op_id, memory: self.memory, base_rev, at, action, edited_by };
+        let op = Op { op_id, memory: self.memory, base_rev, at, action, told_again, edited_by };
         self.trail.sent = Some(Sent { op: op.clone(), state });
         Some(op)
     }

@@ -20,6 +20,9 @@ pub struct Op {
     pub at: Timestamp,
     /// What is to be done.
     pub action: Action,
+    /// True for what a server had and lost: it is told as it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told_again: bool,
     /// Who wrote the text, where its owner tells a server again what that has lost of somebody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_by: Option<String>,

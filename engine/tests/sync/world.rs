@@ -252,6 +252,7 @@ impl World {
             base_rev: u64::MAX,
             at: Timestamp::from_micros(i64::MAX),
             action,
+            told_again: false,
             edited_by: None,
         };
         let epoch = self.server.epoch;
