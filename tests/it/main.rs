@@ -14,6 +14,7 @@ mod hooks;
 mod learning;
 mod mcp;
 mod quality;
+mod restore;
 mod serve;
 mod setup;
 mod support;
