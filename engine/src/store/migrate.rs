@@ -13,11 +13,12 @@ static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
         M::up(include_str!("migrations/0001_store.sql")),
         M::up(include_str!("migrations/0002_sessions.sql")),
         M::up(include_str!("migrations/0003_sync.sql")),
+        M::up(include_str!("migrations/0005_places.sql")),
     ])
 });
 
 /// The schema this program writes.
-pub(super) const SCHEMA: i64 = 3;
+pub(super) const SCHEMA: i64 = 4;
 
 /// Brings an older store to the present schema, after a backup beside it.
 pub(super) fn migrate(connection: &mut Connection, path: &Path, found: i64) -> Result<(), StoreError> {
