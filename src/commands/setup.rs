@@ -104,7 +104,18 @@ fn remove_store(home: &Path) -> anyhow::Result<()> {
         ["tessera.db", "tessera.snapshot", "access.log", "receipts.log", "hooks.log", "corrupt-", ".tessera-"]
             .iter()
             .any(|prefix| name.starts_with(prefix))
-            || ["store.json", "open.lock", "worker.lock", "backups", "queue", "config.toml"].contains(&name)
+            || [
+                "store.json",
+                "open.lock",
+                "worker.lock",
+                "sync.lock",
+                "backups",
+                "queue",
+                "config.toml",
+                "told-once",
+                "mcp-http.key",
+            ]
+            .contains(&name)
     };
     let Ok(entries) = std::fs::read_dir(home) else { return Ok(()) };
     for entry in entries {

@@ -20,7 +20,7 @@ static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| {
 const LONG_KEY: usize = 24;
 
 /// The lines of a text that hold no credential.
-pub(super) fn screened(text: &str) -> String {
+pub(crate) fn screened(text: &str) -> String {
     text.lines().filter(|line| !is_credential(line)).collect::<Vec<_>>().join("\n")
 }
 

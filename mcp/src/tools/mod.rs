@@ -12,6 +12,7 @@ mod store;
 mod team;
 mod update;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
@@ -37,8 +38,12 @@ pub(crate) struct Caller {
     pub(crate) session: Option<String>,
     /// The project that the session is in.
     pub(crate) project: Option<Scope>,
+    /// The directory of that project.
+    pub(crate) dir: Option<PathBuf>,
     /// True where a team server is set.
     pub(crate) in_team: bool,
+    /// Why the team server is not used, or what it said last.
+    pub(crate) trouble: Option<String>,
 }
 
 impl Caller {
