@@ -384,7 +384,7 @@ pub(crate) fn set_variables(settings: &[&Setting]) -> Vec<&'static str> {
 }
 
 /// Where clients keep their settings.
-pub(crate) fn places() -> Result<Places, SetupError> {
+pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
     let home = etcetera::home_dir().map_err(|error| HOME.wrong(format!("no home directory: {error}")))?;
     let config = if cfg!(windows) {
         variable("APPDATA").map_or_else(|| home.join("AppData/Roaming"), PathBuf::from)
@@ -398,6 +398,7 @@ pub(crate) fn places() -> Result<Places, SetupError> {
         claude: variable("CLAUDE_CONFIG_DIR").map(PathBuf::from),
         codex: variable("CODEX_HOME").map(PathBuf::from),
         program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
+        store: home_flag.map(|home| std::path::absolute(home).unwrap_or_else(|_| home.to_path_buf())),
         home,
     })
 }

@@ -37,6 +37,19 @@ impl ConfigFile {
         Some(value.as_str().map_or_else(|| value.to_string().trim().to_owned(), str::to_owned))
     }
 
+    /// Keys that mean nothing: mistyped, or of another version.
+    pub(crate) fn unknown(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (name, item) in self.document.iter() {
+            match item.as_table_like() {
+                Some(table) => found.extend(table.iter().map(|(leaf, _)| format!("{name}.{leaf}"))),
+                None => found.push(name.to_owned()),
+            }
+        }
+        found.retain(|key| !SETTINGS.iter().any(|setting| setting.key == Some(key)));
+        found
+    }
+
     /// Where the file is.
     pub(crate) fn path(&self) -> &Path {
         &self.path

@@ -28,6 +28,11 @@ impl Args {
         self.value(names).map_or_else(|| field(names), |(name, _)| name)
     }
 
+    /// An error of a type, by the name that the caller used for the argument.
+    pub(crate) fn named(&self, error: DomainError, names: &'static [&'static str]) -> DomainError {
+        renamed(error, self.name(names))
+    }
+
     /// True when an argument is given.
     pub(crate) fn has(&self, names: &'static [&'static str]) -> bool {
         self.value(names).is_some()
@@ -49,7 +54,7 @@ impl Args {
         names: &'static [&'static str],
     ) -> Result<Option<T>, DomainError> {
         let text = self.text(names)?;
-        text.map(|text| text.parse().map_err(|error| renamed(error, self.name(names)))).transpose()
+        text.map(|text| text.parse().map_err(|error| self.named(error, names))).transpose()
     }
 
     /// A list: a JSON list, or text with commas.
@@ -69,7 +74,7 @@ impl Args {
         names: &'static [&'static str],
     ) -> Result<Vec<T>, DomainError> {
         let items = self.list(names)?.unwrap_or_default();
-        items.iter().map(|item| item.parse().map_err(|error| renamed(error, self.name(names)))).collect()
+        items.iter().map(|item| item.parse().map_err(|error| self.named(error, names))).collect()
     }
 
     /// When a memory is to end, seen from `now`: by `expires_at` (a time, or `never`) or `ttl_days`; `None` where

@@ -132,6 +132,9 @@ impl Server {
             return Ok(done);
         }
         let Some(call) = tools::find(name) else {
+            if tools::is_of_team(name) {
+                return Ok(Err(ToolError::NoTeam));
+            }
             return Err(ErrorData::invalid_params(format!("unknown tool {name:?}"), None));
         };
         let direct = self.team.as_ref().filter(|team| team.mode == Mode::Direct);

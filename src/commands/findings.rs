@@ -3,12 +3,25 @@
 use tessera_hooks::setup::{Row, RowVerdict};
 
 use super::Context;
+use crate::config_file::ConfigFile;
 use crate::{config, output};
 
 /// What `doctor` says of the team server and of protection that is not there.
 pub(super) fn rows(context: &Context) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |name, verdict, detail: String| rows.push(Row { name, verdict, detail });
+    let file = config::home(context.home.clone()).and_then(|home| ConfigFile::read(&home));
+    if let Ok(file) = file {
+        let unknown = file.unknown();
+        match config::check(&file) {
+            Err(problem) => add("settings", RowVerdict::Bad, problem.to_string()),
+            Ok(()) if !unknown.is_empty() => {
+                let detail = format!("config.toml: no setting of these names: {}", unknown.join(", "));
+                add("settings", RowVerdict::Ok, detail);
+            }
+            Ok(()) => {}
+        }
+    }
     match config::team(context.home.clone()) {
         Ok(None) => {}
         Ok(Some((remote, _))) => add("team server", RowVerdict::Ok, remote.address().to_owned()),

@@ -38,8 +38,9 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
 
 /// Examines the store. Exits with 1 when something is bad.
 pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode> {
+    context.refuse_missing()?;
     let health = Store::examine(config::store(context.home.clone(), Usage::Write)?, repair)?;
-    let mut client = check(&config::surroundings(context.home.clone())?, &config::places()?);
+    let mut client = check(&config::surroundings(context.home.clone())?, &config::places(context.home.as_deref())?);
     client.extend(super::findings::rows(context));
     let is_good = health.is_good() && client.iter().all(|row| row.verdict == RowVerdict::Ok);
     if context.json {

@@ -1,5 +1,6 @@
 //! `mcp`: serves MCP clients until they go away.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 
 use anyhow::Context as _;
@@ -27,6 +28,11 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
         None => None,
         Some(address) => Some((address, http_key(context)?)),
     };
+    if http.is_none() && std::io::stdin().is_terminal() {
+        output::note(
+            "MCP is spoken here, on stdin and stdout: this command is for a client to start (`tessera setup`)",
+        );
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
         match key {

@@ -44,17 +44,23 @@ struct Context {
 
 impl Context {
     fn open(&self, usage: Usage) -> anyhow::Result<Store> {
-        if let (Usage::ReadOnce, Some(home)) = (usage, &self.home)
-            && !home.is_dir()
-        {
-            // A mistyped directory is not made by looking for something in it.
-            let problem = format!("{}: there is no store; `tessera remember` makes one", home.display());
-            return Err(UserError(problem).into());
+        if usage == Usage::ReadOnce {
+            self.refuse_missing()?;
         }
         if usage != Usage::ReadOnce {
             findings::warn();
         }
         Ok(Store::open(config::store(self.home.clone(), usage)?)?)
+    }
+
+    /// A mistyped directory is not made by looking for something in it.
+    fn refuse_missing(&self) -> Result<(), UserError> {
+        match &self.home {
+            Some(home) if !home.is_dir() => {
+                Err(UserError(format!("{}: there is no store; `tessera remember` makes one", home.display())))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

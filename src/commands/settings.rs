@@ -36,6 +36,12 @@ pub(super) fn run(context: &Context, change: Option<SettingsChange>) -> anyhow::
 }
 
 fn list(context: &Context, file: &ConfigFile) -> anyhow::Result<()> {
+    for key in file.unknown() {
+        output::note(&format!("{}: {} is no setting", file.path().display(), output::shown(&key)));
+    }
+    if let Err(problem) = config::check(file) {
+        output::note(&format!("cannot be used, and keeps hooks silent: {problem}"));
+    }
     let now = |setting: &config::Setting| {
         let (value, from) = match setting.value() {
             Some(value) => (value.to_string_lossy().into_owned(), "environment"),

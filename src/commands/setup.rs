@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context, args: &Setup) -> anyhow::Result<()> {
         Level::User
     };
     let home = config::home(context.home.clone())?;
-    let plan = client.plan(&level, &config::places()?)?;
+    let plan = client.plan(&level, &config::places(context.home.as_deref())?)?;
     let made = confirmed(context, &plan, args.dry_run, args.yes, "Make these changes?")?;
     if made {
         tessera_engine::store::make_private_dir(&home).with_context(|| home.display().to_string())?;

@@ -103,10 +103,32 @@ fn the_home_of_the_command_line_is_the_home_of_hooks_and_servers() {
 }
 
 #[test]
+fn a_client_is_set_up_for_the_home_of_the_command_line() {
+    let world = World::new();
+    let home = world.path("elsewhere");
+    let home = home.to_str().unwrap();
+    for (client, file) in
+        [("claude-code", ".claude.json"), ("cursor", ".cursor/mcp.json"), ("codex", ".codex/config.toml")]
+    {
+        for _ in 0..2 {
+            assert_eq!(world.run(&["--home", home, "setup", client, "--yes"]).code, Some(0), "{client}");
+        }
+        let text = fs::read_to_string(world.path("user").join(file)).unwrap();
+        assert!(text.matches("--home").count() == 1 && text.contains(home), "{client}: {text}");
+    }
+    let hooks = fs::read_to_string(world.path("user/.claude/settings.json")).unwrap();
+    assert!(hooks.contains("\"--home\""), "{hooks}");
+    assert_eq!(world.run(&["--home", home, "uninstall", "--yes"]).code, Some(0));
+    assert!(!world.path("user/.claude/settings.json").exists() && !world.path("user/.codex/config.toml").exists());
+}
+
+#[test]
 fn looking_into_a_mistyped_home_makes_none() {
     let world = World::new();
     let typo = world.path("typo");
-    for args in [&["list"][..], &["recall", "x"], &["stats"], &["get", "1"], &["export"], &["log"], &["project"]] {
+    for args in
+        [&["list"][..], &["recall", "x"], &["stats"], &["get", "1"], &["export"], &["log"], &["doctor"], &["project"]]
+    {
         let ran = world.run(&[&["--home", typo.to_str().unwrap()], args].concat());
         assert!(!typo.exists(), "{args:?}");
         assert!(args == ["project"] || (ran.code == Some(1) && ran.stderr.contains("no store")), "{args:?}: {ran:?}");
@@ -136,6 +158,11 @@ fn a_change_of_the_settings_says_what_changed_and_where() {
     assert_eq!(set.stdout, format!("learn.judge = auto (in {})\n", file.display()));
     let key = world.run(&["settings", "set", "sync.key", "tsr_secret"]);
     assert!(key.stdout.starts_with("sync.key = set ") && !key.stdout.contains("secret"), "{key:?}");
+    fs::write(&file, "[hooks]\nreccall = \"off\"\n").unwrap();
+    assert!(world.run(&["settings"]).stderr.contains("hooks.reccall is no setting"));
+    let mut command = world.command(World::binary());
+    let mute = command.env("TESSERA_HOOKS_RECALL", "banana").arg("settings").output().unwrap();
+    assert!(String::from_utf8_lossy(&mute.stderr).contains("is neither on nor off"), "{mute:?}");
     assert!(world.run(&["settings", "unset", "learn.judge"]).stdout.starts_with("learn.judge has its default again"));
 }
 

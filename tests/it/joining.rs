@@ -64,7 +64,8 @@ fn what_is_shared_is_named_by_its_handle_and_fits_a_terminal() {
     let Some(server) = TeamServer::start() else { return };
     let (ada, bob) = (server.user("ada"), server.user("bob"));
     let (laptop, _bobs) = (server.machine(&ada), server.machine(&bob));
-    let long = "The billing service runs PostgreSQL 16 with logical replication, and nobody changes that without a word";
+    let long =
+        "The billing service runs PostgreSQL 16 with logical replication, and nobody changes that without a word";
     laptop.remember(long);
     laptop.json(&["share", "1", "--with", "bob"]);
     let mut client = Client::start(&laptop);

@@ -65,6 +65,8 @@ fn an_end_that_was_asked_for_is_kept_and_what_is_not_kept_is_said() {
         let (told, refused) = client.call("memory_store", arguments.clone());
         assert!(refused && told.starts_with(words), "{arguments}: {told}");
     }
+    let (told, refused) = client.call("memory_recall", json!({ "query": "x", "token_budget": 0 }));
+    assert!(refused && told.starts_with("token_budget: "), "{told}");
     assert!(client.close().success());
     assert!(expiry(&world, "1").as_str().unwrap().starts_with("2026-12-20"));
     assert_eq!(expiry(&world, "2"), Value::Null);
@@ -93,6 +95,8 @@ fn an_address_without_tls_stops_the_team_server_and_not_the_memory() {
     assert!(client.ok("memory_recall", json!({ "query": "what marks the spot" })).contains("x marks"));
     let count = client.ok("memory_count", json!({}));
     assert!(count.contains("not in use") && count.contains("not https"), "{count}");
+    let (told, refused) = client.call("memory_share", json!({ "id": 1, "shared_with": "bob" }));
+    assert!(refused && told.contains("needs a team server"), "{told}");
     assert!(client.close().success());
     let mut command = world.command(World::binary());
     let ran: Ran = command.envs(variables).arg("doctor").output().unwrap().into();

@@ -79,6 +79,11 @@ pub(crate) fn definitions(in_team: bool) -> Vec<Tool> {
     alone.chain(if in_team { team::definitions() } else { Vec::new() }).collect()
 }
 
+/// True for a tool that is there only with a team server.
+pub(crate) fn is_of_team(name: &str) -> bool {
+    team::definitions().iter().any(|tool| tool.name == name)
+}
+
 /// What a tool does, by its name.
 pub(crate) fn find(name: &str) -> Option<Call> {
     table().into_iter().find(|(tool, _)| tool.name == name).map(|(_, call)| call)
@@ -123,6 +128,7 @@ const MAX_TOKENS: &[&str] = &["max_tokens", "token_budget"];
 
 /// A request with the budget of the call.
 fn budgeted(args: &Args, caller: &Caller, query: String) -> Result<RecallRequest, DomainError> {
-    let budget = args.whole(MAX_TOKENS)?.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from)?;
+    let budget = args.whole(MAX_TOKENS)?.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from);
+    let budget = budget.map_err(|error| args.named(error, MAX_TOKENS))?;
     Ok(RecallRequest { budget, profile: caller.profile, ..RecallRequest::new(query) })
 }
