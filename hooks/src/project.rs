@@ -229,6 +229,7 @@ mod tests {
         assert_eq!(project_of(Path::new("/"), None), Scope::Global);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_directory_is_its_own_only_by_its_path_and_a_worktree_only_if_its_repository_knows_it() {
         let root = tempfile::tempdir().unwrap();
@@ -266,6 +267,7 @@ mod tests {
         assert!(!claim("named").is_its_own() && claim("named").by == ClaimedBy::NameFile);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_pipe_where_a_name_should_be_keeps_nobody_waiting() {
         let root = tempfile::tempdir().unwrap();

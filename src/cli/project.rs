@@ -12,6 +12,8 @@ pub(crate) enum ProjectTask {
         /// The directory; this one if left out.
         path: Option<PathBuf>,
     },
+    /// List the directories that are known to be of a project.
+    List,
     /// Take that back, and what was concluded from memories made there.
     Forget {
         /// The directory; this one if left out.

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use serde_json::json;
 use tessera_engine::Store;
 use tessera_engine::domain::Scope;
-use tessera_engine::store::Usage;
+use tessera_engine::store::{Place, Usage};
 use tessera_hooks::project::Claim;
 
 use super::Context;
@@ -18,6 +18,7 @@ use crate::{config, output};
 pub(super) fn run(context: &Context, task: Option<ProjectTask>) -> anyhow::Result<()> {
     match task {
         None => show(context, &claim(None)?),
+        Some(ProjectTask::List) => list(context),
         Some(ProjectTask::Trust { path }) => trust(context, &claim(path)?),
         Some(ProjectTask::Forget { path }) => forget(context, &claim(path)?),
     }
@@ -37,6 +38,17 @@ fn show(context: &Context, claim: &Claim) -> anyhow::Result<()> {
     let is_believed =
         if Store::is_there(&home) { claim.is_believed(&context.open(Usage::ReadOnce)?)? } else { claim.is_its_own() };
     tell(context, claim, is_believed)
+}
+
+fn list(context: &Context) -> anyhow::Result<()> {
+    let places = context.open(Usage::ReadOnce)?.places()?;
+    if context.json {
+        return output::json(&places);
+    }
+    let how = |how: &str| if how == "told" { "confirmed" } else { "notes were made there" }.to_owned();
+    let row =
+        |place: Place| vec![place.path, place.project.to_string(), how(&place.how), place.since.date().to_string()];
+    output::text(&output::table(&["directory", "project", "how", "since"], places.into_iter().map(row).collect()))
 }
 
 fn trust(context: &Context, claim: &Claim) -> anyhow::Result<()> {

@@ -1,14 +1,16 @@
 //! A team server from the environment alone: what is said before the store belongs to it, and what it takes to join.
 
+use std::io::Read;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::support::team::{TeamServer, exchange};
+use crate::support::proxy::{Proxy, Weather};
+use crate::support::team::{Running, TeamServer, exchange};
 use crate::support::{Client, Ran, World};
-use crate::terminal::{COLUMNS, on_terminal, plain};
+use crate::terminal::{COLUMNS, on_terminal, plain, start_on_terminal};
 
 fn with(world: &World, variables: &[(&str, &str)], args: &[&str]) -> Ran {
     world.command(World::binary()).envs(variables.iter().copied()).args(args).output().unwrap().into()
@@ -73,5 +75,33 @@ fn what_is_shared_is_named_by_its_handle_and_fits_a_terminal() {
     assert!(shares.starts_with("#1 with bob (read) The billing"), "{shares}");
     assert!(client.close().success());
     let text = plain(&on_terminal(&laptop, &["shares"]));
-    assert!(text.contains("bob") && text.lines().all(|line| line.width() <= usize::from(COLUMNS)), "{text}");
+    assert!(
+        text.contains("bob")
+            && text.contains("#1 The billing")
+            && text.lines().all(|line| line.width() <= usize::from(COLUMNS)),
+        "{text}"
+    );
+}
+
+#[test]
+fn whoever_waits_for_an_exchange_sees_how_far_it_is() {
+    let Some(server) = TeamServer::start() else { return };
+    let ada = server.user("ada");
+    let proxy = Proxy::start(server.url().trim_start_matches("http://"));
+    let world = World::new();
+    let joined = world.run_with_stdin(&["sync", "join", &format!("http://{}", proxy.address)], ada.as_bytes());
+    assert_eq!((joined.code, joined.stderr.as_str()), (Some(0), ""), "nothing but the outcome for a pipe: {joined:?}");
+    assert!(joined.stdout.contains("0 changes sent, 0 received"), "{joined:?}");
+    world.remember("Deploys happen on Tuesdays");
+    world.remember("Release notes are written by Ines");
+    // From here on the server takes what it is sent, and says nothing.
+    proxy.set(Weather::Hole);
+    let (child, mut terminal) = start_on_terminal(&world, &["sync", "now"]);
+    let _running = Running(child);
+    let (mut seen, mut bytes) = (String::new(), [0; 4096]);
+    while !plain(&seen).contains("2 changes to send, 2 memories here") {
+        let count = terminal.read(&mut bytes).unwrap_or(0);
+        assert!(count > 0, "it ended without a word of it: {seen}");
+        seen += &String::from_utf8_lossy(&bytes[..count]);
+    }
 }

@@ -99,6 +99,9 @@ fn a_clone_is_believed_once_the_person_says_so_and_no_longer_when_they_take_it_b
     assert!(given_in(&world, &clone, "b").unwrap().contains("03:15"));
     let shown: Value = serde_json::from_str(&run_in(&world, &clone, &["project", "--json"]).stdout).unwrap();
     assert_eq!((&shown["project"], &shown["believed"]), (&json!(LEDGER), &json!(true)));
+    let listed: Value = serde_json::from_str(&world.run(&["project", "list", "--json"]).stdout).unwrap();
+    let how: Vec<&str> = listed.as_array().unwrap().iter().map(|place| place["how"].as_str().unwrap()).collect();
+    assert_eq!(how, ["told", "made"], "{listed}");
     // Another claim from the same place is another question.
     fs::write(clone.join(".tessera.toml"), "project = \"github.com/acme/payroll\"\n").unwrap();
     let payroll = ["remember", "the acme payroll nightly batch reconciles against the vault at noon", "--scope"];

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -14,8 +14,8 @@ use crate::support::hooks::asked;
 
 pub(crate) const COLUMNS: u16 = 80;
 
-/// Runs a command on a terminal of its own, in colour, and gives what it wrote there.
-pub(crate) fn on_terminal(world: &World, args: &[&str]) -> String {
+/// Starts a command on a terminal of its own, in colour, and gives the other end of it.
+pub(crate) fn start_on_terminal(world: &World, args: &[&str]) -> (Child, File) {
     let master: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
@@ -23,12 +23,17 @@ pub(crate) fn on_terminal(world: &World, args: &[&str]) -> String {
     let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
     let terminal = || Stdio::from(File::options().read(true).write(true).open(&name).unwrap());
     let mut command = world.command(World::binary());
-    command.env_remove("NO_COLOR").args(args);
-    let mut child = command.stdin(terminal()).stdout(terminal()).stderr(terminal()).spawn().unwrap();
-    drop(command);
+    command.env_remove("NO_COLOR").env("TERM", "xterm").args(args);
+    let child = command.stdin(terminal()).stdout(terminal()).stderr(terminal()).spawn().unwrap();
+    (child, File::from(master))
+}
+
+/// Runs a command there, and gives what it wrote.
+pub(crate) fn on_terminal(world: &World, args: &[&str]) -> String {
+    let (mut child, mut terminal) = start_on_terminal(world, args);
     let mut bytes = Vec::new();
     // The end of a terminal that nobody holds any more is an error, and all that was written is there by then.
-    let _ = File::from(master).read_to_end(&mut bytes);
+    let _ = terminal.read_to_end(&mut bytes);
     assert!(child.wait().unwrap().success(), "{args:?}: {}", String::from_utf8_lossy(&bytes));
     String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
 }
