@@ -4,8 +4,6 @@ use std::io::Read;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::time::Duration;
 use std::{process, thread};
 
 use tessera_engine::store::StoreError;
@@ -14,9 +12,6 @@ use crate::reply::Reply;
 use crate::surroundings::Surroundings;
 use crate::wire::{MOST_BYTES, Payload, PayloadError};
 use crate::{approve, compaction, log, recall, session, stop};
-
-/// How long the end of a hook that was given up waits for its line in the log.
-const LAST_MOMENT: Duration = Duration::from_millis(100);
 
 /// A fault of ours: logged, never shown to the client.
 #[derive(Debug, thiserror::Error)]
@@ -90,16 +85,7 @@ fn watch(word: Arc<LastWord>, surroundings: &Surroundings) {
         if !word.take() {
             return;
         }
-        // The disk may be what hangs: the line is written beside, and waited for only a moment.
-        let (done, written) = mpsc::channel();
-        let note = move || {
-            log::line(&home, clock.now(), &format!("gave up after {} ms", deadline.as_millis()));
-            // Nobody may wait any more.
-            let _ = done.send(());
-        };
-        if thread::Builder::new().spawn(note).is_ok() {
-            let _ = written.recv_timeout(LAST_MOMENT);
-        }
+        log::line_in_passing(&home, clock.now(), &format!("gave up after {} ms", deadline.as_millis()));
         process::exit(0);
     };
     // Without a thread there is no deadline, and the client's own still holds.

@@ -71,6 +71,9 @@ fn a_hook_that_is_given_up_ends_though_its_log_hangs() {
     let ran = ended(child).expect("it ends");
     drop(kept_open);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
+    fs::write(world.home().join("config.toml"), "[hooks]\nrecall_tokens = \"many\"\n").unwrap();
+    let ran = ended(started(&world, &["hook"], &[])).expect("it ends");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
 }
 
 #[test]
