@@ -10,7 +10,7 @@ pub(super) fn table(recall: &Recall, searched: u32) -> String {
     let mut header = vec!["memory", "shown as", "tokens", "score"];
     // A part that is nothing in every row takes no column.
     let all = recall.details.iter().map(|detail| &detail.ranked).chain(recall.index.iter().map(|entry| &entry.ranked));
-    let all: Vec<[f64; 8]> = all.chain(&recall.left_out).map(|ranked| ranked.parts.values()).collect();
+    let all: Vec<Vec<f64>> = all.chain(&recall.left_out).map(|ranked| ranked.parts.values().to_vec()).collect();
     let parts: Vec<usize> =
         (0..ScoreParts::NAMES.len()).filter(|part| all.iter().any(|row| row.get(*part) != Some(&0.0))).collect();
     header.extend(parts.iter().filter_map(|part| ScoreParts::NAMES.get(*part)));
