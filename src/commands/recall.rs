@@ -12,7 +12,7 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
     let request = RecallRequest {
         expanded_query: args.expanded_query,
         budget: TokenBudget::try_from(args.max_tokens)?,
-        profile: config::profile(args.token_profile)?,
+        profile: config::profile(args.token_profile, context.home.clone())?,
         limit: RecallRequest::checked_limit(args.limit)?,
         filters: filters(args.filter),
         scope: args.project,

@@ -7,7 +7,7 @@ use tessera_engine::store::{Erase, StoreError, Stored, Usage};
 use super::views::StoredView;
 use super::{Context, text_or_stdin, user};
 use crate::cli::{Remember, Update};
-use crate::output;
+use crate::{config, output};
 
 /// Stores a memory.
 pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
@@ -29,6 +29,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
         entities: args.entities,
         scope: args.scope.unwrap_or_default(),
         created: args.created,
+        expires: args.expires.map(|expiry| expiry.seen_from(store.now())).transpose()?.flatten(),
         session: args.session,
         cwd: std::env::current_dir().ok().map(|dir| dir.display().to_string()),
         client: Some("tessera".into()),
@@ -45,6 +46,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
 pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
     let words =
         |list: String| list.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let now = config::clock()?.now();
     let patch = Patch {
         content: args.content.map(text_or_stdin).transpose()?,
         category: args.category,
@@ -54,7 +56,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         keywords: args.keywords.map(words),
         entities: None,
         scope: args.scope,
-        expires: None,
+        expires: args.expires.map(|expiry| expiry.seen_from(now)).transpose()?,
         vouched: None,
     };
     if patch.is_empty() {

@@ -7,11 +7,14 @@ use tokio::net::TcpListener;
 
 use super::Context;
 use crate::cli::{KeyTask, Serve, ServeTask, UserTask};
-use crate::exit::UserError;
+use crate::exit::{SetupError, UserError};
 use crate::{config, output};
 
 /// Serves until it is told to stop, or does one piece of work.
 pub(super) fn run(context: &Context, args: Serve) -> anyhow::Result<()> {
+    if args.task.is_none() {
+        refuse_promises()?;
+    }
     let url = config::database_url()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -21,6 +24,16 @@ pub(super) fn run(context: &Context, args: Serve) -> anyhow::Result<()> {
             None => serve(db, &args).await,
         }
     })
+}
+
+/// Whoever sets these believes that secrets are encrypted or kept in a vault: as long as they are not, nobody is told
+/// otherwise by a server that starts.
+fn refuse_promises() -> Result<(), SetupError> {
+    let names = config::set_variables(&[&config::ENCRYPTION_KEY, &config::VAULT]);
+    let Some(setting) = names.first() else { return Ok(()) };
+    let problem =
+        format!("secrets are neither encrypted nor kept in a vault yet; start the server without {}", names.join(", "));
+    Err(SetupError { setting, problem })
 }
 
 async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {

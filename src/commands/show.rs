@@ -46,7 +46,7 @@ fn full(memory: &Memory) -> String {
         ("deleted", memory.deleted.map_or_else(String::new, |time| time.to_string())),
     ];
     for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
-        lines.push(format!("{:<11}{}", output::paint(name, Style::Dim), output::shown(value)));
+        lines.push(format!("{}{}", output::paint(&format!("{name:<11}"), Style::Dim), output::shown(value)));
     }
     lines.push(output::shown(&memory.content));
     lines.join("\n")

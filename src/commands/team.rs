@@ -50,13 +50,17 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
     let remote = remote(context)?;
     let mine = runtime()?.block_on(remote.my_shares())?;
     let request = ListRequest { shared: true, limit: 200, ..ListRequest::default() };
-    let theirs = context.open(Usage::ReadOnce)?.list(&request)?;
+    let store = context.open(Usage::ReadOnce)?;
+    let theirs = store.list(&request)?;
     if context.json {
         return output::json(&json!({ "my_shares": mine, "shared_with_me": theirs.memories }));
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
     for share in mine.memory_shares {
-        rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), share.preview]);
+        // One that has not come to this machine yet has no handle here.
+        let handle = store.get(MemoryRef::Id(share.memory_id))?.map(|memory| format!("{} ", memory.handle));
+        let what = format!("{}{}", handle.unwrap_or_default(), share.preview);
+        rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), what]);
     }
     for share in mine.tag_shares {
         let what = format!("everything tagged {}", share.tag);

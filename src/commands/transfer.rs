@@ -14,6 +14,7 @@ use tessera_engine::domain::{Draft, Filters, Scope};
 use tessera_engine::store::{ListRequest, StoreError, Usage};
 
 use super::Context;
+use crate::exit::UserError;
 use crate::{config, output};
 
 /// Stores every line that is new. Exits with 1 when lines were refused.
@@ -22,6 +23,10 @@ pub(super) fn import(context: &Context, file: &Path) -> anyhow::Result<ExitCode>
         (Box::new(BufReader::new(std::io::stdin())), 0)
     } else {
         let opened = File::open(file).with_context(|| file.display().to_string())?;
+        if opened.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let problem = format!("{}: is a directory; give a file of JSON lines, or - for stdin", file.display());
+            return Err(UserError(problem).into());
+        }
         let size = opened.metadata().map_or(0, |metadata| metadata.len());
         (Box::new(BufReader::new(opened)), size)
     };

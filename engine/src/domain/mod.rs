@@ -2,6 +2,7 @@
 
 mod budget;
 mod error;
+mod expiry;
 mod id;
 mod link;
 mod memory;
@@ -13,6 +14,7 @@ mod time;
 
 pub use budget::{TokenBudget, TokenCount, TokenProfile};
 pub use error::DomainError;
+pub use expiry::Expiry;
 pub use id::{Handle, MemoryId, MemoryRef};
 pub use link::{Link, LinkKind};
 pub(crate) use memory::check_words;

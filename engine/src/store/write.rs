@@ -43,7 +43,10 @@ impl Store {
     /// When a field is refused, or the store cannot be written; nothing is stored then.
     pub fn remember(&mut self, draft: Draft) -> Result<Stored, StoreError> {
         draft.check()?;
-        let stored = self.write(|change| insert(change, &draft))?;
+        let stored = self.write(|change| {
+            super::places::note_made(change, &draft)?;
+            insert(change, &draft)
+        })?;
         self.maintain();
         Ok(stored)
     }

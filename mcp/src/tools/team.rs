@@ -3,6 +3,7 @@
 
 use rmcp::model::Tool;
 use serde_json::{Value, json};
+use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, Memory, MemoryId, MemoryRef, Permission, Tag};
 use tessera_engine::pack::neutral;
 use tessera_engine::store::{ListRequest, StoreError};
@@ -158,8 +159,16 @@ async fn shared_with_me(team: &Team) -> Result<String, ToolError> {
 
 async fn my_shares(team: &Team) -> Result<String, ToolError> {
     let shares = team.remote().my_shares().await?;
-    let memories = shares.memory_shares.iter().map(|share| {
-        format!("{} with {} ({}) {}", share.memory_id, share.shared_with, share.permission, share.preview)
+    let ids: Vec<MemoryId> = shares.memory_shares.iter().map(|share| share.memory_id).collect();
+    let known = |store: &mut Store| {
+        let handle = |id| Ok(store.get(MemoryRef::Id(id))?.map(|memory| memory.handle));
+        ids.into_iter().map(handle).collect::<Result<Vec<_>, StoreError>>()
+    };
+    let handles = team.on(known).await??;
+    let memories = shares.memory_shares.iter().zip(handles).map(|(share, handle)| {
+        // One that has not come to this machine yet has no handle here.
+        let name = handle.map_or_else(|| share.memory_id.to_string(), |handle| handle.to_string());
+        format!("{name} with {} ({}) {}", share.shared_with, share.permission, share.preview)
     });
     let tags = shares
         .tag_shares
