@@ -17,7 +17,7 @@ use tessera_engine::domain::{
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use project::ProjectTask;
 pub(crate) use serve::{KeyTask, Serve, ServeTask, UserTask};
-pub(crate) use team::{Keep, Share, SyncTask, UploadChoice};
+pub(crate) use team::{Keep, Offered, Share, SyncTask, UploadChoice};
 
 /// A memory for coding agents, inside the context budget.
 #[derive(Debug, Parser)]
@@ -185,8 +185,12 @@ pub(crate) enum Command {
     Share(Share),
     /// Share it no longer.
     Unshare(Share),
-    /// List what is shared, both ways.
+    /// List what is shared, both ways, and what others offer.
     Shares,
+    /// See what a teammate offers to share by a tag, now and later.
+    Accept(Offered),
+    /// See none of what a teammate shares by a tag.
+    Decline(Offered),
     /// List memories that were changed on two machines at once, or decide one.
     Resolve {
         /// The memory, or its other text; left out: list.

@@ -45,7 +45,7 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
         Ok(chosen.ok_or_else(nothing)?)
     };
     let recall = bounded(&request, &mut chosen)?;
-    let notice = match notice(&store)? {
+    let notice = match notice(&store, surroundings)? {
         None => unbelieved(&store, &claim, surroundings)?,
         notice => notice,
     };
@@ -91,7 +91,7 @@ fn unbelieved(store: &Store, claim: &Claim, surroundings: &Surroundings) -> Resu
 }
 
 /// What the person should know of the team server: only what it will not mend by itself.
-fn notice(store: &Store) -> Result<Option<String>, HookError> {
+fn notice(store: &Store, surroundings: &Surroundings) -> Result<Option<String>, HookError> {
     if store.server()?.is_none() {
         return Ok(None);
     }
@@ -101,7 +101,17 @@ fn notice(store: &Store) -> Result<Option<String>, HookError> {
         of(status.refused, "changes that the team server refuses (tessera sync dead)"),
         of(status.conflicts, "memories changed on two machines at once (tessera resolve)"),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    // What somebody wants to share is said once, however it is answered.
+    let offers = store.offers()?.into_iter();
+    parts.extend(
+        offers
+            .filter(|offer| asked::is_first(&surroundings.home, &format!("offer {} {}", offer.owner, offer.tag)))
+            .map(|offer| {
+                let (owner, tag) = (neutral(&offer.owner), neutral(offer.tag.as_str()));
+                format!("{owner} offers all that is tagged {tag} (tessera accept {owner} {tag}, or tessera decline)")
+            }),
+    );
     Ok((!parts.is_empty()).then(|| format!("Tessera: {}", parts.join(", "))))
 }
 

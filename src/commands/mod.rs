@@ -92,6 +92,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Share(args) => team::share(&context, args, true)?,
         Command::Unshare(args) => team::share(&context, args, false)?,
         Command::Shares => team::shares(&context)?,
+        Command::Accept(offered) => team::answer(&context, &offered, true)?,
+        Command::Decline(offered) => team::answer(&context, &offered, false)?,
         Command::Resolve { id, keep, content } => team::resolve(&context, id, keep, content)?,
         Command::Project { task } => project::run(&context, task)?,
         Command::Demo => demo::run(&context)?,

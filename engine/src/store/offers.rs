@@ -1,4 +1,4 @@
-//! What other users want to share by a tag: it comes once the person accepts it, and they are told of it once.
+//! What other users want to share by a tag: it comes once the person accepts it.
 
 use rusqlite::params;
 
@@ -15,33 +15,8 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn offers(&self) -> Result<Vec<Offer>, StoreError> {
-        self.offers_of("SELECT owner, tag, permission FROM offers ORDER BY owner, tag")
-    }
-
-    /// The offers that the person was not told of yet.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn new_offers(&self) -> Result<Vec<Offer>, StoreError> {
-        self.offers_of("SELECT owner, tag, permission FROM offers WHERE told = 0 ORDER BY owner, tag")
-    }
-
-    /// Notes that the person was told of offers.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub fn note_offers(&mut self, offers: &[Offer]) -> Result<(), StoreError> {
-        self.write_numbers(|change| {
-            for offer in offers {
-                let sql = "UPDATE offers SET told = 1 WHERE owner = ?1 AND tag = ?2";
-                change.tx.execute(sql, [offer.owner.as_str(), offer.tag.as_str()])?;
-            }
-            Ok(())
-        })
-    }
-
-    fn offers_of(&self, sql: &str) -> Result<Vec<Offer>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Offer>> {
+            let sql = "SELECT owner, tag, permission FROM offers ORDER BY owner, tag";
             let mut statement = self.connection.prepare_cached(sql)?;
             let offers = statement.query_map([], |row| {
                 let tag: String = row.get(1)?;

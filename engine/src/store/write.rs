@@ -323,8 +323,8 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
         if share.permission == Permission::Read {
             return Err(StoreError::Conflict { memory: reference, problem: "is another user's, shared for reading" });
         }
-        if patch.tags.is_some() || patch.scope.is_some() {
-            let problem = "is another user's: its tags and scope are for the owner to change";
+        if (Patch { content: None, ..patch.clone() }) != Patch::default() {
+            let problem = "is another user's: its text may be changed, everything else is for the owner to change";
             return Err(StoreError::Conflict { memory: reference, problem });
         }
     }

@@ -96,6 +96,9 @@ pub struct SharedTag {
     pub shared_with: String,
     /// What they may do.
     pub permission: Permission,
+    /// offered, accepted or declined, where the server says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
 }
 
 /// What a user shares.
@@ -287,13 +290,19 @@ impl Remote {
         self.answer(self.request(Method::GET, "api/memories/offers")?).await
     }
 
-    /// Accepts what another user shares by a tag, or declines it.
+    /// Accepts what another user shares by a tag, or declines it. False where nothing is offered, or it was so
+    /// answered before.
     ///
     /// # Errors
-    /// When the server cannot be reached, or there is no such offer.
-    pub async fn answer_offer(&self, owner: &str, tag: &Tag, is_accepted: bool) -> Result<(), RemoteError> {
+    /// When the server cannot be reached.
+    pub async fn answer_offer(&self, owner: &str, tag: &Tag, is_accepted: bool) -> Result<bool, RemoteError> {
+        #[derive(Deserialize)]
+        struct Answered {
+            changed: bool,
+        }
         let body = json!({ "owner": owner, "tag": tag, "accept": is_accepted });
-        self.answer::<Value>(self.request(Method::POST, "api/memories/offers")?.json(&body)).await.map(drop)
+        let answered: Answered = self.answer(self.request(Method::POST, "api/memories/offers")?.json(&body)).await?;
+        Ok(answered.changed)
     }
 
     /// What the user shares.

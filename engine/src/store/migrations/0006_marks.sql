@@ -4,11 +4,10 @@ CREATE TABLE marks (
     stamp INTEGER NOT NULL
 ) STRICT;
 
--- What other users want to share, and whether the person was told of it.
+-- What other users want to share by a tag, and the person did not answer.
 CREATE TABLE offers (
     owner      TEXT NOT NULL,
     tag        TEXT NOT NULL,
     permission TEXT NOT NULL,
-    told       INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (owner, tag)
 ) STRICT, WITHOUT ROWID;
