@@ -18,5 +18,5 @@ pub use neutral::neutral;
 pub use passage::{Passage, line as passage_line};
 pub(crate) use reply::MAX_ALSO;
 pub use reply::{Detail, IndexEntry, Ranked, Recall, Row};
-pub use select::{Frame, Item, Selection, select};
+pub use select::{Frame, Item, Shown, select};
 pub use text::TextFrame;
