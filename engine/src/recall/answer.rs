@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use crate::domain::{Cursor, DomainError, Handle, Purpose, RecallRequest, TokenBudget};
-use crate::pack::{Detail, Frame, IndexEntry, Item, JsonFrame, Ranked, Recall, Row, Shown, TextFrame, select};
+use crate::pack::{
+    Detail, Frame, IndexEntry, Item, JsonFrame, JsonRows, Ranked, Recall, Row, Shown, TextFrame, select,
+};
 use crate::score::Weights;
 use crate::text::TokenCounter;
 
-use super::excerpt::{Excerpt, best_excerpt};
+use super::excerpt::{Excerpt, best_excerpt, opening};
 use super::query::QueryTerms;
 use super::rank::Ranking;
 
@@ -16,8 +18,13 @@ use super::rank::Ranking;
 pub enum Form<'a, C> {
     /// Compact text: needs no counter.
     Text,
-    /// One JSON payload: echoes the query, whose tokens this counter counts.
-    Json(&'a C),
+    /// One JSON payload: echoes the query, whose tokens the counter counts.
+    Json {
+        /// Counts the query.
+        counter: &'a C,
+        /// What rows say.
+        rows: JsonRows,
+    },
 }
 
 enum AnyFrame {
@@ -52,9 +59,12 @@ pub fn answer<C: TokenCounter>(
         .map(|((ranked, row), first)| frame.item(ranked, row, first.is_some()))
         .collect();
     let terms = query_terms(request, weights);
+    // Fetched by name: no passage is better than another, and the beginning is what a reader expects.
+    let is_fetch = terms.is_empty() && request.purpose == Purpose::Asked;
     let mut excerpts: Vec<Option<String>> = vec![None; found.len()];
     let cut = |at: usize, room: u32| {
-        let Excerpt { lines, tokens } = best_excerpt(&found.get(at)?.1, &terms, room)?;
+        let row = &found.get(at)?.1;
+        let Excerpt { lines, tokens } = if is_fetch { opening(row, room)? } else { best_excerpt(row, &terms, room)? };
         *excerpts.get_mut(at)? = Some(lines);
         Some(tokens)
     };
@@ -151,7 +161,9 @@ impl AnyFrame {
         let (budget, profile): (TokenBudget, _) = (request.budget, request.profile);
         match form {
             Form::Text => Self::Text(TextFrame { total, budget, profile }),
-            Form::Json(counter) => Self::Json(JsonFrame::new(total, budget, profile, &request.query, counter)),
+            Form::Json { counter, rows } => {
+                Self::Json(JsonFrame::new(total, budget, profile, &request.query, rows, counter))
+            }
         }
     }
 
@@ -173,10 +185,10 @@ impl AnyFrame {
                 is_duplicate,
                 can_be_cut: !costs.passages.is_empty(),
             },
-            Self::Json(_) => Item {
+            Self::Json(frame) => Item {
                 score,
-                detail: JsonFrame::row(costs.json_detail),
-                index: JsonFrame::row(costs.json_index),
+                detail: frame.row(ranked, costs.json_detail),
+                index: frame.row(ranked, costs.json_index),
                 bare: 0,
                 is_duplicate,
                 can_be_cut: false,

@@ -22,6 +22,7 @@ mod list;
 mod migrate;
 mod recall;
 mod receipts;
+mod recount;
 mod row;
 mod salvage;
 mod session;
