@@ -164,7 +164,10 @@ async fn rows(tx: &mut UserTx, handles: &[i64]) -> Result<HashMap<u32, (Stored, 
 fn costs(row: &sqlx::postgres::PgRow, memory: &tessera_engine::Memory) -> Result<LineCosts, DbError> {
     let kept: Vec<i32> = row.try_get("costs")?;
     let tokens = |at: usize| kept.get(at).and_then(|count| u32::try_from(*count).ok()).unwrap_or(0);
-    if memory.share.is_some() || memory.edited_by.is_some() || tokens(4) != LineCosts::FORM {
+    let is_own = memory.share.is_none() && memory.edited_by.is_none();
+    // Rows of the first form do not name theirs.
+    let form = if kept.len() > 4 { tokens(4) } else { 1 };
+    if !is_own || !LineCosts::hold(form, memory) {
         return Ok(LineCosts::measure(memory, &*COUNTER));
     }
     let handle = number_tokens(memory.handle.get()) - number_tokens(Handle::FIRST.get());

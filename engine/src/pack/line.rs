@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::neutral::{neutral, neutral_line};
+use super::neutral::{may_be_changed, neutral, neutral_line};
 use super::passage::{Passage, cut};
-use crate::domain::{Handle, Importance, Memory, MemoryType, Permission};
+use crate::domain::{Handle, Importance, Memory, MemoryType, Permission, Tag};
 use crate::text::TokenCounter;
 
 /// What each way of showing a memory costs, in o200k_base tokens, without numbers that are counted by rule.
@@ -30,6 +30,22 @@ impl LineCosts {
     /// The form of the lines that are counted. Whoever changes a line, or what [`neutral`] does, raises it:
     /// costs that were kept under another form are counted again before they are used.
     pub const FORM: u32 = 2;
+
+    /// True when what was counted under a form of the lines is still what the lines of a memory cost.
+    pub fn hold(form: u32, memory: &Memory) -> bool {
+        let is_plain = || {
+            let texts = [memory.content.as_str(), &memory.summary, memory.category.as_str()].into_iter();
+            let words = memory.entities.iter().map(String::as_str).chain(memory.tags.iter().map(Tag::as_str));
+            memory.share.is_none() && memory.edited_by.is_none() && !texts.chain(words).any(may_be_changed)
+        };
+        // The first form differed in what is neutralised and in whose a memory is.
+        form == Self::FORM || (form == 1 && is_plain())
+    }
+
+    /// The counts that a store keeps in a list, their form last; passages stand apart.
+    pub fn kept(&self) -> [u32; 5] {
+        [self.detail, self.index, self.json_detail, self.json_index, Self::FORM]
+    }
 
     /// Counts every line of a memory.
     pub fn measure(memory: &Memory, counter: &impl TokenCounter) -> Self {

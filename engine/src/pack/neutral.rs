@@ -75,7 +75,6 @@ pub fn neutral_line(text: &str) -> String {
 }
 
 /// True for a text that [`neutral`] may show otherwise than it is: quick, and never false for one that it does.
-#[cfg(any(test, feature = "sqlite"))]
 pub(crate) fn may_be_changed(text: &str) -> bool {
     text.chars().any(|c| is_opener(c) || is_hidden(c) || is_odd_break(c))
 }

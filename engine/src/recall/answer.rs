@@ -85,7 +85,6 @@ fn query_terms(request: &RecallRequest, weights: &Weights) -> Vec<(String, f64)>
 
 /// Which rows say what an earlier row says: for each row the position of the first that says so, and for
 /// that one the handles of the others.
-#[derive(Default)]
 struct Repeats {
     first: Vec<Option<usize>>,
     others: Vec<Vec<Handle>>,

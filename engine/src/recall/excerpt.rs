@@ -166,10 +166,12 @@ mod tests {
             for end in start..pieces.len() {
                 let run = &pieces[start..=end];
                 let tokens: u32 = run.iter().map(|piece| piece.tokens).sum();
-                let held = |term: usize| run.iter().filter(|piece| piece.terms >> term & 1 == 1).count() as f64;
-                let one = |at: usize| WEIGHTS[at] * (1.0 + SAID_AGAIN * (held(at) - 1.0));
-                let worth: f64 = (0..WEIGHTS.len()).filter(|at| held(*at) > 0.0).map(one).sum();
-                let is_better = best.is_none_or(|(most, least)| worth > most || (worth == most && tokens < least));
+                let held = |term: usize| run.iter().filter(|piece| piece.terms >> term & 1 == 1).count();
+                let again = |term: usize| f64::from(u32::try_from(held(term)).unwrap() - 1);
+                let one = |at: usize| WEIGHTS[at] * (1.0 + SAID_AGAIN * again(at));
+                let worth: f64 = (0..WEIGHTS.len()).filter(|at| held(*at) > 0).map(one).sum();
+                let is_better =
+                    best.is_none_or(|(most, least)| worth.total_cmp(&most).then(least.cmp(&tokens)).is_gt());
                 if tokens <= room && worth > 0.0 && is_better {
                     best = Some((worth, tokens));
                 }
