@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use comfy_table::{ContentArrangement, LineStyle, Table, presets};
 use serde::Serialize;
+use tessera_engine::text::{is_invisible, is_joiner};
 
 /// Writes text to stdout as it is.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
@@ -71,10 +72,11 @@ pub(crate) fn is_terminal() -> bool {
     std::io::stdout().is_terminal() && std::io::stderr().is_terminal() && !crate::config::no_color()
 }
 
-/// Text of a memory as it may stand on a terminal: control characters made visible.
+/// Text of a memory as it may stand on a terminal: control characters, marks of direction and whatever else
+/// cannot be seen are made visible, but for the joiners that spelling needs.
 pub(crate) fn shown(text: &str) -> String {
-    let visible = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
-    text.chars().map(visible).collect()
+    let is_hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || (is_invisible(c) && !is_joiner(c));
+    text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// Columns of the terminal that stdout is; `None` for a pipe or a file.

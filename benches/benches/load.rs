@@ -131,7 +131,7 @@ fn row(note: &Note, counter: &O200k) -> Row {
         length: i32::from(analysis.doc.length),
         signature: analysis.signature.cast_signed(),
         forward: analysis.doc.encode(),
-        costs: [costs.detail, costs.index, costs.json_detail, costs.json_index].map(u32::cast_signed).to_vec(),
+        costs: costs.kept().map(u32::cast_signed).to_vec(),
         passages: Passage::encode_all(&costs.passages),
         text: note.text.clone(),
     }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tessera_engine::domain::{MemoryRef, RecallRequest};
+use tessera_engine::pack::attribution;
 use tessera_engine::store::{ListRequest, StoreError, Usage};
 
 use super::Context;
@@ -38,7 +39,7 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
             date,
             memory.category.to_string(),
             memory.scope.to_string(),
-            memory.summary.clone(),
+            format!("{} {}", attribution(memory), memory.summary).trim_start().to_owned(),
         ]
     });
     output::text(&output::table(&["memory", "created", "category", "scope", "summary"], rows.collect()))?;

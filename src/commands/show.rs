@@ -39,6 +39,11 @@ fn full(memory: &Memory) -> String {
         ("links", list(&links)),
         ("scope", memory.scope.to_string()),
         ("origin", format!("{} ({})", memory.origin, memory.trust.as_str())),
+        (
+            "shared by",
+            memory.share.as_ref().map_or_else(String::new, |share| format!("{} ({})", share.by, share.permission)),
+        ),
+        ("edited by", memory.edited_by.clone().unwrap_or_default()),
         ("created", memory.created.to_string()),
         ("updated", memory.updated.to_string()),
         ("used", format!("{} times, last {}", memory.access_count, or_never(memory.last_accessed))),

@@ -292,6 +292,8 @@ pub(crate) struct MemoryView {
     shared_by: Option<String>,
     /// What they allow.
     share_permission: Option<String>,
+    /// Who wrote the text, if not its owner.
+    edited_by: Option<String>,
     /// Links from it.
     links: Vec<LinkView>,
 }
@@ -324,6 +326,7 @@ impl MemoryView {
             owner: stored.owner.clone(),
             share_permission: share.as_ref().map(|share| share.permission.to_string()),
             shared_by: share.map(|share| share.by),
+            edited_by: stored.row.edited_by.clone(),
             links: document.links.iter().copied().map(LinkView::from).collect(),
         })
     }

@@ -145,6 +145,8 @@ pub(crate) struct DetailRow {
     shared_by: Option<String>,
     /// What they allow.
     share_permission: Option<String>,
+    /// Who wrote the text, if not its owner.
+    edited_by: Option<String>,
 }
 
 /// A memory in short.
@@ -157,6 +159,10 @@ pub(crate) struct IndexRow {
     id: u32,
     /// At most 20 words.
     summary: String,
+    /// Whose it is, if another user's.
+    shared_by: Option<String>,
+    /// Who wrote the text, if not its owner.
+    edited_by: Option<String>,
 }
 
 /// With max_tokens a budgeted answer, without it rows in the older API's form.

@@ -248,7 +248,7 @@ impl Derived {
             length: analysis.doc.length,
             signature: analysis.signature,
             forward,
-            costs: [costs.detail, costs.index, costs.json_detail, costs.json_index].map(tokens).to_vec(),
+            costs: costs.kept().map(tokens).to_vec(),
             passages: Passage::encode_all(&costs.passages),
         }
     }

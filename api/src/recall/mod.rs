@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlx::Row as _;
 use tessera_engine::domain::{Clock, Handle, RecallRequest};
-use tessera_engine::pack::{LineCosts, Passage, Ranked, Recall, Row};
+use tessera_engine::pack::{JsonRows, LineCosts, Passage, Ranked, Recall, Row};
 use tessera_engine::recall::{Form, Ranking, answer};
 use tessera_engine::score::Weights;
 use tessera_engine::text::number_tokens;
@@ -80,7 +80,8 @@ impl Recaller {
     pub(crate) async fn recall(&self, db: &Db, user: &UserId, request: &RecallRequest) -> Result<Recall, RecallError> {
         let (ranking, found) = self.page(db, user, request).await?;
         let (page, rows): (Vec<Ranked>, Vec<Row>) = found.into_iter().map(|(ranked, _, row)| (ranked, row)).unzip();
-        let recall = answer(request, &ranking, page, rows, &self.weights, Form::Json(&*COUNTER))?;
+        let form = Form::Json { counter: &*COUNTER, rows: JsonRows::default() };
+        let recall = answer(request, &ranking, page, rows, &self.weights, form)?;
         self.note(user, recall.details.iter().map(|detail| detail.ranked.handle.get()));
         Ok(recall)
     }
@@ -158,15 +159,20 @@ async fn rows(tx: &mut UserTx, handles: &[i64]) -> Result<HashMap<u32, (Stored, 
     Ok(rows)
 }
 
-/// What is kept was counted for the owner, and with a handle of one token: what shows more is counted here.
+/// What is kept was counted for the owner, and with a handle of one token: what shows more is counted here, and
+/// what was counted under another form of the lines.
 fn costs(row: &sqlx::postgres::PgRow, memory: &tessera_engine::Memory) -> Result<LineCosts, DbError> {
-    if memory.share.is_some() {
-        return Ok(LineCosts::measure(memory, &*COUNTER));
-    }
     let kept: Vec<i32> = row.try_get("costs")?;
     let tokens = |at: usize| kept.get(at).and_then(|count| u32::try_from(*count).ok()).unwrap_or(0);
+    let is_own = memory.share.is_none() && memory.edited_by.is_none();
+    // Rows of the first form do not name theirs.
+    let form = if kept.len() > 4 { tokens(4) } else { 1 };
+    if !is_own || !LineCosts::hold(form, memory) {
+        return Ok(LineCosts::measure(memory, &*COUNTER));
+    }
     let handle = number_tokens(memory.handle.get()) - number_tokens(Handle::FIRST.get());
     Ok(LineCosts {
+        attribution: 0,
         detail: tokens(0),
         index: tokens(1),
         json_detail: tokens(2) + handle,

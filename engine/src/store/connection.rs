@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::StoreError;
 use super::migrate::{SCHEMA, migrate};
+use super::recount::{is_due, recount};
 use super::{Usage, files};
 
 /// "TESS", in the database header.
@@ -23,7 +24,7 @@ pub(super) fn open(home: &Path, path: &Path, usage: Usage) -> Result<Connection,
     if path.exists() {
         let connection = open_to_write(path)?;
         match identify(&connection, path)? {
-            Found::Ours(SCHEMA) => {
+            Found::Ours(SCHEMA) if !is_recount_due(&connection, path)? => {
                 prepare(&connection, path)?;
                 return Ok(connection);
             }
@@ -51,7 +52,12 @@ fn create_or_migrate(home: &Path, path: &Path) -> Result<Connection, StoreError>
     }
     prepare(&connection, path)?;
     migrate(&mut connection, path, schema)?;
+    recount(&mut connection).map_err(|error| StoreError::sqlite(path, error))?;
     Ok(connection)
+}
+
+fn is_recount_due(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    is_due(connection).map_err(|error| StoreError::sqlite(path, error))
 }
 
 enum Found {
@@ -109,7 +115,7 @@ fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
         other => other?,
     };
     match found {
-        Found::Ours(SCHEMA) => {}
+        Found::Ours(SCHEMA) if !is_recount_due(&connection, path)? => {}
         Found::Ours(_) | Found::Empty => {
             drop(connection);
             let home = path.parent().unwrap_or(Path::new("."));

@@ -24,6 +24,7 @@ mod offers;
 mod places;
 mod recall;
 mod receipts;
+mod recount;
 mod row;
 mod salvage;
 mod session;

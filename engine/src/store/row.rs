@@ -19,7 +19,8 @@ pub(super) const PURGED: u8 = 1;
 pub(super) const GONE: u8 = 2;
 
 /// Columns of its costs, after [`MEMORY`].
-const COSTS: &str = "detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, signature";
+const COSTS: &str = "detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, signature, \
+     attribution_tokens";
 
 /// Columns of an index row, in the order [`index_row`] reads them.
 pub(super) const INDEX: &str = "handle, created, last_accessed, expires, access_count, importance, length, standing, trust, \
@@ -158,6 +159,7 @@ pub(super) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Resul
                 json_detail: row.get(31)?,
                 json_index: row.get(32)?,
                 passages: Passage::decode_all(row.get_ref(33)?.as_blob()?),
+                attribution: row.get(35)?,
             };
             let signature: i64 = row.get(34)?;
             Ok(Row { memory: memory(row)?, costs, signature: signature.cast_unsigned() })

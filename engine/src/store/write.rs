@@ -261,8 +261,8 @@ pub(super) fn write_row(
     const COLUMNS: &str = "id, content, summary, category, type, importance, tags, keywords, entities, scope, created, updated, \
          last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, standing, length, \
          signature, forward, detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, shared_by, \
-         share_permission, conflict_of, edited_by, vouched";
-    let places: Vec<String> = (2..=38).map(|n| format!("?{n}")).collect();
+         share_permission, conflict_of, edited_by, vouched, attribution_tokens";
+    let places: Vec<String> = (2..=39).map(|n| format!("?{n}")).collect();
     let places = places.join(", ");
     let sql = match written {
         Written::New => format!("INSERT INTO memories (handle, {COLUMNS}) VALUES (?1, {places})"),
@@ -309,6 +309,7 @@ pub(super) fn write_row(
         memory.conflict_of,
         memory.edited_by,
         memory.vouched.map(Trust::as_str),
+        costs.attribution,
     ])?;
     session::refresh_around(change, memory)?;
     Ok(costs.detail)

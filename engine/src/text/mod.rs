@@ -1,6 +1,7 @@
 //! From text to terms: one analyzer for memories and queries, and exact token counts.
 
 mod count;
+mod invisible;
 mod irregular;
 mod normalize;
 mod stem;
@@ -8,6 +9,7 @@ mod stopwords;
 mod tokenize;
 
 pub use count::{O200k, TokenCounter, number_tokens};
+pub use invisible::{is_invisible, is_joiner};
 pub use stopwords::is_stop_word;
 pub use tokenize::{Token, TokenKind, tokenize};
 

@@ -132,3 +132,18 @@ fn budgeted(args: &Args, caller: &Caller, query: String) -> Result<RecallRequest
     let budget = budget.map_err(|error| args.named(error, MAX_TOKENS))?;
     Ok(RecallRequest { budget, profile: caller.profile, ..RecallRequest::new(query) })
 }
+
+/// In which form a reply is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+}
+
+fn format(args: &Args) -> Result<Format, DomainError> {
+    match args.text(&["format"])?.as_deref() {
+        None | Some("text") => Ok(Format::Text),
+        Some("json") => Ok(Format::Json),
+        Some(_) => Err(DomainError::invalid("format", "is unknown", "give text or json")),
+    }
+}

@@ -5,6 +5,7 @@ use serde_json::json;
 use tessera_engine::Store;
 use tessera_engine::domain::{Category, Draft, Importance, Link, LinkKind, MemoryRef, Origin, Scope};
 use tessera_engine::enrich;
+use tessera_engine::pack::neutral_line;
 use tessera_engine::store::{StoreError, Stored};
 
 use super::{Caller, Effect, always_loaded, tool};
@@ -85,9 +86,9 @@ pub(super) fn told(verb: &str, stored: &Stored) -> String {
     format!(
         "{verb} {} in {} (importance {:.2}, {} tokens): {}",
         memory.handle,
-        memory.category,
+        neutral_line(memory.category.as_str()),
         f64::from(memory.importance),
         stored.tokens,
-        memory.summary
+        neutral_line(&memory.summary)
     )
 }
