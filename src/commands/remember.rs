@@ -9,6 +9,9 @@ use super::{Context, text_or_stdin, user};
 use crate::cli::{Remember, Update};
 use crate::output;
 
+/// Memories that are changed in one transaction: all of them, or none.
+const UPDATED_AT_ONCE: usize = 500;
+
 /// Stores a memory.
 pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
     let content = text_or_stdin(args.text)?;
@@ -55,15 +58,27 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         entities: None,
         scope: args.scope,
         expires: None,
-        vouched: None,
+        vouched: args.trust,
     };
     if patch.is_empty() {
         anyhow::bail!(crate::exit::UserError(
             "nothing to change; give --content, --tags, --importance or another field".into()
         ));
     }
-    let stored = context.open(Usage::Write)?.update(args.id, &patch, &user(args.reason))?;
-    print(context, "Updated", &stored)
+    let mut store = context.open(Usage::Write)?;
+    let ids = if args.imported { store.imported()? } else { args.ids };
+    let actor = user(args.reason);
+    if let [id] = ids.as_slice() {
+        return print(context, "Updated", &store.update(*id, &patch, &actor)?);
+    }
+    let mut updated = 0;
+    for batch in ids.chunks(UPDATED_AT_ONCE) {
+        updated += store.update_all(batch, &patch, &actor)?.len();
+    }
+    if context.json {
+        return output::json(&json!({ "updated": updated }));
+    }
+    output::line(&format!("Updated {updated} memories"))
 }
 
 /// Forgets memories.

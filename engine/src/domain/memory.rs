@@ -5,11 +5,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Category, DomainError, Handle, Link, MemoryId, Scope, Share, Tag, Timestamp};
+use super::{Category, DomainError, Handle, Link, MAX_TAGS, MemoryId, Scope, Share, Tag, Timestamp};
 
 /// The longest content that is stored, in bytes of UTF-8.
 pub const MAX_CONTENT_BYTES: usize = 32 * 1024;
-const MAX_NAME_CHARS: usize = 200;
+/// The longest named thing, keyword, session or client, in characters.
+pub const MAX_NAME_CHARS: usize = 200;
 const MAX_WORDS: usize = 128;
 
 /// The text of a memory, kept exactly as given: not blank, at most 32 KiB, no NUL.
@@ -336,6 +337,32 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// True when the lifetime that somebody asked for has ended: it is hidden then, and stays.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.expires.is_some_and(|end| end <= now)
+    }
+
+    /// Why it is given when it is asked for and never unasked, and what the owner can do about it. `None` for one
+    /// that is the person's own.
+    pub fn why_never_unasked(&self) -> Option<String> {
+        let handle = self.handle.get();
+        if self.trust != Trust::Foreign {
+            return None;
+        }
+        Some(match (&self.share, &self.edited_by, self.vouched, &self.origin) {
+            (Some(share), ..) => format!("it is {}'s; store it in your own words to make it yours", share.by),
+            (None, _, Some(Trust::Foreign), _) => {
+                format!("its owner does not vouch for it; `tessera update {handle} --trust user` does")
+            }
+            (None, Some(name), ..) => {
+                format!("{name} wrote its text; `tessera update {handle} --trust user` vouches for it")
+            }
+            (None, None, _, origin) => {
+                format!("it came from elsewhere ({origin}); `tessera update {handle} --trust user` makes it yours")
+            }
+        })
+    }
+
     /// The trust that a memory earns: none of what another user shares, else the owner's word, else none of a text
     /// that somebody else wrote, else what its origin earns.
     pub fn earned_trust(&self) -> Trust {
@@ -397,11 +424,10 @@ impl Draft {
     pub fn check(&self) -> Result<Content, DomainError> {
         check_words("keywords", &self.keywords)?;
         check_words("entities", &self.entities)?;
-        for (field, value) in [("session", &self.session), ("client", &self.client)] {
-            if value.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME_CHARS) {
-                return Err(DomainError::invalid(field, "is too long", "give at most 200 characters"));
-            }
-        }
+        check_words("session", self.session.as_slice())?;
+        check_words("client", self.client.as_slice())?;
+        check_words("origin", &[self.origin.to_string()])?;
+        check_tags(&self.tags)?;
         Content::try_from(self.content.clone())
     }
 }
@@ -441,6 +467,7 @@ impl Patch {
     pub fn check(&self) -> Result<(), DomainError> {
         check_words("keywords", self.keywords.as_deref().unwrap_or_default())?;
         check_words("entities", self.entities.as_deref().unwrap_or_default())?;
+        check_tags(self.tags.as_deref().unwrap_or_default())?;
         if let Some(content) = &self.content {
             Content::try_from(content.clone())?;
         }
@@ -448,11 +475,23 @@ impl Patch {
     }
 }
 
+fn check_tags(tags: &[Tag]) -> Result<(), DomainError> {
+    if tags.len() > MAX_TAGS {
+        return Err(DomainError::invalid("tags", format!("{} are too many", tags.len()), "give at most 32"));
+    }
+    Ok(())
+}
+
+/// True when one of these is longer than any name: no store of a team takes it.
+pub(crate) fn has_long_name(words: &[String]) -> bool {
+    words.iter().any(|word| word.chars().count() > MAX_NAME_CHARS)
+}
+
 pub(crate) fn check_words(field: &'static str, words: &[String]) -> Result<(), DomainError> {
     if words.len() > MAX_WORDS {
         return Err(DomainError::invalid(field, "holds too many items", "give at most 128"));
     }
-    if words.iter().any(|word| word.chars().count() > MAX_NAME_CHARS || word.contains('\0')) {
+    if has_long_name(words) || words.iter().any(|word| word.contains('\0')) {
         let fix = "give items of at most 200 characters, without NUL";
         return Err(DomainError::invalid(field, "holds an item that cannot be stored", fix));
     }

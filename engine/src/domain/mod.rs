@@ -15,8 +15,10 @@ pub use budget::{TokenBudget, TokenCount, TokenProfile};
 pub use error::DomainError;
 pub use id::{Handle, MemoryId, MemoryRef};
 pub use link::{Link, LinkKind};
-pub(crate) use memory::check_words;
-pub use memory::{Content, Draft, Importance, MAX_CONTENT_BYTES, Memory, MemoryType, Origin, Patch, Trust};
+pub use memory::{
+    Content, Draft, Importance, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Origin, Patch, Trust,
+};
+pub(crate) use memory::{check_words, has_long_name};
 pub use query::{Cursor, Filters, MAX_LIMIT, Packing, Purpose, RecallRequest, Sort};
 pub use scope::Scope;
 pub use share::{Permission, Share};
