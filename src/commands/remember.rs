@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tessera_engine::domain::{Category, Draft, Link, LinkKind, MemoryRef, Origin, Patch, Tag};
-use tessera_engine::store::{Erase, StoreError, Stored, Usage};
+use tessera_engine::store::{Erase, StoreError, Stored, Traces, Usage};
 
 use super::views::StoredView;
 use super::{Context, text_or_stdin, user};
@@ -84,12 +84,15 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
 /// Forgets memories.
 pub(super) fn forget(context: &Context, ids: &[MemoryRef], hard: bool, reason: Option<String>) -> anyhow::Result<()> {
     let erase = if hard { Erase::Hard } else { Erase::Soft };
-    let forgotten = context.open(Usage::Write)?.forget(ids, erase, &user(reason))?;
+    let mut store = context.open(Usage::Write)?;
+    let forgotten = store.forget(ids, erase, &user(reason))?;
+    let removed: Vec<_> = forgotten.iter().filter(|_| hard).map(|one| one.id).collect();
+    let traces = if hard { store.traces(&removed)? } else { Traces::default() };
     if context.json {
         let ids: Vec<_> = forgotten.iter().map(|one| one.id).collect();
         let handles: Vec<_> = forgotten.iter().map(|one| one.handle).collect();
         return output::json(
-            &json!({ "deleted_count": forgotten.len(), "deleted_ids": ids, "handles": handles, "hard": hard }),
+            &json!({ "deleted_count": forgotten.len(), "deleted_ids": ids, "handles": handles, "hard": hard, "left": traces }),
         );
     }
     for one in forgotten {
@@ -97,6 +100,7 @@ pub(super) fn forget(context: &Context, ids: &[MemoryRef], hard: bool, reason: O
             if hard { "for good".to_owned() } else { format!("`tessera restore {}` brings it back", one.handle.get()) };
         output::line(&format!("Forgot {} ({how})", one.handle))?;
     }
+    traces.told().iter().for_each(|told| output::note(told));
     Ok(())
 }
 

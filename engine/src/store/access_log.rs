@@ -16,7 +16,7 @@ use crate::domain::{Handle, Timestamp};
 const RECORD: usize = 12;
 
 /// Handles and times of memories delivered in full.
-const LOG: Spool = Spool { file: files::ACCESS_LOG, fold_at: 12 * 256 };
+pub(super) const LOG: Spool = Spool { file: files::ACCESS_LOG, fold_at: 12 * 256 };
 
 /// Notes that memories were delivered.
 pub(super) fn append(home: &Path, uses: impl IntoIterator<Item = (Handle, Timestamp)>) {

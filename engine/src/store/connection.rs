@@ -14,7 +14,7 @@ use crate::domain::Timestamp;
 /// "TESS", in the database header.
 const APPLICATION_ID: i64 = 0x5445_5353;
 /// How long one statement waits for another process.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
 pub(super) fn open(home: &Path, path: &Path, usage: Usage, now: Timestamp) -> Result<Connection, StoreError> {
     if usage == Usage::ReadOnce && path.exists() {

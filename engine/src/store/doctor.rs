@@ -90,6 +90,7 @@ impl Store {
         store.check_accesses(&mut health, repair);
         store.check_index(&mut health, repair)?;
         store.check_expired(&mut health)?;
+        store.check_traces(&mut health, repair)?;
         store.check_sync(&mut health)?;
         store.check_space(&mut health, repair)?;
         Ok(health)
@@ -156,7 +157,7 @@ impl Store {
         Ok(())
     }
 
-    fn live_rows(&self) -> rusqlite::Result<u64> {
+    pub(super) fn live_rows(&self) -> rusqlite::Result<u64> {
         self.connection.query_row("SELECT count(*) FROM memories WHERE deleted IS NULL", [], |row| row.get(0))
     }
 
@@ -199,6 +200,20 @@ impl Store {
         Ok(())
     }
 
+    /// Words of what was removed for good.
+    fn check_traces(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        if repair && let Err(error) = self.scrub_if_due() {
+            tracing::debug!(error = %error, "the log cannot be cut");
+        }
+        if self.traces(&[])?.in_log {
+            let detail = "words of what was removed for good are still in the log; close what reads, then --repair";
+            health.add("removed", Verdict::Warning, detail);
+        } else {
+            health.add("removed", Verdict::Ok, "nothing of it is left in the log");
+        }
+        Ok(())
+    }
+
     fn check_sync(&self, health: &mut Health) -> Result<(), StoreError> {
         let status = self.sync_status()?;
         let Some(server) = status.server else { return Ok(()) };
@@ -225,28 +240,12 @@ impl Store {
         Ok(())
     }
 
-    /// After a purge: rewrites the log into the file, cuts the log, and drops the snapshot that still had the words.
-    pub(super) fn scrub(&mut self) -> Result<(), StoreError> {
-        let path = self.home.join(files::SNAPSHOT);
-        match std::fs::remove_file(&path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(StoreError::file(&path, source));
-            }
-            _ => {}
-        }
-        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-        self.connection.query_row(sql, [], |_| Ok(())).map_err(|error| self.failed(error))?;
-        if self.live_rows().map_err(|error| self.failed(error))? > 1000 {
-            self.rebuild_snapshot()?;
-        }
-        Ok(())
-    }
-
     /// Small chores after a write. Their failure is not the write's.
     pub(super) fn maintain(&mut self) {
         let mut chores = || -> Result<(), StoreError> {
             self.fold_accesses_if_due()?;
             self.fold_receipts_if_due()?;
+            self.scrub_if_due()?;
             if self.usage == super::Usage::Write {
                 self.rebuild_if_due()?;
             }

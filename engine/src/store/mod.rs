@@ -31,6 +31,7 @@ mod snapshot_file;
 mod spool;
 mod stats;
 mod sync;
+mod traces;
 mod transfer;
 mod write;
 
@@ -56,6 +57,7 @@ pub use receipts::{Given, GivenAs, Receipt, ReceiptFilter, given_by};
 pub use salvage::Salvage;
 pub use stats::Stats;
 pub use sync::{RefusedChange, ServerState, SyncStatus, Upload, Whole};
+pub use traces::Traces;
 pub use transfer::{ImportAs, ImportProgress, Imported};
 pub use write::Stored;
 

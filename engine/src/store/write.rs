@@ -6,6 +6,7 @@ use std::time::Duration;
 use backon::{BlockingRetryable, ExponentialBuilder};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
+use super::connection::PATIENCE;
 use super::erase::refuse_foreign;
 use super::error::StoreError;
 use super::history::{self, Operation};
@@ -17,6 +18,9 @@ use crate::enrich;
 use crate::index::Analysis;
 use crate::pack::{LineCosts, Passage};
 use crate::text::O200k;
+
+/// Times a transaction is begun while another process is in the way.
+const ATTEMPTS: u32 = 5;
 
 /// A memory that was stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,6 +121,8 @@ impl Store {
         let now = self.clock.now();
         let counter = &self.counter;
         let (connection, path) = (&mut self.connection, &self.path);
+        // All attempts together wait no longer than one statement may.
+        connection.busy_timeout(PATIENCE / ATTEMPTS).map_err(|error| StoreError::sqlite(path, error))?;
         let attempt = || {
             let failed = |error| StoreError::sqlite(path, error);
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
@@ -131,8 +137,10 @@ impl Store {
             .with_jitter()
             .with_min_delay(Duration::from_millis(5))
             .with_max_delay(Duration::from_millis(500))
-            .with_max_times(4);
-        attempt.retry(backoff).when(StoreError::is_transient).call()
+            .with_max_times(ATTEMPTS as usize - 1);
+        let done = attempt.retry(backoff).when(StoreError::is_transient).call();
+        self.connection.busy_timeout(PATIENCE).map_err(|error| self.failed(error))?;
+        done
     }
 }
 

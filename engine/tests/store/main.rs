@@ -5,6 +5,7 @@ mod again;
 mod derived;
 mod expiry;
 mod older;
+mod removed;
 mod salvage;
 mod support;
 mod trust;

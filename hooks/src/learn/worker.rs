@@ -71,7 +71,7 @@ fn empty_queue(surroundings: &Surroundings) -> usize {
     let now = surroundings.clock.now();
     let note = |text: &str| log::line(&surroundings.home, now, text);
     let batches = queue::due(&surroundings.home, now);
-    if batches.is_empty() {
+    if batches.is_empty() && !Store::has_spooled(&surroundings.home) {
         return 0;
     }
     let mut store = match surroundings.open(Usage::Write) {
