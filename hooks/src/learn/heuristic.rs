@@ -89,7 +89,9 @@ pub(super) fn is_passing(lesson: &Lesson) -> bool {
         FEW_DAYS,
         r"(?i)\b(?:today|tonight|tomorrow|this (?:morning|afternoon|evening|week(?:end)?)|right now|at the moment|for now|until (?:tomorrow|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b"
     );
-    lesson.kind == LessonKind::Fact && ABOUT_ME.is_match(&lesson.content) && FEW_DAYS.is_match(&lesson.content)
+    pattern!(LASTING, r"(?i)\b(?:always|never|every|usually|generally)\b");
+    let said = &lesson.content;
+    lesson.kind == LessonKind::Fact && ABOUT_ME.is_match(said) && FEW_DAYS.is_match(said) && !LASTING.is_match(said)
 }
 
 /// The lessons of a window: those of its turns.
