@@ -11,6 +11,7 @@ mod contract;
 mod crash;
 mod faults;
 mod hooks;
+mod keeping;
 mod learning;
 mod mcp;
 mod quality;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tessera_engine::Store;
+use tessera_engine::domain::Draft;
 use tessera_engine::store::{Actor, ListRequest, ReceiptFilter};
 use tessera_engine::sync::{Action, Op};
 
@@ -85,4 +86,24 @@ fn a_server_is_told_what_is_given_back_and_nothing_else() {
         let Action::Edit(edit) = said[&number] else { panic!("{:?}", said[&number]) };
         assert!(edit.content.is_none() && edit.details.as_ref().unwrap().expires.is_some());
     }
+}
+
+#[test]
+fn a_clock_years_ahead_hides_what_somebody_gave_an_end_and_sends_no_deletion() {
+    let home = Home::with("v3.db");
+    let told = |now: &str| {
+        let mut store = home.open(now);
+        store.remember(Draft::new(format!("written at {now}"))).unwrap();
+        store.fold_accesses().unwrap();
+        assert!(Store::examine(home.config(now), true).unwrap().is_good());
+        store.ops(100).unwrap()
+    };
+    let ahead = told("2036-01-01");
+    assert!(ahead.iter().all(|op| !matches!(op.action, Action::Delete | Action::Purge)));
+    assert_eq!(ahead.len(), 10, "what is given back, and what was written now");
+    // Back in time, everything is shown again, and what was frozen to be sent is the same.
+    let mut back = told(THEN);
+    back.truncate(10);
+    assert_eq!(back, ahead);
+    assert_eq!(shown(&home.open(THEN)).len(), 21);
 }

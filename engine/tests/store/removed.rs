@@ -54,7 +54,7 @@ fn older_copies_that_hold_the_words_are_named() {
     let backup = opened.backup(None).unwrap();
     let other = opened.get(named(2)).unwrap().unwrap().id;
     let gone = opened.forget(&[named(1)], Erase::Hard, &Actor::default()).unwrap();
-    assert_eq!(opened.traces(&[gone[0].id]).unwrap().copies, [backup.clone()]);
+    assert_eq!(opened.traces(&[gone[0].id]).unwrap().copies, std::slice::from_ref(&backup));
     assert!(opened.traces(&[gone[0].id]).unwrap().told()[0].contains("remove them"));
     std::fs::remove_file(&backup).unwrap();
     let fresh = opened.backup(None).unwrap();
