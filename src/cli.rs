@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tessera_engine::domain::{
     Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Packing, Scope, Sort, Tag, Timestamp,
-    TokenProfile,
+    TokenProfile, Trust,
 };
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
@@ -98,6 +98,9 @@ pub(crate) enum Command {
         /// The file; - for stdin.
         #[arg(required = true)]
         file: Option<PathBuf>,
+        /// The lines are your own: believe them as what you type yourself.
+        #[arg(long)]
+        mine: bool,
         /// Another kind of file.
         #[command(subcommand)]
         kind: Option<ImportKind>,
@@ -408,13 +411,23 @@ pub(crate) struct List {
     /// List forgotten memories.
     #[arg(long)]
     pub(crate) deleted: bool,
+    /// List memories that are hidden because the lifetime somebody asked for has ended.
+    #[arg(long, conflicts_with = "deleted")]
+    pub(crate) expired: bool,
 }
 
 /// Change fields of a memory.
 #[derive(Debug, Args)]
 pub(crate) struct Update {
-    /// Handle or id.
-    pub(crate) id: MemoryRef,
+    /// Handles or ids.
+    #[arg(required_unless_present = "imported")]
+    pub(crate) ids: Vec<MemoryRef>,
+    /// Every memory that came from elsewhere and that nobody vouches for yet.
+    #[arg(long, conflicts_with = "ids", requires = "trust")]
+    pub(crate) imported: bool,
+    /// How far it may be believed, by your word: user, model or foreign.
+    #[arg(long)]
+    pub(crate) trust: Option<Trust>,
     /// New text; - reads stdin.
     #[arg(long)]
     pub(crate) content: Option<String>,

@@ -1,4 +1,4 @@
-//! SessionStart: a brief, or what a compaction took away. SessionEnd: the spools are folded.
+//! SessionStart: a brief, or what a compaction took away. SessionEnd: the worker folds the spools.
 
 use std::time::Instant;
 
@@ -115,16 +115,14 @@ fn notice(store: &Store, surroundings: &Surroundings) -> Result<Option<String>, 
     Ok((!parts.is_empty()).then(|| format!("Tessera: {}", parts.join(", "))))
 }
 
-/// Puts what the session left in spools into the database, and wakes the worker if work is waiting.
+/// Wakes the worker if work is waiting, or the session left something in spools: an event of the client takes no
+/// write lock itself.
 pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     if !Store::is_there(&surroundings.home) {
         return Ok(None);
     }
-    if learn::is_waiting(&surroundings.home) {
+    if learn::is_waiting(&surroundings.home) || Store::has_spooled(&surroundings.home) {
         stop::wake_worker(surroundings)?;
     }
-    let mut store = surroundings.open(Usage::Write)?;
-    store.fold_accesses()?;
-    store.fold_receipts()?;
     Ok(None)
 }

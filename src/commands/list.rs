@@ -23,6 +23,7 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
         filters: filters(args.filter),
         limit: RecallRequest::checked_limit(args.limit)?,
         deleted: args.deleted,
+        expired: args.expired,
         after,
     };
     let listing = store.list(&request)?;
@@ -43,6 +44,9 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
         ]
     });
     output::text(&output::table(&["memory", "created", "category", "scope", "summary"], rows.collect()))?;
+    if args.expired && !listing.memories.is_empty() {
+        output::note("`tessera restore ID` brings one back for good");
+    }
     if let Some(next) = listing.next {
         output::note(&format!("{} in all; --after {} goes on", listing.total_count, next.get()));
     }

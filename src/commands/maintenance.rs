@@ -22,7 +22,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     let mut rows = vec![
         vec!["memories".to_owned(), stats.memories.to_string()],
         vec!["forgotten, restorable".to_owned(), stats.deleted.to_string()],
-        vec!["expired".to_owned(), stats.expired.to_string()],
+        vec!["expired, hidden here".to_owned(), stats.expired.to_string()],
     ];
     for (title, counts) in
         [("category", &stats.by_category), ("type", &stats.by_type), ("scope", &stats.by_scope), ("tag", &stats.by_tag)]

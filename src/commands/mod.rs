@@ -80,7 +80,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Import { kind: Some(ImportKind::ClaudeMd { path, scope }), .. } => {
             return transfer::import_claude_md(&context, &path, scope);
         }
-        Command::Import { file, kind: None } => return transfer::import(&context, &file.unwrap_or_else(|| "-".into())),
+        Command::Import { file, mine, kind: None } => {
+            return transfer::import(&context, &file.unwrap_or_else(|| "-".into()), mine);
+        }
         Command::Export { file } => transfer::export(&context, file.as_deref())?,
         Command::Stats => maintenance::stats(&context)?,
         Command::Doctor { repair } => return maintenance::doctor(&context, repair),

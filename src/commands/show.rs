@@ -38,7 +38,8 @@ fn full(memory: &Memory) -> String {
         ("keywords", list(&memory.keywords)),
         ("links", list(&links)),
         ("scope", memory.scope.to_string()),
-        ("origin", format!("{} ({})", memory.origin, memory.trust.as_str())),
+        ("origin", format!("{} (trust {})", memory.origin, memory.trust.as_str())),
+        ("unasked", memory.why_never_unasked().map_or_else(String::new, |why| format!("never given: {why}"))),
         (
             "shared by",
             memory.share.as_ref().map_or_else(String::new, |share| format!("{} ({})", share.by, share.permission)),

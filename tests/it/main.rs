@@ -14,6 +14,7 @@ mod faults;
 mod hooks;
 mod http;
 mod joining;
+mod keeping;
 mod learning;
 mod mcp;
 mod projects;

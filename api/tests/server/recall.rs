@@ -103,7 +103,7 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path) -> (Store, Vec<S
             words.extend(note["content"].as_str().unwrap().split_whitespace().map(str::to_owned));
         }
         let lines: String = notes.iter().map(|note| format!("{note}\n")).collect();
-        let imported = store.import(&mut lines.as_bytes(), |_| {}).unwrap();
+        let imported = store.import(&mut lines.as_bytes(), tessera_engine::store::ImportAs::Own, |_| {}).unwrap();
         assert!(imported.rejected.is_empty(), "{imported:?}");
     }
     words.sort();

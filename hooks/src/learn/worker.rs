@@ -75,7 +75,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     let note = |text: &str| log::line(&surroundings.home, now, text);
     let batches = queue::due(&surroundings.home, now, seen);
     seen.extend(batches.iter().flat_map(Batch::files));
-    if batches.is_empty() {
+    if batches.is_empty() && !Store::has_spooled(&surroundings.home) {
         return 0;
     }
     let mut store = match surroundings.open(Usage::Write) {

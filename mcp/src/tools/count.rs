@@ -18,8 +18,12 @@ pub(super) fn call(store: &mut Store, _: &Args, caller: &Caller) -> Result<Strin
     let stats = store.stats()?;
     let by_category =
         stats.by_category.iter().map(|(category, count)| format!("\n{category}: {count}")).collect::<String>();
+    let expired = match stats.expired {
+        0 => String::new(),
+        hidden => format!(", {hidden} expired and hidden here"),
+    };
     Ok(format!(
-        "{} memories, {} forgotten and restorable{by_category}\n{}",
+        "{} memories, {} forgotten and restorable{expired}{by_category}\n{}",
         stats.memories,
         stats.deleted,
         sync_line(&store.sync_status()?, caller)

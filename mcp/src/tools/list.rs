@@ -23,6 +23,7 @@ pub(super) fn definition() -> Tool {
         "tags": { "type": "array", "items": { "type": "string" } },
         "scope": { "type": "string" },
         "limit": { "type": "integer", "default": 20, "maximum": 200 },
+        "expired": { "type": "boolean", "default": false, "description": "Those whose asked-for lifetime has ended" },
         "after": { "type": "string", "description": "Go on after this id" },
         "max_tokens": { "type": "integer", "default": 1000 },
         "format": { "type": "string", "enum": ["text", "json"] }
@@ -36,6 +37,7 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         filters: args.filters()?,
         limit: args.whole(&["limit"])?.map_or(Ok(20), RecallRequest::checked_limit)?,
         deleted: false,
+        expired: args.flag(&["expired"])?,
         shared: false,
         after: args.parsed::<MemoryRef>(&["after"])?.map(|reference| handle_of(store, reference)).transpose()?,
     };
