@@ -88,7 +88,9 @@ mod tests {
             ("10.0.0.2", &["10.0.0.3, 10.0.0.4"], "10.0.0.3"),
         ] {
             let mut headers = HeaderMap::new();
-            said.iter().for_each(|value| drop(headers.append(FORWARDED_FOR, value.parse().unwrap())));
+            for value in said {
+                headers.append(FORWARDED_FOR, value.parse().unwrap());
+            }
             assert_eq!(nearest(peer.parse().unwrap(), &headers, &proxies).to_string(), expected, "{peer} {said:?}");
         }
         assert!("somewhere".parse::<Proxy>().is_err());

@@ -59,7 +59,12 @@ pub(crate) fn around(routes: Router, probes: Router, gate: &Arc<Gate>) -> Router
                 .make_span_with(|request: &Request| {
                     let id = request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
                     // The path alone: what is asked in it, or in the body, is nobody's business.
-                    tracing::info_span!("request", method = method_name(request.method()), path = request.uri().path(), id)
+                    tracing::info_span!(
+                        "request",
+                        method = method_name(request.method()),
+                        path = request.uri().path(),
+                        id
+                    )
                 })
                 .on_response(DefaultOnResponse::new().level(Level::INFO).latency_unit(LatencyUnit::Micros)),
         )

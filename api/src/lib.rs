@@ -22,7 +22,7 @@ mod routes;
 mod server;
 
 pub use address::{NoProxy, Proxy};
-pub use db::{Db, DbError, KeyInfo, NewKey, UserId};
+pub use db::{Db, DbError, KeyInfo, NewKey, Patience, UserId};
 pub use layers::metrics_text;
 pub use limits::Limits;
 pub use server::{App, Settings, Tls, TlsError, openapi, serve, serve_metrics};

@@ -14,8 +14,8 @@ use hyper_util::rt::TokioTimer;
 use tessera_engine::domain::{Clock, SystemClock};
 use tokio::net::TcpListener;
 
-use crate::db::Db;
 use crate::connections::Door;
+use crate::db::Db;
 use crate::layers;
 use crate::limits::{Gate, Limits};
 use crate::recall::Recaller;

@@ -15,7 +15,7 @@ use super::{Db, DbError, UserId, UserTx};
 pub(super) const ATTEMPTS: u32 = 5;
 
 /// Bytes of texts in a page, about; one text more may stand in it.
-const MOST_PAGE_BYTES: usize = 4 * 1024 * 1024;
+const MOST_PAGE_BYTES: usize = 1024 * 1024;
 
 impl Db {
     /// The epoch of the database.
@@ -95,12 +95,17 @@ impl Db {
         .bind(i64::from(MOST_ROWS))
         .fetch_all(&mut *tx.tx)
         .await?;
-        let mut shadows = Vec::new();
+        let (mut shadows, mut bytes) = (Vec::new(), 0);
         for row in &rows {
+            if bytes > MOST_PAGE_BYTES {
+                break;
+            }
+            bytes += row.try_get::<&str, _>("content")?.len();
             let seq = u64::try_from(row.try_get::<i64, _>("seq")?).unwrap_or(0);
             shadows.push(shadow(stored(row)?, seq));
         }
-        let next = (rows.len() == MOST_ROWS as usize).then(|| shadows.last().map(|last| last.row.memory)).flatten();
+        let is_last = rows.len() < MOST_ROWS as usize && shadows.len() == rows.len();
+        let next = (!is_last).then(|| shadows.last().map(|last| last.row.memory)).flatten();
         let restored: Option<i64> =
             sqlx::query_scalar("SELECT min(seq) FROM restores WHERE user_id = $1 AND epoch > $2")
                 .bind(user.as_str())
