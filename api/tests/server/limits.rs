@@ -37,7 +37,7 @@ async fn until_closed(stream: &mut TcpStream) -> String {
 /// The status of the next answer, which fits one read.
 async fn status(stream: &mut TcpStream) -> u16 {
     let mut bytes = vec![0; 16 * 1024];
-    let n = timeout(LONG, stream.read(&mut bytes)).await.expect("an answer").unwrap();
+    let n = timeout(LONG, stream.read(&mut bytes)).await.expect("an answer").unwrap_or(0);
     String::from_utf8_lossy(&bytes[..n]).split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0)
 }
 
