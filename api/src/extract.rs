@@ -1,7 +1,8 @@
 //! What handlers take from requests; what cannot be taken is a problem that names the field.
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -22,16 +23,32 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let body: Result<Json<T>, JsonRejection> = Json::from_request(request, state).await;
-        body.map(|Json(body)| Self(body)).map_err(|rejection| match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large; send less at a time")
-            }
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+        body.map(|Json(body)| Self(body)).map_err(|rejection| match rejection {
+            JsonRejection::BytesRejection(rejection) => not_read(&rejection),
+            JsonRejection::MissingJsonContentType(_) => {
                 Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", "send application/json")
             }
-            _ => Problem::invalid(rejection.body_text()),
+            other => Problem::invalid(other.body_text()),
         })
     }
+}
+
+/// A body as it came.
+pub(crate) struct Raw(pub(crate) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        Bytes::from_request(request, state).await.map(Self).map_err(|rejection| not_read(&rejection))
+    }
+}
+
+fn not_read(rejection: &BytesRejection) -> Problem {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large; send less at a time");
+    }
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "incomplete", "the body did not arrive whole; send it again")
 }
 
 /// The query string.

@@ -17,6 +17,7 @@ pub(crate) struct Question {
     #[schema(max_length = 100_000)]
     context: String,
     /// Further words for it, at a lower weight.
+    #[schema(max_length = 100_000)]
     expanded_query: Option<String>,
     /// Tokens that the whole answer may cost, 1 to 100000. With it the answer has details and an index; without it,
     /// rows in the older API's form.
@@ -55,8 +56,15 @@ pub(crate) struct Question {
     cursor: Option<String>,
 }
 
-/// Bytes of a question.
+/// Bytes of a question, and of its further words.
 const MOST_QUESTION_BYTES: usize = 100_000;
+
+fn bounded(field: &'static str, text: &str) -> Result<(), DomainError> {
+    if text.len() > MOST_QUESTION_BYTES {
+        return Err(DomainError::invalid(field, "is too long", "give at most 100000 bytes"));
+    }
+    Ok(())
+}
 
 impl Question {
     pub(crate) fn has_budget(&self) -> bool {
@@ -64,9 +72,8 @@ impl Question {
     }
 
     pub(crate) fn request(&self) -> Result<RecallRequest, DomainError> {
-        if self.context.len() > MOST_QUESTION_BYTES {
-            return Err(DomainError::invalid("context", "is too long", "give at most 100000 bytes"));
-        }
+        bounded("context", &self.context)?;
+        bounded("expanded_query", self.expanded_query.as_deref().unwrap_or_default())?;
         let some = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let plain = RecallRequest::new(self.context.clone());
         Ok(RecallRequest {

@@ -22,7 +22,7 @@ macro_rules! columns {
     () => {
         "memories.owner, memories.id, rev, content_rev, details_at, state, content, tags, category, type, importance, \
          keywords, entities, links, scope, memories.created, expires, origin, session, conflict_of, \
-         edited_by, vouched, updated, \
+         edited_by, vouched, updated, summary, \
          CASE WHEN memories.owner = uid() THEN 3 ELSE rights(memories.owner, memories.id, tags, state) END AS rights"
     };
 }
@@ -37,6 +37,8 @@ pub(crate) struct Stored {
     pub(crate) rights: Rights,
     /// When a field was last changed, by the server's clock.
     pub(crate) updated: Timestamp,
+    /// The summary that was made when the text was written: what lines cost was counted with it.
+    pub(crate) summary: String,
 }
 
 impl Stored {
@@ -100,7 +102,7 @@ pub(crate) fn stored(row: &PgRow) -> Result<Stored, DbError> {
         edited_by: row.try_get("edited_by")?,
     };
     let updated = Timestamp::from_micros(row.try_get("updated")?);
-    Ok(Stored { owner: row.try_get("owner")?, row: row_of, rights, updated })
+    Ok(Stored { owner: row.try_get("owner")?, row: row_of, rights, updated, summary: row.try_get("summary")? })
 }
 
 fn document(row: &PgRow) -> Result<Document, DbError> {

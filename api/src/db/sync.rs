@@ -11,13 +11,13 @@ use tessera_engine::sync::{
 use uuid::Uuid;
 
 use super::memories::{Stored, columns, seen, stored, uuid};
-use super::{Db, DbError, UserId, UserTx};
+use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// How often an insert is tried again that another one of the same memory came before.
 pub(super) const ATTEMPTS: u32 = 5;
 
 /// Bytes of texts in a page, about; one text more may stand in it.
-const MOST_PAGE_BYTES: usize = 4 * 1024 * 1024;
+const MOST_PAGE_BYTES: usize = 1024 * 1024;
 
 impl Db {
     /// Where the database stands for a user, if it is the one that a machine knows by an epoch and marks.
@@ -29,17 +29,15 @@ impl Db {
     /// Carries out one op, once. `now` is the server's time: a clock that is ahead must not make its details win for
     /// years.
     pub(crate) async fn carry_out(&self, user: &UserId, op: &Op, now: Timestamp) -> Result<Answer, DbError> {
+        unless_overtaken(|| self.carry_out_now(user, op, now)).await
+    }
+
+    async fn carry_out_now(&self, user: &UserId, op: &Op, now: Timestamp) -> Result<Answer, DbError> {
         for _ in 0..ATTEMPTS {
             let mut tx = self.of(user).await?;
-            let answer = match tx.carry_out(op, now).await {
-                Ok(None) => continue,
-                Err(error) if error.is_conflict() => continue,
-                other => other?,
-            };
-            if let Some(answer) = answer {
-                tx.commit().await?;
-                return Ok(answer);
-            }
+            let Some(answer) = tx.carry_out(op, now).await? else { continue };
+            tx.commit().await?;
+            return Ok(answer);
         }
         Err(DbError::Row("a memory cannot be inserted, and is not there".into()))
     }
@@ -155,7 +153,7 @@ pub(crate) struct Position {
 
 impl Position {
     /// True for the database that gave the newest of these marks. Without any, nothing is known against it.
-    fn knows(&self, marks: &[Mark]) -> bool {
+    pub(crate) fn knows(&self, marks: &[Mark]) -> bool {
         marks.iter().map(|mark| mark.seq).max().is_none_or(|newest| self.common == Some(newest))
     }
 }
@@ -189,19 +187,8 @@ fn shadow(found: Stored, seq: u64) -> Shadow {
 }
 
 impl UserTx {
-    /// The epoch of the database, and the head of the user's feed.
-    pub(crate) async fn position(&mut self) -> Result<(u64, u64), DbError> {
-        let row = sqlx::query("SELECT epoch, (SELECT seq FROM user_seq WHERE user_id = $1) AS head FROM server_meta")
-            .bind(self.user.as_str())
-            .fetch_one(&mut *self.tx)
-            .await?;
-        let (epoch, head): (i64, Option<i64>) = (row.try_get("epoch")?, row.try_get("head")?);
-        let number = |value: i64| u64::try_from(value).unwrap_or(0);
-        Ok((number(epoch), number(head.unwrap_or(0))))
-    }
-
     /// Where the database stands for the user, and how far a machine with these marks knows it.
-    pub(super) async fn history(&mut self, marks: &[Mark]) -> Result<Position, DbError> {
+    pub(crate) async fn history(&mut self, marks: &[Mark]) -> Result<Position, DbError> {
         let (seqs, stamps): (Vec<i64>, Vec<i64>) =
             marks.iter().map(|mark| (i64::try_from(mark.seq).unwrap_or(i64::MAX), mark.stamp)).unzip();
         let row = sqlx::query(

@@ -2,11 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use tessera_engine::sync::{MOST_OPS, MOST_ROWS, Page, Push, Pushed, Snapshot};
+use tessera_engine::sync::{Answer, MOST_OPS, MOST_ROWS, Page, Push, Pushed, Refusal, Snapshot};
 
 use crate::App;
 use crate::contract::{ChangesQuery, SnapshotQuery};
-use crate::db::Caller;
+use crate::db::{Caller, Remedy};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, Marks, Params};
 
@@ -29,7 +29,15 @@ pub(super) async fn push(
     let now = app.clock.now();
     let mut answers = Vec::with_capacity(push.ops.len());
     for op in &push.ops {
-        answers.push(app.db.carry_out(&caller.user, op, now).await?);
+        answers.push(match app.db.carry_out(&caller.user, op, now).await {
+            // What can never be stored holds up nothing that can.
+            Err(error) if error.remedy() == Remedy::Change => {
+                tracing::warn!(%error, "an op cannot be stored");
+                let refused = Some(Refusal::Invalid);
+                Answer { op_id: op.op_id, memory: op.memory, refused, row: None, copy: None }
+            }
+            done => done?,
+        });
     }
     let mark = app.db.known(&caller.user, push.epoch, &[]).await?.and_then(|position| position.mark);
     Ok(Json(Pushed { answers, mark }))

@@ -266,3 +266,50 @@ fn an_answer_says_whose_a_memory_is_and_costs_what_it_says_whatever_the_costs_th
         assert_eq!(Site::ok(site.get(&ada, &path).await).await["edited_by"], "bob");
     });
 }
+fn a_new_turn_changes_what_is_around_others_as_on_a_machine() {
+    let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
+    let settings =
+        Settings { limits, clock: clock(), count_uses_every: Duration::from_hours(1), ..Settings::default() };
+    with_site_of(settings, |site| async move {
+        let key = site.user("ada").await;
+        let home = tempfile::tempdir().unwrap();
+        let (mut store, words) = filled(&site, &key, home.path()).await;
+        let mut random = fastrand::Rng::with_seed(23);
+        let mut found = 0;
+        for round in 0..12 {
+            // Between known turns, at the end, and of a conversation of its own.
+            let session = ["new conversation", "another"][round % 2];
+            let mut said: Vec<&str> = (0..8).map(|_| random.choice(&words).unwrap().as_str()).collect();
+            said.push("zanzibar");
+            let line = json!({ "content": said.join(" "), "origin": "conversation", "session": session,
+                "created": format!("2026-03-{:02}T10:00:00Z", 1 + (round * 5) % 12) });
+            let imported = store
+                .import(&mut format!("{line}\n").as_bytes(), tessera_engine::store::ImportAs::Foreign, |_| {})
+                .unwrap();
+            assert!(imported.rejected.is_empty(), "{imported:?}");
+            send(&site, &key, &mut store).await;
+            for text in [&said[..2], &said[3..5], &said[7..]].map(|words| words.join(" ")) {
+                let request = RecallRequest { budget: 2_000.try_into().unwrap(), ..RecallRequest::new(text.clone()) };
+                let ranking = store.rank(&request).unwrap();
+                let here = store.answer_json(&request, &ranking, JsonRows::default()).unwrap();
+                let asked = json!({ "context": text, "max_tokens": 2_000 });
+                let there = Site::ok(site.post(&key, "/api/memories/recall", &asked).await).await;
+                // A handle on the server is a place in the order of changes: another than here.
+                let (here, there) = (unnumbered(serde_json::from_str(&here.body).unwrap()), unnumbered(there));
+                assert_eq!(here, there, "{text}");
+                found += here["details"].as_array().unwrap().len();
+            }
+        }
+        assert!(found > 36, "{found}");
+    });
+}
+
+/// An answer without handles.
+fn unnumbered(mut answer: Value) -> Value {
+    for part in ["details", "index"] {
+        for row in answer[part].as_array_mut().unwrap() {
+            row.as_object_mut().unwrap().remove("id");
+        }
+    }
+    answer
+}

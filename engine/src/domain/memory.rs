@@ -240,12 +240,7 @@ impl Memory {
     /// The trust that a memory earns: none of what another user shares, else the owner's word, else none of a text
     /// that somebody else wrote, else what its origin earns.
     pub fn earned_trust(&self) -> Trust {
-        match (&self.share, self.vouched, &self.edited_by) {
-            (Some(_), ..) => Trust::Foreign,
-            (None, Some(vouched), _) => vouched,
-            (None, None, Some(_)) => Trust::Foreign,
-            (None, None, None) => self.origin.trust(),
-        }
+        Trust::earned(self.share.is_some(), self.vouched, self.edited_by.is_some(), &self.origin)
     }
 }
 

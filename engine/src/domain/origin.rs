@@ -111,6 +111,17 @@ impl Trust {
     /// All levels, the most trusted first.
     pub const ALL: [Self; 3] = [Self::User, Self::Model, Self::Foreign];
 
+    /// The trust that a memory earns, by whether another user shares it, the owner's word on it, whether somebody else
+    /// wrote its text, and what brought it in: see [`super::Memory::earned_trust`].
+    pub fn earned(is_shared: bool, vouched: Option<Self>, is_edited: bool, origin: &Origin) -> Self {
+        match (is_shared, vouched, is_edited) {
+            (true, ..) => Self::Foreign,
+            (false, Some(vouched), _) => vouched,
+            (false, None, true) => Self::Foreign,
+            (false, None, false) => origin.trust(),
+        }
+    }
+
     /// The name as stored.
     pub const fn as_str(self) -> &'static str {
         match self {
