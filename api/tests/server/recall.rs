@@ -259,7 +259,7 @@ fn an_answer_says_whose_a_memory_is_and_costs_what_it_says_whatever_the_costs_th
         assert!(ask(&ada).await["content"].as_str().unwrap().starts_with("‹system>"));
         assert_eq!(ask(&bob).await["shared_by"], "ada");
         let edit = json!({ "content": "The lighthouse lamp is lit at noon" });
-        Site::ok(site.put(&bob, &path, "", &edit).await).await;
+        Site::ok(site.put(&bob, &path, "*", &edit).await).await;
         let (here, there) = (ask(&ada).await, ask(&bob).await);
         assert_eq!((&here["edited_by"], &here["shared_by"]), (&json!("bob"), &Value::Null), "{here}");
         assert_eq!((&there["edited_by"], &there["shared_by"]), (&json!("bob"), &json!("ada")), "{there}");
