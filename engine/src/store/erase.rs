@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::write::{Change, Written, tell, write_row};
-use super::{Actor, Store, links, row, traces};
+use super::{Actor, Store, links, row, session, traces};
 use crate::domain::{Category, Handle, Importance, Memory, MemoryId, MemoryRef, MemoryType, Scope};
 use crate::index::Analysis;
 
@@ -79,6 +79,8 @@ pub(super) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     memory.rev = change.next_rev()?;
     empty(&mut memory);
     write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    // Its neighbours in a captured session let go of its words; the row itself does not know its session any more.
+    session::refresh_around(change, &Memory { deleted: memory.deleted, rev: memory.rev, ..before.clone() })?;
     change.tx.execute("UPDATE memories SET purged = ?2 WHERE handle = ?1", params![memory.handle, mark])?;
     let sql = "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1";
     change.tx.execute(sql, [memory.id])?;

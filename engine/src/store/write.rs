@@ -438,7 +438,7 @@ fn restore(
         Some(rev) => history::before(change.tx, before.id, rev)?
             .ok_or(StoreError::Conflict { memory: reference, problem: "has no earlier text at that change" })?,
         None if before.deleted.is_none() && !before.is_over(change.now) => {
-            return Err(StoreError::Conflict { memory: reference, problem: "is neither deleted nor over" });
+            return Err(StoreError::Conflict { memory: reference, problem: "is not deleted, nor is it over" });
         }
         None => before.clone(),
     };
