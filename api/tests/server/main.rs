@@ -11,6 +11,7 @@ mod lists;
 mod owner_local;
 mod recall;
 mod rest;
+mod rights;
 mod shares;
 mod site;
 mod stale;

@@ -266,6 +266,8 @@ fn an_answer_says_whose_a_memory_is_and_costs_what_it_says_whatever_the_costs_th
         assert_eq!(Site::ok(site.get(&ada, &path).await).await["edited_by"], "bob");
     });
 }
+
+#[test]
 fn a_new_turn_changes_what_is_around_others_as_on_a_machine() {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
     let settings =
