@@ -1,5 +1,7 @@
 //! What can be typed: types only.
 
+mod eval;
+mod project;
 mod serve;
 mod team;
 
@@ -8,15 +10,18 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tessera_engine::domain::{
-    Category, Cursor, Importance, LinkKind, MemoryRef, MemoryType, Packing, Scope, Sort, Tag, Timestamp, TokenProfile,
+    Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Packing, Scope, Sort, Tag, Timestamp,
+    TokenProfile, Trust,
 };
 
+pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
+pub(crate) use project::ProjectTask;
 pub(crate) use serve::{KeyTask, Serve, ServeTask, UserTask};
-pub(crate) use team::{Keep, Share, SyncTask, UploadChoice};
+pub(crate) use team::{Keep, Offered, Share, SyncTask, UploadChoice};
 
 /// A memory for coding agents, inside the context budget.
 #[derive(Debug, Parser)]
-#[command(name = "tessera", version, about, propagate_version = true, max_term_width = 100)]
+#[command(name = "tessera", version, about, propagate_version = true, max_term_width = 100, after_help = crate::exit::CODES)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -93,6 +98,9 @@ pub(crate) enum Command {
         /// The file; - for stdin.
         #[arg(required = true)]
         file: Option<PathBuf>,
+        /// The lines are your own: believe them as what you type yourself.
+        #[arg(long)]
+        mine: bool,
         /// Another kind of file.
         #[command(subcommand)]
         kind: Option<ImportKind>,
@@ -125,7 +133,8 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Serve MCP clients, over stdio or loopback HTTP.
     Mcp {
-        /// Serve HTTP on this loopback address instead of stdio.
+        /// Serve HTTP on this loopback address instead of stdio, to clients that send the key in mcp-http.key of the
+        /// store's directory as "Authorization: Bearer KEY".
         #[arg(long, value_name = "ADDRESS")]
         http: Option<std::net::SocketAddr>,
     },
@@ -179,8 +188,12 @@ pub(crate) enum Command {
     Share(Share),
     /// Share it no longer.
     Unshare(Share),
-    /// List what is shared, both ways.
+    /// List what is shared, both ways, and what others offer.
     Shares,
+    /// See what a teammate offers to share by a tag, now and later.
+    Accept(Offered),
+    /// See none of what a teammate shares by a tag.
+    Decline(Offered),
     /// List memories that were changed on two machines at once, or decide one.
     Resolve {
         /// The memory, or its other text; left out: list.
@@ -191,6 +204,12 @@ pub(crate) enum Command {
         /// A text made of both; - reads stdin.
         #[arg(long)]
         content: Option<String>,
+    },
+    /// Show which project this directory says it is, and whether that is believed; confirm it, or take that back.
+    Project {
+        /// What to do instead of showing.
+        #[command(subcommand)]
+        task: Option<ProjectTask>,
     },
     /// Show recall on a few hundred sample notes.
     Demo,
@@ -277,6 +296,7 @@ pub(crate) enum SetupClient {
 #[derive(Debug, Args)]
 pub(crate) struct Remember {
     /// What to remember; - reads stdin.
+    #[arg(allow_hyphen_values = true, value_parser = no_option)]
     pub(crate) text: String,
     /// facts, preferences, projects, people, decisions, or a word of your own.
     #[arg(long)]
@@ -305,6 +325,9 @@ pub(crate) struct Remember {
     /// When it became true; now if left out.
     #[arg(long, value_name = "TIME")]
     pub(crate) created: Option<Timestamp>,
+    /// When it is to be hidden: a date, days such as 30d, or never; never if left out.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<Expiry>,
     /// The memory that it replaces.
     #[arg(long, value_name = "ID")]
     pub(crate) supersedes: Option<MemoryRef>,
@@ -391,13 +414,23 @@ pub(crate) struct List {
     /// List forgotten memories.
     #[arg(long)]
     pub(crate) deleted: bool,
+    /// List memories that are hidden because the lifetime somebody asked for has ended.
+    #[arg(long, conflicts_with = "deleted")]
+    pub(crate) expired: bool,
 }
 
 /// Change fields of a memory.
 #[derive(Debug, Args)]
 pub(crate) struct Update {
-    /// Handle or id.
-    pub(crate) id: MemoryRef,
+    /// Handles or ids.
+    #[arg(required_unless_present = "imported")]
+    pub(crate) ids: Vec<MemoryRef>,
+    /// Every memory that came from elsewhere and that nobody vouches for yet.
+    #[arg(long, conflicts_with = "ids", requires = "trust")]
+    pub(crate) imported: bool,
+    /// How far it may be believed, by your word: user, model or foreign.
+    #[arg(long)]
+    pub(crate) trust: Option<Trust>,
     /// New text; - reads stdin.
     #[arg(long)]
     pub(crate) content: Option<String>,
@@ -419,64 +452,24 @@ pub(crate) struct Update {
     /// New scope.
     #[arg(long)]
     pub(crate) scope: Option<Scope>,
+    /// When it is to be hidden: a date, days such as 30d, or never.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<Expiry>,
     /// Why; kept in the history.
     #[arg(long)]
     pub(crate) reason: Option<String>,
 }
 
-/// What to measure on.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Eval {
-    /// Conversations and questions in the LoCoMo format.
-    Locomo {
-        /// The file.
-        file: PathBuf,
-        /// What becomes one memory.
-        #[arg(long, default_value = "turn")]
-        unit: EvalUnit,
-        /// How, and with what.
-        #[command(flatten)]
-        options: EvalOptions,
-    },
-    /// Notes and questions in our own format (see fixtures/README.md).
-    Queries {
-        /// The questions; the notes are in `corpus/` beside them, a usage trace in `usage.toml`.
-        file: PathBuf,
-        /// How, and with what.
-        #[command(flatten)]
-        options: EvalOptions,
-    },
-    /// Prompts replayed through the hook: how much of what it gives is to the point.
-    Prompts {
-        /// The prompts; the notes are in `corpus/` beside them.
-        file: PathBuf,
-    },
-}
-
-/// How to measure.
-#[derive(Debug, Args)]
-pub(crate) struct EvalOptions {
-    /// Budgets, comma-separated.
-    #[arg(long, value_delimiter = ',', default_value = "500,1000,2000,4000")]
-    pub(crate) budgets: Vec<u32>,
-    /// dual (details, then an index) or details.
-    #[arg(long, default_value = "dual")]
-    pub(crate) packing: Packing,
-    /// Measure again without each signal.
-    #[arg(long)]
-    pub(crate) ablate: bool,
-}
-
-/// What becomes one memory.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum EvalUnit {
-    /// One turn.
-    Turn,
-    /// One session.
-    Session,
-}
-
 fn importance(text: &str) -> Result<Importance, String> {
     let value: f64 = text.parse().map_err(|_| "importance: is not a number; give 0 to 1".to_owned())?;
     Importance::try_from(value).map_err(|error| error.to_string())
+}
+
+/// A text may begin with dashes; one that looks like an option is a mistyped option.
+fn no_option(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).unwrap_or("");
+    if name.starts_with(char::is_alphabetic) && !text.contains(char::is_whitespace) {
+        return Err("there is no such option; give a text that begins so after --, or from stdin".into());
+    }
+    Ok(text.to_owned())
 }

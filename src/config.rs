@@ -11,7 +11,7 @@ use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, T
 use tessera_engine::score::Weights;
 use tessera_engine::store::{StoreConfig, Usage};
 
-use tessera_hooks::project::project_of;
+use tessera_hooks::project::{Claim, claim_of};
 use tessera_hooks::setup::Places;
 use tessera_hooks::{Settings as HookSettings, Surroundings};
 use tessera_mcp::sync::{Mode, Remote};
@@ -137,8 +137,21 @@ setting!(
 );
 setting!(OLDER_KEY, ["API_KEY"], None, "the same for one key, of the user default");
 
+setting!(
+    ENCRYPTION_KEY,
+    ["MEMORY_ENCRYPTION_KEY"],
+    None,
+    "an older name, without effect yet: nothing is encrypted, and `tessera serve` does not start while it is set"
+);
+setting!(
+    VAULT,
+    ["VAULT_ADDR", "VAULT_TOKEN", "VAULT_ROLE"],
+    None,
+    "older names, without effect yet: no secret is kept in a vault, and `tessera serve` does not start with them"
+);
+
 /// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 22] = [
+pub(crate) const SETTINGS: [&Setting; 24] = [
     &HOME,
     &DATABASE,
     &NOW,
@@ -161,6 +174,8 @@ pub(crate) const SETTINGS: [&Setting; 22] = [
     &DATABASE_URL,
     &OLDER_KEYS,
     &OLDER_KEY,
+    &ENCRYPTION_KEY,
+    &VAULT,
 ];
 
 /// True when the user wants no colours.
@@ -183,7 +198,7 @@ fn variable(name: &str) -> Option<OsString> {
 impl Setting {
     /// True for a value that is shown to nobody.
     pub(crate) fn is_secret(&self) -> bool {
-        [KEY.names, OLDER_KEY.names, OLDER_KEYS.names].contains(&self.names)
+        [KEY.names, OLDER_KEY.names, OLDER_KEYS.names, ENCRYPTION_KEY.names, VAULT.names].contains(&self.names)
     }
 
     /// The value of the first name that is set.
@@ -282,10 +297,10 @@ pub(crate) fn older_keys() -> Result<Vec<(String, String)>, SetupError> {
 }
 
 /// Whose tokens budgets count.
-pub(crate) fn profile(flag: Option<TokenProfile>) -> Result<TokenProfile, SetupError> {
+pub(crate) fn profile(flag: Option<TokenProfile>, home_flag: Option<PathBuf>) -> Result<TokenProfile, SetupError> {
     match flag {
         Some(profile) => Ok(profile),
-        None => PROFILE.parsed(&ConfigFile::read(&home(None)?)?, TokenProfile::O200K, any),
+        None => PROFILE.parsed(&ConfigFile::read(&home(home_flag)?)?, TokenProfile::O200K, any),
     }
 }
 
@@ -352,13 +367,24 @@ pub(crate) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     hook_settings(file).map(drop)
 }
 
-/// The project of a directory.
+/// What a directory says that it is.
+pub(crate) fn claim(dir: &Path) -> Claim {
+    claim_of(dir, etcetera::home_dir().ok().as_deref())
+}
+
+/// The project of a directory, as the directory says.
 pub(crate) fn project(dir: &Path) -> Scope {
-    project_of(dir, etcetera::home_dir().ok().as_deref())
+    claim(dir).scope
+}
+
+/// Variables of these settings that are set.
+pub(crate) fn set_variables(settings: &[&Setting]) -> Vec<&'static str> {
+    let names = settings.iter().flat_map(|setting| setting.names);
+    names.copied().filter(|name| variable(name).is_some()).collect()
 }
 
 /// Where clients keep their settings.
-pub(crate) fn places() -> Result<Places, SetupError> {
+pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
     let home = etcetera::home_dir().map_err(|error| HOME.wrong(format!("no home directory: {error}")))?;
     let config = if cfg!(windows) {
         variable("APPDATA").map_or_else(|| home.join("AppData/Roaming"), PathBuf::from)
@@ -372,6 +398,7 @@ pub(crate) fn places() -> Result<Places, SetupError> {
         claude: variable("CLAUDE_CONFIG_DIR").map(PathBuf::from),
         codex: variable("CODEX_HOME").map(PathBuf::from),
         program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
+        store: home_flag.map(|home| std::path::absolute(home).unwrap_or_else(|_| home.to_path_buf())),
         home,
     })
 }
@@ -382,11 +409,11 @@ fn running_claude() -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/exe")).ok().filter(|program| program.is_file())
 }
 
-/// The client's session and project, for a server that it started.
-pub(crate) fn client_session() -> (Option<String>, Option<Scope>) {
+/// The client's session, and its project with its directory, for a server that it started.
+pub(crate) fn client_session() -> (Option<String>, Option<(Scope, PathBuf)>) {
     let session = variable("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
     let dir = variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    (session, dir.map(|dir| project(&dir)))
+    (session, dir.map(|dir| (project(&dir), dir)))
 }
 
 /// How to open the user's store.

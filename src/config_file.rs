@@ -37,11 +37,31 @@ impl ConfigFile {
         Some(value.as_str().map_or_else(|| value.to_string().trim().to_owned(), str::to_owned))
     }
 
-    /// Sets or removes a key, keeping everything else as it stands.
-    pub(crate) fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), SetupError> {
-        let known =
-            SETTINGS.iter().find_map(|setting| setting.key.filter(|key| *key == name || setting.names.contains(&name)));
-        let key = known.ok_or_else(|| {
+    /// Keys that mean nothing: mistyped, or of another version.
+    pub(crate) fn unknown(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (name, item) in self.document.iter() {
+            match item.as_table_like() {
+                Some(table) => found.extend(table.iter().map(|(leaf, _)| format!("{name}.{leaf}"))),
+                None => found.push(name.to_owned()),
+            }
+        }
+        found.retain(|key| !SETTINGS.iter().any(|setting| setting.key == Some(key)));
+        found
+    }
+
+    /// Where the file is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Sets or removes a key, keeping everything else as it stands. Gives the setting that it belongs to.
+    pub(crate) fn set(&mut self, name: &str, value: Option<&str>) -> Result<&'static Setting, SetupError> {
+        let known = SETTINGS.iter().find_map(|setting| {
+            let key = setting.key.filter(|key| *key == name || setting.names.contains(&name))?;
+            Some((*setting, key))
+        });
+        let (setting, key) = known.ok_or_else(|| {
             let keys: Vec<&str> = SETTINGS.iter().filter_map(|setting| setting.key).collect();
             SetupError { setting: "settings", problem: format!("{name} is unknown; known are {}", keys.join(", ")) }
         })?;
@@ -66,14 +86,14 @@ impl ConfigFile {
                 table.insert(leaf, item);
             }
         }
-        Ok(())
+        Ok(setting)
     }
 
     /// Writes the file, whole or not at all.
     pub(crate) fn write(&self) -> anyhow::Result<()> {
         let dir = self.path.parent().unwrap_or(Path::new("."));
         tessera_engine::store::make_private_dir(dir)?;
-        tessera_hooks::setup::replace_file(&self.path, self.document.to_string().as_bytes())?;
+        tessera_hooks::replace_file(&self.path, self.document.to_string().as_bytes())?;
         Ok(())
     }
 }

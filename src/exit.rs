@@ -4,11 +4,20 @@
 
 use std::process::ExitCode;
 
+use tessera_api::DbError;
 use tessera_engine::domain::DomainError;
+use tessera_engine::eval::EvalError;
 use tessera_engine::store::StoreError;
+use tessera_hooks::setup::SetupError as ClientError;
+use tessera_mcp::ServeError;
 use tessera_mcp::sync::{RemoteError, SyncError};
 
 use crate::output;
+
+/// The same for whoever reads `tessera --help`.
+pub(crate) const CODES: &str = "Exit codes: 0 done; 1 something to mend, such as an unknown id or a server that does not answer; \
+     2 wrong usage; 3 the set-up is wrong, such as a broken config.toml, a damaged store or PostgreSQL out of reach; \
+     70 a fault of this program. `tessera hook` always ends with 0.";
 
 const USER: u8 = 1;
 const USAGE: u8 = 2;
@@ -45,42 +54,96 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         // Whoever read our output has seen enough.
         return ExitCode::SUCCESS;
     }
-    output::error(&format!("{error:#}"));
+    output::error(&words(error));
     ExitCode::from(code_of(error))
 }
 
+/// An error and its causes, each said once: some name their cause in their own words already.
+fn words(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
 fn code_of(error: &anyhow::Error) -> u8 {
-    if let Some(store) = error.downcast_ref::<StoreError>() {
-        return match store {
-            StoreError::Domain(DomainError::Invalid { .. } | DomainError::BudgetTooSmall { .. }) => USAGE,
-            StoreError::NotFound(_)
-            | StoreError::Conflict { .. }
-            | StoreError::Line { .. }
-            | StoreError::OtherServer { .. }
-            | StoreError::Busy { .. } => USER,
-            StoreError::Foreign { .. }
-            | StoreError::Newer { .. }
-            | StoreError::Corrupt { .. }
-            | StoreError::Vanished { .. }
-            | StoreError::Full { .. }
-            | StoreError::ReadOnly { .. }
-            | StoreError::Disk { .. }
-            | StoreError::File { .. } => SETUP,
-            _ => INTERNAL,
-        };
-    }
-    if error.is::<RemoteError>() || error.is::<SyncError>() {
-        return USER;
-    }
-    if error.is::<DomainError>() {
+    let of_store = error.downcast_ref().map(of_store);
+    let of_eval = || error.downcast_ref().map(of_eval);
+    let of_clients = || error.downcast_ref().map(of_clients);
+    let of_database = || error.downcast_ref().map(of_database);
+    let of_serving = || error.downcast_ref().map(of_serving);
+    let known = of_store.or_else(of_eval).or_else(of_clients).or_else(of_database).or_else(of_serving);
+    if let Some(code) = known {
+        code
+    } else if error.is::<DomainError>() {
         USAGE
-    } else if error.is::<UserError>() {
-        USER
-    } else if error.is::<SetupError>() {
+    } else if error.is::<SetupError>() || error.is::<tessera_api::TlsError>() {
         SETUP
-    } else if let Some(error) = error.downcast_ref::<std::io::Error>() {
-        if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { USER }
+    } else if error.is::<UserError>()
+        || error.is::<RemoteError>()
+        || error.is::<SyncError>()
+        || error.is::<std::io::Error>()
+    {
+        USER
     } else {
         INTERNAL
+    }
+}
+
+fn of_store(error: &StoreError) -> u8 {
+    match error {
+        StoreError::Domain(DomainError::Invalid { .. } | DomainError::BudgetTooSmall { .. }) => USAGE,
+        StoreError::NotFound(_)
+        | StoreError::Conflict { .. }
+        | StoreError::Line { .. }
+        | StoreError::OtherServer { .. }
+        | StoreError::Busy { .. } => USER,
+        StoreError::Foreign { .. }
+        | StoreError::Newer { .. }
+        | StoreError::Corrupt { .. }
+        | StoreError::Vanished { .. }
+        | StoreError::Full { .. }
+        | StoreError::ReadOnly { .. }
+        | StoreError::Disk { .. }
+        | StoreError::File { .. } => SETUP,
+        _ => INTERNAL,
+    }
+}
+
+fn of_eval(error: &EvalError) -> u8 {
+    match error {
+        EvalError::Store(error) => of_store(error),
+        EvalError::File { .. } | EvalError::Format { .. } => USER,
+        _ => INTERNAL,
+    }
+}
+
+/// Settings of clients.
+fn of_clients(error: &ClientError) -> u8 {
+    match error {
+        ClientError::NoProjectLevel { .. } => USAGE,
+        ClientError::Changed { .. } => USER,
+        ClientError::Unreadable { .. } | ClientError::Unwritable { .. } => SETUP,
+        _ => INTERNAL,
+    }
+}
+
+/// PostgreSQL, as whoever runs a server meets it.
+fn of_database(error: &DbError) -> u8 {
+    match error {
+        DbError::Invalid(_) => USAGE,
+        DbError::Sql(_) | DbError::Migration(_) | DbError::Unsafe(_) => SETUP,
+        _ => INTERNAL,
+    }
+}
+
+fn of_serving(error: &ServeError) -> u8 {
+    match error {
+        ServeError::NotLoopback(_) => USAGE,
+        ServeError::Io { .. } | ServeError::Handshake(_) => USER,
+        _ => INTERNAL,
     }
 }

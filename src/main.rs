@@ -11,8 +11,8 @@ use clap::Parser;
 
 fn main() -> std::process::ExitCode {
     // Before anything else: a prompt waits for it.
-    if std::env::args_os().nth(1).is_some_and(|command| command == "hook") {
-        return commands::hook::run(std::env::args_os().skip(2));
+    if let Some(arguments) = commands::hook::Arguments::of(std::env::args_os()) {
+        return commands::hook::run(arguments);
     }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,

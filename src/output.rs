@@ -2,7 +2,9 @@
 
 use std::io::{IsTerminal, Write};
 
+use comfy_table::{ContentArrangement, LineStyle, Table, presets};
 use serde::Serialize;
+use tessera_engine::text::{is_invisible, is_joiner};
 
 /// Writes text to stdout as it is.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
@@ -70,18 +72,53 @@ pub(crate) fn is_terminal() -> bool {
     std::io::stdout().is_terminal() && std::io::stderr().is_terminal() && !crate::config::no_color()
 }
 
-/// Text of a memory as it may stand on a terminal: control characters made visible.
+/// Text of a memory as it may stand on a terminal: control characters, marks of direction and whatever else
+/// cannot be seen are made visible, but for the joiners that spelling needs.
 pub(crate) fn shown(text: &str) -> String {
-    let visible = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
-    text.chars().map(visible).collect()
+    let is_hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || (is_invisible(c) && !is_joiner(c));
+    text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// A table for people.
+/// Columns of the terminal that stdout is; `None` for a pipe or a file.
+pub(crate) fn columns() -> Option<u16> {
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0).filter(|width| *width > 0)
+}
+
+/// Words in lines of so many columns at most, each behind an indent. A word that is longer has a line of its own.
+pub(crate) fn wrapped(text: &str, indent: &str, columns: u16) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= usize::from(columns) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("{indent}{word}")),
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A table for people: as wide as it is for a pipe, wrapped to the width of a terminal.
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_header(header.iter().map(|name| paint(name, Style::Bold)));
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
     for row in rows {
         table.add_row(row.iter().map(|cell| shown(cell)));
     }
-    format!("{table}\n")
+    let Some(columns) = columns() else { return format!("{table}\n") };
+    // Colour goes in when the widths are settled: its codes have none. The rule tells where the header ends.
+    table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill(RULE)));
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns);
+    let text = table.to_string();
+    let mut lines = text.lines();
+    let is_rule = |line: &&str| !line.is_empty() && line.chars().all(|c| c == RULE);
+    let head: Vec<String> =
+        lines.by_ref().take_while(|line| !is_rule(line)).map(|line| paint(line, Style::Bold)).collect();
+    head.into_iter().chain(lines.map(str::to_owned)).map(|line| format!("{}\n", line.trim_end())).collect()
 }
+
+const RULE: char = '\u{2500}';

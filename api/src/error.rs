@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::db::DbError;
+use crate::db::{DbError, Remedy};
 
 /// A problem.
 #[derive(Debug, Clone)]
@@ -98,8 +98,19 @@ impl IntoResponse for Retry {
 
 impl From<DbError> for Problem {
     fn from(error: DbError) -> Self {
-        tracing::error!(%error, "database");
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the database cannot be reached now; try again")
+        let remedy = error.remedy();
+        tracing::error!(%error, ?remedy, "database");
+        match remedy {
+            Remedy::Wait => {
+                let detail = "the database cannot do this now; try again";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
+            }
+            Remedy::Change => Self::invalid("a field holds what cannot be stored"),
+            Remedy::Report => {
+                let detail = "the server cannot do this, now or later; whoever runs it finds the reason in its log";
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+            }
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! What handlers take from requests; what cannot be taken is a problem that names the field.
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 use tessera_engine::domain::MemoryId;
+use tessera_engine::sync::Mark;
 
 use crate::App;
 use crate::db::Caller;
@@ -21,16 +23,32 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let body: Result<Json<T>, JsonRejection> = Json::from_request(request, state).await;
-        body.map(|Json(body)| Self(body)).map_err(|rejection| match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large; send less at a time")
-            }
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+        body.map(|Json(body)| Self(body)).map_err(|rejection| match rejection {
+            JsonRejection::BytesRejection(rejection) => not_read(&rejection),
+            JsonRejection::MissingJsonContentType(_) => {
                 Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", "send application/json")
             }
-            _ => Problem::invalid(rejection.body_text()),
+            other => Problem::invalid(other.body_text()),
         })
     }
+}
+
+/// A body as it came.
+pub(crate) struct Raw(pub(crate) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        Bytes::from_request(request, state).await.map(Self).map_err(|rejection| not_read(&rejection))
+    }
+}
+
+fn not_read(rejection: &BytesRejection) -> Problem {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large; send less at a time");
+    }
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "incomplete", "the body did not arrive whole; send it again")
 }
 
 /// The query string.
@@ -54,6 +72,24 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let path: Result<Path<T>, PathRejection> = Path::from_request_parts(parts, state).await;
         path.map(|Path(path)| Self(path)).map_err(|rejection| Problem::invalid(rejection.body_text()))
+    }
+}
+
+/// What a machine says that it knows of this server's history; nothing, if it says nothing.
+pub(crate) struct Marks(pub(crate) Vec<Mark>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Marks {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        /// More than a machine keeps.
+        const MOST: usize = 1_000;
+        let header = parts.headers.get(Mark::HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let marks = Mark::listed(header);
+        if marks.len() > MOST {
+            return Err(Problem::invalid(format!("{}: holds more than {MOST} marks", Mark::HEADER)));
+        }
+        Ok(Self(marks))
     }
 }
 

@@ -4,18 +4,25 @@
 //! - `db`: SQL, in transactions that belong to one user.
 //! - `recall`: the engine's pipeline over an index of each user in memory.
 //! - `routes`: thin handlers; `contract`: what they take and give; errors as problem+json with stable codes.
-//! - `layers`: limits, logs, metrics and request ids around all routes.
+//! - `layers`: logs, metrics and request ids around all routes; `limits` the gate before them; `address` where a
+//!   request comes from; `connections` who may connect; `reply_body` what an answer holds until it was taken.
 
+mod address;
+mod connections;
 mod contract;
 mod db;
 mod error;
 mod extract;
 pub mod keys;
 mod layers;
+mod limits;
 mod recall;
+mod reply_body;
 mod routes;
 mod server;
 
-pub use db::{Db, DbError, KeyInfo, NewKey, UserId};
-pub use layers::{Limits, metrics_text};
+pub use address::{NoProxy, Proxy};
+pub use db::{Db, DbError, KeyInfo, NewKey, Patience, UserId};
+pub use layers::metrics_text;
+pub use limits::Limits;
 pub use server::{App, Settings, Tls, TlsError, openapi, serve, serve_metrics};

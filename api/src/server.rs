@@ -9,17 +9,24 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::get;
 use axum_server::Handle;
-use axum_server::tls_rustls::RustlsConfig;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use hyper_util::rt::TokioTimer;
 use tessera_engine::domain::{Clock, SystemClock};
 use tokio::net::TcpListener;
 
+use crate::connections::Door;
 use crate::db::Db;
-use crate::layers::{self, Limits};
+use crate::layers;
+use crate::limits::{Gate, Limits};
 use crate::recall::Recaller;
 use crate::routes;
 
 /// How long requests that began may take once the server is told to stop.
 const DRAIN: Duration = Duration::from_secs(20);
+/// How often the limits forget callers who ask no longer.
+const PRUNE: Duration = Duration::from_secs(5);
+/// Bytes of a connection's buffers: also how long the head of a request may be.
+const BUFFER: usize = 64 * 1024;
 /// How often uses are counted, unless set.
 const FLUSH: Duration = Duration::from_secs(5);
 
@@ -61,14 +68,14 @@ pub struct App {
     pub(crate) db: Db,
     pub(crate) recaller: Arc<Recaller>,
     pub(crate) clock: Arc<dyn Clock>,
-    limits: Limits,
+    gate: Arc<Gate>,
     count_uses_every: Duration,
     is_draining: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("App").field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("App").field("gate", &self.gate).finish_non_exhaustive()
     }
 }
 
@@ -79,7 +86,7 @@ impl App {
             db,
             recaller: Arc::new(Recaller::new(settings.clock.clone(), settings.index_bytes)),
             clock: settings.clock,
-            limits: settings.limits,
+            gate: Arc::new(Gate::new(settings.limits)),
             count_uses_every: settings.count_uses_every,
             is_draining: Arc::default(),
         }
@@ -96,7 +103,7 @@ impl App {
         let contract = Arc::new(contract.to_json().unwrap_or_default());
         let json = [(axum::http::header::CONTENT_TYPE, "application/json")];
         let router = router.route("/openapi.json", get(move || async move { (json, contract.as_str().to_owned()) }));
-        layers::around(router, &self.limits)
+        layers::around(router, routes::probes(self.clone()), &self.gate)
     }
 }
 
@@ -125,7 +132,11 @@ impl Tls {
     pub async fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         // Whoever installed one before was as right.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        RustlsConfig::from_pem_file(certificate, key).await.map(Self).map_err(TlsError)
+        let read = RustlsConfig::from_pem_file(certificate, key).await.map_err(TlsError)?;
+        let mut config = read.get_inner().as_ref().clone();
+        // One request of a connection at a time: what a connection may take is bounded.
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self(RustlsConfig::from_config(Arc::new(config))))
     }
 }
 
@@ -146,29 +157,38 @@ pub async fn serve(
         draining.is_draining.store(true, Ordering::Relaxed);
         ending.graceful_shutdown(Some(DRAIN));
     });
-    let counting = app.clone();
-    let counter = tokio::spawn(async move {
-        loop {
-            tokio::time::sleep(counting.count_uses_every).await;
-            counting.recaller.flush(&counting.db).await;
-        }
-    });
+    let chores = tokio::spawn(chores(app.clone()));
     let service = app.router().into_make_service_with_connect_info::<SocketAddr>();
-    let listener = listener.into_std()?;
+    let door = Door::new(app.gate.limits());
+    let mut server = axum_server::from_tcp(listener.into_std()?)?.handle(handle).acceptor(door).http1_only();
+    let mut http = server.http_builder().http1();
+    http.timer(TokioTimer::new()).header_read_timeout(app.gate.limits().header_timeout).max_buf_size(BUFFER);
     let ended = match tls {
-        Some(Tls(config)) => axum_server::from_tcp_rustls(listener, config)?.handle(handle).serve(service).await,
-        None => axum_server::from_tcp(listener)?.handle(handle).serve(service).await,
+        Some(Tls(config)) => server.map(|door| RustlsAcceptor::new(config).acceptor(door)).serve(service).await,
+        None => server.serve(service).await,
     };
-    counter.abort();
+    chores.abort();
     app.recaller.flush(&app.db).await;
     ended
 }
 
-/// Serves the metrics, for nobody but those who watch the server.
+/// Counts uses and forgets idle callers, now and then.
+async fn chores(app: App) {
+    let mut count = tokio::time::interval(app.count_uses_every);
+    let mut prune = tokio::time::interval(PRUNE);
+    loop {
+        tokio::select! {
+            _ = count.tick() => app.recaller.flush(&app.db).await,
+            _ = prune.tick() => app.gate.prune(),
+        }
+    }
+}
+
+/// Serves the metrics for those who watch the server, and tells them whether it is well.
 ///
 /// # Errors
 /// When the listener fails.
-pub async fn serve_metrics(listener: TcpListener) -> std::io::Result<()> {
+pub async fn serve_metrics(listener: TcpListener, app: App) -> std::io::Result<()> {
     let text = || async { ([(axum::http::header::CONTENT_TYPE, "text/plain; version=0.0.4")], layers::metrics_text()) };
-    axum::serve(listener, Router::new().route("/metrics", get(text))).await
+    axum::serve(listener, routes::probes(app).route("/metrics", get(text))).await
 }

@@ -116,12 +116,13 @@ fn row(note: &Note, counter: &O200k) -> Row {
             scope: tessera_engine::domain::Scope::Global,
             created: Timestamp::from_micros(1_790_000_000_000_000),
             expires: None,
+            vouched: None,
             origin: tessera_engine::domain::Origin::Agent,
             session: None,
             conflict_of: None,
         },
     };
-    let memory: Memory = document.memory(MemoryId::from_key(&note.text), Handle::FIRST, None);
+    let memory: Memory = document.memory(MemoryId::from_key(&note.text), Handle::FIRST, None, None);
     let analysis = Analysis::of(&memory);
     let costs = LineCosts::measure(&memory, counter);
     Row {
@@ -130,7 +131,7 @@ fn row(note: &Note, counter: &O200k) -> Row {
         length: i32::from(analysis.doc.length),
         signature: analysis.signature.cast_signed(),
         forward: analysis.doc.encode(),
-        costs: [costs.detail, costs.index, costs.json_detail, costs.json_index].map(u32::cast_signed).to_vec(),
+        costs: costs.kept().map(u32::cast_signed).to_vec(),
         passages: Passage::encode_all(&costs.passages),
         text: note.text.clone(),
     }

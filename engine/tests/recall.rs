@@ -29,7 +29,9 @@ impl Home {
 
     fn of(notes: &[&str]) -> Self {
         let mut home = Self::new();
-        notes.iter().for_each(|note| drop(home.note(note, "2026-11-20")));
+        notes.iter().for_each(|note| {
+            home.note(note, "2026-11-20");
+        });
         home
     }
 
@@ -151,7 +153,8 @@ fn what_shares_a_word_is_shown_as_weak_and_marked() {
         "{}",
         recall.body
     );
-    let json = home.store.recall_json(&RecallRequest::new(question)).unwrap();
+    let json =
+        home.store.recall_json(&RecallRequest::new(question), tessera_engine::pack::JsonRows::default()).unwrap();
     assert_eq!(json.tokens_used, home.counter.count(&json.body), "{}", json.body);
     let value: serde_json::Value = serde_json::from_str(&json.body).unwrap();
     assert_eq!((&value["index"][0]["weak"], &value["near"]), (&true.into(), &0.into()), "{value}");

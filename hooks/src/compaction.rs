@@ -6,7 +6,7 @@ use tessera_engine::Store;
 use tessera_engine::score::ScoreParts;
 use tessera_engine::store::{Given, GivenAs, Usage};
 
-use crate::recall::{blank, keep};
+use crate::recall::{blank, claim, keep, seen_in};
 use crate::reply::Reply;
 use crate::run::HookError;
 use crate::stop;
@@ -22,7 +22,7 @@ pub(crate) fn before(payload: &Payload, surroundings: &Surroundings) -> Result<O
     let started = Instant::now();
     if Store::is_there(&surroundings.home) {
         let store = surroundings.open(Usage::ReadOnce)?;
-        let mut receipt = blank(&store, payload, surroundings, EVENT);
+        let mut receipt = blank(&store, seen_in(&store, &claim(payload, surroundings))?, payload, EVENT);
         let saved = store.of_session(&receipt.session, MOST_SAVED)?;
         let aside =
             |handle| Given { handle, form: GivenAs::Saved, tokens: 0, score: 0.0, parts: ScoreParts::default() };

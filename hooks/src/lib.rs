@@ -22,7 +22,9 @@ pub mod surroundings;
 pub mod wire;
 
 mod approve;
+mod asked;
 mod compaction;
+mod files;
 mod prompt;
 mod recall;
 mod reply;
@@ -30,5 +32,6 @@ mod session;
 mod stop;
 
 pub use approve::{SAFE_TOOLS, SERVERS};
+pub use files::replace as replace_file;
 pub use run::run;
 pub use surroundings::{MOST_CHARACTERS, Settings, Surroundings};

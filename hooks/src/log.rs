@@ -3,6 +3,9 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use tessera_engine::domain::Timestamp;
 
@@ -32,5 +35,22 @@ pub fn line(home: &Path, at: Timestamp, text: &str) {
     let flat: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect();
     if let Ok(mut file) = options.open(path) {
         let _ = writeln!(file, "{at} {flat}");
+    }
+}
+
+/// How long the end of a hook waits for its line.
+const LAST_MOMENT: Duration = Duration::from_millis(100);
+
+/// Writes a line, and waits for it only a moment: the disk may be what hangs.
+pub fn line_in_passing(home: &Path, at: Timestamp, text: &str) {
+    let (done, written) = mpsc::channel();
+    let (home, text) = (home.to_path_buf(), text.to_owned());
+    let write = move || {
+        line(&home, at, &text);
+        // Nobody may wait any more.
+        let _ = done.send(());
+    };
+    if thread::Builder::new().spawn(write).is_ok() {
+        let _ = written.recv_timeout(LAST_MOMENT);
     }
 }

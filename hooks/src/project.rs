@@ -4,27 +4,118 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ini::Ini;
+use tessera_engine::Store;
 use tessera_engine::domain::Scope;
+use tessera_engine::store::StoreError;
+
+use crate::files;
 
 /// A file at the top of a project that names it: `project = "name"`.
 pub const NAME_FILE: &str = ".tessera.toml";
 
-/// The project of a directory.
+/// What a directory says of itself, and where it says so. Everything in it may have come with a clone of somebody
+/// else's repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The project.
+    pub scope: Scope,
+    /// What says so.
+    pub by: ClaimedBy,
+    /// The directory in which it is said: the asked one, or one above it.
+    pub root: PathBuf,
+    /// The directory that is to be believed or not: `root`, or the main directory of the repository where `root` is a
+    /// worktree that the repository knows of.
+    pub place: PathBuf,
+}
+
+/// What names a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimedBy {
+    /// `.tessera.toml`.
+    NameFile,
+    /// The repository's `origin`.
+    Origin,
+    /// The path of the repository, or of the directory.
+    Path,
+}
+
+impl ClaimedBy {
+    /// In words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NameFile => "its .tessera.toml",
+            Self::Origin => "the origin of its repository",
+            Self::Path => "its path",
+        }
+    }
+}
+
+impl Claim {
+    fn nobodys(dir: &Path) -> Self {
+        Self { scope: Scope::Global, by: ClaimedBy::Path, root: dir.to_path_buf(), place: dir.to_path_buf() }
+    }
+
+    /// True when nothing but the directory's own path says what it is: that nobody can choose for another directory.
+    pub fn is_its_own(&self) -> bool {
+        let own = || self.by == ClaimedBy::Path && same(Path::new(self.scope.as_str()), &self.place);
+        self.scope == Scope::Global || own()
+    }
+
+    /// True when what the directory says may be acted on unasked: it is its own, the person confirmed it, or made
+    /// memories of the project there.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn is_believed(&self, store: &Store) -> Result<bool, StoreError> {
+        if self.is_its_own() {
+            return Ok(true);
+        }
+        let real = [real(&self.place), real(&self.root)];
+        store.knows_place(&self.scope, &[&self.place, &self.root, &real[0], &real[1]])
+    }
+
+    /// The directory to confirm, without links.
+    pub fn real_place(&self) -> PathBuf {
+        real(&self.place)
+    }
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The project of a directory, as the directory says.
 ///
 /// In this order: the name in `.tessera.toml` of the directory or one above it; the repository's
 /// `origin` as `host/owner/name`; the repository's main directory; the directory itself. The user's
 /// home and the file system's root are no projects.
-pub fn project_of(dir: &Path, user_home: Option<&Path>) -> Scope {
+pub fn claim_of(dir: &Path, user_home: Option<&Path>) -> Claim {
     let is_nobodys = |dir: &Path| dir.parent().is_none() || user_home.is_some_and(|home| same(home, dir));
     for above in dir.ancestors().take_while(|above| !is_nobodys(above)) {
+        let claim = |scope, by, git: Option<&GitDir>| {
+            let main = git.filter(|git| git.knows_us).map(|git| main_dir(&git.path, above));
+            let place = main.unwrap_or_else(|| above.to_path_buf());
+            Claim { scope, by, root: above.to_path_buf(), place }
+        };
+        let git = common_git_dir(above);
         if let Some(name) = declared_name(above) {
-            return scope(&name);
+            return claim(scope(&name), ClaimedBy::NameFile, git.as_ref());
         }
-        let Some(git_dir) = common_git_dir(above) else { continue };
-        let origin = origin_of(&git_dir);
-        return origin.map_or_else(|| scope(&main_dir(&git_dir, above).to_string_lossy()), |origin| scope(&origin));
+        let Some(git) = git else { continue };
+        return match origin_of(&git.path) {
+            Some(origin) => claim(scope(&origin), ClaimedBy::Origin, Some(&git)),
+            None => claim(scope(&main_dir(&git.path, above).to_string_lossy()), ClaimedBy::Path, Some(&git)),
+        };
     }
-    if is_nobodys(dir) { Scope::Global } else { scope(&dir.to_string_lossy()) }
+    if is_nobodys(dir) {
+        return Claim::nobodys(dir);
+    }
+    Claim { scope: scope(&dir.to_string_lossy()), ..Claim::nobodys(dir) }
+}
+
+/// The scope of [`claim_of`].
+pub fn project_of(dir: &Path, user_home: Option<&Path>) -> Scope {
+    claim_of(dir, user_home).scope
 }
 
 fn same(a: &Path, b: &Path) -> bool {
@@ -36,25 +127,33 @@ fn scope(identity: &str) -> Scope {
 }
 
 fn declared_name(dir: &Path) -> Option<String> {
-    let text = fs::read_to_string(dir.join(NAME_FILE)).ok()?;
+    let text = files::small_text(&dir.join(NAME_FILE))?;
     let document: toml_edit::DocumentMut = text.parse().ok()?;
     let name = document.get("project")?.as_str()?.trim().to_owned();
     (!name.is_empty()).then_some(name)
 }
 
 /// The directory that all worktrees of a repository share.
-fn common_git_dir(dir: &Path) -> Option<PathBuf> {
+struct GitDir {
+    path: PathBuf,
+    /// True when the directory asked from is a worktree, and the repository says so too: a `.git` file alone can name
+    /// any repository of the machine.
+    knows_us: bool,
+}
+
+fn common_git_dir(dir: &Path) -> Option<GitDir> {
     let dot_git = dir.join(".git");
-    let metadata = fs::metadata(&dot_git).ok()?;
-    if metadata.is_dir() {
-        return Some(dot_git);
+    if fs::metadata(&dot_git).ok()?.is_dir() {
+        return Some(GitDir { path: dot_git, knows_us: false });
     }
-    let text = fs::read_to_string(&dot_git).ok()?;
+    let text = files::small_text(&dot_git)?;
     let own = dir.join(text.strip_prefix("gitdir:")?.trim());
-    match fs::read_to_string(own.join("commondir")) {
-        Ok(common) => Some(own.join(common.trim())),
-        Err(_) => Some(own),
-    }
+    let Some(common) = files::small_text(&own.join("commondir")) else {
+        return Some(GitDir { path: own, knows_us: false });
+    };
+    let back = files::small_text(&own.join("gitdir"));
+    let knows_us = back.is_some_and(|back| same(&own.join(back.trim()), &dot_git));
+    Some(GitDir { path: own.join(common.trim()), knows_us })
 }
 
 fn main_dir(git_dir: &Path, dir: &Path) -> PathBuf {
@@ -64,7 +163,7 @@ fn main_dir(git_dir: &Path, dir: &Path) -> PathBuf {
 }
 
 fn origin_of(git_dir: &Path) -> Option<String> {
-    let config = Ini::load_from_file_noescape(git_dir.join("config")).ok()?;
+    let config = Ini::load_from_str_noescape(&files::small_text(&git_dir.join("config"))?).ok()?;
     normal_url(config.get_from(Some("remote \"origin\""), "url")?)
 }
 
@@ -128,5 +227,52 @@ mod tests {
         fs::write(at("named/.tessera.toml"), "project = \"ledger\"\n").unwrap();
         assert_eq!(of("named/deep").as_str(), "ledger");
         assert_eq!(project_of(Path::new("/"), None), Scope::Global);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_is_its_own_only_by_its_path_and_a_worktree_only_if_its_repository_knows_it() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        for dir in
+            ["ledger/.git/worktrees/w", "ledger/src", "worktree", "plain", "linked", "pointing", "named", "false"]
+        {
+            fs::create_dir_all(at(dir)).unwrap();
+        }
+        let claim = |path: &str| claim_of(&at(path), None);
+        assert!(claim("plain").is_its_own() && claim("ledger/src").is_its_own());
+        let own = claim("ledger").scope;
+        // What points at another repository's directory says that it is that repository.
+        std::os::unix::fs::symlink(at("ledger/.git"), at("linked/.git")).unwrap();
+        fs::write(at("pointing/.git"), format!("gitdir: {}\n", at("ledger/.git").display())).unwrap();
+        for path in ["linked", "pointing"] {
+            assert!(claim(path).scope == own && !claim(path).is_its_own(), "{path}");
+        }
+        fs::write(at("worktree/.git"), format!("gitdir: {}\n", at("ledger/.git/worktrees/w").display())).unwrap();
+        fs::write(at("false/.git"), format!("gitdir: {}\n", at("ledger/.git/worktrees/w").display())).unwrap();
+        fs::write(at("ledger/.git/worktrees/w/commondir"), "../..\n").unwrap();
+        fs::write(at("ledger/.git/worktrees/w/gitdir"), format!("{}\n", at("worktree/.git").display())).unwrap();
+        assert!(claim("worktree").is_its_own() && claim("worktree").scope == own);
+        assert!(!claim("false").is_its_own() && claim("false").scope == own);
+        fs::write(at("ledger/.git/config"), "[remote \"origin\"]\n\turl = git@github.com:acme/ledger.git\n").unwrap();
+        for (path, place) in
+            [("ledger/src", "ledger"), ("worktree", "ledger"), ("false", "false"), ("linked", "linked")]
+        {
+            let claim = claim(path);
+            assert_eq!((claim.scope.as_str(), claim.by), ("github.com/acme/ledger", ClaimedBy::Origin), "{path}");
+            assert_eq!(claim.real_place(), at(place).canonicalize().unwrap(), "{path}");
+            assert!(!claim.is_its_own(), "{path}");
+        }
+        fs::write(at("named/.tessera.toml"), "project = \"github.com/acme/ledger\"\n").unwrap();
+        assert!(!claim("named").is_its_own() && claim("named").by == ClaimedBy::NameFile);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_where_a_name_should_be_keeps_nobody_waiting() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = root.path().join(NAME_FILE);
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(claim_of(root.path(), None).is_its_own());
     }
 }

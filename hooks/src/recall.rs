@@ -1,5 +1,6 @@
 //! UserPromptSubmit: what the memory knows of a prompt, and nothing when it knows nothing.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use tessera_engine::Store;
@@ -7,7 +8,7 @@ use tessera_engine::domain::{Filters, Packing, Purpose, RecallRequest, Scope, To
 use tessera_engine::pack::Recall;
 use tessera_engine::store::{Receipt, StoreError, Usage, given_by};
 
-use crate::project::project_of;
+use crate::project::{Claim, claim_of};
 use crate::prompt::Reading;
 use crate::reply::Reply;
 use crate::run::HookError;
@@ -26,7 +27,7 @@ pub(crate) fn on_prompt(payload: &Payload, surroundings: &Surroundings) -> Resul
     }
     let prompt = payload.text(&["prompt", "user_prompt", "content"]).unwrap_or_default();
     let mut store = surroundings.open(Usage::ReadOnce)?;
-    let mut receipt = blank(&store, payload, surroundings, EVENT);
+    let mut receipt = blank(&store, seen_in(&store, &claim(payload, surroundings))?, payload, EVENT);
     let (query, expanded_query) = match Reading::of(&prompt) {
         Reading::Skip(reason) => {
             receipt.skipped = Some(reason.to_owned());
@@ -56,12 +57,12 @@ pub(crate) fn on_prompt(payload: &Payload, surroundings: &Surroundings) -> Resul
 }
 
 /// A receipt of an event that gave nothing yet.
-pub(crate) fn blank(store: &Store, payload: &Payload, surroundings: &Surroundings, event: &str) -> Receipt {
+pub(crate) fn blank(store: &Store, scope: Scope, payload: &Payload, event: &str) -> Receipt {
     Receipt {
         session: payload.session().unwrap_or_default(),
         at: store.now(),
         event: event.to_owned(),
-        scope: scope_of(payload, surroundings),
+        scope,
         tokens: 0,
         characters: 0,
         searched: 0,
@@ -74,14 +75,24 @@ pub(crate) fn blank(store: &Store, payload: &Payload, surroundings: &Surrounding
     }
 }
 
-/// The project of a session.
-pub(crate) fn scope_of(payload: &Payload, surroundings: &Surroundings) -> Scope {
-    let dir = surroundings.project_dir.clone().or_else(|| payload.cwd());
-    dir.map_or(Scope::Global, |dir| project_of(&dir, surroundings.user_home.as_deref()))
+/// The directory that a session is in.
+pub(crate) fn dir_of(payload: &Payload, surroundings: &Surroundings) -> Option<PathBuf> {
+    surroundings.project_dir.clone().or_else(|| payload.cwd())
+}
+
+/// What the session's directory says that it is.
+pub(crate) fn claim(payload: &Payload, surroundings: &Surroundings) -> Claim {
+    let dir = dir_of(payload, surroundings).unwrap_or_else(|| PathBuf::from("/"));
+    claim_of(&dir, surroundings.user_home.as_deref())
+}
+
+/// The project whose memories may be shown unasked: the one that is claimed, if that is believed.
+pub(crate) fn seen_in(store: &Store, claim: &Claim) -> Result<Scope, StoreError> {
+    Ok(if claim.is_believed(store)? { claim.scope.clone() } else { Scope::Global })
 }
 
 /// What may be shown in a project unasked: its own, and what holds everywhere.
-fn visible(scope: &Scope) -> Vec<Scope> {
+pub(crate) fn visible(scope: &Scope) -> Vec<Scope> {
     match scope {
         Scope::Global => vec![Scope::Global],
         project @ Scope::Project(_) => vec![project.clone(), Scope::Global],

@@ -11,7 +11,7 @@ use tessera_engine::eval::{EvalError, Fixture};
 use tessera_engine::score::Weights;
 use tessera_engine::store::ReceiptFilter;
 
-use crate::project::NAME_FILE;
+use crate::project::{NAME_FILE, claim_of};
 use crate::run::answer;
 use crate::surroundings::{Settings, Surroundings};
 
@@ -91,7 +91,7 @@ pub fn replay(path: &Path) -> Result<BTreeMap<String, ReplayReport>, EvalError> 
     let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
     let text = std::fs::read_to_string(path).map_err(|source| EvalError::File { path: path.to_path_buf(), source })?;
     let file: PromptFile = toml_edit::de::from_str(&text).map_err(|error| format(error.to_string()))?;
-    let scratch = Fixture::read_corpus(path)?.load(&Weights::default())?;
+    let mut scratch = Fixture::read_corpus(path)?.load(&Weights::default())?;
     let projects = scratch.path().join("projects");
     let mut surroundings = Surroundings {
         home: scratch.store.home().to_path_buf(),
@@ -106,8 +106,10 @@ pub fn replay(path: &Path) -> Result<BTreeMap<String, ReplayReport>, EvalError> 
     };
     let mut reports: BTreeMap<String, ReplayReport> = BTreeMap::new();
     for (number, prompt) in (1..).zip(&file.prompt) {
-        surroundings.project_dir =
-            Some(project_dir(&projects, prompt.project.as_deref()).map_err(|e| format(e.to_string()))?);
+        let dir = project_dir(&projects, prompt.project.as_deref()).map_err(|e| format(e.to_string()))?;
+        let claim = claim_of(&dir, None);
+        scratch.store.trust_place(&claim.place, &claim.scope)?;
+        surroundings.project_dir = Some(dir);
         let session = format!("replay-{number}");
         let payload =
             serde_json::json!({ "hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": prompt.text });

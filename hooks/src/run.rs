@@ -44,18 +44,28 @@ pub enum HookError {
 /// Gives what is to be printed. A fault gives nothing and one line in the log; when the deadline is over,
 /// the process ends there and then, without a word on stdout and with exit code 0.
 pub fn run(input: impl Read, named: Option<String>, surroundings: &Surroundings) -> Option<String> {
-    let is_answered = Arc::new(AtomicBool::new(false));
-    watch(Arc::clone(&is_answered), surroundings);
-    let handled = panic::catch_unwind(AssertUnwindSafe(|| handle(input, named, surroundings)));
-    // From here on the watchdog lets the answer out.
-    is_answered.store(true, Ordering::SeqCst);
-    let fault = match handled {
-        Ok(Ok(reply)) => return reply.map(|reply| reply.to_string()),
+    let word = Arc::new(LastWord::default());
+    watch(Arc::clone(&word), surroundings);
+    let fault = match panic::catch_unwind(AssertUnwindSafe(|| handle(input, named, surroundings))) {
+        Ok(Ok(reply)) => return reply.map(|reply| reply.to_string()).filter(|_| word.take()),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "stopped unexpectedly".to_owned(),
     };
+    // Still under the watchdog's eye: a disk that hangs keeps nobody waiting.
     log::line(&surroundings.home, surroundings.clock.now(), &fault);
     None
+}
+
+/// Who ends the hook: the one that takes it first, the answer or the watchdog. The other says nothing, so that no
+/// answer is cut in the middle.
+#[derive(Debug, Default)]
+struct LastWord(AtomicBool);
+
+impl LastWord {
+    /// True for the first that asks.
+    fn take(&self) -> bool {
+        !self.0.swap(true, Ordering::SeqCst)
+    }
 }
 
 /// Handles one event of which the input is at hand, without a deadline.
@@ -67,15 +77,16 @@ pub(crate) fn answer(input: &[u8], surroundings: &Surroundings) -> Result<Option
 }
 
 /// Ends the process when it takes too long. The work is done on the main thread, whose memory is cheaper.
-fn watch(is_answered: Arc<AtomicBool>, surroundings: &Surroundings) {
+fn watch(word: Arc<LastWord>, surroundings: &Surroundings) {
     let Surroundings { home, clock, settings, .. } = surroundings.clone();
     let deadline = settings.deadline;
     let watchdog = move || {
         thread::sleep(deadline);
-        if !is_answered.swap(true, Ordering::SeqCst) {
-            log::line(&home, clock.now(), &format!("gave up after {} ms", deadline.as_millis()));
-            process::exit(0);
+        if !word.take() {
+            return;
         }
+        log::line_in_passing(&home, clock.now(), &format!("gave up after {} ms", deadline.as_millis()));
+        process::exit(0);
     };
     // Without a thread there is no deadline, and the client's own still holds.
     let _ = thread::Builder::new().name("watchdog".into()).stack_size(64 * 1024).spawn(watchdog);
@@ -101,4 +112,15 @@ fn handle(input: impl Read, named: Option<String>, surroundings: &Surroundings) 
 /// `UserPromptSubmit`, `user-prompt-submit` and `user_prompt_submit` are one event.
 fn squeezed(event: &str) -> String {
     event.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_alone_has_the_last_word() {
+        let word = LastWord::default();
+        assert_eq!([word.take(), word.take(), word.take()], [true, false, false]);
+    }
 }

@@ -1,21 +1,25 @@
-//! SessionStart: a brief, or what a compaction took away. SessionEnd: the spools are folded.
+//! SessionStart: a brief, or what a compaction took away. SessionEnd: the worker folds the spools.
 
 use std::time::Instant;
 
 use tessera_engine::Store;
-use tessera_engine::domain::RecallRequest;
-use tessera_engine::store::Usage;
+use tessera_engine::domain::{Handle, MemoryRef, RecallRequest};
+use tessera_engine::pack::neutral;
+use tessera_engine::store::{Receipt, Usage};
 
-use crate::recall::{blank, bounded, give, keep, unasked};
+use crate::project::Claim;
+use crate::recall::{blank, bounded, claim, give, keep, seen_in, unasked, visible};
 use crate::reply::Reply;
 use crate::run::HookError;
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
-use crate::{learn, stop};
+use crate::{asked, learn, stop};
 
 const EVENT: &str = "SessionStart";
 /// Memories of a brief, at most.
 const MOST_BRIEFED: u32 = 20;
+/// Characters of a project's name in a notice.
+const LONGEST_NAME: usize = 80;
 
 /// Tells a new session what holds here; a compacted one what it lost.
 pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
@@ -24,7 +28,8 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
         return Ok(None);
     }
     let mut store = surroundings.open(Usage::ReadOnce)?;
-    let mut receipt = blank(&store, payload, surroundings, EVENT);
+    let claim = claim(payload, surroundings);
+    let mut receipt = blank(&store, seen_in(&store, &claim)?, payload, EVENT);
     let source = payload.text(&["source"]).unwrap_or_default();
     let settings = &surroundings.settings;
     let is_compacted = source == "compact";
@@ -33,14 +38,17 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     let budget = if is_compacted { settings.compact_tokens } else { settings.brief_tokens };
     let exclude = if receipt.resets { std::collections::BTreeSet::new() } else { store.given_in(&receipt.session)? };
     let request = RecallRequest { limit: MOST_BRIEFED, exclude, ..unasked(surroundings, budget, &receipt.scope) };
-    let lost = if is_compacted { store.lost_to_compaction(&receipt.session)? } else { Vec::new() };
+    let lost = if is_compacted { lost(&store, &receipt)? } else { Vec::new() };
     let nothing = || tessera_engine::domain::DomainError::invalid("handles", "none is left", "store some");
     let mut chosen = |request: &RecallRequest| {
         let chosen = if lost.is_empty() { store.brief(request)? } else { store.chosen(&lost, request)? };
         Ok(chosen.ok_or_else(nothing)?)
     };
     let recall = bounded(&request, &mut chosen)?;
-    let notice = notice(&store)?;
+    let notice = match notice(&store, surroundings)? {
+        None => unbelieved(&store, &claim, surroundings)?,
+        notice => notice,
+    };
     let reply = if recall.is_none() && !receipt.resets {
         keep(&store, receipt, started);
         None
@@ -54,8 +62,36 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     })
 }
 
+/// What a compaction took away, as far as it may be shown here.
+fn lost(store: &Store, receipt: &Receipt) -> Result<Vec<Handle>, HookError> {
+    let visible = visible(&receipt.scope);
+    let mut kept = Vec::new();
+    for handle in store.lost_to_compaction(&receipt.session)? {
+        let memory = store.get(MemoryRef::Handle(handle))?;
+        kept.extend(memory.filter(|memory| visible.contains(&memory.scope)).map(|memory| memory.handle));
+    }
+    Ok(kept)
+}
+
+/// What the person should know of a directory that says it is a project with memories, and is not believed: once.
+fn unbelieved(store: &Store, claim: &Claim, surroundings: &Surroundings) -> Result<Option<String>, HookError> {
+    if claim.is_believed(store)? || !store.holds_any_of(&claim.scope)? {
+        return Ok(None);
+    }
+    let place = claim.real_place();
+    if !asked::is_first(&surroundings.home, &format!("{} {}", claim.scope, place.display())) {
+        return Ok(None);
+    }
+    let name: String = neutral(claim.scope.as_str()).chars().take(LONGEST_NAME).collect();
+    let why = claim.by.as_str();
+    Ok(Some(format!(
+        "Tessera: by {why} this directory is {name}, whose memories are kept back here until you confirm it: \
+         tessera project trust"
+    )))
+}
+
 /// What the person should know of the team server: only what it will not mend by itself.
-fn notice(store: &Store) -> Result<Option<String>, HookError> {
+fn notice(store: &Store, surroundings: &Surroundings) -> Result<Option<String>, HookError> {
     if store.server()?.is_none() {
         return Ok(None);
     }
@@ -65,20 +101,28 @@ fn notice(store: &Store) -> Result<Option<String>, HookError> {
         of(status.refused, "changes that the team server refuses (tessera sync dead)"),
         of(status.conflicts, "memories changed on two machines at once (tessera resolve)"),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    // What somebody wants to share is said once, however it is answered.
+    let offers = store.offers()?.into_iter();
+    parts.extend(
+        offers
+            .filter(|offer| asked::is_first(&surroundings.home, &format!("offer {} {}", offer.owner, offer.tag)))
+            .map(|offer| {
+                let (owner, tag) = (neutral(&offer.owner), neutral(offer.tag.as_str()));
+                format!("{owner} offers all that is tagged {tag} (tessera accept {owner} {tag}, or tessera decline)")
+            }),
+    );
     Ok((!parts.is_empty()).then(|| format!("Tessera: {}", parts.join(", "))))
 }
 
-/// Puts what the session left in spools into the database, and wakes the worker if work is waiting.
+/// Wakes the worker if work is waiting, or the session left something in spools: an event of the client takes no
+/// write lock itself.
 pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     if !Store::is_there(&surroundings.home) {
         return Ok(None);
     }
-    if learn::is_waiting(&surroundings.home) {
+    if learn::is_waiting(&surroundings.home) || Store::has_spooled(&surroundings.home) {
         stop::wake_worker(surroundings)?;
     }
-    let mut store = surroundings.open(Usage::Write)?;
-    store.fold_accesses()?;
-    store.fold_receipts()?;
     Ok(None)
 }

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use crate::learn::{self, Job, JudgeChoice};
-use crate::recall::scope_of;
+use crate::recall::{claim, dir_of};
 use crate::reply::Reply;
 use crate::run::HookError;
 use crate::surroundings::Surroundings;
@@ -19,13 +19,14 @@ pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<
     if surroundings.settings.judge == JudgeChoice::Off || payload.text(&["agent_id"]).is_some() {
         return Ok(None);
     }
-    let mut answer = payload.text(&["last_assistant_message"]).unwrap_or_default();
-    answer.truncate(answer.floor_char_boundary(MOST_ANSWER_BYTES));
+    // What is written here is screened here: a queue may wait for days.
+    let answer = payload.text(&["last_assistant_message"]).unwrap_or_default();
+    let answer = learn::screened_head(&answer, MOST_ANSWER_BYTES);
     let job = Job {
         session,
         transcript,
-        scope: scope_of(payload, surroundings),
-        cwd: payload.cwd(),
+        scope: claim(payload, surroundings).scope,
+        cwd: dir_of(payload, surroundings),
         answer,
         claude: surroundings.claude.clone(),
         at: surroundings.clock.now(),
@@ -55,4 +56,40 @@ pub(crate) fn wake_worker(surroundings: &Surroundings) -> Result<(), HookError> 
     }
     // Not waited for: this process ends at once, and whoever adopts the worker reaps it.
     command.spawn().map(drop).map_err(HookError::Worker)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use tessera_engine::domain::{FixedClock, Timestamp};
+
+    use super::*;
+    use crate::surroundings::Settings;
+
+    #[cfg(unix)]
+    #[test]
+    fn no_credential_of_an_answer_is_written_to_the_queue() {
+        let home = tempfile::tempdir().unwrap();
+        let surroundings = Surroundings {
+            home: home.path().to_path_buf(),
+            clock: Arc::new(FixedClock(Timestamp::from_micros(1_000_000))),
+            settings: Settings::default(),
+            project_dir: None,
+            user_home: None,
+            program: PathBuf::from("/bin/true"),
+            claude: None,
+            search_path: None,
+            ollama: String::new(),
+        };
+        let said = "The key is in place.\\nexport API_KEY=abcd1234efgh\\nIt works now.";
+        let input = format!(
+            r#"{{"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/", "last_assistant_message": "{said}"}}"#
+        );
+        on_stop(&Payload::read(input.as_bytes()).unwrap(), &surroundings).unwrap();
+        let [job] = learn::waiting(home.path()).try_into().unwrap();
+        let written = std::fs::read_to_string(job).unwrap();
+        assert!(written.contains("It works now.") && !written.contains("abcd1234"), "{written}");
+    }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
-use tessera_engine::domain::{DomainError, Filters, MemoryRef, Scope, Tag};
+use tessera_engine::domain::{DomainError, Expiry, Filters, MemoryRef, Scope, Tag, Timestamp};
 
 /// The arguments of one call. Unknown ones are ignored; absent, `null` and `""` mean the same.
 #[derive(Debug, Clone, Default)]
@@ -17,15 +17,30 @@ impl From<Option<JsonObject>> for Args {
 }
 
 impl Args {
-    /// The first of `names` that is given; the first name is the field's.
-    fn value(&self, names: &[&str]) -> Option<&Value> {
-        let given = names.iter().filter_map(|name| self.0.get(*name));
-        given.into_iter().find(|value| !value.is_null() && value.as_str() != Some(""))
+    /// The first of `names` that is given, by the name that the caller used.
+    fn value(&self, names: &'static [&'static str]) -> Option<(&'static str, &Value)> {
+        let given = names.iter().filter_map(|name| Some((*name, self.0.get(*name)?)));
+        given.into_iter().find(|(_, value)| !value.is_null() && value.as_str() != Some(""))
+    }
+
+    /// The name that the caller used for an argument, else its own.
+    fn name(&self, names: &'static [&'static str]) -> &'static str {
+        self.value(names).map_or_else(|| field(names), |(name, _)| name)
+    }
+
+    /// An error of a type, by the name that the caller used for the argument.
+    pub(crate) fn named(&self, error: DomainError, names: &'static [&'static str]) -> DomainError {
+        renamed(error, self.name(names))
+    }
+
+    /// True when an argument is given.
+    pub(crate) fn has(&self, names: &'static [&'static str]) -> bool {
+        self.value(names).is_some()
     }
 
     /// A text; numbers and truth values count as their spelling.
     pub(crate) fn text(&self, names: &'static [&'static str]) -> Result<Option<String>, DomainError> {
-        self.value(names).map(|value| scalar(field(names), value)).transpose()
+        self.value(names).map(|(name, value)| scalar(name, value)).transpose()
     }
 
     /// A text that must be given.
@@ -39,17 +54,15 @@ impl Args {
         names: &'static [&'static str],
     ) -> Result<Option<T>, DomainError> {
         let text = self.text(names)?;
-        text.map(|text| text.parse().map_err(|error| renamed(error, field(names)))).transpose()
+        text.map(|text| text.parse().map_err(|error| self.named(error, names))).transpose()
     }
 
     /// A list: a JSON list, or text with commas.
     pub(crate) fn list(&self, names: &'static [&'static str]) -> Result<Option<Vec<String>>, DomainError> {
-        let Some(value) = self.value(names) else { return Ok(None) };
+        let Some((name, value)) = self.value(names) else { return Ok(None) };
         let items = match value {
-            Value::Array(items) => {
-                items.iter().map(|item| scalar(field(names), item)).collect::<Result<Vec<_>, _>>()?
-            }
-            other => scalar(field(names), other)?.split(',').map(str::to_owned).collect(),
+            Value::Array(items) => items.iter().map(|item| scalar(name, item)).collect::<Result<Vec<_>, _>>()?,
+            other => scalar(name, other)?.split(',').map(str::to_owned).collect(),
         };
         let items = items.into_iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty());
         Ok(Some(items.collect()))
@@ -61,7 +74,40 @@ impl Args {
         names: &'static [&'static str],
     ) -> Result<Vec<T>, DomainError> {
         let items = self.list(names)?.unwrap_or_default();
-        items.iter().map(|item| item.parse().map_err(|error| renamed(error, field(names)))).collect()
+        items.iter().map(|item| item.parse().map_err(|error| self.named(error, names))).collect()
+    }
+
+    /// When a memory is to end, seen from `now`: by `expires_at` (a time, or `never`) or `ttl_days`; `None` where
+    /// neither is given.
+    pub(crate) fn expiry(&self, now: Timestamp) -> Result<Option<Expiry>, DomainError> {
+        let expiry: Expiry = match (self.parsed(EXPIRES)?, self.whole(&["ttl_days"])?) {
+            (None, None) => return Ok(None),
+            (Some(expiry), None) => expiry,
+            (None, Some(days)) => Expiry::After(days),
+            (Some(_), Some(_)) => return Err(DomainError::invalid("ttl_days", "and expires_at are given", "give one")),
+        };
+        let name = if self.has(EXPIRES) { self.name(EXPIRES) } else { "ttl_days" };
+        expiry.seen_from(now).map_err(|error| renamed(error, name))?;
+        Ok(Some(expiry))
+    }
+
+    /// Refuses what is not there yet, so that nobody believes in a protection that does not exist.
+    pub(crate) fn refuse_protection(&self) -> Result<(), DomainError> {
+        if self.flag(&["force_sensitive"])? {
+            let problem = "is not possible yet: a memory cannot be protected, and nothing was stored";
+            return Err(DomainError::invalid("force_sensitive", problem, "keep secrets where secrets are kept"));
+        }
+        Ok(())
+    }
+
+    /// What a reply says of arguments that are understood elsewhere and kept nowhere here; empty where there are none.
+    pub(crate) fn not_kept(&self) -> String {
+        let given: Vec<&str> = NOT_KEPT.iter().copied().filter(|name| self.has_one(name)).collect();
+        if given.is_empty() { String::new() } else { format!("\nNot kept: {}.", given.join(", ")) }
+    }
+
+    fn has_one(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|value| !value.is_null() && value.as_str() != Some(""))
     }
 
     /// Tags, folded, without repeats.
@@ -78,7 +124,11 @@ impl Args {
         let text = text.trim().strip_suffix(".0").unwrap_or(text.trim());
         let number = text.parse::<u32>();
         number.map(Some).map_err(|_| {
-            DomainError::invalid(field(names), format!("{text:?} is not a whole number"), "give a number such as 20")
+            DomainError::invalid(
+                self.name(names),
+                format!("{text:?} is not a whole number"),
+                "give a number such as 20",
+            )
         })
     }
 
@@ -86,7 +136,9 @@ impl Args {
     pub(crate) fn number(&self, names: &'static [&'static str]) -> Result<Option<f64>, DomainError> {
         let Some(text) = self.text(names)? else { return Ok(None) };
         let number = text.trim().parse::<f64>();
-        number.map(Some).map_err(|_| DomainError::invalid(field(names), "is not a number", "give a number such as 0.8"))
+        number
+            .map(Some)
+            .map_err(|_| DomainError::invalid(self.name(names), "is not a number", "give a number such as 0.8"))
     }
 
     /// A truth value: a JSON one, or `true`, `false`, `yes`, `no`, `1`, `0`.
@@ -94,7 +146,7 @@ impl Args {
         match self.text(names)?.as_deref().map(str::to_lowercase).as_deref() {
             None | Some("false" | "no" | "0") => Ok(false),
             Some("true" | "yes" | "1") => Ok(true),
-            Some(_) => Err(DomainError::invalid(field(names), "is neither true nor false", "give true or false")),
+            Some(_) => Err(DomainError::invalid(self.name(names), "is neither true nor false", "give true or false")),
         }
     }
 
@@ -138,6 +190,8 @@ pub(crate) const CATEGORY: &[&str] = &["category", "categories"];
 pub(crate) const TYPE: &[&str] = &["type", "types"];
 pub(crate) const ENTITIES: &[&str] = &["entities", "entity"];
 pub(crate) const SCOPE: &[&str] = &["scope", "scopes"];
+const EXPIRES: &[&str] = &["expires_at", "expires"];
+const NOT_KEPT: [&str; 2] = ["metadata", "provenance"];
 pub(crate) const KEYWORDS: &[&str] = &["keywords", "keyword", "expanded_keywords"];
 
 fn field(names: &'static [&'static str]) -> &'static str {
@@ -189,11 +243,35 @@ mod tests {
     }
 
     #[test]
+    fn an_end_is_given_in_one_way_and_protection_in_none() {
+        let now: Timestamp = "2026-11-20".parse().unwrap();
+        let end = |value: Value| args(value).expiry(now);
+        assert_eq!(end(json!({ "expires_at": null })), Ok(None));
+        assert_eq!(end(json!({ "expires_at": "never" })), Ok(Some(Expiry::Never)));
+        assert_eq!(end(json!({ "ttl_days": 30 })), Ok(Some(Expiry::After(30))));
+        assert_eq!(end(json!({ "expires_at": "2027-01-02" })), Ok("2027-01-02".parse().ok()));
+        for (given, name) in [
+            (json!({ "ttl_days": 0 }), "ttl_days: "),
+            (json!({ "ttl_days": -1 }), "ttl_days: "),
+            (json!({ "expires_at": "2001-01-01" }), "expires_at: "),
+            (json!({ "expires": "soon" }), "expires: "),
+            (json!({ "ttl_days": 1, "expires_at": "never" }), "ttl_days: "),
+        ] {
+            assert!(end(given.clone()).unwrap_err().to_string().starts_with(name), "{given}");
+        }
+        assert!(args(json!({ "force_sensitive": "true" })).refuse_protection().is_err());
+        assert!(args(json!({ "force_sensitive": false })).refuse_protection().is_ok());
+        assert_eq!(args(json!({ "metadata": {}, "provenance": null })).not_kept(), "\nNot kept: metadata.");
+    }
+
+    #[test]
     fn errors_name_the_field() {
         for (given, name) in [
             (json!({ "ids": {} }), "ids"),
             (json!({ "ids": ["x"] }), "ids"),
             (json!({ "ids": [[1]] }), "ids"),
+            (json!({ "id": "mem_abc" }), "id"),
+            (json!({ "memory_id": ["mem_abc"] }), "memory_id"),
             (json!({}), "ids"),
         ] {
             assert!(args(given).ids().unwrap_err().to_string().starts_with(&format!("{name}: ")));

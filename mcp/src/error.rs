@@ -20,6 +20,11 @@ pub(crate) enum ToolError {
     /// The team server refuses or fails.
     #[error(transparent)]
     Sync(#[from] SyncError),
+    /// A tool of a team, where there is none.
+    #[error(
+        "needs a team server, and none is in use; `tessera sync join URL` joins one, memory_count says how things stand"
+    )]
+    NoTeam,
     /// As [`ToolError::Sync`].
     #[error(transparent)]
     Remote(#[from] RemoteError),

@@ -1,12 +1,18 @@
-//! Serving over HTTP on a loopback address, at `/mcp`, with Host and Origin checked.
+//! Serving over HTTP on a loopback address, at `/mcp`, to those who have the key, with Host and Origin checked.
 
 use std::net::SocketAddr;
 
+use axum::extract::{Request, State};
+use axum::http::header::WWW_AUTHENTICATE;
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::ServeError;
+use crate::http_key::HttpKey;
 use crate::server::{Server, Team};
 use crate::stdio::ended_by_signal;
 
@@ -20,11 +26,16 @@ const ORIGINS: [&str; 6] = [
     "http://[::1]",
 ];
 
-/// Serves until SIGINT or SIGTERM. `ready` is told the address, once it is listened on.
+/// Serves until SIGINT or SIGTERM, and answers nobody who does not send the key. `ready` is told the address, once it is listened on.
 ///
 /// # Errors
 /// When the address is not a loopback one, or cannot be listened on.
-pub async fn serve_http(server: Server, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+pub async fn serve_http(
+    server: Server,
+    address: SocketAddr,
+    key: HttpKey,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
     if !address.ip().is_loopback() {
         return Err(ServeError::NotLoopback(address));
     }
@@ -43,7 +54,7 @@ pub async fn serve_http(server: Server, address: SocketAddr, ready: impl FnOnce(
     let mut config = StreamableHttpServerConfig::default().with_cancellation_token(stop.child_token());
     config.allowed_origins = ORIGINS.map(str::to_owned).to_vec();
     let service = StreamableHttpService::new(move || Ok(server.clone()), LocalSessionManager::default().into(), config);
-    let router = axum::Router::new().nest_service("/mcp", service);
+    let router = axum::Router::new().nest_service("/mcp", service).layer(from_fn_with_state(key, with_key));
     let stopping = stop.clone();
     let serving = axum::serve(listener, router).with_graceful_shutdown(async move { stopping.cancelled().await });
     let mut serving = Box::pin(serving.into_future());
@@ -59,4 +70,13 @@ pub async fn serve_http(server: Server, address: SocketAddr, ready: impl FnOnce(
     }
     desk.close().await;
     ended
+}
+
+/// Lets a request through that carries the key; it is asked before anything of the request is read.
+async fn with_key(State(key): State<HttpKey>, headers: HeaderMap, request: Request, next: Next) -> Response {
+    if key.admits(&headers) {
+        return next.run(request).await;
+    }
+    let words = "this server asks for its key: Authorization: Bearer KEY; `tessera mcp --help` says where it is\n";
+    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], words).into_response()
 }

@@ -8,6 +8,7 @@ mod args;
 mod blocking;
 mod error;
 mod http;
+mod http_key;
 mod prompts;
 mod resources;
 mod server;
@@ -17,5 +18,6 @@ mod tools;
 
 pub use error::ServeError;
 pub use http::serve_http;
+pub use http_key::HttpKey;
 pub use server::Server;
 pub use stdio::serve_stdio;

@@ -3,7 +3,7 @@
 use rmcp::model::{Resource, ResourceTemplate};
 use tessera_engine::Store;
 use tessera_engine::domain::{Memory, MemoryRef};
-use tessera_engine::pack::neutral;
+use tessera_engine::pack::{attribution, neutral, neutral_line};
 use tessera_engine::store::ListRequest;
 
 use crate::error::ToolError;
@@ -37,7 +37,11 @@ pub(crate) fn read(store: &mut Store, uri: &str) -> Result<Option<String>, ToolE
     if uri == RECENT {
         let listing = store.list(&ListRequest { limit: RECENT_ROWS, ..ListRequest::default() })?;
         return Ok(Some(
-            listing.memories.iter().map(|memory| format!("{} {}\n", memory.handle, neutral(&memory.summary))).collect(),
+            listing
+                .memories
+                .iter()
+                .map(|memory| format!("{}{} {}\n", memory.handle, attribution(memory), neutral_line(&memory.summary)))
+                .collect(),
         ));
     }
     let Some(Ok(reference)) = uri.strip_prefix(PREFIX).map(str::parse::<MemoryRef>) else { return Ok(None) };
@@ -46,6 +50,12 @@ pub(crate) fn read(store: &mut Store, uri: &str) -> Result<Option<String>, ToolE
 }
 
 fn full(memory: &Memory) -> String {
-    let head = format!("{} {} [{}]", memory.handle, memory.created.date(), memory.category);
+    let head = format!(
+        "{} {} [{}]{}",
+        memory.handle,
+        memory.created.date(),
+        neutral_line(memory.category.as_str()),
+        attribution(memory)
+    );
     format!("{head}\n{}\n", neutral(&memory.content))
 }

@@ -1,5 +1,6 @@
 //! The handler: capabilities, and the way from a request to a tool, prompt or resource.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::Args;
 use crate::blocking::Desk;
 use crate::error::ToolError;
-use crate::sync::{Mode, Remote, SyncError, Worker};
+use crate::sync::{Mode, Remote, SyncError, Trouble, Worker};
 use crate::tools::Caller;
 use crate::{prompts, resources, tools};
 
@@ -39,7 +40,9 @@ pub struct Server {
     profile: TokenProfile,
     session: Option<String>,
     project: Option<Scope>,
+    dir: Option<PathBuf>,
     team: Option<Team>,
+    problem: Option<String>,
 }
 
 /// A team server, and how it is used.
@@ -48,6 +51,7 @@ pub(crate) struct Team {
     desk: Desk,
     remote: Arc<Remote>,
     mode: Mode,
+    trouble: Trouble,
 }
 
 impl Team {
@@ -56,7 +60,7 @@ impl Team {
     }
 
     pub(crate) fn worker(&self) -> Worker {
-        Worker::new(self.desk.clone(), Arc::clone(&self.remote))
+        Worker::new(self.desk.clone(), Arc::clone(&self.remote), self.trouble.clone())
     }
 
     /// Waits until the server has what the store has, and the other way round.
@@ -87,20 +91,27 @@ const TURN: Duration = Duration::from_millis(250);
 impl Server {
     /// Serves `store`; budgets that callers give count the tokens of `profile`.
     pub fn new(store: Store, profile: TokenProfile) -> Self {
-        Self { desk: Desk::new(store), profile, session: None, project: None, team: None }
+        Self { desk: Desk::new(store), profile, session: None, project: None, dir: None, team: None, problem: None }
     }
 
-    /// Names the client's session, and the project it is in: memories are stored with them, and those of
-    /// the project come first.
+    /// Names the client's session, and the project it is in with its directory: memories are stored with them, and
+    /// those of the project come first.
     #[must_use]
-    pub fn in_session(self, session: Option<String>, project: Option<Scope>) -> Self {
-        Self { session, project, ..self }
+    pub fn in_session(self, session: Option<String>, project: Option<(Scope, PathBuf)>) -> Self {
+        let (project, dir) = project.unzip();
+        Self { session, project, dir, ..self }
+    }
+
+    /// Serves the store alone, and says why its team server is not used.
+    #[must_use]
+    pub fn without_team(self, problem: String) -> Self {
+        Self { problem: Some(problem), ..self }
     }
 
     /// Keeps the store in sync with a team server once a client is connected.
     #[must_use]
     pub fn with_team(self, remote: Remote, mode: Mode) -> Self {
-        let team = Team { desk: self.desk.clone(), remote: Arc::new(remote), mode };
+        let team = Team { desk: self.desk.clone(), remote: Arc::new(remote), mode, trouble: Trouble::default() };
         Self { team: Some(team), ..self }
     }
 
@@ -121,6 +132,9 @@ impl Server {
             return Ok(done);
         }
         let Some(call) = tools::find(name) else {
+            if tools::is_of_team(name) {
+                return Ok(Err(ToolError::NoTeam));
+            }
             return Err(ErrorData::invalid_params(format!("unknown tool {name:?}"), None));
         };
         let direct = self.team.as_ref().filter(|team| team.mode == Mode::Direct);
@@ -147,8 +161,9 @@ impl Server {
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
         let client = context.client_info().map(|client| format!("{} {}", client.name, client.version));
-        let (session, project) = (self.session.clone(), self.project.clone());
-        Caller { client, profile: self.profile, session, project, in_team: self.team.is_some() }
+        let (session, project, dir) = (self.session.clone(), self.project.clone(), self.dir.clone());
+        let trouble = self.team.as_ref().and_then(|team| team.trouble.get()).or_else(|| self.problem.clone());
+        Caller { client, profile: self.profile, session, project, dir, in_team: self.team.is_some(), trouble }
     }
 
     /// Runs work on the store; a cancelled call gives an error that nobody reads.

@@ -4,10 +4,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use tessera_api::Proxy;
+
+/// What stays where when a memory is removed for good, said under the options.
+const AFTER: &str = "A memory that is removed for good is gone from every answer at once. PostgreSQL keeps its text in \
+    files, write-ahead log and backups until they are written anew: docs/SCALING.md says how long, and how to hurry it.";
 
 /// Serves a team on PostgreSQL, or manages its users and keys.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, after_help = AFTER)]
 pub(crate) struct Serve {
     /// What to do instead of serving.
     #[command(subcommand)]
@@ -18,13 +23,18 @@ pub(crate) struct Serve {
     /// Listen beyond this machine, in plain HTTP, because a proxy in front speaks TLS.
     #[arg(long)]
     pub(crate) behind_proxy: bool,
+    /// A proxy, or a network of proxies, whose X-Forwarded-For says where a request comes from; may be repeated, or
+    /// separated by commas. Nobody else's word on that is taken.
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    pub(crate) trusted_proxy: Vec<Proxy>,
     /// A certificate, as PEM: speak TLS.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
     /// Its key, as PEM.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Where to serve metrics for Prometheus; nowhere if left out.
+    /// Where to serve metrics for Prometheus, with /health and /ready beside them; nowhere if left out. Beyond this
+    /// machine only with --behind-proxy: it is plain HTTP, without a key.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
     /// Megabytes that the indexes of all users may hold in memory.
@@ -36,6 +46,12 @@ pub(crate) struct Serve {
     /// Requests of one address in a second, over time.
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) address_rate: u64,
+    /// Connections at one time; fewer where the system allows fewer open files.
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    pub(crate) connections: usize,
+    /// Connections of one address at one time, proxies aside.
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    pub(crate) address_connections: usize,
 }
 
 /// Work on the server's host.

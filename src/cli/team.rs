@@ -64,3 +64,12 @@ pub(crate) enum Keep {
     /// Both, as two memories.
     Both,
 }
+
+/// What a teammate offers.
+#[derive(Debug, Args)]
+pub(crate) struct Offered {
+    /// Who offers it.
+    pub(crate) owner: String,
+    /// The tag.
+    pub(crate) tag: Tag,
+}

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use tessera_engine::domain::{RecallRequest, Scope, TokenBudget};
 use tessera_engine::eval::{EvalConfig, Fixture, UsageTrace};
+use tessera_engine::pack::JsonRows;
 use tessera_engine::score::Weights;
 
 use super::Context;
@@ -36,10 +37,13 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
         let scope = project.map(str::parse::<Scope>).transpose()?;
         let request = RecallRequest { budget: TokenBudget::try_from(budget)?, scope, ..RecallRequest::new(query) };
         let started = Instant::now();
-        let recall = scratch.store.recall(&request)?;
+        let rows = JsonRows { handle: true, parts: false };
+        let recall =
+            if context.json { scratch.store.recall_json(&request, rows)? } else { scratch.store.recall(&request)? };
         let took = started.elapsed().as_secs_f64() * 1000.0;
         if context.json {
-            views.push(serde_json::json!({ "recall": super::views::recall(&recall, false), "ms": took }));
+            let reply: serde_json::Value = serde_json::from_str(&recall.body)?;
+            views.push(serde_json::json!({ "recall": reply, "ms": took }));
             continue;
         }
         output::line(&format!("\n{}", output::paint(&format!("? {query}  (at most {budget} tokens)"), Style::Bold)))?;

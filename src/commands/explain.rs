@@ -12,7 +12,14 @@ const FLOOR: &str = "holds: of what the question tells, the share that the memor
 /// A table of all rows of a recall: shown, left out, and the best of those below the floor.
 pub(super) fn table(recall: &Recall, searched: u32) -> String {
     let mut header = vec!["memory", "shown as", "tokens", "holds", "score"];
-    header.extend(ScoreParts::NAMES);
+    // A part that is nothing in every row takes no column.
+    let all = recall.details.iter().map(|detail| &detail.ranked).chain(recall.index.iter().map(|entry| &entry.ranked));
+    let all: Vec<Vec<f64>> =
+        all.chain(&recall.left_out).chain(&recall.below_floor).map(|ranked| ranked.parts.values().to_vec()).collect();
+    let parts: Vec<usize> =
+        (0..ScoreParts::NAMES.len()).filter(|part| all.iter().any(|row| row.get(*part) != Some(&0.0))).collect();
+    header.extend(parts.iter().filter_map(|part| ScoreParts::NAMES.get(*part)));
+    let row = |ranked: &Ranked, form: &str, tokens| row(ranked, form, tokens, &parts);
     let mut rows = Vec::new();
     for detail in &recall.details {
         let form = if detail.excerpt.is_some() { "excerpt" } else { "detail" };
@@ -37,7 +44,7 @@ pub(super) fn table(recall: &Recall, searched: u32) -> String {
     head + FLOOR + &output::table(&header, rows)
 }
 
-fn row(ranked: &Ranked, form: &str, tokens: Option<u32>) -> Vec<String> {
+fn row(ranked: &Ranked, form: &str, tokens: Option<u32>, parts: &[usize]) -> Vec<String> {
     let name = match ranked.redirected_from {
         Some(old) => format!("{} for {old}", ranked.handle),
         None => ranked.handle.to_string(),
@@ -45,8 +52,8 @@ fn row(ranked: &Ranked, form: &str, tokens: Option<u32>) -> Vec<String> {
     let tokens = tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
     let holds = format!("{:.0} %", ranked.share * 100.0);
     let mut cells = vec![name, form.to_owned(), tokens, holds, format!("{:.3}", ranked.score)];
-    cells.extend(
-        ranked.parts.values().iter().map(|part| if *part == 0.0 { "-".to_owned() } else { format!("{part:.3}") }),
-    );
+    let values = ranked.parts.values();
+    let values = parts.iter().filter_map(|part| values.get(*part));
+    cells.extend(values.map(|part| if *part == 0.0 { "-".to_owned() } else { format!("{part:.3}") }));
     cells
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tessera_engine::domain::{MemoryRef, RecallRequest};
+use tessera_engine::pack::attribution;
 use tessera_engine::store::{ListRequest, StoreError, Usage};
 
 use super::Context;
@@ -22,6 +23,7 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
         filters: filters(args.filter),
         limit: RecallRequest::checked_limit(args.limit)?,
         deleted: args.deleted,
+        expired: args.expired,
         after,
     };
     let listing = store.list(&request)?;
@@ -38,10 +40,13 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
             date,
             memory.category.to_string(),
             memory.scope.to_string(),
-            memory.summary.clone(),
+            format!("{} {}", attribution(memory), memory.summary).trim_start().to_owned(),
         ]
     });
     output::text(&output::table(&["memory", "created", "category", "scope", "summary"], rows.collect()))?;
+    if args.expired && !listing.memories.is_empty() {
+        output::note("`tessera restore ID` brings one back for good");
+    }
     if let Some(next) = listing.next {
         output::note(&format!("{} in all; --after {} goes on", listing.total_count, next.get()));
     }

@@ -22,7 +22,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     let mut rows = vec![
         vec!["memories".to_owned(), stats.memories.to_string()],
         vec!["forgotten, restorable".to_owned(), stats.deleted.to_string()],
-        vec!["expired".to_owned(), stats.expired.to_string()],
+        vec!["expired, hidden here".to_owned(), stats.expired.to_string()],
     ];
     for (title, counts) in
         [("category", &stats.by_category), ("type", &stats.by_type), ("scope", &stats.by_scope), ("tag", &stats.by_tag)]
@@ -38,8 +38,10 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
 
 /// Examines the store. Exits with 1 when something is bad.
 pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode> {
+    context.refuse_missing()?;
     let health = Store::examine(config::store(context.home.clone(), Usage::Write)?, repair)?;
-    let client = check(&config::surroundings(context.home.clone())?, &config::places()?);
+    let mut client = check(&config::surroundings(context.home.clone())?, &config::places(context.home.as_deref())?);
+    client.extend(super::findings::rows(context));
     let is_good = health.is_good() && client.iter().all(|row| row.verdict == RowVerdict::Ok);
     if context.json {
         let client: Vec<_> = client
@@ -70,7 +72,9 @@ pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode
 }
 
 fn doctor_line(word: &str, style: Style, name: &str, detail: &str) -> anyhow::Result<()> {
-    output::line(&format!("{:<6} {name:<14} {}", output::paint(word, style), output::shown(detail)))
+    // Padded before it is painted: colour has no width.
+    let word = output::paint(&format!("{word:<6}"), style);
+    output::line(&format!("{word} {name:<14} {}", output::shown(detail)))
 }
 
 /// Copies the store.

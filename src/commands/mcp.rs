@@ -1,9 +1,11 @@
 //! `mcp`: serves MCP clients until they go away.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 
+use anyhow::Context as _;
 use tessera_engine::store::Usage;
-use tessera_mcp::{Server, serve_http, serve_stdio};
+use tessera_mcp::{HttpKey, Server, serve_http, serve_stdio};
 
 use super::Context;
 use crate::{config, output};
@@ -11,19 +13,46 @@ use crate::{config, output};
 /// Serves over stdio, or over HTTP on a loopback address.
 pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result<()> {
     let (session, project) = config::client_session();
-    let server = Server::new(context.open(Usage::Serve)?, config::profile(None)?).in_session(session, project);
-    let server = match config::team(context.home.clone())? {
-        Some((remote, mode)) => server.with_team(remote, mode),
-        None => server,
+    let server = Server::new(context.open(Usage::Serve)?, config::profile(None, context.home.clone())?)
+        .in_session(session, project);
+    let server = match config::team(context.home.clone()) {
+        Ok(Some((remote, mode))) => server.with_team(remote, mode),
+        Ok(None) => server,
+        // The memories of this machine are served all the same.
+        Err(problem) => {
+            output::note(&format!("the team server is not in use: {problem}"));
+            server.without_team(problem.to_string())
+        }
     };
+    let key = match http {
+        None => None,
+        Some(address) => Some((address, http_key(context)?)),
+    };
+    if http.is_none() && std::io::stdin().is_terminal() {
+        output::note(
+            "MCP is spoken here, on stdin and stdout: this command is for a client to start (`tessera setup`)",
+        );
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
-        match http {
+        match key {
             None => serve_stdio(server).await,
-            Some(address) => serve_http(server, address, |at| output::note(&format!("http://{at}/mcp"))).await,
+            Some((address, key)) => {
+                let path = key.path().display().to_string();
+                let ready = |at| {
+                    output::note(&format!("http://{at}/mcp"));
+                    output::note(&format!("clients send the key in {path} as \"Authorization: Bearer KEY\""));
+                };
+                serve_http(server, address, key, ready).await
+            }
         }
     });
     // A reader thread may still wait for stdin; it must not keep the process.
     runtime.shutdown_background();
     Ok(ended?)
+}
+
+fn http_key(context: &Context) -> anyhow::Result<HttpKey> {
+    let home = config::home(context.home.clone())?;
+    HttpKey::of_home(&home).with_context(|| format!("the key in {}", home.display()))
 }

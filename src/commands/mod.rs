@@ -3,12 +3,14 @@
 mod demo;
 mod eval;
 mod explain;
+mod findings;
 pub(crate) mod hook;
 mod learn;
 mod link;
 mod list;
 mod maintenance;
 mod mcp;
+mod project;
 mod recall;
 mod receipts;
 mod remember;
@@ -20,6 +22,7 @@ mod sync;
 mod team;
 mod transfer;
 mod views;
+mod watch;
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -31,6 +34,7 @@ use tessera_engine::store::{Actor, Usage};
 
 use crate::cli::{Cli, Command, ImportKind};
 use crate::config;
+use crate::exit::UserError;
 
 /// What every command gets.
 struct Context {
@@ -40,7 +44,23 @@ struct Context {
 
 impl Context {
     fn open(&self, usage: Usage) -> anyhow::Result<Store> {
+        if usage == Usage::ReadOnce {
+            self.refuse_missing()?;
+        }
+        if usage != Usage::ReadOnce {
+            findings::warn();
+        }
         Ok(Store::open(config::store(self.home.clone(), usage)?)?)
+    }
+
+    /// A mistyped directory is not made by looking for something in it.
+    fn refuse_missing(&self) -> Result<(), UserError> {
+        match &self.home {
+            Some(home) if !home.is_dir() => {
+                Err(UserError(format!("{}: there is no store; `tessera remember` makes one", home.display())))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -60,7 +80,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Import { kind: Some(ImportKind::ClaudeMd { path, scope }), .. } => {
             return transfer::import_claude_md(&context, &path, scope);
         }
-        Command::Import { file, kind: None } => return transfer::import(&context, &file.unwrap_or_else(|| "-".into())),
+        Command::Import { file, mine, kind: None } => {
+            return transfer::import(&context, &file.unwrap_or_else(|| "-".into()), mine);
+        }
         Command::Export { file } => transfer::export(&context, file.as_deref())?,
         Command::Stats => maintenance::stats(&context)?,
         Command::Doctor { repair } => return maintenance::doctor(&context, repair),
@@ -72,10 +94,13 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Share(args) => team::share(&context, args, true)?,
         Command::Unshare(args) => team::share(&context, args, false)?,
         Command::Shares => team::shares(&context)?,
+        Command::Accept(offered) => team::answer(&context, &offered, true)?,
+        Command::Decline(offered) => team::answer(&context, &offered, false)?,
         Command::Resolve { id, keep, content } => team::resolve(&context, id, keep, content)?,
+        Command::Project { task } => project::run(&context, task)?,
         Command::Demo => demo::run(&context)?,
         Command::Settings { change } => settings::run(&context, change)?,
-        Command::Hook { event } => return Ok(hook::run(event.into_iter().map(Into::into))),
+        Command::Hook { event } => return Ok(hook::run(hook::Arguments::parsed(context.home, event))),
         Command::Learn => learn::run(&context)?,
         Command::Log { session, limit } => receipts::log(&context, session, limit)?,
         Command::Why { id } => receipts::why(&context, id)?,
@@ -97,9 +122,8 @@ fn text_or_stdin(argument: String) -> anyhow::Result<String> {
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(16 * 1024 * 1024).read_to_end(&mut bytes)?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        crate::exit::UserError(format!("stdin: is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
-    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| UserError(format!("stdin: is not UTF-8 at byte {}", error.utf8_error().valid_up_to())))?;
     Ok(text.strip_suffix('\n').map_or(text.clone(), str::to_owned))
 }
 

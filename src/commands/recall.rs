@@ -1,9 +1,10 @@
 //! `recall`: prints exactly what a model would get.
 
 use tessera_engine::domain::{Filters, RecallRequest, TokenBudget};
+use tessera_engine::pack::JsonRows;
 use tessera_engine::store::Usage;
 
-use super::{Context, explain, text_or_stdin, views};
+use super::{Context, explain, text_or_stdin};
 use crate::cli::{Filter, Recall};
 use crate::{config, output};
 
@@ -12,7 +13,7 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
     let request = RecallRequest {
         expanded_query: args.expanded_query,
         budget: TokenBudget::try_from(args.max_tokens)?,
-        profile: config::profile(args.token_profile)?,
+        profile: config::profile(args.token_profile, context.home.clone())?,
         limit: RecallRequest::checked_limit(args.limit)?,
         filters: filters(args.filter),
         scope: args.project,
@@ -24,14 +25,16 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
         ..RecallRequest::new(text_or_stdin(args.query)?)
     };
     let mut store = context.open(Usage::ReadOnce)?;
-    let recall = store.recall(&request)?;
-    if context.json {
-        output::json(&views::recall(&recall, args.explain))?;
+    // What is printed is what was counted, to the byte. In JSON the parts of a score stand in its row, and are
+    // counted too; the table beside a text is for people.
+    let recall = if context.json {
+        store.recall_json(&request, JsonRows { handle: true, parts: args.explain })?
     } else {
-        output::text(&recall.body)?;
-        if args.explain {
-            output::text(&explain::table(&recall, store.rank(&request)?.searched))?;
-        }
+        store.recall(&request)?
+    };
+    output::text(&recall.body)?;
+    if args.explain && !context.json {
+        output::text(&explain::table(&recall, store.rank(&request)?.searched))?;
     }
     if recall.total_count == 0 && !request.filters.scopes.is_empty() {
         for (scope, count) in store.near_scopes(&request)? {

@@ -74,6 +74,13 @@ pub(super) fn why(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
         memory.scope,
         memory.access_count
     )))?;
+    if let Some(why) = memory.why_never_unasked() {
+        output::line(&output::shown(&format!("never given unasked: {why}")))?;
+    }
+    if memory.is_over(store.now()) {
+        let handle = memory.handle.get();
+        output::line(&format!("hidden since its lifetime ended; `tessera restore {handle}` brings it back"))?;
+    }
     for receipt in &receipts {
         for given in receipt.given.iter().filter(|given| given.handle == memory.handle) {
             let session: String = receipt.session.chars().take(8).collect();
@@ -81,7 +88,7 @@ pub(super) fn why(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
         }
     }
     if receipts.is_empty() {
-        output::line("never given unasked")?;
+        output::line("not given unasked so far")?;
     }
     Ok(())
 }

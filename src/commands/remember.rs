@@ -2,12 +2,15 @@
 
 use serde_json::json;
 use tessera_engine::domain::{Category, Draft, Link, LinkKind, MemoryRef, Origin, Patch, Tag};
-use tessera_engine::store::{Erase, StoreError, Stored, Usage};
+use tessera_engine::store::{Erase, StoreError, Stored, Traces, Usage};
 
 use super::views::StoredView;
 use super::{Context, text_or_stdin, user};
 use crate::cli::{Remember, Update};
-use crate::output;
+use crate::{config, output};
+
+/// Memories that are changed in one transaction: all of them, or none.
+const UPDATED_AT_ONCE: usize = 500;
 
 /// Stores a memory.
 pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
@@ -29,6 +32,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
         entities: args.entities,
         scope: args.scope.unwrap_or_default(),
         created: args.created,
+        expires: args.expires.map(|expiry| expiry.seen_from(store.now())).transpose()?.flatten(),
         session: args.session,
         cwd: std::env::current_dir().ok().map(|dir| dir.display().to_string()),
         client: Some("tessera".into()),
@@ -45,6 +49,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
 pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
     let words =
         |list: String| list.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let now = config::clock()?.now();
     let patch = Patch {
         content: args.content.map(text_or_stdin).transpose()?,
         category: args.category,
@@ -54,26 +59,42 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         keywords: args.keywords.map(words),
         entities: None,
         scope: args.scope,
-        expires: None,
+        expires: args.expires.map(|expiry| expiry.seen_from(now)).transpose()?,
+        vouched: args.trust,
     };
     if patch.is_empty() {
         anyhow::bail!(crate::exit::UserError(
             "nothing to change; give --content, --tags, --importance or another field".into()
         ));
     }
-    let stored = context.open(Usage::Write)?.update(args.id, &patch, &user(args.reason))?;
-    print(context, "Updated", &stored)
+    let mut store = context.open(Usage::Write)?;
+    let ids = if args.imported { store.imported()? } else { args.ids };
+    let actor = user(args.reason);
+    if let [id] = ids.as_slice() {
+        return print(context, "Updated", &store.update(*id, &patch, &actor)?);
+    }
+    let mut updated = 0;
+    for batch in ids.chunks(UPDATED_AT_ONCE) {
+        updated += store.update_all(batch, &patch, &actor)?.len();
+    }
+    if context.json {
+        return output::json(&json!({ "updated": updated }));
+    }
+    output::line(&format!("Updated {updated} memories"))
 }
 
 /// Forgets memories.
 pub(super) fn forget(context: &Context, ids: &[MemoryRef], hard: bool, reason: Option<String>) -> anyhow::Result<()> {
     let erase = if hard { Erase::Hard } else { Erase::Soft };
-    let forgotten = context.open(Usage::Write)?.forget(ids, erase, &user(reason))?;
+    let mut store = context.open(Usage::Write)?;
+    let forgotten = store.forget(ids, erase, &user(reason))?;
+    let removed: Vec<_> = forgotten.iter().filter(|_| hard).map(|one| one.id).collect();
+    let traces = if hard { store.traces(&removed)? } else { Traces::default() };
     if context.json {
         let ids: Vec<_> = forgotten.iter().map(|one| one.id).collect();
         let handles: Vec<_> = forgotten.iter().map(|one| one.handle).collect();
         return output::json(
-            &json!({ "deleted_count": forgotten.len(), "deleted_ids": ids, "handles": handles, "hard": hard }),
+            &json!({ "deleted_count": forgotten.len(), "deleted_ids": ids, "handles": handles, "hard": hard, "left": traces }),
         );
     }
     for one in forgotten {
@@ -81,6 +102,7 @@ pub(super) fn forget(context: &Context, ids: &[MemoryRef], hard: bool, reason: O
             if hard { "for good".to_owned() } else { format!("`tessera restore {}` brings it back", one.handle.get()) };
         output::line(&format!("Forgot {} ({how})", one.handle))?;
     }
+    traces.told().iter().for_each(|told| output::note(told));
     Ok(())
 }
 

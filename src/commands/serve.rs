@@ -7,11 +7,14 @@ use tokio::net::TcpListener;
 
 use super::Context;
 use crate::cli::{KeyTask, Serve, ServeTask, UserTask};
-use crate::exit::UserError;
+use crate::exit::{SetupError, UserError};
 use crate::{config, output};
 
 /// Serves until it is told to stop, or does one piece of work.
 pub(super) fn run(context: &Context, args: Serve) -> anyhow::Result<()> {
+    if args.task.is_none() {
+        refuse_promises()?;
+    }
     let url = config::database_url()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -23,6 +26,16 @@ pub(super) fn run(context: &Context, args: Serve) -> anyhow::Result<()> {
     })
 }
 
+/// Whoever sets these believes that secrets are encrypted or kept in a vault: as long as they are not, nobody is told
+/// otherwise by a server that starts.
+fn refuse_promises() -> Result<(), SetupError> {
+    let names = config::set_variables(&[&config::ENCRYPTION_KEY, &config::VAULT]);
+    let Some(setting) = names.first() else { return Ok(()) };
+    let problem =
+        format!("secrets are neither encrypted nor kept in a vault yet; start the server without {}", names.join(", "));
+    Err(SetupError { setting, problem })
+}
+
 async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(certificate), Some(key)) => Some(Tls::read(certificate, key).await?),
@@ -31,6 +44,13 @@ async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
     if !args.listen.ip().is_loopback() && !args.behind_proxy && tls.is_none() {
         let problem = format!("{} is beyond this machine; give --tls-cert and --tls-key", args.listen);
         return Err(UserError(format!("{problem}, or --behind-proxy where a proxy in front speaks TLS")).into());
+    }
+    if let Some(metrics) = args.metrics
+        && !metrics.ip().is_loopback()
+        && !args.behind_proxy
+    {
+        let problem = format!("{metrics} is beyond this machine, and whoever reaches it reads the metrics");
+        return Err(UserError(format!("{problem}; give --behind-proxy too where that is meant")).into());
     }
     db.migrate().await?;
     db.check().await?;
@@ -42,19 +62,26 @@ async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
         key_per_second: args.key_rate,
         address_per_second: args.address_rate,
         behind_proxy: args.behind_proxy,
+        proxies: args.trusted_proxy.clone(),
+        connections: args.connections,
+        address_connections: args.address_connections,
         ..Limits::default()
     };
     let settings =
         Settings { index_bytes: args.index_mb << 20, clock: config::clock()?, limits, ..Settings::default() };
+    if args.behind_proxy && args.trusted_proxy.is_empty() {
+        output::note("no --trusted-proxy is named: all requests of one connection's address share one allowance");
+    }
+    let app = App::new(db, settings);
     if let Some(address) = args.metrics {
         let listener = TcpListener::bind(address).await?;
         output::note(&format!("metrics on http://{}/metrics", listener.local_addr()?));
-        tokio::spawn(tessera_api::serve_metrics(listener));
+        tokio::spawn(tessera_api::serve_metrics(listener, app.clone()));
     }
     let listener = TcpListener::bind(args.listen).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     output::note(&format!("serving on {scheme}://{}", listener.local_addr()?));
-    Ok(tessera_api::serve(listener, App::new(db, settings), tls, stopped()).await?)
+    Ok(tessera_api::serve(listener, app, tls, stopped()).await?)
 }
 
 /// Takes over the keys that the environment names.

@@ -16,14 +16,32 @@ pub(super) fn run(context: &Context, change: Option<SettingsChange>) -> anyhow::
         Some(SettingsChange::Set { key, value }) => (key, Some(value)),
         Some(SettingsChange::Unset { key }) => (key, None),
     };
-    file.set(&key, value.as_deref())?;
+    let setting = file.set(&key, value.as_deref())?;
     // A value that cannot be used is refused before it is written.
     config::check(&file)?;
     file.write()?;
-    list(context, &file)
+    let (name, path) = (setting.key.unwrap_or(&key), file.path().display());
+    let now = if setting.is_secret() { file.text(setting).map(|_| "set".to_owned()) } else { file.text(setting) };
+    if context.json {
+        return output::json(&json!({ "key": name, "value": now, "file": file.path() }));
+    }
+    output::line(&match now {
+        Some(value) => format!("{name} = {value} (in {path})"),
+        None => format!("{name} has its default again ({path})"),
+    })?;
+    if let Some(variable) = setting.names.iter().find(|_| setting.value().is_some()) {
+        output::note(&format!("the environment stands above it: {variable} is set"));
+    }
+    Ok(())
 }
 
 fn list(context: &Context, file: &ConfigFile) -> anyhow::Result<()> {
+    for key in file.unknown() {
+        output::note(&format!("{}: {} is no setting", file.path().display(), output::shown(&key)));
+    }
+    if let Err(problem) = config::check(file) {
+        output::note(&format!("cannot be used, and keeps hooks silent: {problem}"));
+    }
     let now = |setting: &config::Setting| {
         let (value, from) = match setting.value() {
             Some(value) => (value.to_string_lossy().into_owned(), "environment"),
@@ -38,11 +56,29 @@ fn list(context: &Context, file: &ConfigFile) -> anyhow::Result<()> {
         };
         return output::json(&config::SETTINGS.iter().map(row).collect::<Vec<_>>());
     }
+    let set = |setting: &config::Setting| match now(setting) {
+        (_, "default") => String::new(),
+        (value, from) => format!("{value} ({from})"),
+    };
+    if let Some(columns) = output::columns() {
+        let one = |setting: &&config::Setting| paragraph(setting, &set(setting), columns);
+        return output::text(&config::SETTINGS.iter().map(one).collect::<String>());
+    }
     let row = |setting: &&config::Setting| {
-        let (value, from) = now(setting);
-        let value = if from == "default" { String::new() } else { format!("{value} ({from})") };
+        let value = set(setting);
         vec![setting.key.unwrap_or("").to_owned(), setting.names.join(", "), value, setting.help.to_owned()]
     };
     let rows = config::SETTINGS.iter().map(row).collect();
     output::text(&output::table(&["key", "variable", "set to", "what it does"], rows))
+}
+
+/// A setting on a terminal: names are never broken, as they would be in four columns.
+fn paragraph(setting: &config::Setting, value: &str, columns: u16) -> String {
+    let name = setting.key.or(setting.names.first().copied()).unwrap_or_default();
+    let others = setting.names.iter().filter(|other| **other != name);
+    let others = others.copied().collect::<Vec<_>>().join(", ");
+    let name = output::paint(name, output::Style::Bold);
+    let head = if value.is_empty() { name } else { format!("{name} = {}", output::shown(value)) };
+    let others = if others.is_empty() { String::new() } else { output::wrapped(&others, "    ", columns) };
+    format!("{head}\n{others}{}", output::wrapped(setting.help, "    ", columns))
 }

@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context, args: &Setup) -> anyhow::Result<()> {
         Level::User
     };
     let home = config::home(context.home.clone())?;
-    let plan = client.plan(&level, &config::places()?)?;
+    let plan = client.plan(&level, &config::places(context.home.as_deref())?)?;
     let made = confirmed(context, &plan, args.dry_run, args.yes, "Make these changes?")?;
     if made {
         tessera_engine::store::make_private_dir(&home).with_context(|| home.display().to_string())?;
@@ -104,7 +104,18 @@ fn remove_store(home: &Path) -> anyhow::Result<()> {
         ["tessera.db", "tessera.snapshot", "access.log", "receipts.log", "hooks.log", "corrupt-", ".tessera-"]
             .iter()
             .any(|prefix| name.starts_with(prefix))
-            || ["store.json", "open.lock", "worker.lock", "backups", "queue", "config.toml"].contains(&name)
+            || [
+                "store.json",
+                "open.lock",
+                "worker.lock",
+                "sync.lock",
+                "backups",
+                "queue",
+                "config.toml",
+                "told-once",
+                "mcp-http.key",
+            ]
+            .contains(&name)
     };
     let Ok(entries) = std::fs::read_dir(home) else { return Ok(()) };
     for entry in entries {

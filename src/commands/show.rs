@@ -38,7 +38,13 @@ fn full(memory: &Memory) -> String {
         ("keywords", list(&memory.keywords)),
         ("links", list(&links)),
         ("scope", memory.scope.to_string()),
-        ("origin", format!("{} ({})", memory.origin, memory.trust.as_str())),
+        ("origin", format!("{} (trust {})", memory.origin, memory.trust.as_str())),
+        ("unasked", memory.why_never_unasked().map_or_else(String::new, |why| format!("never given: {why}"))),
+        (
+            "shared by",
+            memory.share.as_ref().map_or_else(String::new, |share| format!("{} ({})", share.by, share.permission)),
+        ),
+        ("edited by", memory.edited_by.clone().unwrap_or_default()),
         ("created", memory.created.to_string()),
         ("updated", memory.updated.to_string()),
         ("used", format!("{} times, last {}", memory.access_count, or_never(memory.last_accessed))),
@@ -46,7 +52,7 @@ fn full(memory: &Memory) -> String {
         ("deleted", memory.deleted.map_or_else(String::new, |time| time.to_string())),
     ];
     for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
-        lines.push(format!("{:<11}{}", output::paint(name, Style::Dim), output::shown(value)));
+        lines.push(format!("{}{}", output::paint(&format!("{name:<11}"), Style::Dim), output::shown(value)));
     }
     lines.push(output::shown(&memory.content));
     lines.join("\n")

@@ -4,9 +4,9 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use serde_json::json;
 use tessera_engine::store::{SyncStatus, Upload, Usage};
-use tessera_mcp::sync::{Remote, exchange};
+use tessera_mcp::sync::{Remote, exchange, exchange_or_join};
 
-use super::Context;
+use super::{Context, findings, watch::watched};
 use crate::cli::{SyncTask, UploadChoice};
 use crate::config_file::ConfigFile;
 use crate::exit::UserError;
@@ -48,7 +48,7 @@ fn join(context: &Context, url: &str, upload: Option<UploadChoice>) -> anyhow::R
     file.set("sync.server", Some(remote.address()))?;
     file.set("sync.key", Some(&key))?;
     file.write()?;
-    let exchanged = runtime()?.block_on(exchange(store, &remote))?;
+    let exchanged = watched(context, || Ok(runtime()?.block_on(exchange(store, &remote))?))?;
     let (sent, received) = (exchanged.sent, exchanged.received);
     if context.json {
         return output::json(&json!({ "user": user, "server": remote.address(), "sent": sent, "received": received }));
@@ -92,7 +92,9 @@ fn forget_server(context: &Context) -> anyhow::Result<()> {
 
 fn now(context: &Context) -> anyhow::Result<()> {
     let remote = remote(context)?;
-    let exchanged = runtime()?.block_on(exchange(context.open(Usage::Write)?, &remote))?;
+    let store = context.open(Usage::Write)?;
+    // A store without memories joins the server of the settings by itself, as it does under `tessera mcp`.
+    let exchanged = watched(context, || Ok(runtime()?.block_on(exchange_or_join(store, remote))?))?;
     let (sent, received, refused) = (exchanged.sent, exchanged.received, exchanged.refused);
     if context.json {
         return output::json(&json!({ "sent": sent, "received": received, "refused": refused }));
@@ -113,9 +115,24 @@ pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 }
 
 fn status(context: &Context) -> anyhow::Result<()> {
-    let status = context.open(Usage::ReadOnce)?.sync_status()?;
+    let mut store = context.open(Usage::ReadOnce)?;
+    let status = store.sync_status()?;
+    let team = config::team(context.home.clone());
+    if let Err(problem) = &team {
+        output::note(&format!("the team server is not in use: {problem}"));
+    }
+    findings::warn();
     if context.json {
         return output::json(&status);
+    }
+    if let (None, Ok(Some((remote, _)))) = (&status.server, &team) {
+        let stats = store.stats()?;
+        let what = if stats.memories == 0 && stats.deleted == 0 {
+            "this store is empty and joins it with the first exchange (`tessera sync now`)"
+        } else {
+            "nothing of what is here is sent until `tessera sync join` says what shall be"
+        };
+        return output::line(&format!("{} is set, and not joined yet: {what}.", remote.address()));
     }
     let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private } = status;
     let Some(server) = server else {

@@ -7,7 +7,7 @@ use tessera_mcp::sync::exchange;
 
 use super::sync::{remote, runtime};
 use super::{Context, user};
-use crate::cli::{Keep, Share};
+use crate::cli::{Keep, Offered, Share};
 use crate::exit::UserError;
 use crate::output;
 
@@ -48,18 +48,23 @@ pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::
 /// Lists what is shared, both ways.
 pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
     let remote = remote(context)?;
-    let mine = runtime()?.block_on(remote.my_shares())?;
+    let (mine, offers) = runtime()?.block_on(async { tokio::try_join!(remote.my_shares(), remote.offers()) })?;
     let request = ListRequest { shared: true, limit: 200, ..ListRequest::default() };
-    let theirs = context.open(Usage::ReadOnce)?.list(&request)?;
+    let store = context.open(Usage::ReadOnce)?;
+    let theirs = store.list(&request)?;
     if context.json {
-        return output::json(&json!({ "my_shares": mine, "shared_with_me": theirs.memories }));
+        return output::json(&json!({ "my_shares": mine, "shared_with_me": theirs.memories, "offers": offers }));
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
     for share in mine.memory_shares {
-        rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), share.preview]);
+        // One that has not come to this machine yet has no handle here.
+        let handle = store.get(MemoryRef::Id(share.memory_id))?.map(|memory| format!("{} ", memory.handle));
+        let what = format!("{}{}", handle.unwrap_or_default(), share.preview);
+        rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), what]);
     }
     for share in mine.tag_shares {
-        let what = format!("everything tagged {}", share.tag);
+        let state = share.status.filter(|status| status != "accepted").map(|status| format!(" ({status})"));
+        let what = format!("everything tagged {}{}", share.tag, state.unwrap_or_default());
         rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), what]);
     }
     for memory in theirs.memories {
@@ -67,7 +72,32 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
         let what = format!("{} {}", memory.handle, memory.summary);
         rows.push(vec![share.by, "you".into(), share.permission.to_string(), what]);
     }
+    for offer in offers {
+        let what = format!("offers all tagged {0}: tessera accept {1} {0}, or decline", offer.tag, offer.owner);
+        rows.push(vec![offer.owner, "you".into(), offer.permission.to_string(), what]);
+    }
     output::text(&output::table(&["by", "with", "permission", "what"], rows))
+}
+
+/// Accepts what a teammate offers by a tag, or declines it.
+pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) -> anyhow::Result<()> {
+    let remote = remote(context)?;
+    let store = context.open(Usage::Write)?;
+    let changed = runtime()?.block_on(async {
+        let changed = remote.answer_offer(&offered.owner, &offered.tag, is_accepted).await?;
+        exchange(store, &remote).await?;
+        anyhow::Ok(changed)
+    })?;
+    let Offered { owner, tag } = offered;
+    let text = match (changed, is_accepted) {
+        (true, true) => format!("what {owner} tags {tag} is seen here, now and later"),
+        (true, false) => format!("what {owner} tags {tag} is not seen here"),
+        (false, _) => format!("{owner} offers nothing tagged {tag}, or it was so answered before"),
+    };
+    if context.json {
+        return output::json(&json!({ "done": text, "changed": changed }));
+    }
+    output::line(&text)
 }
 
 /// Lists conflicts, or decides one.

@@ -10,33 +10,53 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tessera_engine::Store;
-use tessera_engine::domain::{Draft, Filters, Scope};
-use tessera_engine::store::{ListRequest, StoreError, Usage};
+use tessera_engine::domain::{Draft, Filters, Scope, Trust};
+use tessera_engine::store::{ImportAs, ListRequest, StoreError, Usage};
 
 use super::Context;
+use crate::exit::UserError;
 use crate::{config, output};
 
+/// What becomes of lines that nobody vouches for.
+const FOREIGN: &str = "recall gives them when it is asked, and never unasked: a line cannot say whose it is. If they are \
+                       your own, import with --mine, or `tessera update --imported --trust user`";
+
 /// Stores every line that is new. Exits with 1 when lines were refused.
-pub(super) fn import(context: &Context, file: &Path) -> anyhow::Result<ExitCode> {
+pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::Result<ExitCode> {
     let (mut input, size): (Box<dyn BufRead>, u64) = if file == Path::new("-") {
         (Box::new(BufReader::new(std::io::stdin())), 0)
     } else {
         let opened = File::open(file).with_context(|| file.display().to_string())?;
+        if opened.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let problem = format!("{}: is a directory; give a file of JSON lines, or - for stdin", file.display());
+            return Err(UserError(problem).into());
+        }
         let size = opened.metadata().map_or(0, |metadata| metadata.len());
         (Box::new(BufReader::new(opened)), size)
     };
     let mut store = context.open(Usage::Write)?;
     let bar = bar(size);
-    let report = store.import(&mut input, |progress| bar.set_position(progress.bytes))?;
+    let whose = if is_mine { ImportAs::Own } else { ImportAs::Foreign };
+    let report = store.import(&mut input, whose, |progress| bar.set_position(progress.bytes))?;
     bar.finish_and_clear();
     if context.json {
         let rejected: Vec<_> =
             report.rejected.iter().map(|(line, problem)| json!({ "line": line, "problem": problem })).collect();
-        output::json(&json!({ "stored": report.stored, "skipped": report.skipped, "rejected": rejected }))?;
+        let trust = if is_mine { Trust::User } else { Trust::Foreign };
+        output::json(&json!({
+            "stored": report.stored, "skipped": report.skipped, "vouched": report.vouched, "rejected": rejected,
+            "trust": trust,
+        }))?;
     } else {
         let counts =
             format!("{} stored, {} already there, {} refused", report.stored, report.skipped, report.rejected.len());
         output::line(&counts)?;
+        if report.vouched > 0 {
+            output::line(&format!("{} of those there already are yours now", report.vouched))?;
+        }
+        if !is_mine && report.stored > 0 {
+            output::note(FOREIGN);
+        }
         report.rejected.iter().for_each(|(line, problem)| output::note(&format!("line {line}: {problem}")));
     }
     Ok(if report.rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -166,21 +166,28 @@ fn a_clock_moved_back_disturbs_nothing() {
 }
 
 #[test]
-fn what_expired_is_out_of_recall_and_what_is_used_stays() {
+fn nothing_expires_by_itself_and_a_clock_years_ahead_deletes_nothing() {
     let world = World::new();
     for text in ["a fleeting remark on parking", "another fleeting remark on lunch"] {
         world.json(&["remember", text, "--importance", "0.1", "--category", "facts"]);
     }
+    let brief = r#"{"content":"a remark on the lift","key":"lift","expires_at":"2027-01-01T00:00:00Z"}"#;
+    assert_eq!(world.run_with_stdin(&["import", "-"], brief.as_bytes()).code, Some(0));
     let at = |time: &str, args: &[&str]| {
         let output = world.command(World::binary()).env("TESSERA_NOW", time).args(args).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    assert!(at("2027-02-01", &["recall", "parking"]).contains("1 found"));
-    at("2027-02-01", &["doctor", "--repair"]);
-    assert!(at("2027-06-15", &["recall", "remark"]).contains("1 found"), "the unused one is over");
-    assert!(at("2028-06-01", &["recall", "remark"]).contains("No memory"));
-    at("2028-06-01", &["doctor", "--repair"]);
-    assert_eq!(world.json(&["list", "--deleted"])["total_count"], 2);
+    assert!(at("2026-12-01", &["recall", "remark"]).contains("3 found"));
+    at("2099-01-01", &["remember", "a write far in the future"]);
+    at("2099-01-01", &["doctor", "--repair"]);
+    assert!(at("2099-06-15", &["recall", "remark"]).contains("2 found"));
+    assert!(at("2099-06-15", &["list", "--expired"]).contains("a remark on the lift"));
+    assert!(at("2099-06-15", &["stats"]).contains("hidden"));
+    // It is the clock of that machine alone that hides it.
+    assert!(at("2026-12-02", &["recall", "remark"]).contains("3 found"));
+    at("2099-06-15", &["restore", "3"]);
+    assert!(at("2099-06-15", &["recall", "remark"]).contains("3 found"));
+    assert_eq!(world.json(&["list", "--deleted"])["total_count"], 0);
 }
 
 #[cfg(unix)]

@@ -9,8 +9,8 @@ use axum::extract::{Json, State};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 
-use crate::support::World;
 use crate::support::hooks::{event, faults, hook, no_process, settled, stop, transcript};
+use crate::support::{World, ended};
 
 /// What a scripted Ollama was asked.
 type Asked = Arc<Mutex<Vec<Value>>>;
@@ -169,6 +169,63 @@ fn a_lesson_that_cannot_be_stored_waits_in_the_queue() {
     fs::write(&database, good).unwrap();
     let ended = event(&world, "SessionEnd", "s", json!({}));
     hook(&world, ended.to_string().as_bytes(), &[("TESSERA_NOW", "2026-11-20T18:00:00Z")]);
+    settled(&world);
+    assert!(world.contents().contains(&"I prefer Svelte for front ends.".to_owned()), "{:?}", faults(&world));
+}
+
+#[test]
+fn a_model_is_not_asked_where_its_cost_cannot_be_noted() {
+    let world = World::new();
+    world.remember("x marks the spot");
+    let database = rusqlite::Connection::open(world.home().join("tessera.db")).unwrap();
+    let full =
+        "CREATE TRIGGER full BEFORE INSERT ON spending BEGIN SELECT raise(ABORT, 'database or disk is full'); END";
+    database.execute_batch(full).unwrap();
+    let ollama = Ollama::start();
+    let variables = [("TESSERA_LEARN_JUDGE", "ollama"), ("OLLAMA_HOST", ollama.address.as_str())];
+    session(
+        &world,
+        "s",
+        &[(SAID, "Noted."), ("And now something else entirely, please remember tea", "Noted.")],
+        &variables,
+    );
+    no_process(&world);
+    assert_eq!(ollama.models(), Vec::<String>::new(), "{:?}", faults(&world));
+    assert_eq!(fs::read_dir(world.home().join("queue")).unwrap().count(), 1, "it waits");
+    database.execute_batch("DROP TRIGGER full").unwrap();
+    let later = [variables[0], variables[1], ("TESSERA_NOW", "2026-11-20T18:00:00Z")];
+    hook(&world, event(&world, "SessionEnd", "s", json!({})).to_string().as_bytes(), &later);
+    settled(&world);
+    let ledger = world.json(&["ledger"]);
+    let spent = &ledger[0]["judges"][0];
+    let asked = ollama.models().len() as u64;
+    assert!(asked > 0, "{ledger}");
+    assert_eq!(
+        (spent["input_tokens"].as_u64(), spent["output_tokens"].as_u64()),
+        (Some(70 * asked), Some(20 * asked)),
+        "what was noted in advance is put right: {ledger}"
+    );
+}
+
+#[test]
+fn a_worker_on_a_disk_that_takes_nothing_ends_and_its_job_waits() {
+    use std::process::Stdio;
+    let world = World::new();
+    world.remember("x marks the spot");
+    let path = world.path("logs/t.jsonl");
+    transcript(&path, &[("I prefer Svelte for front ends.", "Noted.")]);
+    let job = json!({ "session": "s", "transcript": path, "scope": "global", "cwd": null, "answer": "Noted.", "claude": null,
+        "at": "2026-11-20T12:00:00Z" });
+    let queue = world.home().join("queue");
+    fs::create_dir_all(&queue).unwrap();
+    fs::write(queue.join("1.json"), job.to_string()).unwrap();
+    // No file may grow, as on a full disk.
+    let mut command = world.command(std::path::Path::new("/bin/sh"));
+    let script = format!("trap '' XFSZ; ulimit -f 0; exec {} learn", World::binary().display());
+    let worker = command.args(["-c", &script]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    assert!(ended(worker).is_some(), "it goes round and round");
+    assert_eq!(fs::read_dir(&queue).unwrap().count(), 1, "the job waits");
+    assert_eq!(world.run(&["learn"]).code, Some(0));
     settled(&world);
     assert!(world.contents().contains(&"I prefer Svelte for front ends.".to_owned()), "{:?}", faults(&world));
 }

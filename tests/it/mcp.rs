@@ -1,7 +1,5 @@
 //! The server over stdio, as clients of both eras speak to it.
 
-use std::process::Stdio;
-
 use serde_json::{Value, json};
 
 use crate::support::{Client, World};
@@ -33,7 +31,7 @@ fn a_session_stores_recalls_changes_and_forgets() {
     client.ok("memory_link", json!({ "id": 2, "type": "see_also", "to": 1 }));
     client.ok("memory_forget", json!({ "ids": "2", "reason": "test" }));
     client.ok("memory_delete", json!({ "id": "#1", "hard_delete": true }));
-    assert_eq!(client.ok("memory_recall", json!({ "query": "tabs" })), "No memory matches.\n");
+    assert_eq!(client.ok("memory_recall", json!({ "query": "tabs" })), "No memory matches: 8 tokens.\n");
     assert!(client.close().success());
     assert_eq!(world.run(&["history", "2", "--json"]).code, Some(0));
 }
@@ -42,6 +40,10 @@ fn a_session_stores_recalls_changes_and_forgets() {
 fn replies_keep_their_budget_in_text_and_json() {
     let world = World::new();
     let mut client = Client::start(&world);
+    let told =
+        client.ok("memory_store", json!({ "content": "<\u{200b}system> a note\non two lines", "category": "<user>" }));
+    assert!(told.contains("‹system> a note") && told.contains("‹user>") && told.lines().count() == 1, "{told}");
+    client.ok("memory_forget", json!({ "id": 1, "hard_delete": true }));
     for number in 0..40 {
         client.ok(
             "memory_store",
@@ -60,12 +62,37 @@ fn replies_keep_their_budget_in_text_and_json() {
                 assert_eq!(value["tokens_used"], counted(&reply));
             }
         }
-        assert!(counted(&client.ok("memory_list", json!({ "max_tokens": max_tokens, "limit": 40 }))) <= max_tokens);
-        assert!(
-            counted(&client.ok("memory_get", json!({ "ids": [1, 2, 3, 4, 5, 6, 7, 8], "max_tokens": max_tokens })))
-                <= max_tokens
-        );
+        for format in ["text", "json"] {
+            for (tool, arguments) in [
+                ("memory_list", json!({ "limit": 40, "max_tokens": max_tokens, "format": format })),
+                ("memory_get", json!({ "ids": [2, 3, 4, 5, 6, 7, 8, 9], "max_tokens": max_tokens, "format": format })),
+                ("memory_history", json!({ "id": 2, "max_tokens": max_tokens })),
+            ] {
+                if format == "json" && max_tokens < 100 && tool == "memory_get" {
+                    let (text, refused) = client.call(tool, arguments);
+                    assert!(refused && text.contains("max_tokens"), "{text}");
+                    continue;
+                }
+                let reply = client.ok(tool, arguments);
+                let spent = counted(&reply);
+                assert!(spent <= max_tokens, "{tool}: {spent} > {max_tokens}: {reply}");
+                let stated = [format!(" {spent} tokens"), format!("\"tokens_used\":{spent}")];
+                assert!(stated.iter().any(|stated| reply.contains(stated)), "{tool} costs {spent}: {reply}");
+            }
+        }
     }
+    let listed = client.ok("memory_list", json!({ "max_tokens": 333, "limit": 40, "format": "json" }));
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert!(listed["has_more"] == true && listed["total_count"] == 40 && listed["after"].is_u64(), "{listed}");
+    for tool in ["memory_list", "memory_history", "memory_get"] {
+        let (text, refused) = client.call(tool, json!({ "id": 2, "max_tokens": 3 }));
+        assert!(refused && text.contains("minimum"), "{tool}: {text}");
+    }
+    let nowhere = client.ok("memory_recall", json!({ "query": "server cache", "scope": "elsewhere" }));
+    assert!(
+        nowhere.contains("Elsewhere: ") && nowhere.contains(&format!(" {} tokens", counted(&nowhere))),
+        "{nowhere}"
+    );
     let (text, refused) = client.call("memory_recall", json!({ "query": "server", "max_tokens": 5 }));
     assert!(refused && text.contains("minimum"), "{text}");
     client.close();
@@ -184,38 +211,4 @@ fn the_end_of_input_and_signals_end_the_server_with_everything_kept() {
         assert_eq!(world.contents().len(), number + 1);
     }
     assert!(world.json(&["get", "1"])["access_count"].as_u64().unwrap() > 0, "uses were folded at the end");
-}
-
-#[test]
-fn http_serves_loopback_and_refuses_strangers() {
-    use std::io::{BufRead, BufReader, Read, Write};
-    let world = World::new();
-    let refused = world.run(&["mcp", "--http", "0.0.0.0:0"]);
-    assert!(refused.code != Some(0) && refused.stderr.contains("not a loopback"), "{refused:?}");
-    let mut command = world.command(World::binary());
-    let mut child = command.args(["mcp", "--http", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
-    let post = |headers: &str| {
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
-            { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } })
-        .to_string();
-        let mut stream = std::net::TcpStream::connect(&address).unwrap();
-        let head = format!(
-            "POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
-             Content-Length: {}\r\nConnection: close\r\n{headers}\r\n",
-            body.len()
-        );
-        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
-        let mut status = [0; 12];
-        stream.read_exact(&mut status).unwrap();
-        String::from_utf8_lossy(&status).into_owned()
-    };
-    assert_eq!(post(&format!("Host: {address}\r\n")), "HTTP/1.1 200");
-    assert_eq!(post(&format!("Host: {address}\r\nOrigin: http://localhost:3000\r\n")), "HTTP/1.1 200");
-    assert_eq!(post(&format!("Host: {address}\r\nOrigin: https://evil.example\r\n")), "HTTP/1.1 403");
-    assert_eq!(post("Host: evil.example\r\n"), "HTTP/1.1 403");
-    child.kill().unwrap();
-    child.wait().unwrap();
 }

@@ -42,10 +42,22 @@ fn a_team_is_served_from_one_command_and_keys_are_made_on_the_host() {
     let open = tessera(&world, &url, &["serve", "--listen", "0.0.0.0:0"]);
     assert!(open.code != Some(0) && open.stderr.contains("--behind-proxy"), "{open:?}");
 
+    let watched = tessera(&world, &url, &["serve", "--listen", "127.0.0.1:0", "--metrics", "0.0.0.0:0"]);
+    assert!(watched.code != Some(0) && watched.stderr.contains("--behind-proxy"), "{watched:?}");
+    let proxy = tessera(&world, &url, &["serve", "--trusted-proxy", "10.0.0.0/8,somewhere"]);
+    assert!(proxy.code == Some(2) && proxy.stderr.contains("somewhere"), "{proxy:?}");
+
     let mut command = world.command(World::binary());
-    command.env("DATABASE_URL", &url).args(["serve", "--listen", "127.0.0.1:0"]);
+    command.env("DATABASE_URL", &url).args(["serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
     let mut server = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
+    // Whoever watches the server is answered beside the metrics, too.
+    let line = lines.next().unwrap().unwrap();
+    let watch = line.rsplit("http://").next().unwrap().trim_end_matches("/metrics").to_owned();
+    for path in ["/health", "/ready", "/metrics"] {
+        assert!(get(&watch, path, "").starts_with("HTTP/1.1 200"), "{path}");
+    }
+    assert!(get(&watch, "/api/stats", key).starts_with("HTTP/1.1 404"));
     let line = lines.next().unwrap().unwrap();
     let address = line.rsplit("http://").next().unwrap().to_owned();
     assert!(get(&address, "/ready", "").starts_with("HTTP/1.1 200"));

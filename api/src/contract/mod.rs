@@ -14,7 +14,7 @@ use tessera_engine::enrich;
 use tessera_engine::sync::{Details, Document, Edit};
 use utoipa::ToSchema;
 
-pub(crate) use params::{ChangesQuery, ListQuery, SinceQuery, SnapshotQuery};
+pub(crate) use params::{ChangesQuery, ListQuery, PageQuery, SinceQuery, SnapshotQuery};
 pub(crate) use question::{Answer, Question};
 
 use crate::db::Stored;
@@ -87,7 +87,7 @@ pub(crate) struct NewMemory {
     session: Option<String>,
     /// When it became true, as RFC 3339; now if left out.
     created: Option<String>,
-    /// When it leaves recall, as RFC 3339; from the importance if left out.
+    /// When it leaves recall, as RFC 3339; never if left out.
     expires: Option<String>,
     /// Accepted for older clients.
     #[serde(default, rename = "force_sensitive")]
@@ -122,7 +122,8 @@ impl NewMemory {
                 keywords: self.keywords.as_ref().map(Words::list).unwrap_or_default(),
                 scope: self.scope.as_deref().map(|scope| parsed("scope", scope)).transpose()?.unwrap_or_default(),
                 created: time("created", &self.created)?.unwrap_or(now),
-                expires: time("expires", &self.expires)?.or_else(|| enrich::expiry(&category, importance, now)),
+                expires: time("expires", &self.expires)?,
+                vouched: None,
                 origin: Origin::Agent,
                 session: self.session.clone(),
                 conflict_of: None,
@@ -165,22 +166,36 @@ pub(crate) struct MemoryPatch {
 }
 
 impl MemoryPatch {
-    /// The change that leads from `base` to what is wanted; `None` when no field is given.
-    pub(crate) fn edit(&self, base: &Document) -> Result<Option<Edit>, DomainError> {
-        let is_given = self.content.is_some()
-            || self.category.is_some()
-            || self.kind.is_some()
-            || self.tags.is_some()
-            || self.keywords.is_some()
-            || self.entities.is_some()
-            || self.importance.is_some()
-            || self.scope.is_some();
-        if !is_given {
+    /// The first field that is given beside the text.
+    pub(crate) fn field_beside_text(&self) -> Option<&'static str> {
+        let given = [
+            ("tags", self.tags.is_some()),
+            ("scope", self.scope.is_some()),
+            ("category", self.category.is_some()),
+            ("type", self.kind.is_some()),
+            ("keywords", self.keywords.is_some()),
+            ("entities", self.entities.is_some()),
+            ("importance", self.importance.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
+    }
+
+    /// The change that leads from `base` to what is wanted; `None` when no field is given. What was derived from the
+    /// text follows it where the memory is the caller's own, as on a machine.
+    pub(crate) fn edit(&self, base: &Document, is_own: bool) -> Result<Option<Edit>, DomainError> {
+        if self.content.is_none() && self.field_beside_text().is_none() {
             return Ok(None);
         }
         let mut wanted = base.clone();
         if let Some(content) = &self.content {
             wanted.content = Content::try_from(content.clone())?;
+            let (before, after) = (base.content.as_str(), content.as_str());
+            if is_own && wanted.details.entities == enrich::entities(before) {
+                wanted.details.entities = enrich::entities(after);
+            }
+            if is_own && wanted.details.importance == enrich::importance(before) {
+                wanted.details.importance = enrich::importance(after);
+            }
         }
         if self.tags.is_some() {
             wanted.tags = tags(self.tags.as_ref())?.into_iter().collect();
@@ -291,6 +306,8 @@ pub(crate) struct MemoryView {
     shared_by: Option<String>,
     /// What they allow.
     share_permission: Option<String>,
+    /// Who wrote the text, if not its owner.
+    edited_by: Option<String>,
     /// Links from it.
     links: Vec<LinkView>,
 }
@@ -304,7 +321,7 @@ impl MemoryView {
         Some(Self {
             id: stored.row.memory.to_string(),
             content: document.content.as_str().to_owned(),
-            summary: enrich::summary(document.content.as_str()),
+            summary: stored.summary.clone(),
             category: details.category.as_str().to_owned(),
             kind: details.kind.to_string(),
             importance: details.importance.into(),
@@ -323,6 +340,7 @@ impl MemoryView {
             owner: stored.owner.clone(),
             share_permission: share.as_ref().map(|share| share.permission.to_string()),
             shared_by: share.map(|share| share.by),
+            edited_by: stored.row.edited_by.clone(),
             links: document.links.iter().copied().map(LinkView::from).collect(),
         })
     }
@@ -363,9 +381,11 @@ pub(crate) struct ImportedRow {
 /// What changed, for clients of the older API.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct SinceView {
-    /// The caller's own memories, deleted ones marked as such; at most 1000, the longest unchanged first.
+    /// The caller's own memories, deleted ones marked as such; at most 1000, and fewer if they are long; the longest
+    /// unchanged first.
     pub(crate) memories: Vec<MemoryView>,
-    /// What to ask with the next time, as RFC 3339.
+    /// What to ask with the next time, as it is: a time of RFC 3339, with a tag of RFC 9557 where more is to be fetched
+    /// at once.
     pub(crate) server_time: String,
 }
 
@@ -376,6 +396,18 @@ pub(crate) struct MemoriesView {
     pub(crate) memories: Vec<MemoryView>,
     /// How many there are on all pages.
     pub(crate) total: u64,
+    /// Where to go on, if there are more: a page of long texts holds fewer than asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_offset: Option<u64>,
+}
+
+impl MemoriesView {
+    /// A page that begins at an offset.
+    pub(crate) fn of(memories: &[Stored], offset: i64, total: u64) -> Self {
+        let next = offset.unsigned_abs() + memories.len() as u64;
+        let next_offset = (!memories.is_empty() && next < total).then_some(next);
+        Self { memories: memories.iter().filter_map(MemoryView::of).collect(), total, next_offset }
+    }
 }
 
 /// A match in the older API's form.
@@ -420,6 +452,20 @@ pub(crate) struct ShareTagWith {
     pub(crate) shared_with: String,
     /// read (default) or write.
     pub(crate) permission: Option<String>,
+}
+
+/// The answer to what another user offers by a tag.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OfferAnswer {
+    /// Who offers it.
+    #[schema(min_length = 1, max_length = 100)]
+    pub(crate) owner: String,
+    /// The tag.
+    #[schema(min_length = 1, max_length = 100)]
+    pub(crate) tag: String,
+    /// True to see what has the tag, now and later; false to see none of it.
+    pub(crate) accept: bool,
 }
 
 /// A tag or category and how many memories have it.

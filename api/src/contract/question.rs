@@ -17,6 +17,7 @@ pub(crate) struct Question {
     #[schema(max_length = 100_000)]
     context: String,
     /// Further words for it, at a lower weight.
+    #[schema(max_length = 100_000)]
     expanded_query: Option<String>,
     /// Tokens that the whole answer may cost, 1 to 100000. With it the answer has details and an index; without it,
     /// rows in the older API's form.
@@ -57,8 +58,15 @@ pub(crate) struct Question {
     weak: Option<bool>,
 }
 
-/// Bytes of a question.
+/// Bytes of a question, and of its further words.
 const MOST_QUESTION_BYTES: usize = 100_000;
+
+fn bounded(field: &'static str, text: &str) -> Result<(), DomainError> {
+    if text.len() > MOST_QUESTION_BYTES {
+        return Err(DomainError::invalid(field, "is too long", "give at most 100000 bytes"));
+    }
+    Ok(())
+}
 
 impl Question {
     pub(crate) fn has_budget(&self) -> bool {
@@ -66,9 +74,8 @@ impl Question {
     }
 
     pub(crate) fn request(&self) -> Result<RecallRequest, DomainError> {
-        if self.context.len() > MOST_QUESTION_BYTES {
-            return Err(DomainError::invalid("context", "is too long", "give at most 100000 bytes"));
-        }
+        bounded("context", &self.context)?;
+        bounded("expanded_query", self.expanded_query.as_deref().unwrap_or_default())?;
         let some = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let plain = RecallRequest::new(self.context.clone());
         Ok(RecallRequest {
@@ -150,6 +157,8 @@ pub(crate) struct DetailRow {
     shared_by: Option<String>,
     /// What they allow.
     share_permission: Option<String>,
+    /// Who wrote the text, if not its owner.
+    edited_by: Option<String>,
 }
 
 /// A memory in short.
@@ -164,6 +173,10 @@ pub(crate) struct IndexRow {
     id: u32,
     /// At most 20 words.
     summary: String,
+    /// Whose it is, if another user's.
+    shared_by: Option<String>,
+    /// Who wrote the text, if not its owner.
+    edited_by: Option<String>,
 }
 
 /// With max_tokens a budgeted answer, without it rows in the older API's form.

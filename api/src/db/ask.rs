@@ -6,8 +6,8 @@ use tessera_engine::Timestamp;
 use tessera_engine::domain::MemoryId;
 use tessera_engine::sync::{Action, Op, Refusal};
 
-use super::memories::{Stored, columns, stored, uuid};
-use super::{Db, DbError, UserId, UserTx};
+use super::memories::{Stored, columns, seen, stored, uuid};
+use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// A change that somebody asks for.
 #[derive(Debug, Clone)]
@@ -59,6 +59,10 @@ impl Db {
 
     /// Carries out changes in one transaction.
     pub(crate) async fn ask_all(&self, user: &UserId, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
+        unless_overtaken(|| self.ask_all_now(user, asks)).await
+    }
+
+    async fn ask_all_now(&self, user: &UserId, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
         'again: for _ in 0..super::sync::ATTEMPTS {
             let mut tx = self.of(user).await?;
             let mut all = Vec::with_capacity(asks.len());
@@ -66,6 +70,13 @@ impl Db {
                 match tx.ask(ask).await? {
                     Some(done) => all.push(done),
                     None => continue 'again,
+                }
+            }
+            // Those of all at once, so that what other users read by is locked for a moment.
+            tx.tell().await?;
+            for (reply, ask) in all.iter_mut().zip(asks) {
+                if let Reply::Done(now) = reply {
+                    *now = tx.memory(ask.memory).await?.map(Box::new);
                 }
             }
             tx.commit().await?;
@@ -83,7 +94,15 @@ impl UserTx {
             Some(idempotency) => idempotency.op_id(),
             None => MemoryId::generate(ask.at),
         };
-        let op = Op { op_id, memory: ask.memory, base_rev, at: ask.at, action: ask.action.clone() };
+        let op = Op {
+            op_id,
+            memory: ask.memory,
+            base_rev,
+            at: ask.at,
+            action: ask.action.clone(),
+            told_again: false,
+            edited_by: None,
+        };
         let hash = match &ask.idempotency {
             Some(idempotency) => Sha256::digest(&idempotency.body).to_vec(),
             None => Sha256::digest(op_id.as_bytes()).to_vec(),
@@ -95,7 +114,7 @@ impl UserTx {
         let Some(refused) = self.apply(&op, &hash).await? else { return Ok(None) };
         match refused {
             Some(refusal) => Ok(Some(Reply::Refused(refusal))),
-            None => Ok(Some(Reply::Done(self.memory(ask.memory).await?.map(Box::new)))),
+            None => Ok(Some(Reply::Done(None))),
         }
     }
 
@@ -119,17 +138,37 @@ pub(crate) struct Listed {
     pub(crate) deleted: bool,
 }
 
+/// Bytes of texts on a page, about; one text more may stand on it.
+const MOST_PAGE_BYTES: i64 = 1024 * 1024;
+/// The same of an export, which goes on by itself.
+const MOST_EXPORT_BYTES: i64 = 256 * 1024;
+/// Rows of a page of changes.
+const MOST_CHANGED: i64 = 1_000;
+
+/// A place among a user's memories in the order of their changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ChangedAfter {
+    /// The time of a change.
+    pub(crate) time: Timestamp,
+    /// The last memory of that time that is known already.
+    pub(crate) memory: Option<MemoryId>,
+}
+
 impl Db {
-    /// The user's own memories.
+    /// The user's own memories, and how many there are. A page may hold fewer than asked for: its texts are bounded.
     pub(crate) async fn list(&self, user: &UserId, listed: &Listed) -> Result<(Vec<Stored>, u64), DbError> {
         let mut tx = self.of(user).await?;
         let rows = sqlx::query(concat!(
-            "SELECT count(*) OVER () AS total, ",
+            "WITH page AS (
+                 SELECT id, octet_length(content) AS bytes, count(*) OVER () AS total, row_number() OVER (
+                     ORDER BY CASE WHEN $7 THEN 0 ELSE importance END DESC, memories.created DESC, memories.id) AS place
+                 FROM memories WHERE memories.owner = $1 AND state = $2
+                     AND ($3::text IS NULL OR category = $3) AND ($4::text IS NULL OR $4 = ANY (tags))
+                 ORDER BY place LIMIT $5 OFFSET $6),
+             cut AS (SELECT id, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
+             SELECT total, ",
             columns!(),
-            " FROM memories WHERE memories.owner = $1 AND state = $2
-              AND ($3::text IS NULL OR category = $3) AND ($4::text IS NULL OR $4 = ANY (tags))
-              ORDER BY CASE WHEN $7 THEN 0 ELSE importance END DESC, memories.created DESC, memories.id
-              LIMIT $5 OFFSET $6"
+            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id WHERE before < $8 ORDER BY place"
         ))
         .bind(user.as_str())
         .bind(if listed.deleted { "deleted" } else { "live" })
@@ -138,68 +177,98 @@ impl Db {
         .bind(listed.limit)
         .bind(listed.offset)
         .bind(listed.newest_first)
+        .bind(MOST_PAGE_BYTES)
         .fetch_all(&mut *tx.tx)
         .await?;
-        let total: i64 = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
-        Ok((rows.iter().map(stored).collect::<Result<_, _>>()?, u64::try_from(total).unwrap_or(0)))
+        with_total(&rows)
     }
 
     /// The user's own live memories after an id, in the order of ids: an export is read in pages.
     pub(crate) async fn own_after(&self, user: &UserId, after: Option<MemoryId>) -> Result<Vec<Stored>, DbError> {
         let mut tx = self.of(user).await?;
         let rows = sqlx::query(concat!(
-            "SELECT ",
+            "WITH page AS (SELECT id, octet_length(content) AS bytes FROM memories
+                 WHERE memories.owner = $1 AND memories.id > $2 AND state = 'live' ORDER BY memories.id LIMIT 500),
+             cut AS (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM page)
+             SELECT ",
             columns!(),
-            " FROM memories WHERE memories.owner = $1 AND memories.id > $2 AND state = 'live'
-              ORDER BY memories.id LIMIT 500"
+            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id WHERE before < $3 ORDER BY memories.id"
         ))
         .bind(user.as_str())
         .bind(after.map_or(uuid::Uuid::nil(), uuid))
+        .bind(MOST_EXPORT_BYTES)
         .fetch_all(&mut *tx.tx)
         .await?;
         rows.iter().map(stored).collect()
     }
 
-    /// The user's own memories that were changed at or after a time of the server's clock, deleted ones included, and the
-    /// time to ask from the next time.
+    /// A page of the user's own memories that were changed from a place on, by the server's clock, and the place to ask
+    /// from the next time. From the beginning no deleted ones are told: nobody has them.
     pub(crate) async fn changed_since(
         &self,
         user: &UserId,
-        since: Timestamp,
-    ) -> Result<(Vec<Stored>, Timestamp), DbError> {
-        const MOST: usize = 1_000;
+        since: Option<ChangedAfter>,
+    ) -> Result<(Vec<Stored>, ChangedAfter), DbError> {
         let mut tx = self.of(user).await?;
         let now: i64 =
             sqlx::query_scalar("SELECT (extract(epoch FROM now()) * 1000000)::bigint").fetch_one(&mut *tx.tx).await?;
+        let from = since.unwrap_or(ChangedAfter { time: Timestamp::from_micros(0), memory: None });
         let rows = sqlx::query(concat!(
-            "SELECT ",
+            "WITH page AS (
+                 SELECT id, octet_length(content) AS bytes, row_number() OVER (ORDER BY updated, id) AS place
+                 FROM memories WHERE memories.owner = $1 AND (updated, id) > ($2, $3)
+                     AND (state = 'live' OR $4 AND state = 'deleted') ORDER BY place LIMIT $5),
+             cut AS (SELECT id, place, sum(bytes) OVER (ORDER BY place) - bytes AS before,
+                 count(*) OVER () AS total FROM page)
+             SELECT total, ",
             columns!(),
-            " FROM memories WHERE memories.owner = $1 AND updated >= $2 AND state <> 'purged'
-              ORDER BY updated, memories.id LIMIT $3"
+            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id WHERE before < $6 ORDER BY place"
         ))
         .bind(user.as_str())
-        .bind(since.as_micros())
-        .bind(i64::try_from(MOST).unwrap_or(i64::MAX))
+        .bind(from.time.as_micros())
+        .bind(from.memory.map_or(uuid::Uuid::nil(), uuid))
+        .bind(since.is_some())
+        .bind(MOST_CHANGED)
+        .bind(MOST_PAGE_BYTES)
         .fetch_all(&mut *tx.tx)
         .await?;
-        let memories = rows.iter().map(stored).collect::<Result<Vec<_>, _>>()?;
-        let last = memories.last().filter(|_| memories.len() == MOST).map(|last| last.updated);
-        Ok((memories, last.unwrap_or(Timestamp::from_micros(now))))
+        let (memories, found) = with_total(&rows)?;
+        let is_all = found < MOST_CHANGED.unsigned_abs() && memories.len() as u64 == found;
+        let next = match memories.last().filter(|_| !is_all) {
+            Some(last) => ChangedAfter { time: last.updated, memory: Some(last.row.memory) },
+            None => ChangedAfter { time: Timestamp::from_micros(now), memory: None },
+        };
+        Ok((memories, next))
     }
 
-    /// What other users share with this one.
-    pub(crate) async fn shared_with(&self, user: &UserId) -> Result<Vec<Stored>, DbError> {
+    /// What other users share with this one, in pages as [`Db::list`].
+    pub(crate) async fn shared_with(
+        &self,
+        user: &UserId,
+        limit: i64,
+        offset: i64,
+    ) -> Result<(Vec<Stored>, u64), DbError> {
         let mut tx = self.of(user).await?;
         let rows = sqlx::query(concat!(
-            "SELECT ",
+            "WITH page AS (
+                 SELECT memories.owner, id, octet_length(content) AS bytes, count(*) OVER () AS total,
+                     row_number() OVER (ORDER BY memories.owner, id) AS place
+                 FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+                 WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live' ORDER BY place LIMIT $2 OFFSET $3),
+             cut AS (SELECT owner, id, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
+             SELECT total, ",
             columns!(),
-            " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-              WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live' ORDER BY memories.owner, memories.id"
+            " FROM cut JOIN memories ON memories.owner = cut.owner AND memories.id = cut.id
+              WHERE before < $4 ORDER BY place"
         ))
         .bind(user.as_str())
+        .bind(limit)
+        .bind(offset)
+        .bind(MOST_PAGE_BYTES)
         .fetch_all(&mut *tx.tx)
         .await?;
-        rows.iter().map(stored).collect()
+        let (memories, total) = with_total(&rows)?;
+        Ok((memories.into_iter().map(seen).collect(), total))
     }
 
     /// A memory that the user may see.
@@ -261,4 +330,10 @@ impl Db {
         .await?;
         Ok(found.0)
     }
+}
+
+/// The memories of rows that say how many there are without the page's end.
+fn with_total(rows: &[sqlx::postgres::PgRow]) -> Result<(Vec<Stored>, u64), DbError> {
+    let total: i64 = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
+    Ok((rows.iter().map(stored).collect::<Result<_, _>>()?, u64::try_from(total).unwrap_or(0)))
 }

@@ -7,7 +7,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::domain::{
     Category, Content, Handle, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Permission, Scope, Share, Tag,
-    Timestamp,
+    Timestamp, Trust,
 };
 use tessera_engine::index::Analysis;
 use tessera_engine::pack::{LineCosts, Passage};
@@ -21,8 +21,9 @@ use super::{DbError, UserTx};
 macro_rules! columns {
     () => {
         "memories.owner, memories.id, rev, content_rev, details_at, state, content, tags, category, type, importance, \
-         keywords, entities, links, scope, memories.created, expires, origin, session, conflict_of, updated, \
-         CASE WHEN memories.owner = uid() THEN 3 ELSE rights(memories.owner, memories.id, tags) END AS rights"
+         keywords, entities, links, scope, memories.created, expires, origin, session, conflict_of, \
+         edited_by, vouched, updated, summary, \
+         CASE WHEN memories.owner = uid() THEN 3 ELSE rights(memories.owner, memories.id, tags, state) END AS rights"
     };
 }
 
@@ -36,6 +37,8 @@ pub(crate) struct Stored {
     pub(crate) rights: Rights,
     /// When a field was last changed, by the server's clock.
     pub(crate) updated: Timestamp,
+    /// The summary that was made when the text was written: what lines cost was counted with it.
+    pub(crate) summary: String,
 }
 
 impl Stored {
@@ -44,6 +47,18 @@ impl Stored {
         let permission = if self.rights == Rights::Write { Permission::Write } else { Permission::Read };
         (self.rights != Rights::Owner).then(|| Share { by: self.owner.clone(), permission })
     }
+}
+
+/// As the transaction's user sees it: what another's memory links to, and where it was said, is the owner's to know.
+pub(crate) fn seen(mut found: Stored) -> Stored {
+    if found.rights != Rights::Owner
+        && let State::Live(document) | State::Deleted(document) = &mut found.row.state
+    {
+        document.links.clear();
+        document.details.session = None;
+        document.details.vouched = None;
+    }
+    found
 }
 
 pub(crate) fn uuid(id: MemoryId) -> Uuid {
@@ -84,9 +99,10 @@ pub(crate) fn stored(row: &PgRow) -> Result<Stored, DbError> {
         content_rev: number("content_rev", row.try_get("content_rev")?)?,
         details_at: Timestamp::from_micros(row.try_get("details_at")?),
         state,
+        edited_by: row.try_get("edited_by")?,
     };
     let updated = Timestamp::from_micros(row.try_get("updated")?);
-    Ok(Stored { owner: row.try_get("owner")?, row: row_of, rights, updated })
+    Ok(Stored { owner: row.try_get("owner")?, row: row_of, rights, updated, summary: row.try_get("summary")? })
 }
 
 fn document(row: &PgRow) -> Result<Document, DbError> {
@@ -104,6 +120,7 @@ fn document(row: &PgRow) -> Result<Document, DbError> {
         scope: read::<Scope>("scope", row.try_get("scope")?)?,
         created: Timestamp::from_micros(row.try_get("created")?),
         expires: expires.map(Timestamp::from_micros),
+        vouched: row.try_get::<Option<&str>, _>("vouched")?.map(|text| read("vouched", text)).transpose()?,
         origin: read::<Origin>("origin", row.try_get("origin")?)?,
         session: row.try_get("session")?,
         conflict_of: conflict_of.map(MemoryId::from_uuid),
@@ -122,13 +139,18 @@ fn link_of(text: &str) -> Result<Link, DbError> {
 }
 
 impl UserTx {
-    /// A memory that the user may see: their feed knows whose it is.
+    /// A memory that the user may see, as they see it.
     pub(crate) async fn memory(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
+        Ok(self.meant(id).await?.map(seen))
+    }
+
+    /// The memory that an id means to the user: their own, else of those that they may see the one that came first.
+    async fn meant(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
         let found = sqlx::query(concat!(
             "SELECT ",
             columns!(),
             " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-              WHERE feed.user_id = $1 AND feed.memory = $2"
+              WHERE feed.user_id = $1 AND feed.memory = $2 ORDER BY feed.owner <> $1, feed.handle LIMIT 1"
         ))
         .bind(self.user.as_str())
         .bind(uuid(id))
@@ -139,7 +161,7 @@ impl UserTx {
 
     /// The same, locked until the transaction ends, where the user may change it.
     pub(super) async fn memory_to_change(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
-        let Some(seen) = self.memory(id).await? else { return Ok(None) };
+        let Some(seen) = self.meant(id).await? else { return Ok(None) };
         if seen.rights < Rights::Write {
             return Ok(Some(seen));
         }
@@ -155,7 +177,7 @@ impl UserTx {
         // Access may have been lost while waiting.
         match locked {
             Some(row) => stored(&row).map(Some),
-            None => self.memory(id).await,
+            None => self.meant(id).await,
         }
     }
 
@@ -164,9 +186,9 @@ impl UserTx {
         let done = sqlx::query(
             "INSERT INTO memories (owner, id, rev, content_rev, details_at, state, content, tags, category, type, importance,
                  keywords, entities, links, scope, created, expires, origin, session, conflict_of, updated, summary, standing,
-                 length, signature, forward, costs, passages)
+                 length, signature, forward, costs, passages, edited_by, vouched)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-                 (extract(epoch FROM now()) * 1000000)::bigint, $21, $22, $23, $24, $25, $26, $27)
+                 (extract(epoch FROM now()) * 1000000)::bigint, $21, $22, $23, $24, $25, $26, $27, $28, $29)
              ON CONFLICT DO NOTHING",
         )
         .bind(self.user.as_str());
@@ -180,7 +202,8 @@ impl UserTx {
                  type = $10, importance = $11, keywords = $12, entities = $13, links = $14, scope = $15, created = $16,
                  expires = $17, origin = $18, session = $19, conflict_of = $20,
                  updated = (extract(epoch FROM now()) * 1000000)::bigint, summary = $21, standing = $22, length = $23,
-                 signature = $24, forward = $25, costs = $26, passages = $27
+                 signature = $24, forward = $25, costs = $26, passages = $27, edited_by = $28,
+                 vouched = $29
              WHERE owner = $1 AND id = $2",
         )
         .bind(owner);
@@ -216,7 +239,7 @@ impl Derived {
     fn of(row: &Row) -> Self {
         let Some(document) = row.state.document() else { return Self::default() };
         // Handle and share are the reader's: nothing that is kept here depends on them.
-        let memory = document.memory(row.memory, Handle::FIRST, None);
+        let memory = document.memory(row.memory, Handle::FIRST, None, None);
         let analysis = Analysis::of(&memory);
         let costs = LineCosts::measure(&memory, &*COUNTER);
         let forward = if row.state.live().is_some() { analysis.doc.encode() } else { Vec::new() };
@@ -227,7 +250,7 @@ impl Derived {
             length: analysis.doc.length,
             signature: analysis.signature,
             forward,
-            costs: [costs.detail, costs.index, costs.json_detail, costs.json_index].map(tokens).to_vec(),
+            costs: costs.kept().map(tokens).to_vec(),
             passages: Passage::encode_all(&costs.passages),
         }
     }
@@ -280,4 +303,6 @@ fn bind<'a>(query: Query<'a>, row: &'a Row) -> Query<'a> {
         .bind(derived.forward)
         .bind(derived.costs)
         .bind(derived.passages)
+        .bind(row.edited_by.as_deref())
+        .bind(details.and_then(|details| details.vouched).map(Trust::as_str))
 }

@@ -2,45 +2,30 @@
 
 mod admin;
 mod ask;
+mod error;
 mod memories;
 mod shares;
 mod sync;
 
 pub use admin::{KeyInfo, NewKey};
-pub(crate) use ask::{Ask, Idempotency, Listed, Reply};
+pub(crate) use ask::{Ask, ChangedAfter, Idempotency, Listed, Reply};
+pub use error::DbError;
+pub(crate) use error::{Remedy, unless_overtaken};
 pub(crate) use memories::{COUNTER, Stored, columns, stored};
 pub(crate) use shares::{MyShares, ShareError, Target};
+pub(crate) use sync::Position;
 
 use std::str::FromStr;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{PgPool, Postgres, Row as _, Transaction};
+use tokio::sync::Mutex;
 
 use crate::keys::Key;
 
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("./migrations");
-
-/// Why the database did not do it.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DbError {
-    /// PostgreSQL, or the way to it.
-    #[error("PostgreSQL: {0}")]
-    Sql(#[from] sqlx::Error),
-    /// The schema cannot be brought up to date, or is newer than this program.
-    #[error("the schema cannot be used: {0}")]
-    Migration(#[from] sqlx::migrate::MigrateError),
-    /// A row that this program did not write.
-    #[error("a row cannot be read: {0}")]
-    Row(String),
-    /// The role could see more than it should.
-    #[error("the database is not safe to serve: {0}")]
-    Unsafe(String),
-    /// A name or id that is not allowed.
-    #[error("{0}")]
-    Invalid(String),
-}
 
 /// The name of a user: letters, digits, `.`, `_`, `@`, `-`; at most 100.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,16 +59,53 @@ pub(crate) struct Caller {
     pub(crate) scopes: Vec<String>,
 }
 
+/// How many connections there are, and how long anything may take.
+#[derive(Debug, Clone)]
+pub struct Patience {
+    /// Connections for requests.
+    pub connections: u32,
+    /// For a connection that is free.
+    pub connection: Duration,
+    /// For a statement.
+    pub statement: Duration,
+    /// For a lock.
+    pub lock: Duration,
+    /// For the next statement of a transaction.
+    pub idle: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            connections: 16,
+            connection: Duration::from_secs(5),
+            statement: Duration::from_secs(10),
+            lock: Duration::from_secs(3),
+            idle: Duration::from_secs(15),
+        }
+    }
+}
+
+/// How long an answer of the database to "are you there" holds.
+const READY_FOR: Duration = Duration::from_secs(1);
+
 /// A pool of connections.
 #[derive(Debug, Clone)]
 pub struct Db {
     pool: PgPool,
+    /// One more connection, for whoever watches the server: however busy the others are.
+    probe: PgPool,
+    /// When the database was last asked whether it is there, and what it said.
+    readiness: Arc<Mutex<Option<(Instant, bool)>>>,
+    options: PgConnectOptions,
 }
 
 /// A transaction of one user: the only way to rows. Without the user every query finds nothing.
 pub(crate) struct UserTx {
     pub(crate) tx: Transaction<'static, Postgres>,
     pub(crate) user: UserId,
+    /// Who is to be told of what, before it ends.
+    told: sync::Told,
 }
 
 impl Db {
@@ -92,21 +114,42 @@ impl Db {
     /// # Errors
     /// When the address is none, or nobody answers.
     pub async fn connect(url: &str) -> Result<Self, DbError> {
-        let options = PgConnectOptions::from_str(url)?.options([
-            ("statement_timeout", "10000"),
-            ("lock_timeout", "3000"),
-            ("idle_in_transaction_session_timeout", "15000"),
-        ]);
-        let pool = PgPoolOptions::new().max_connections(16).acquire_timeout(Duration::from_secs(5));
-        Ok(Self { pool: pool.connect_with(options).await? })
+        Self::connect_with(url, &Patience::default()).await
     }
 
-    /// Brings the schema up to date, one server at a time.
+    /// Connects, with these limits.
+    ///
+    /// # Errors
+    /// As [`Db::connect`].
+    pub async fn connect_with(url: &str, patience: &Patience) -> Result<Self, DbError> {
+        let options = PgConnectOptions::from_str(url)?;
+        let limited = options.clone().options([
+            ("statement_timeout", patience.statement.as_millis()),
+            ("lock_timeout", patience.lock.as_millis()),
+            ("idle_in_transaction_session_timeout", patience.idle.as_millis()),
+        ]);
+        let pool = PgPoolOptions::new().max_connections(patience.connections).acquire_timeout(patience.connection);
+        let probe = PgPoolOptions::new().max_connections(1).acquire_timeout(patience.connection);
+        Ok(Self {
+            probe: probe.connect_lazy_with(limited.clone()),
+            pool: pool.connect_with(limited).await?,
+            readiness: Arc::default(),
+            options,
+        })
+    }
+
+    /// Brings the schema up to date, one server at a time. What a request may take at most does not hold here: a
+    /// migration takes as long as it takes, and waits for that of another server.
     ///
     /// # Errors
     /// When a migration fails, or the schema is newer than this program.
     pub async fn migrate(&self) -> Result<(), DbError> {
-        Ok(MIGRATIONS.run(&self.pool).await?)
+        let unlimited = [("statement_timeout", 0), ("lock_timeout", 0), ("idle_in_transaction_session_timeout", 0)];
+        let pool =
+            PgPoolOptions::new().max_connections(1).connect_with(self.options.clone().options(unlimited)).await?;
+        let migrated = MIGRATIONS.run(&pool).await;
+        pool.close().await;
+        Ok(migrated?)
     }
 
     /// Refuses a database in which a request could see more than its user's rows.
@@ -148,9 +191,17 @@ impl Db {
         Ok(())
     }
 
-    /// True when the database answers.
+    /// True when the database answers. Many who ask are answered by one question to it.
     pub async fn is_ready(&self) -> bool {
-        sqlx::query("SELECT 1").execute(&self.pool).await.is_ok()
+        let mut known = self.readiness.lock().await;
+        if let Some((at, is_ready)) = *known
+            && at.elapsed() < READY_FOR
+        {
+            return is_ready;
+        }
+        let is_ready = sqlx::query("SELECT 1").execute(&self.probe).await.is_ok();
+        *known = Some((Instant::now(), is_ready));
+        is_ready
     }
 
     /// A transaction in which a setting that policies look at holds, and only in it.
@@ -167,7 +218,7 @@ impl Db {
             .bind(user.as_str())
             .execute(&mut *tx)
             .await?;
-        Ok(UserTx { tx, user: user.clone() })
+        Ok(UserTx { tx, user: user.clone(), told: sync::Told::default() })
     }
 
     /// Whose key it is; `None` for one that is unknown, wrong, revoked or over. All of them take as long.
@@ -185,7 +236,9 @@ impl Db {
 }
 
 impl UserTx {
-    pub(crate) async fn commit(self) -> Result<(), DbError> {
+    /// Tells whoever is to be told, and commits: what others read by is locked last and for a moment.
+    pub(crate) async fn commit(mut self) -> Result<(), DbError> {
+        self.tell().await?;
         Ok(self.tx.commit().await?)
     }
 }

@@ -1,12 +1,15 @@
 //! Who else sees what: shares of single memories and of all that has a tag, and what their recipients mute.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use sqlx::Row as _;
-use tessera_engine::domain::{MemoryId, Permission, Tag};
+use sqlx::postgres::PgRow;
+use tessera_engine::domain::{DomainError, MemoryId, Permission, Tag};
+use tessera_engine::sync::Offer;
 use uuid::Uuid;
 
 use super::memories::uuid;
-use super::sync::Told;
 use super::{Db, DbError, UserId, UserTx};
 
 /// What is shared.
@@ -66,6 +69,8 @@ pub(crate) struct TagShare {
     shared_with: String,
     /// read or write.
     permission: String,
+    /// offered, accepted or declined.
+    status: String,
     /// Since when, as RFC 3339.
     created_at: String,
 }
@@ -103,17 +108,19 @@ impl Db {
         if !is_user {
             return Err(ShareError::NoUser);
         }
-        tx.change_shares().await?;
+        tx.change_shares(owner).await?;
         let seen = match target {
             Target::Memory(memory) => tx.own_memory(*memory).await?.ok_or(ShareError::NoMemory).map(|id| vec![id])?,
-            Target::Tag(tag) => tx.tagged(tag).await?,
+            // What is offered comes when it is accepted.
+            Target::Tag(tag) if tx.is_accepted(tag, with).await? => tx.tagged(tag).await?,
+            Target::Tag(_) => Vec::new(),
         };
         let changed = match permission {
             Some(permission) => tx.grant(target, with, permission).await?,
             None => tx.revoke(target, with).await?,
         };
         if changed {
-            tx.tell(Told::of(with, owner, seen)).await?;
+            tx.told_of(with, owner, seen);
         }
         tx.commit().await?;
         Ok(changed)
@@ -129,19 +136,46 @@ impl Db {
     ) -> Result<bool, DbError> {
         let mut tx = self.of(user).await?;
         let memory = memory.map_or(Uuid::nil(), uuid);
-        let before = tx.visible_of(owner).await?;
+        let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
         let sql = if is_muted {
             "INSERT INTO mutes (user_id, owner, memory) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
         } else {
             "DELETE FROM mutes WHERE user_id = $1 AND owner = $2 AND memory = $3"
         };
         let done = sqlx::query(sql).bind(user.as_str()).bind(owner.as_str()).bind(memory).execute(&mut *tx.tx).await?;
-        let after = tx.visible_of(owner).await?;
-        let mut changed: Vec<MemoryId> = before.iter().filter(|id| !after.contains(id)).copied().collect();
-        changed.extend(after.iter().filter(|id| !before.contains(id)));
-        tx.tell(Told::of(user, owner, changed)).await?;
+        let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+        tx.told_of(user, owner, before.symmetric_difference(&after).copied());
         tx.commit().await?;
         Ok(done.rows_affected() > 0)
+    }
+
+    /// What other users want to share with this one by a tag, and nobody answered.
+    pub(crate) async fn offers(&self, user: &UserId) -> Result<Vec<Offer>, DbError> {
+        self.of(user).await?.offers().await
+    }
+
+    /// Accepts what an owner shares by a tag, now and later, or declines it. False where nothing is offered, or it was
+    /// so answered before.
+    pub(crate) async fn answer_offer(
+        &self,
+        user: &UserId,
+        owner: &UserId,
+        tag: &Tag,
+        is_accepted: bool,
+    ) -> Result<bool, DbError> {
+        let mut tx = self.of(user).await?;
+        tx.change_shares(owner).await?;
+        let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+        let changed: bool = sqlx::query_scalar("SELECT answer_offer($1, $2, $3)")
+            .bind(owner.as_str())
+            .bind(tag.as_str())
+            .bind(is_accepted)
+            .fetch_one(&mut *tx.tx)
+            .await?;
+        let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+        tx.told_of(user, owner, before.symmetric_difference(&after).copied());
+        tx.commit().await?;
+        Ok(changed)
     }
 
     /// Whose a memory is that a user muted.
@@ -169,7 +203,7 @@ impl Db {
         .fetch_all(&mut *tx.tx)
         .await?;
         let tags = sqlx::query(concat!(
-            "SELECT s.tag, s.grantee, s.permission, ",
+            "SELECT s.tag, s.grantee, s.permission, s.status, ",
             since!(),
             "FROM tag_shares s
              WHERE s.owner = $1 ORDER BY s.created, s.tag, s.grantee"
@@ -192,6 +226,7 @@ impl Db {
                 tag: row.try_get("tag")?,
                 shared_with: row.try_get("grantee")?,
                 permission: row.try_get("permission")?,
+                status: row.try_get("status")?,
                 created_at: row.try_get("since")?,
             });
         }
@@ -200,10 +235,10 @@ impl Db {
 }
 
 impl UserTx {
-    /// Until the transaction ends, nobody writes a memory of the user: see `hold_shares`.
-    async fn change_shares(&mut self) -> Result<(), DbError> {
+    /// Until the transaction ends, nobody writes a memory of an owner: see `hold_shares`.
+    async fn change_shares(&mut self, owner: &UserId) -> Result<(), DbError> {
         sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
-            .bind(self.user.as_str())
+            .bind(owner.as_str())
             .execute(&mut *self.tx)
             .await?;
         Ok(())
@@ -219,9 +254,38 @@ impl UserTx {
         Ok(found.map(MemoryId::from_uuid))
     }
 
+    async fn is_accepted(&mut self, tag: &Tag, with: &UserId) -> Result<bool, DbError> {
+        let sql = "SELECT EXISTS (SELECT FROM tag_shares
+                   WHERE owner = $1 AND tag = $2 AND grantee = $3 AND status = 'accepted')";
+        let query = sqlx::query_scalar(sql).bind(self.user.as_str().to_owned()).bind(tag.as_str()).bind(with.as_str());
+        Ok(query.fetch_one(&mut *self.tx).await?)
+    }
+
+    /// What other users want to share with this one by a tag, and nobody answered; of those they mute, nothing.
+    pub(super) async fn offers(&mut self) -> Result<Vec<Offer>, DbError> {
+        let rows = sqlx::query(
+            "SELECT s.owner, s.tag, s.permission FROM tag_shares s WHERE s.grantee = $1 AND s.status = 'offered'
+                 AND NOT EXISTS (SELECT FROM mutes WHERE user_id = $1 AND owner = s.owner AND memory = $2)
+             ORDER BY s.owner, s.tag LIMIT 100",
+        )
+        .bind(self.user.as_str())
+        .bind(Uuid::nil())
+        .fetch_all(&mut *self.tx)
+        .await?;
+        let offer = |row: &PgRow| -> Result<Offer, DbError> {
+            let wrong = |error: DomainError| DbError::Row(error.to_string());
+            Ok(Offer {
+                owner: row.try_get("owner")?,
+                tag: Tag::try_from(row.try_get::<String, _>("tag")?).map_err(wrong)?,
+                permission: row.try_get::<&str, _>("permission")?.parse().map_err(wrong)?,
+            })
+        };
+        rows.iter().map(offer).collect()
+    }
+
     async fn tagged(&mut self, tag: &Tag) -> Result<Vec<MemoryId>, DbError> {
         let found: Vec<Uuid> = sqlx::query_scalar(
-            "SELECT id FROM memories WHERE owner = $1 AND tags @> ARRAY[$2] AND state <> 'purged' ORDER BY id",
+            "SELECT id FROM memories WHERE owner = $1 AND tags @> ARRAY[$2] AND state = 'live' ORDER BY id",
         )
         .bind(self.user.as_str())
         .bind(tag.as_str())

@@ -2,51 +2,70 @@
 
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;
-use tessera_engine::domain::MemoryId;
+use sqlx::postgres::PgRow;
+use tessera_engine::domain::{MemoryId, Timestamp};
 use tessera_engine::sync::{
-    Action, Answer, Arrival, Decision, MOST_ROWS, News, Op, Page, Refusal, Rights, Shadow, Snapshot, copy_id, decide,
+    Action, Answer, Arrival, Author, Decision, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, Shadow, Snapshot,
+    copy_id, decide,
 };
 use uuid::Uuid;
 
-use super::memories::{Stored, columns, stored, uuid};
-use super::{Db, DbError, UserId, UserTx};
+use super::memories::{Stored, columns, seen, stored, uuid};
+use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// How often an insert is tried again that another one of the same memory came before.
 pub(super) const ATTEMPTS: u32 = 5;
 
 /// Bytes of texts in a page, about; one text more may stand in it.
-const MOST_PAGE_BYTES: usize = 4 * 1024 * 1024;
+const MOST_PAGE_BYTES: usize = 1024 * 1024;
 
 impl Db {
-    /// The epoch of the database.
-    pub(crate) async fn epoch(&self, user: &UserId) -> Result<u64, DbError> {
-        let mut tx = self.of(user).await?;
-        Ok(tx.position().await?.0)
+    /// Where the database stands for a user, if it is the one that a machine knows by an epoch and marks.
+    pub(crate) async fn known(&self, user: &UserId, epoch: u64, marks: &[Mark]) -> Result<Option<Position>, DbError> {
+        let position = self.of(user).await?.history(marks).await?;
+        Ok(Some(position).filter(|position| position.epoch == epoch && position.knows(marks)))
     }
 
-    /// Carries out one op, once.
-    pub(crate) async fn carry_out(&self, user: &UserId, op: &Op) -> Result<Answer, DbError> {
+    /// Carries out one op, once. `now` is the server's time: a clock that is ahead must not make its details win for
+    /// years.
+    pub(crate) async fn carry_out(&self, user: &UserId, op: &Op, now: Timestamp) -> Result<Answer, DbError> {
+        unless_overtaken(|| self.carry_out_now(user, op, now)).await
+    }
+
+    async fn carry_out_now(&self, user: &UserId, op: &Op, now: Timestamp) -> Result<Answer, DbError> {
         for _ in 0..ATTEMPTS {
             let mut tx = self.of(user).await?;
-            let Some(answer) = tx.carry_out(op).await? else { continue };
+            let Some(answer) = tx.carry_out(op, now).await? else { continue };
             tx.commit().await?;
             return Ok(answer);
         }
         Err(DbError::Row("a memory cannot be inserted, and is not there".into()))
     }
 
-    /// What changed for a user after a cursor. `None` for a cursor that this database did not give.
-    pub(crate) async fn changes(&self, user: &UserId, after: u64, limit: u32) -> Result<Option<Page>, DbError> {
+    /// What changed for a user after a cursor, of a database that is the one a machine knows. `None` for another.
+    pub(crate) async fn changes(
+        &self,
+        user: &UserId,
+        epoch: u64,
+        marks: &[Mark],
+        after: u64,
+        limit: u32,
+    ) -> Result<Option<Page>, DbError> {
         let mut tx = self.of(user).await?;
-        if after > tx.position().await?.1 {
+        let position = tx.history(marks).await?;
+        if position.epoch != epoch || !position.knows(marks) || after > position.head {
             return Ok(None);
         }
         let limit = limit.clamp(1, MOST_ROWS);
         let rows = sqlx::query(concat!(
-            "SELECT feed.memory, feed.seq, ",
+            "SELECT told.memory AS about, told.seq AS told_at, ",
             columns!(),
-            " FROM feed LEFT JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-              WHERE feed.user_id = $1 AND feed.seq > $2 ORDER BY feed.seq LIMIT $3"
+            " FROM (SELECT user_id, memory, seq FROM feed WHERE user_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) told
+              LEFT JOIN LATERAL (SELECT feed.owner AS whose, feed.memory AS what FROM feed
+                  JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+                  WHERE feed.user_id = $1 AND feed.memory = told.memory
+                  ORDER BY feed.owner <> $1, feed.handle LIMIT 1) meant ON true
+              LEFT JOIN memories ON memories.owner = meant.whose AND memories.id = meant.what ORDER BY told.seq"
         ))
         .bind(user.as_str())
         .bind(i64::try_from(after).unwrap_or(i64::MAX))
@@ -60,8 +79,8 @@ impl Db {
                 more = true;
                 break;
             }
-            let memory = MemoryId::from_uuid(row.try_get::<Uuid, _>("memory")?);
-            next = u64::try_from(row.try_get::<i64, _>("seq")?).unwrap_or(0);
+            let memory = MemoryId::from_uuid(row.try_get::<Uuid, _>("about")?);
+            next = u64::try_from(row.try_get::<i64, _>("told_at")?).unwrap_or(0);
             let arrival = match row.try_get::<Option<String>, _>("owner")? {
                 Some(_) => {
                     bytes += row.try_get::<&str, _>("content")?.len();
@@ -71,44 +90,71 @@ impl Db {
             };
             news.push(News { memory, arrival });
         }
-        Ok(Some(Page { news, next, more }))
+        let mark = tx.mark_from(next).await?;
+        let offers = if more { Vec::new() } else { tx.offers().await? };
+        Ok(Some(Page { news, next, more, mark, offers }))
     }
 
-    /// A page of everything a user may see, for a machine of an epoch.
+    /// A page of everything a user may see, and how far what a machine knows by its marks is still known.
     pub(crate) async fn snapshot(
         &self,
         user: &UserId,
-        epoch: u64,
+        marks: &[Mark],
         after: Option<MemoryId>,
     ) -> Result<Snapshot, DbError> {
         let mut tx = self.of(user).await?;
         // Before the rows: what changes between comes once more with the feed.
-        let (epoch_now, head) = tx.position().await?;
+        let position = tx.history(marks).await?;
         let rows = sqlx::query(concat!(
-            "SELECT feed.seq, ",
+            "SELECT told_at, ",
             columns!(),
-            " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-              WHERE feed.user_id = $1 AND feed.memory > $2 ORDER BY feed.memory LIMIT $3"
+            " FROM (SELECT DISTINCT ON (feed.memory) feed.memory AS what, feed.owner AS whose,
+                      max(feed.seq) OVER (PARTITION BY feed.memory) AS told_at
+                  FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+                  WHERE feed.user_id = $1 AND feed.memory > $2
+                  ORDER BY feed.memory, feed.owner <> $1, feed.handle LIMIT $3) meant
+              JOIN memories ON memories.owner = meant.whose AND memories.id = meant.what ORDER BY memories.id"
         ))
         .bind(user.as_str())
         .bind(after.map_or(Uuid::nil(), uuid))
         .bind(i64::from(MOST_ROWS))
         .fetch_all(&mut *tx.tx)
         .await?;
-        let mut shadows = Vec::new();
+        let (mut shadows, mut bytes) = (Vec::new(), 0);
+        let mut is_cut = rows.len() == MOST_ROWS as usize;
         for row in &rows {
-            let seq = u64::try_from(row.try_get::<i64, _>("seq")?).unwrap_or(0);
+            if bytes > MOST_PAGE_BYTES {
+                is_cut = true;
+                break;
+            }
+            bytes += row.try_get::<&str, _>("content")?.len();
+            let seq = u64::try_from(row.try_get::<i64, _>("told_at")?).unwrap_or(0);
             shadows.push(shadow(stored(row)?, seq));
         }
-        let next = (rows.len() == MOST_ROWS as usize).then(|| shadows.last().map(|last| last.row.memory)).flatten();
-        let restored: Option<i64> =
-            sqlx::query_scalar("SELECT min(seq) FROM restores WHERE user_id = $1 AND epoch > $2")
-                .bind(user.as_str())
-                .bind(i64::try_from(epoch).unwrap_or(i64::MAX))
-                .fetch_one(&mut *tx.tx)
-                .await?;
-        let restored_seq = restored.map_or(u64::MAX, |seq| u64::try_from(seq).unwrap_or(0));
-        Ok(Snapshot { epoch: epoch_now, restored_seq, head, rows: shadows, next })
+        let next = is_cut.then(|| shadows.last().map(|last| last.row.memory)).flatten();
+        let Position { epoch, head, mark, common } = position;
+        // Of a machine without marks nothing is known to be common: what it has is compared, and nothing taken.
+        let restored_seq = common.unwrap_or(0);
+        Ok(Snapshot { epoch, restored_seq, head, rows: shadows, mark, next })
+    }
+}
+
+/// Where a database stands for a user.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Position {
+    pub(crate) epoch: u64,
+    /// The head of the user's feed.
+    pub(crate) head: u64,
+    /// Its mark.
+    pub(crate) mark: Option<Mark>,
+    /// The newest of the marks of a machine that this database knows.
+    common: Option<u64>,
+}
+
+impl Position {
+    /// True for the database that gave the newest of these marks. Without any, nothing is known against it.
+    pub(crate) fn knows(&self, marks: &[Mark]) -> bool {
+        marks.iter().map(|mark| mark.seq).max().is_none_or(|newest| self.common == Some(newest))
     }
 }
 
@@ -130,39 +176,70 @@ impl Told {
         }
     }
 
-    /// Tells a user of memories of one owner.
-    pub(super) fn of(who: &UserId, owner: &UserId, memories: impl IntoIterator<Item = MemoryId>) -> Self {
-        let mut told = Self::default();
-        memories.into_iter().for_each(|memory| told.add(vec![who.as_str().to_owned()], owner.as_str(), memory));
-        told
+    fn is_empty(&self) -> bool {
+        self.those.is_empty()
     }
 }
 
 fn shadow(found: Stored, seq: u64) -> Shadow {
+    let found = seen(found);
     Shadow { share: found.share(), row: found.row, seq }
 }
 
 impl UserTx {
-    /// The epoch of the database, and the head of the user's feed.
-    pub(crate) async fn position(&mut self) -> Result<(u64, u64), DbError> {
-        let row = sqlx::query("SELECT epoch, (SELECT seq FROM user_seq WHERE user_id = $1) AS head FROM server_meta")
-            .bind(self.user.as_str())
-            .fetch_one(&mut *self.tx)
-            .await?;
-        let (epoch, head): (i64, Option<i64>) = (row.try_get("epoch")?, row.try_get("head")?);
+    /// Where the database stands for the user, and how far a machine with these marks knows it.
+    pub(crate) async fn history(&mut self, marks: &[Mark]) -> Result<Position, DbError> {
+        let (seqs, stamps): (Vec<i64>, Vec<i64>) =
+            marks.iter().map(|mark| (i64::try_from(mark.seq).unwrap_or(i64::MAX), mark.stamp)).unzip();
+        let row = sqlx::query(
+            "SELECT epoch, (SELECT seq FROM user_seq WHERE user_id = $1) AS head,
+                 (SELECT stamp FROM marks WHERE user_id = $1 AND seq = (SELECT seq FROM user_seq WHERE user_id = $1)) AS stamp,
+                 (SELECT max(seq) FROM marks WHERE user_id = $1
+                      AND (seq, stamp) IN (SELECT * FROM unnest($2::bigint[], $3::bigint[]))) AS common
+             FROM server_meta",
+        )
+        .bind(self.user.as_str())
+        .bind(seqs)
+        .bind(stamps)
+        .fetch_one(&mut *self.tx)
+        .await?;
         let number = |value: i64| u64::try_from(value).unwrap_or(0);
-        Ok((number(epoch), number(head.unwrap_or(0))))
+        let (head, stamp): (Option<i64>, Option<i64>) = (row.try_get("head")?, row.try_get("stamp")?);
+        let head = number(head.unwrap_or(0));
+        let common: Option<i64> = row.try_get("common")?;
+        Ok(Position {
+            epoch: number(row.try_get("epoch")?),
+            head,
+            mark: stamp.map(|stamp| Mark { seq: head, stamp }),
+            common: common.map(number),
+        })
+    }
+
+    /// The first mark from a number on: of the transaction that the number belongs to.
+    async fn mark_from(&mut self, seq: u64) -> Result<Option<Mark>, DbError> {
+        let found = sqlx::query("SELECT seq, stamp FROM marks WHERE user_id = $1 AND seq >= $2 ORDER BY seq LIMIT 1")
+            .bind(self.user.as_str())
+            .bind(i64::try_from(seq).unwrap_or(i64::MAX))
+            .fetch_optional(&mut *self.tx)
+            .await?;
+        let mark = |row: PgRow| -> Result<Mark, DbError> {
+            Ok(Mark { seq: u64::try_from(row.try_get::<i64, _>("seq")?).unwrap_or(0), stamp: row.try_get("stamp")? })
+        };
+        found.map(mark).transpose()
     }
 
     /// `None` when another transaction made the memory meanwhile: then all of it is to be done anew.
-    async fn carry_out(&mut self, op: &Op) -> Result<Option<Answer>, DbError> {
+    async fn carry_out(&mut self, op: &Op, now: Timestamp) -> Result<Option<Answer>, DbError> {
         let body = serde_json::to_vec(op).map_err(|error| DbError::Row(error.to_string()))?;
+        let op = &Op { at: op.at.min(now), ..op.clone() };
         let Some(refused) = self.apply(op, &Sha256::digest(&body)).await? else { return Ok(None) };
         let text = match &op.action {
             Action::Create(document) => Some(&document.content),
             Action::Edit(edit) => edit.content.as_ref(),
             Action::Delete | Action::Purge => None,
         };
+        // The numbers of what was done are part of the answer.
+        self.tell().await?;
         let copy = match text {
             Some(text) => self.shadow(copy_id(op.memory, text)).await?,
             None => None,
@@ -201,28 +278,24 @@ impl UserTx {
 
     async fn shadow(&mut self, id: MemoryId) -> Result<Option<Shadow>, DbError> {
         let Some(found) = self.memory(id).await? else { return Ok(None) };
-        let seq: Option<i64> = sqlx::query_scalar("SELECT seq FROM feed WHERE user_id = $1 AND memory = $2")
+        let seq: Option<i64> = sqlx::query_scalar("SELECT max(seq) FROM feed WHERE user_id = $1 AND memory = $2")
             .bind(self.user.as_str())
             .bind(uuid(id))
-            .fetch_optional(&mut *self.tx)
+            .fetch_one(&mut *self.tx)
             .await?;
         Ok(seq.map(|seq| shadow(found, u64::try_from(seq).unwrap_or(0))))
     }
 
     async fn decide(&mut self, op: &Op) -> Result<Option<Option<Refusal>>, DbError> {
         let current = self.memory_to_change(op.memory).await?;
+        if current.is_none() && self.is_anothers(op.memory).await? {
+            let is_new = matches!(op.action, Action::Create(_));
+            return self.refused(op, if is_new { Refusal::IdTaken } else { Refusal::Unknown }).await;
+        }
         let rights = current.as_ref().map_or(Rights::None, |found| found.rights);
-        let (row, copy) = match decide(current.as_ref().map(|found| &found.row), op, rights) {
-            Decision::Refuse(refusal) => {
-                let text = serde_json::to_string(&refusal).map_err(|error| DbError::Row(error.to_string()))?;
-                sqlx::query("UPDATE applied_ops SET refused = $3 WHERE user_id = $1 AND op_id = $2")
-                    .bind(self.user.as_str())
-                    .bind(uuid(op.op_id))
-                    .bind(text)
-                    .execute(&mut *self.tx)
-                    .await?;
-                return Ok(Some(Some(refusal)));
-            }
+        let name = self.user.as_str().to_owned();
+        let (row, copy) = match decide(current.as_ref().map(|found| &found.row), op, Author { name: &name, rights }) {
+            Decision::Refuse(refusal) => return self.refused(op, refusal).await,
             Decision::Keep => return Ok(Some(None)),
             Decision::Write { row, copy } => (row, copy),
         };
@@ -234,25 +307,50 @@ impl UserTx {
             None if self.insert(&row).await? => {}
             None => return Ok(None),
         }
-        let mut told = Told::default();
-        told.add(before, &owner, op.memory);
-        told.add(self.audience(&owner, op.memory).await?, &owner, op.memory);
+        let after = self.audience(&owner, op.memory).await?;
+        self.told.add(before, &owner, op.memory);
+        self.told.add(after, &owner, op.memory);
         if let Some(copy) = copy
             && self.insert(&copy).await?
         {
             let author = self.user.as_str().to_owned();
-            told.add(self.audience(&author, copy.memory).await?, &author, copy.memory);
+            let those = self.audience(&author, copy.memory).await?;
+            self.told.add(those, &author, copy.memory);
         }
-        self.tell(told).await?;
         Ok(Some(None))
     }
 
-    /// Tells users of memories. Counters come last in a transaction, and those of all users in one order.
-    pub(super) async fn tell(&mut self, told: Told) -> Result<(), DbError> {
-        let Told { those, owners, memories } = told;
-        if those.is_empty() {
+    async fn refused(&mut self, op: &Op, refusal: Refusal) -> Result<Option<Option<Refusal>>, DbError> {
+        let text = serde_json::to_string(&refusal).map_err(|error| DbError::Row(error.to_string()))?;
+        sqlx::query("UPDATE applied_ops SET refused = $3 WHERE user_id = $1 AND op_id = $2")
+            .bind(self.user.as_str())
+            .bind(uuid(op.op_id))
+            .bind(text)
+            .execute(&mut *self.tx)
+            .await?;
+        Ok(Some(Some(refusal)))
+    }
+
+    /// True for the id of a memory of another user that this one was told of: it is not theirs to use.
+    async fn is_anothers(&mut self, id: MemoryId) -> Result<bool, DbError> {
+        let sql = "SELECT EXISTS (SELECT FROM feed WHERE user_id = $1 AND memory = $2 AND owner <> $1)";
+        let query = sqlx::query_scalar(sql).bind(self.user.as_str()).bind(uuid(id));
+        Ok(query.fetch_one(&mut *self.tx).await?)
+    }
+
+    /// Notes that a user is to be told of memories of one owner.
+    pub(super) fn told_of(&mut self, who: &UserId, owner: &UserId, memories: impl IntoIterator<Item = MemoryId>) {
+        for memory in memories {
+            self.told.add(vec![who.as_str().to_owned()], owner.as_str(), memory);
+        }
+    }
+
+    /// Tells whoever is to be told. Counters come last in a transaction, and those of all users in one order.
+    pub(super) async fn tell(&mut self) -> Result<(), DbError> {
+        if self.told.is_empty() {
             return Ok(());
         }
+        let Told { those, owners, memories } = std::mem::take(&mut self.told);
         let query = sqlx::query("SELECT tell($1, $2, $3)").bind(those).bind(owners).bind(memories);
         query.execute(&mut *self.tx).await?;
         Ok(())

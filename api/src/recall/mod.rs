@@ -4,19 +4,22 @@
 
 mod cache;
 mod index;
+mod news;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlx::Row as _;
-use tessera_engine::domain::{Clock, Handle, RecallRequest};
-use tessera_engine::pack::{LineCosts, Passage, Ranked, Recall, Row};
+use tessera_engine::domain::{Clock, Handle, Memory, RecallRequest};
+use tessera_engine::pack::{JsonRows, LineCosts, Passage, Ranked, Recall, Row};
 use tessera_engine::recall::{Form, Ranking, answer};
 use tessera_engine::score::Weights;
 use tessera_engine::text::number_tokens;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::db::{COUNTER, Db, DbError, Stored, UserId, UserTx, columns, stored};
-use cache::Cache;
+use crate::db::{COUNTER, Db, DbError, Stored, UserId, UserTx, columns, stored, unless_overtaken};
+use cache::{Cache, Slot};
+use news::News;
 
 /// Why a question is not answered.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +36,10 @@ pub(crate) enum RecallError {
 pub(crate) struct Recaller {
     cache: Cache,
     clock: Arc<dyn Clock>,
-    weights: Weights,
+    weights: Arc<Weights>,
+    /// Questions that are worked on at one time: some more than there are processors, as each waits for the database
+    /// as well. Whoever waits for a turn holds no connection.
+    turns: Arc<Semaphore>,
     /// Deliveries in full that the database was not told of yet.
     uses: Mutex<HashMap<UserId, HashMap<u32, u32>>>,
 }
@@ -44,10 +50,117 @@ impl std::fmt::Debug for Recaller {
     }
 }
 
+/// A turn to work on a question: among all, and among the user's own. It lasts as long as any of the work does, also
+/// when whoever asked has gone.
+type Turn = Arc<[Option<OwnedSemaphorePermit>; 2]>;
+
+/// Works on a thread that serves no requests.
+async fn apart<T: Send + 'static>(turn: &Turn, work: impl FnOnce() -> T + Send + 'static) -> Result<T, DbError> {
+    let turn = Arc::clone(turn);
+    let done = tokio::task::spawn_blocking(move || {
+        let done = work();
+        drop(turn);
+        done
+    });
+    done.await.map_err(|error| DbError::Row(format!("the work on a question: {error}")))
+}
+
+/// A match with its memory and what shows of it. What its lines cost is not known yet where nothing is kept of it.
+struct Found {
+    ranked: Ranked,
+    stored: Stored,
+    memory: Memory,
+    costs: Option<LineCosts>,
+    signature: u64,
+}
+
+impl Found {
+    /// Counts tokens where need be: for a thread that may work for a while.
+    fn row(memory: Memory, costs: Option<LineCosts>, signature: u64) -> Row {
+        let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &*COUNTER));
+        Row { memory, costs, signature }
+    }
+}
+
 impl Recaller {
     /// `most_bytes` is what the indexes may hold together.
     pub(crate) fn new(clock: Arc<dyn Clock>, most_bytes: usize) -> Self {
-        Self { cache: Cache::new(most_bytes), clock, weights: Weights::default(), uses: Mutex::default() }
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let turns = (2 * processors).max(4);
+        Self {
+            // Half for one user: there is a turn for others, whatever one asks.
+            cache: Cache::new(most_bytes, turns / 2),
+            clock,
+            weights: Arc::default(),
+            turns: Arc::new(Semaphore::new(turns)),
+            uses: Mutex::default(),
+        }
+    }
+
+    /// A turn for a question of a user: first among their own, so that nobody waits for all of one user's.
+    async fn turn(&self, slot: &Slot) -> Turn {
+        let own = Arc::clone(&slot.turns).acquire_owned().await.ok();
+        Arc::new([own, Arc::clone(&self.turns).acquire_owned().await.ok()])
+    }
+
+    /// Brings the index of a user up to date. The connection is given back before the work begins.
+    async fn refresh(&self, db: &Db, user: &UserId, slot: &Arc<Slot>, turn: &Turn) -> Result<(), DbError> {
+        let _refreshing = slot.refreshing.lock().await;
+        let news = {
+            let mut tx = db.of(user).await?;
+            News::read(&slot.index, &mut tx).await?
+        };
+        self.take(db, user, slot, turn, news).await
+    }
+
+    /// Puts news into an index; the caller holds its `refreshing`.
+    async fn take(&self, db: &Db, user: &UserId, slot: &Arc<Slot>, turn: &Turn, news: News) -> Result<(), DbError> {
+        if matches!(news, News::None) {
+            return Ok(());
+        }
+        let (to, of) = (Arc::clone(slot), user.clone());
+        let (remade, bytes) = apart(turn, move || {
+            let remade = news.put(&to.index, &of)?;
+            Ok::<_, DbError>((remade, to.index.read().unwrap_or_else(PoisonError::into_inner).bytes()))
+        })
+        .await??;
+        self.cache.resized(user, slot, bytes);
+        if let Err(error) = news::keep(db, user, &remade).await {
+            // They are made again at the next build.
+            tracing::warn!(%error, "forward blobs were not kept");
+        }
+        Ok(())
+    }
+
+    /// Ranks a user's memories, and fetches the first page.
+    async fn found(
+        &self,
+        db: &Db,
+        user: &UserId,
+        request: &RecallRequest,
+    ) -> Result<(Turn, Ranking, Vec<Found>), RecallError> {
+        let slot = self.cache.of(user);
+        let turn = self.turn(&slot).await;
+        let mut tx = db.of(user).await?;
+        // Where somebody is changing it, it is waited for below, without a connection.
+        let known = slot.index.try_read().map(|index| index.known()).unwrap_or_default();
+        let position = tx.history(&known).await?;
+        let is_fresh = slot.index.try_read().is_ok_and(|index| {
+            index.known() == known && index.cursor_in(position.epoch, position.head) == Some(position.head)
+        });
+        if !is_fresh || !position.knows(&known) {
+            drop(tx);
+            self.refresh(db, user, &slot, &turn).await?;
+            tx = db.of(user).await?;
+        }
+        let (request_of, now, weights) = (request.clone(), self.clock.now(), Arc::clone(&self.weights));
+        let ranking = apart(&turn, move || {
+            slot.index.read().unwrap_or_else(PoisonError::into_inner).rank(&request_of, now, &weights)
+        })
+        .await?;
+        let page = ranking.page(request)?;
+        let found = rows(&mut tx, page).await?;
+        Ok((turn, ranking, found))
     }
 
     /// Ranks a user's memories, and fetches the first page.
@@ -56,31 +169,30 @@ impl Recaller {
         db: &Db,
         user: &UserId,
         request: &RecallRequest,
-    ) -> Result<(Ranking, Vec<(Ranked, Stored, Row)>), RecallError> {
-        let mut tx = db.of(user).await?;
-        let index = self.cache.of(user);
-        let ranking = {
-            let mut index = index.lock().await;
-            let before = index.bytes();
-            index.refresh(&mut tx).await?;
-            self.cache.resized(user, before, index.bytes());
-            index.rank(request, self.clock.now(), &self.weights)
-        };
-        let page = ranking.page(request)?;
-        let handles: Vec<i64> = page.iter().map(|ranked| i64::from(ranked.handle.get())).collect();
-        let mut rows = rows(&mut tx, &handles).await?;
-        let found = page.into_iter().filter_map(|ranked| {
-            let (stored, row) = rows.remove(&ranked.handle.get())?;
-            Some((ranked, stored, row))
-        });
-        Ok((ranking, found.collect()))
+    ) -> Result<Vec<(Ranked, Stored)>, RecallError> {
+        let (_, _, found) = self.found(db, user, request).await?;
+        Ok(found.into_iter().map(|found| (found.ranked, found.stored)).collect())
     }
 
     /// Answers within a budget: one JSON payload whose tokens were counted.
     pub(crate) async fn recall(&self, db: &Db, user: &UserId, request: &RecallRequest) -> Result<Recall, RecallError> {
-        let (ranking, found) = self.page(db, user, request).await?;
-        let (page, rows): (Vec<Ranked>, Vec<Row>) = found.into_iter().map(|(ranked, _, row)| (ranked, row)).unzip();
-        let recall = answer(request, &ranking, page, rows, &self.weights, Form::Json(&*COUNTER))?;
+        let (turn, ranking, found) = self.found(db, user, request).await?;
+        let (request, weights) = (request.clone(), Arc::clone(&self.weights));
+        let recall = apart(&turn, move || {
+            let (page, rows): (Vec<Ranked>, Vec<Row>) = found
+                .into_iter()
+                .map(|found| (found.ranked, Found::row(found.memory, found.costs, found.signature)))
+                .unzip();
+            answer(
+                &request,
+                &ranking,
+                page,
+                rows,
+                &weights,
+                Form::Json { counter: &*COUNTER, rows: JsonRows::default() },
+            )
+        })
+        .await??;
         self.note(user, recall.details.iter().map(|detail| detail.ranked.handle.get()));
         Ok(recall)
     }
@@ -105,33 +217,44 @@ impl Recaller {
     }
 
     async fn flush_one(&self, db: &Db, user: &UserId, handles: HashMap<u32, u32>, now: i64) -> Result<(), DbError> {
-        let mut tx = db.of(user).await?;
         let (handles, counts): (Vec<i64>, Vec<i32>) =
             handles.into_iter().map(|(handle, count)| (i64::from(handle), i32::try_from(count).unwrap_or(1))).unzip();
-        sqlx::query(
-            "UPDATE feed SET uses = uses + told.count, used = $4
-             FROM unnest($2, $3) AS told (handle, count) WHERE feed.user_id = $1 AND feed.handle = told.handle",
-        )
-        .bind(user.as_str())
-        .bind(&handles)
-        .bind(counts)
-        .bind(now)
-        .execute(&mut *tx.tx)
-        .await?;
-        let index = self.cache.of(user);
-        let mut index = index.lock().await;
-        let before = index.bytes();
-        index.take_again(&mut tx, &handles).await?;
-        self.cache.resized(user, before, index.bytes());
-        drop(index);
-        tx.commit().await
+        unless_overtaken(|| count_uses(db, user, &handles, &counts, now)).await?;
+        // Rows are locked no longer: whoever waits for the index keeps nobody from writing.
+        let Some(slot) = self.cache.known(user) else { return Ok(()) };
+        let turn = self.turn(&slot).await;
+        let _refreshing = slot.refreshing.lock().await;
+        if !slot.index.read().unwrap_or_else(PoisonError::into_inner).is_loaded() {
+            return Ok(());
+        }
+        let news = {
+            let mut tx = db.of(user).await?;
+            News::used(&handles, &mut tx).await?
+        };
+        self.take(db, user, &slot, &turn, news).await
     }
 }
 
-/// The memories of handles, with what their lines cost.
-async fn rows(tx: &mut UserTx, handles: &[i64]) -> Result<HashMap<u32, (Stored, Row)>, DbError> {
+async fn count_uses(db: &Db, user: &UserId, handles: &[i64], counts: &[i32], now: i64) -> Result<(), DbError> {
+    let mut tx = db.of(user).await?;
+    sqlx::query(
+        "UPDATE feed SET uses = uses + told.count, used = $4
+         FROM unnest($2, $3) AS told (handle, count) WHERE feed.user_id = $1 AND feed.handle = told.handle",
+    )
+    .bind(user.as_str())
+    .bind(handles)
+    .bind(counts)
+    .bind(now)
+    .execute(&mut *tx.tx)
+    .await?;
+    tx.commit().await
+}
+
+/// The memories of a page, with what is kept of their lines' costs.
+async fn rows(tx: &mut UserTx, page: Vec<Ranked>) -> Result<Vec<Found>, DbError> {
+    let handles: Vec<i64> = page.iter().map(|ranked| i64::from(ranked.handle.get())).collect();
     let found = sqlx::query(concat!(
-        "SELECT feed.handle, feed.uses, feed.used, summary, signature, costs, passages, ",
+        "SELECT feed.handle, feed.uses, feed.used, signature, costs, passages, ",
         columns!(),
         " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory AND state = 'live'
           WHERE feed.user_id = $1 AND feed.handle = ANY ($2)"
@@ -146,31 +269,42 @@ async fn rows(tx: &mut UserTx, handles: &[i64]) -> Result<HashMap<u32, (Stored, 
         let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
         let Some(document) = stored.row.state.live() else { continue };
         let Ok(short) = Handle::try_from(handle) else { continue };
-        let mut memory = document.memory(stored.row.memory, short, stored.share());
+        let mut memory = document.memory(stored.row.memory, short, stored.share(), stored.row.edited_by.clone());
         let (uses, used): (i32, Option<i64>) = (row.try_get("uses")?, row.try_get("used")?);
         memory.access_count = u32::try_from(uses).unwrap_or(0);
         memory.last_accessed = used.map(tessera_engine::Timestamp::from_micros);
         memory.updated = stored.updated;
+        // The one that was counted, however a summary would be made today.
+        memory.summary.clone_from(&stored.summary);
         let costs = costs(row, &memory)?;
         let signature: i64 = row.try_get("signature")?;
-        rows.insert(handle, (stored, Row { memory, costs, signature: signature.cast_unsigned() }));
+        rows.insert(handle, (stored, memory, costs, signature.cast_unsigned()));
     }
-    Ok(rows)
+    let found = page.into_iter().filter_map(|ranked| {
+        let (stored, memory, costs, signature) = rows.remove(&ranked.handle.get())?;
+        Some(Found { ranked, stored, memory, costs, signature })
+    });
+    Ok(found.collect())
 }
 
-/// What is kept was counted for the owner, and with a handle of one token: what shows more is counted here.
-fn costs(row: &sqlx::postgres::PgRow, memory: &tessera_engine::Memory) -> Result<LineCosts, DbError> {
-    if memory.share.is_some() {
-        return Ok(LineCosts::measure(memory, &*COUNTER));
-    }
+/// What is kept was counted for the owner, and with a handle of one token: of what shows more nothing is kept, nor
+/// of what was counted under another form of the lines.
+fn costs(row: &sqlx::postgres::PgRow, memory: &Memory) -> Result<Option<LineCosts>, DbError> {
     let kept: Vec<i32> = row.try_get("costs")?;
     let tokens = |at: usize| kept.get(at).and_then(|count| u32::try_from(*count).ok()).unwrap_or(0);
+    let is_own = memory.share.is_none() && memory.edited_by.is_none();
+    // Rows of the first form do not name theirs.
+    let form = if kept.len() > 4 { tokens(4) } else { 1 };
+    if !is_own || !LineCosts::hold(form, memory) {
+        return Ok(None);
+    }
     let handle = number_tokens(memory.handle.get()) - number_tokens(Handle::FIRST.get());
-    Ok(LineCosts {
+    Ok(Some(LineCosts {
+        attribution: 0,
         detail: tokens(0),
         index: tokens(1),
         json_detail: tokens(2) + handle,
         json_index: tokens(3) + handle,
         passages: Passage::decode_all(&row.try_get::<Vec<u8>, _>("passages")?),
-    })
+    }))
 }

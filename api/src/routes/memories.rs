@@ -3,25 +3,26 @@
 use std::collections::BTreeSet;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tessera_engine::Timestamp;
 use tessera_engine::domain::{Category, DomainError, Link, MemoryId, Packing, RecallRequest, Tag};
-use tessera_engine::sync::{Action, Edit, Refusal, State as Being};
+use tessera_engine::sync::{Action, Edit, Refusal, Rights, State as Being};
 
 use crate::App;
 use crate::contract::{
     Answer, CategoryCount, ListQuery, MatchView, MatchesView, MemoriesView, MemoryPatch, MemoryView, NewMemory,
     Question, SinceQuery, SinceView, StoredView, TagCount,
 };
-use crate::db::{Ask, Caller, Idempotency, Listed, Reply, Stored};
+use crate::db::{Ask, Caller, ChangedAfter, Idempotency, Listed, Reply, Stored};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, InPath, Params, id, if_match};
+use crate::extract::{Body, InPath, Params, Raw, id, if_match};
 use crate::recall::RecallError;
 
+/// Bytes of the texts of an answer without a budget, about.
+const MOST_MATCH_BYTES: usize = 1024 * 1024;
 /// Characters of a preview.
 const PREVIEW: usize = 50;
 
@@ -67,7 +68,7 @@ pub(super) fn idempotency(headers: &HeaderMap, what: &str, body: &[u8]) -> Resul
     Ok(Some(Idempotency { key: key.to_owned(), body: [what.as_bytes(), b"\n", body].concat() }))
 }
 
-fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, Problem> {
+fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| Problem::invalid(error.to_string()))
 }
 
@@ -122,7 +123,7 @@ pub(super) async fn create(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    body: Bytes,
+    Raw(body): Raw,
 ) -> Result<Response, Problem> {
     caller.may("write")?;
     let idempotency = idempotency(&headers, "create", &body)?;
@@ -171,7 +172,7 @@ pub(super) async fn list(
         deleted: query.deleted,
     };
     let (memories, total) = app.db.list(&caller.user, &listed).await?;
-    Ok(Json(MemoriesView { memories: memories.iter().filter_map(MemoryView::of).collect(), total }))
+    Ok(Json(MemoriesView::of(&memories, listed.offset, total)))
 }
 
 /// Recalls memories for a question. With `max_tokens`: details and an index, and the whole answer costs no more.
@@ -201,11 +202,18 @@ pub(super) async fn recall(
 }
 
 async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<MatchesView, Problem> {
-    let (_, mut found) = app.recaller.page(&app.db, &caller.user, request).await?;
+    let mut found = app.recaller.page(&app.db, &caller.user, request).await?;
     // The older form has no mark for what is below the floor.
-    found.retain(|(ranked, ..)| !ranked.is_weak);
-    app.recaller.note(&caller.user, found.iter().map(|(ranked, ..)| ranked.handle.get()));
-    let memories = found.iter().filter_map(|(ranked, stored, _)| {
+    found.retain(|(ranked, _)| !ranked.is_weak);
+    // The best that fit a page: whoever wants others asks with a budget and a cursor.
+    let mut bytes = 0;
+    found.retain(|(_, stored)| {
+        let is_in = bytes < MOST_MATCH_BYTES;
+        bytes += stored.row.state.document().map_or(0, |document| document.content.as_str().len());
+        is_in
+    });
+    app.recaller.note(&caller.user, found.iter().map(|(ranked, _)| ranked.handle.get()));
+    let memories = found.iter().filter_map(|(ranked, stored)| {
         let memory = MemoryView::of(stored)?;
         Some(MatchView {
             memory,
@@ -256,7 +264,7 @@ pub(super) async fn update(
     caller: Caller,
     InPath(text): InPath<String>,
     headers: HeaderMap,
-    body: Bytes,
+    Raw(body): Raw,
 ) -> Result<Response, Problem> {
     caller.may("write")?;
     let memory = id(&text)?;
@@ -265,7 +273,13 @@ pub(super) async fn update(
     let patch: MemoryPatch = read(&body)?;
     let current = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
     let base = current.row.state.live().ok_or_else(Problem::not_found)?;
-    let Some(edit) = patch.edit(base)? else {
+    if current.rights == Rights::Write
+        && let Some(field) = patch.field_beside_text()
+    {
+        let detail = format!("{field}: is its owner's to change; a share for writing allows the text alone");
+        return Err(Problem::new(StatusCode::FORBIDDEN, "not_allowed", detail));
+    }
+    let Some(edit) = patch.edit(base, current.rights == Rights::Owner)? else {
         let detail = "no field is given; give content, tags, importance or another to change";
         return Err(Problem::new(StatusCode::BAD_REQUEST, "no_fields", detail));
     };
@@ -330,13 +344,35 @@ pub(super) async fn since(
     Params(query): Params<SinceQuery>,
 ) -> Result<Json<SinceView>, Problem> {
     caller.may("read")?;
-    let since = query.since.filter(|text| !text.is_empty()).map(|text| text.replace(' ', "+"));
-    let since: Timestamp = since.map_or(Ok(Timestamp::from_micros(0)), |text| {
-        text.parse().map_err(|_| Problem::invalid("since: is no time; give RFC 3339 such as 2026-11-20T12:00:00Z"))
-    })?;
-    let (memories, server_time) = app.db.changed_since(&caller.user, since).await?;
+    let since = query.since.filter(|text| !text.is_empty()).map(|text| place(&text)).transpose()?;
+    let (memories, next) = app.db.changed_since(&caller.user, since).await?;
     let memories = memories.iter().filter_map(MemoryView::of).collect();
-    Ok(Json(SinceView { memories, server_time: server_time.to_string() }))
+    Ok(Json(SinceView { memories, server_time: place_text(next) }))
+}
+
+/// The mark of a place that several changes of one time share, in the manner of RFC 9557: a time with a tag that whoever
+/// does not know it may leave out.
+const AFTER: &str = "[_after=";
+
+fn place(text: &str) -> Result<ChangedAfter, Problem> {
+    let problem = || Problem::invalid("since: is no time; give RFC 3339 such as 2026-11-20T12:00:00Z, or server_time");
+    let (time, memory) = match text.split_once(AFTER) {
+        Some((time, rest)) => {
+            let memory = rest.strip_suffix(']').and_then(|id| id.parse().ok()).ok_or_else(problem)?;
+            (time, Some(memory))
+        }
+        None => (text, None),
+    };
+    // A `+` that became a space is taken as it was meant.
+    let time = time.replace(' ', "+").parse().map_err(|_| problem())?;
+    Ok(ChangedAfter { time, memory })
+}
+
+fn place_text(place: ChangedAfter) -> String {
+    match place.memory {
+        Some(memory) => format!("{}{AFTER}{memory}]", place.time),
+        None => place.time.to_string(),
+    }
 }
 
 /// Counts the caller's own memories by tag.

@@ -9,6 +9,7 @@ mod transfer;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::routing::get;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
@@ -17,8 +18,8 @@ use utoipa_axum::routes;
 use crate::App;
 
 /// Bytes of a request's body, and of an import's.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
-const MOST_IMPORT_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const MOST_BYTES: usize = 4 * 1024 * 1024;
+pub(crate) const MOST_IMPORT_BYTES: usize = 16 * 1024 * 1024;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -27,6 +28,11 @@ const MOST_IMPORT_BYTES: usize = 16 * 1024 * 1024;
     security(("key" = []))
 )]
 struct Contract;
+
+/// The routes outside the limits.
+#[derive(OpenApi)]
+#[openapi(paths(system::health, system::ready))]
+struct ProbeContract;
 
 /// Every route but the public ones takes a key.
 struct Bearer;
@@ -42,8 +48,6 @@ impl Modify for Bearer {
 pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
     // Literal paths stand beside parameters: the router prefers them whatever the order.
     let (router, contract) = OpenApiRouter::with_openapi(Contract::openapi())
-        .routes(routes!(system::health))
-        .routes(routes!(system::ready))
         .routes(routes!(system::auth_check))
         .routes(routes!(memories::list, memories::create))
         .routes(routes!(memories::recall))
@@ -62,6 +66,7 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(shares::unshare_tag_by_post))
         .routes(routes!(shares::shared_with_me))
         .routes(routes!(shares::my_shares))
+        .routes(routes!(shares::offers, shares::answer_offer))
         .routes(routes!(shares::mute, shares::unmute))
         .routes(routes!(shares::mute_owner, shares::unmute_owner))
         .routes(routes!(sync::push))
@@ -71,5 +76,10 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .merge(OpenApiRouter::new().routes(routes!(transfer::import)).layer(DefaultBodyLimit::max(MOST_IMPORT_BYTES)))
         .with_state(app)
         .split_for_parts();
-    (router, contract)
+    (router, contract.merge_from(ProbeContract::openapi()))
+}
+
+/// The routes that tell whether the server is well.
+pub(crate) fn probes(app: App) -> Router {
+    Router::new().route("/health", get(system::health)).route("/ready", get(system::ready)).with_state(app)
 }

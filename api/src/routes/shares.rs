@@ -5,12 +5,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use tessera_engine::domain::{DomainError, Permission, Tag};
+use tessera_engine::sync::Offer;
 
 use crate::App;
-use crate::contract::{MemoriesView, MemoryView, ShareTagWith, ShareWith};
+use crate::contract::{MemoriesView, OfferAnswer, PageQuery, ShareTagWith, ShareWith};
 use crate::db::{Caller, MyShares, ShareError, Target, UserId};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, InPath, id};
+use crate::extract::{Body, InPath, Params, id};
 
 impl From<ShareError> for Problem {
     fn from(error: ShareError) -> Self {
@@ -110,13 +111,20 @@ async fn no_longer(app: &App, caller: &Caller, with: ShareTagWith) -> Result<Jso
 }
 
 /// Lists what other users share with the caller.
-#[utoipa::path(get, path = "/api/memories/shared-with-me",
+#[utoipa::path(get, path = "/api/memories/shared-with-me", params(PageQuery),
     responses((status = 200, body = MemoriesView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
-pub(super) async fn shared_with_me(State(app): State<App>, caller: Caller) -> Result<Json<MemoriesView>, Problem> {
+pub(super) async fn shared_with_me(
+    State(app): State<App>,
+    caller: Caller,
+    Params(query): Params<PageQuery>,
+) -> Result<Json<MemoriesView>, Problem> {
     caller.may("read")?;
-    let memories = app.db.shared_with(&caller.user).await?;
-    let total = memories.len() as u64;
-    Ok(Json(MemoriesView { memories: memories.iter().filter_map(MemoryView::of).collect(), total }))
+    let (limit, offset) = (query.limit.unwrap_or(1000), i64::from(query.offset.unwrap_or(0)));
+    if !(1..=1000).contains(&limit) {
+        return Err(Problem::invalid(format!("limit: {limit} is out of range; give 1 to 1000")));
+    }
+    let (memories, total) = app.db.shared_with(&caller.user, i64::from(limit), offset).await?;
+    Ok(Json(MemoriesView::of(&memories, offset, total)))
 }
 
 /// Lists what the caller shares.
@@ -127,6 +135,28 @@ pub(super) async fn my_shares(State(app): State<App>, caller: Caller) -> Result<
     Ok(Json(app.db.my_shares(&caller.user).await?))
 }
 
+/// Lists what other users want to share with the caller by a tag, and the caller did not answer.
+#[utoipa::path(get, path = "/api/memories/offers",
+    responses((status = 200, body = Vec<Value>), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
+pub(super) async fn offers(State(app): State<App>, caller: Caller) -> Result<Json<Vec<Offer>>, Problem> {
+    caller.may("read")?;
+    Ok(Json(app.db.offers(&caller.user).await?))
+}
+
+/// Accepts what another user shares by a tag, or declines it; the answer may be changed later.
+#[utoipa::path(post, path = "/api/memories/offers", request_body = OfferAnswer,
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
+pub(super) async fn answer_offer(
+    State(app): State<App>,
+    caller: Caller,
+    Body(answer): Body<OfferAnswer>,
+) -> Result<Json<Value>, Problem> {
+    caller.may("write")?;
+    let (tag, owner) = (Tag::try_from(answer.tag)?, user(&answer.owner)?);
+    let changed = app.db.answer_offer(&caller.user, &owner, &tag, answer.accept).await?;
+    Ok(Json(json!({ "owner": owner.as_str(), "tag": tag, "accepted": answer.accept, "changed": changed })))
+}
+
 /// Hides a memory that another user shares, on all of the caller's machines.
 #[utoipa::path(post, path = "/api/memories/{id}/mute", params(("id" = String, Path, format = Uuid)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
@@ -135,7 +165,7 @@ pub(super) async fn mute(
     caller: Caller,
     InPath(text): InPath<String>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may("read")?;
+    caller.may("write")?;
     let memory = id(&text)?;
     let stored = app.db.get(&caller.user, memory).await?.filter(|stored| stored.share().is_some());
     let owner = user(&stored.ok_or_else(Problem::not_found)?.owner)?;
@@ -151,7 +181,7 @@ pub(super) async fn unmute(
     caller: Caller,
     InPath(text): InPath<String>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may("read")?;
+    caller.may("write")?;
     let memory = id(&text)?;
     let owners = app.db.muted_owners(&caller.user, memory).await?;
     for owner in &owners {
@@ -168,7 +198,7 @@ pub(super) async fn mute_owner(
     caller: Caller,
     InPath(text): InPath<String>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may("read")?;
+    caller.may("write")?;
     let owner = user(&text)?;
     app.db.mute(&caller.user, &owner, None, true).await?;
     Ok(Json(json!({ "muted": owner.as_str() })))
@@ -182,7 +212,7 @@ pub(super) async fn unmute_owner(
     caller: Caller,
     InPath(text): InPath<String>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may("read")?;
+    caller.may("write")?;
     let owner = user(&text)?;
     app.db.mute(&caller.user, &owner, None, false).await?;
     Ok(Json(json!({ "unmuted": owner.as_str() })))

@@ -13,6 +13,7 @@ use crate::App;
 use crate::contract::{ImportedRow, MemoryView, NewMemory};
 use crate::db::{Ask, Caller, Idempotency};
 use crate::error::{Problem, ProblemBody};
+use crate::extract::Raw;
 
 /// Rows of an import, at most; they are one transaction.
 const MOST_ROWS: usize = 1_000;
@@ -25,7 +26,7 @@ pub(super) async fn import(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    body: Bytes,
+    Raw(body): Raw,
 ) -> Result<Json<Vec<ImportedRow>>, Problem> {
     caller.may("write")?;
     let given = idempotency(&headers, "import", &body)?;
@@ -75,36 +76,23 @@ fn asked(text: &str, row: usize, given: Option<&Idempotency>, caller: &Caller, n
     responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn export(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     caller.may("read")?;
-    let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(4);
-    tokio::spawn(async move {
-        let mut after = None;
-        loop {
-            let page = match app.db.own_after(&caller.user, after).await {
-                Ok(page) => page,
-                Err(error) => {
-                    tracing::error!(%error, "export");
-                    // A cut connection: the reader must not take a part for the whole.
-                    let _ = sender.send(Err(std::io::Error::other("the database failed"))).await;
-                    return;
-                }
-            };
-            let Some(last) = page.last() else { return };
-            after = Some(last.row.memory);
-            let lines: String = page
-                .iter()
-                .filter_map(MemoryView::of)
-                .filter_map(|view| serde_json::to_string(&view).ok())
-                .map(|line| line + "\n")
-                .collect();
-            if sender.send(Ok(lines.into())).await.is_err() {
-                return;
-            }
-        }
-    });
-    let stream = futures_util::stream::unfold(receiver, |mut receiver| async move {
-        let next = receiver.recv().await?;
-        Some((next, receiver))
+    // What fails before anything is sent is a problem like any other.
+    let first = app.db.own_after(&caller.user, None).await?;
+    // A page is read when the one before was taken: nothing is held for a slow reader but a page.
+    let pages = futures_util::stream::try_unfold((app.db, caller.user, first), |(db, user, page)| async move {
+        let Some(last) = page.last() else { return Ok(None) };
+        let lines: String = page
+            .iter()
+            .filter_map(MemoryView::of)
+            .filter_map(|view| serde_json::to_string(&view).ok())
+            .map(|line| line + "\n")
+            .collect();
+        let next = db.own_after(&user, Some(last.row.memory)).await;
+        let next = next.inspect_err(|error| tracing::error!(%error, "export"));
+        // A cut connection: the reader must not take a part for the whole.
+        let next = next.map_err(|_| std::io::Error::other("the database failed"))?;
+        Ok::<_, std::io::Error>(Some((Bytes::from(lines), (db, user, next))))
     });
     let headers = [(header::CONTENT_TYPE, "application/x-ndjson")];
-    Ok((headers, HttpBody::from_stream(stream)).into_response())
+    Ok((headers, HttpBody::from_stream(pages)).into_response())
 }

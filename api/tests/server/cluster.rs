@@ -60,6 +60,24 @@ impl Cluster {
         self.run("pg_ctl", &["-D", &data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
     }
 
+    /// Copies our database aside, as a backup does. Nobody may be connected.
+    pub(crate) fn back_up(&self) {
+        self.disconnect();
+        self.sql("DROP DATABASE IF EXISTS backup");
+        self.sql("CREATE DATABASE backup TEMPLATE tessera OWNER server");
+    }
+
+    /// Puts the backup in the place of our database.
+    pub(crate) fn restore(&self) {
+        self.disconnect();
+        self.sql("DROP DATABASE tessera");
+        self.sql("CREATE DATABASE tessera TEMPLATE backup OWNER server");
+    }
+
+    fn disconnect(&self) {
+        self.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'tessera'");
+    }
+
     /// The address for a role.
     pub(crate) fn url(&self, role: &str) -> String {
         format!("postgres://{role}@localhost/tessera?host={}", self.socket())

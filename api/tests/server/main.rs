@@ -3,11 +3,16 @@
 
 #[expect(dead_code, reason = "tests of the program crash it as well")]
 mod cluster;
+mod faults;
 mod isolation;
 mod keys;
+mod limits;
+mod lists;
 mod owner_local;
 mod recall;
 mod rest;
+mod rights;
 mod shares;
 mod site;
+mod stale;
 mod sync;

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
     "users",
     "api_keys",
     "memories",
@@ -12,6 +12,7 @@ const TABLES: [&str; 10] = [
     "tag_shares",
     "mutes",
     "user_seq",
+    "marks",
     "feed",
     "applied_ops",
     "restores",

@@ -20,6 +20,11 @@ async fn recalled(site: &Site, key: &str, question: &str) -> Vec<(String, Value)
         .collect()
 }
 
+async fn accept(site: &Site, key: &str, owner: &str, tag: &str) {
+    let answer = json!({ "owner": owner, "tag": tag, "accept": true });
+    assert_eq!(Site::ok(site.post(key, "/api/memories/offers", &answer).await).await["changed"], true);
+}
+
 async fn feed(site: &Site, key: &str, after: u64) -> (Vec<Value>, u64) {
     let page = Site::ok(site.get(key, &format!("/v1/sync/changes?epoch=1&after={after}")).await).await;
     (page["news"].as_array().unwrap().clone(), page["next"].as_u64().unwrap())
@@ -58,7 +63,10 @@ fn a_shared_memory_comes_with_its_owner_and_leaves_at_once() {
         assert_eq!((news.len(), next_after), (1, next + 1));
         assert_eq!(news[0]["arrival"]["row"]["share"]["share_permission"], "write");
         // A writer changes the text, and neither its tags nor its being there.
-        let body = json!({ "content": "The harbour crane is serviced in June", "tags": ["bobs"] });
+        let mut body = json!({ "content": "The harbour crane is serviced in June", "tags": ["bobs"] });
+        let refused = site.put(&bob, &format!("/api/memories/{id}"), "*", &body).await;
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+        body.as_object_mut().unwrap().remove("tags");
         Site::ok(site.put(&bob, &format!("/api/memories/{id}"), "*", &body).await).await;
         let memory = Site::ok(site.get(&ada, &format!("/api/memories/{id}")).await).await;
         assert_eq!(
@@ -87,6 +95,14 @@ fn a_tag_is_a_live_rule_and_a_direct_share_has_the_last_word() {
         stored(&site, &ada, "The safe is behind the picture", "private").await;
         let rule = json!({ "tag": "port", "shared_with": "bob", "permission": "write" });
         Site::ok(site.post(&ada, "/api/memories/share-tag", &rule).await).await;
+        // It is offered, and comes once he wants it.
+        assert!(recalled(&site, &bob, "tide tables shelf").await.is_empty());
+        let (_, next) = feed(&site, &bob, 0).await;
+        assert_eq!(next, 0, "an offer moves nothing in his feed");
+        let page = Site::ok(site.get(&bob, "/v1/sync/changes?epoch=1").await).await;
+        assert_eq!(page["offers"], json!([{ "owner": "ada", "tag": "port", "permission": "write" }]));
+        accept(&site, &bob, "ada", "port").await;
+        assert_eq!(Site::ok(site.get(&bob, "/api/memories/offers").await).await, json!([]));
         assert_eq!(recalled(&site, &bob, "tide tables shelf").await.len(), 1);
         assert!(recalled(&site, &bob, "safe picture").await.is_empty());
         // What comes later is shared as well, and what loses the tag no longer.
@@ -121,6 +137,7 @@ fn a_recipient_mutes_one_memory_or_all_of_an_owner() {
         stored(&site, &ada, "The pilot boat is painted red", "port").await;
         let rule = json!({ "tag": "port", "shared_with": "bob" });
         Site::ok(site.post(&ada, "/api/memories/share-tag", &rule).await).await;
+        accept(&site, &bob, "ada", "port").await;
         assert_eq!(recalled(&site, &bob, "pilot boat").await.len(), 2);
         let (_, next) = feed(&site, &bob, 0).await;
         Site::ok(site.post(&bob, &format!("/api/memories/{one}/mute"), &json!({})).await).await;
@@ -150,11 +167,10 @@ fn a_share_and_a_write_at_once_tell_of_the_memory() {
         for round in 0..20 {
             let tag = format!("round{round}");
             let rule = json!({ "tag": tag, "shared_with": "bob" });
+            Site::ok(site.post(&ada, "/api/memories/share-tag", &rule).await).await;
             let text = format!("Round {round} of the race");
             let write = stored(&site, &ada, &text, &tag);
-            let share = site.post(&ada, "/api/memories/share-tag", &rule);
-            let (id, shared) = tokio::join!(write, share);
-            Site::ok(shared).await;
+            let (id, ()) = tokio::join!(write, accept(&site, &bob, "ada", &tag));
             let (news, _) = feed(&site, &bob, 0).await;
             assert!(news.iter().any(|news| news["memory"] == json!(id)), "round {round}");
         }

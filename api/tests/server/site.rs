@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
-use tessera_api::{App, Db, Limits, NewKey, Settings, UserId};
+use tessera_api::{App, Db, Limits, NewKey, Patience, Settings, UserId};
 use tokio::net::TcpListener;
 
 use crate::cluster::Cluster;
@@ -14,16 +14,16 @@ use crate::cluster::Cluster;
 pub(crate) struct Site {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) db: Db,
-    address: SocketAddr,
-    client: Client,
+    pub(crate) address: SocketAddr,
+    pub(crate) client: Client,
 }
 
 impl Site {
     /// `None` where PostgreSQL is not installed.
-    pub(crate) async fn start(settings: Settings) -> Option<Self> {
+    pub(crate) async fn start(settings: Settings, patience: &Patience) -> Option<Self> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let cluster = Cluster::start()?;
-        let db = Db::connect(&cluster.url("server")).await.unwrap();
+        let db = Db::connect_with(&cluster.url("server"), patience).await.unwrap();
         // Two servers that start at once.
         let (one, other) = tokio::join!(db.migrate(), db.migrate());
         one.and(other).unwrap();
@@ -81,6 +81,11 @@ impl Site {
         Self::serve(Arc::clone(&self.cluster), db, Settings::default()).await
     }
 
+    /// A pool of connections that may do anything.
+    pub(crate) async fn admin(&self) -> sqlx::PgPool {
+        sqlx::PgPool::connect(&self.cluster.url("admin")).await.unwrap()
+    }
+
     /// The JSON of an answer that must be 200.
     pub(crate) async fn ok(response: Response) -> Value {
         let status = response.status();
@@ -101,11 +106,25 @@ pub(crate) fn with_site<F: Future<Output = ()>>(test: impl FnOnce(Site) -> F) {
     with_site_of(Settings { limits, ..Settings::default() }, test);
 }
 
+/// The same with these limits.
+pub(crate) fn with_limits<F: Future<Output = ()>>(limits: Limits, test: impl FnOnce(Site) -> F) {
+    with_site_of(Settings { limits, ..Settings::default() }, test);
+}
+
 /// The same with a server of these settings.
 pub(crate) fn with_site_of<F: Future<Output = ()>>(settings: Settings, test: impl FnOnce(Site) -> F) {
+    with_patience(settings, &Patience::default(), test);
+}
+
+/// The same with a database of this patience.
+pub(crate) fn with_patience<F: Future<Output = ()>>(
+    settings: Settings,
+    patience: &Patience,
+    test: impl FnOnce(Site) -> F,
+) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        if let Some(site) = Site::start(settings).await {
+        if let Some(site) = Site::start(settings, patience).await {
             test(site).await;
         }
     });

@@ -21,6 +21,7 @@ fn document(text: &str) -> Document {
         scope: Scope::Global,
         created: Timestamp::from_micros(1_795_000_000_000_000),
         expires: None,
+        vouched: None,
         entities: Vec::new(),
         origin: Origin::Agent,
         session: None,
@@ -34,7 +35,15 @@ fn id() -> MemoryId {
 }
 
 fn op(memory: MemoryId, base_rev: u64, action: Action) -> Op {
-    Op { op_id: id(), memory, base_rev, at: Timestamp::from_micros(1_795_000_000_000_000), action }
+    Op {
+        op_id: id(),
+        memory,
+        base_rev,
+        at: Timestamp::from_micros(1_795_000_000_000_000),
+        action,
+        told_again: false,
+        edited_by: None,
+    }
 }
 
 /// The op that makes a memory, as JSON.

@@ -67,6 +67,19 @@ impl TokenProfile {
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
 
+    /// What a reply costs that states its own cost: the number that `tokens`, given it, comes back to.
+    pub fn stated(self, tokens: impl Fn(u32) -> u32) -> u32 {
+        // A number of more digits costs more, so that this only grows, and stops after a step or two.
+        let mut used = 0;
+        loop {
+            let next = self.of_o200k(TokenCount(tokens(used)));
+            if next <= used {
+                return used;
+            }
+            used = next;
+        }
+    }
+
     /// True when the counts are exact.
     pub fn is_exact(self) -> bool {
         self == Self::O200K

@@ -34,6 +34,11 @@ impl MemoryId {
         Self(uuid)
     }
 
+    /// True for the nil and the max UUID, which name nothing.
+    pub const fn is_reserved(&self) -> bool {
+        self.0.is_nil() || self.0.is_max()
+    }
+
     /// The sixteen bytes, as stored.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()

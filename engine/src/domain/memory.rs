@@ -5,11 +5,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Category, DomainError, Handle, Link, MemoryId, Scope, Share, Tag, Timestamp};
+use super::{Category, DomainError, Handle, Link, MAX_TAGS, MemoryId, Origin, Scope, Share, Tag, Timestamp, Trust};
 
 /// The longest content that is stored, in bytes of UTF-8.
 pub const MAX_CONTENT_BYTES: usize = 32 * 1024;
-const MAX_NAME_CHARS: usize = 200;
+/// The longest named thing, keyword, session or client, in characters.
+pub const MAX_NAME_CHARS: usize = 200;
 const MAX_WORDS: usize = 128;
 
 /// The text of a memory, kept exactly as given: not blank, at most 32 KiB, no NUL.
@@ -139,117 +140,6 @@ impl FromStr for MemoryType {
     }
 }
 
-/// Who or what brought a memory in. Set by code, never by a model.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum Origin {
-    /// The person, at the command line.
-    #[default]
-    User,
-    /// An agent, through a tool call.
-    Agent,
-    /// Learned from a session.
-    AutoLearn,
-    /// A turn of a captured conversation: its neighbours in the session give it context.
-    Conversation,
-    /// Another system's data.
-    Import,
-    /// A memory file.
-    File,
-    /// Another person, by their name on the team server.
-    Shared(String),
-}
-
-impl Origin {
-    /// True when the memories before and after it in its session belong to its meaning.
-    pub fn is_captured(&self) -> bool {
-        matches!(self, Self::Conversation)
-    }
-
-    /// The trust that this origin earns by itself.
-    pub fn trust(&self) -> Trust {
-        match self {
-            Self::User | Self::File => Trust::User,
-            Self::Agent | Self::AutoLearn | Self::Conversation => Trust::Model,
-            Self::Import | Self::Shared(_) => Trust::Foreign,
-        }
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::User => f.write_str("user"),
-            Self::Agent => f.write_str("agent"),
-            Self::AutoLearn => f.write_str("auto_learn"),
-            Self::Conversation => f.write_str("conversation"),
-            Self::Import => f.write_str("import"),
-            Self::File => f.write_str("file"),
-            Self::Shared(user) => write!(f, "shared:{user}"),
-        }
-    }
-}
-
-impl FromStr for Origin {
-    type Err = DomainError;
-
-    fn from_str(text: &str) -> Result<Self, DomainError> {
-        Ok(match text.trim() {
-            "user" => Self::User,
-            "agent" => Self::Agent,
-            "auto_learn" => Self::AutoLearn,
-            "conversation" => Self::Conversation,
-            "import" => Self::Import,
-            "file" => Self::File,
-            other => match other.strip_prefix("shared:") {
-                Some(user) if !user.is_empty() => Self::Shared(user.to_owned()),
-                _ => {
-                    let fix = "give user, agent, auto_learn, conversation, import, file or shared:<user>";
-                    return Err(DomainError::invalid("origin", "is unknown", fix));
-                }
-            },
-        })
-    }
-}
-
-impl TryFrom<String> for Origin {
-    type Error = DomainError;
-
-    fn try_from(text: String) -> Result<Self, DomainError> {
-        text.parse()
-    }
-}
-
-impl From<Origin> for String {
-    fn from(origin: Origin) -> Self {
-        origin.to_string()
-    }
-}
-
-/// How far a memory may be believed without a look: the person's own, a model's, or a stranger's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trust {
-    /// The person said it.
-    #[default]
-    User,
-    /// A model said it in the person's session.
-    Model,
-    /// It came from elsewhere: never injected unasked.
-    Foreign,
-}
-
-impl Trust {
-    /// The name as stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Model => "model",
-            Self::Foreign => "foreign",
-        }
-    }
-}
-
 /// A memory as the store holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
@@ -284,12 +174,16 @@ pub struct Memory {
     pub last_accessed: Option<Timestamp>,
     /// How often it was delivered in full.
     pub access_count: u32,
-    /// When it leaves recall by itself; never, if absent.
+    /// From when on it is hidden here, because somebody asked for that; never, if absent.
+    #[serde(default, rename = "expires_at")]
     pub expires: Option<Timestamp>,
     /// Who brought it in.
     pub origin: Origin,
-    /// How far it may be believed.
+    /// How far it may be believed: see [`Memory::earned_trust`].
     pub trust: Trust,
+    /// The owner's own word on how far it may be believed, whatever brought it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vouched: Option<Trust>,
     /// The session it was stored in.
     pub session: Option<String>,
     /// The working directory it was stored from.
@@ -305,12 +199,49 @@ pub struct Memory {
     /// Whose it is, if another user shares it.
     #[serde(flatten)]
     pub share: Option<Share>,
+    /// Who wrote the text as it is, by their name on the team server, if that is not the owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_by: Option<String>,
     /// The memory of which it is the other text: both were changed apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict_of: Option<MemoryId>,
     /// Typed links from it to others.
     #[serde(default)]
     pub links: Vec<Link>,
+}
+
+impl Memory {
+    /// True when the lifetime that somebody asked for has ended: it is hidden then, and stays.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.expires.is_some_and(|end| end <= now)
+    }
+
+    /// Why it is given when it is asked for and never unasked, and what the owner can do about it. `None` for one
+    /// that is the person's own.
+    pub fn why_never_unasked(&self) -> Option<String> {
+        let handle = self.handle.get();
+        if self.trust != Trust::Foreign {
+            return None;
+        }
+        Some(match (&self.share, &self.edited_by, self.vouched, &self.origin) {
+            (Some(share), ..) => format!("it is {}'s; store it in your own words to make it yours", share.by),
+            (None, _, Some(Trust::Foreign), _) => {
+                format!("its owner does not vouch for it; `tessera update {handle} --trust user` does")
+            }
+            (None, Some(name), ..) => {
+                format!("{name} wrote its text; `tessera update {handle} --trust user` vouches for it")
+            }
+            (None, None, _, origin) => {
+                format!("it came from elsewhere ({origin}); `tessera update {handle} --trust user` makes it yours")
+            }
+        })
+    }
+
+    /// The trust that a memory earns: none of what another user shares, else the owner's word, else none of a text
+    /// that somebody else wrote, else what its origin earns.
+    pub fn earned_trust(&self) -> Trust {
+        Trust::earned(self.share.is_some(), self.vouched, self.edited_by.is_some(), &self.origin)
+    }
 }
 
 /// What is given to store a memory; what is left out is derived.
@@ -336,10 +267,12 @@ pub struct Draft {
     pub scope: Scope,
     /// When it became true; now, if absent.
     pub created: Option<Timestamp>,
-    /// When it leaves recall; from the importance, if absent.
+    /// From when on it is hidden; never, if absent.
     pub expires: Option<Timestamp>,
     /// Who brought it in.
     pub origin: Origin,
+    /// The owner's word on how far it may be believed; by its origin, if absent.
+    pub vouched: Option<Trust>,
     /// The session.
     pub session: Option<String>,
     /// The working directory.
@@ -360,11 +293,10 @@ impl Draft {
     pub fn check(&self) -> Result<Content, DomainError> {
         check_words("keywords", &self.keywords)?;
         check_words("entities", &self.entities)?;
-        for (field, value) in [("session", &self.session), ("client", &self.client)] {
-            if value.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME_CHARS) {
-                return Err(DomainError::invalid(field, "is too long", "give at most 200 characters"));
-            }
-        }
+        check_words("session", self.session.as_slice())?;
+        check_words("client", self.client.as_slice())?;
+        check_words("origin", &[self.origin.to_string()])?;
+        check_tags(&self.tags)?;
         Content::try_from(self.content.clone())
     }
 }
@@ -390,6 +322,8 @@ pub struct Patch {
     pub scope: Option<Scope>,
     /// New expiry; `Some(None)` means never.
     pub expires: Option<Option<Timestamp>>,
+    /// The owner's word on how far it may be believed.
+    pub vouched: Option<Trust>,
 }
 
 impl Patch {
@@ -402,6 +336,7 @@ impl Patch {
     pub fn check(&self) -> Result<(), DomainError> {
         check_words("keywords", self.keywords.as_deref().unwrap_or_default())?;
         check_words("entities", self.entities.as_deref().unwrap_or_default())?;
+        check_tags(self.tags.as_deref().unwrap_or_default())?;
         if let Some(content) = &self.content {
             Content::try_from(content.clone())?;
         }
@@ -409,11 +344,23 @@ impl Patch {
     }
 }
 
+fn check_tags(tags: &[Tag]) -> Result<(), DomainError> {
+    if tags.len() > MAX_TAGS {
+        return Err(DomainError::invalid("tags", format!("{} are too many", tags.len()), "give at most 32"));
+    }
+    Ok(())
+}
+
+/// True when one of these is longer than any name: no store of a team takes it.
+pub(crate) fn has_long_name(words: &[String]) -> bool {
+    words.iter().any(|word| word.chars().count() > MAX_NAME_CHARS)
+}
+
 pub(crate) fn check_words(field: &'static str, words: &[String]) -> Result<(), DomainError> {
     if words.len() > MAX_WORDS {
         return Err(DomainError::invalid(field, "holds too many items", "give at most 128"));
     }
-    if words.iter().any(|word| word.chars().count() > MAX_NAME_CHARS || word.contains('\0')) {
+    if has_long_name(words) || words.iter().any(|word| word.contains('\0')) {
         let fix = "give items of at most 200 characters, without NUL";
         return Err(DomainError::invalid(field, "holds an item that cannot be stored", fix));
     }
@@ -440,14 +387,5 @@ mod tests {
         for bad in [-0.01, 1.01, 8.0, f64::NAN, f64::INFINITY] {
             assert!(Importance::try_from(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn origins_round_trip_and_set_trust() {
-        for name in ["user", "agent", "auto_learn", "conversation", "import", "file", "shared:mara"] {
-            assert_eq!(name.parse::<Origin>().unwrap().to_string(), name);
-        }
-        assert_eq!("shared:mara".parse::<Origin>().unwrap().trust(), Trust::Foreign);
-        assert!("shared:".parse::<Origin>().is_err());
     }
 }

@@ -2,9 +2,11 @@
 
 mod budget;
 mod error;
+mod expiry;
 mod id;
 mod link;
 mod memory;
+mod origin;
 mod query;
 mod scope;
 mod share;
@@ -13,10 +15,12 @@ mod time;
 
 pub use budget::{TokenBudget, TokenCount, TokenProfile};
 pub use error::DomainError;
+pub use expiry::Expiry;
 pub use id::{Handle, MemoryId, MemoryRef};
 pub use link::{Link, LinkKind};
-pub(crate) use memory::check_words;
-pub use memory::{Content, Draft, Importance, MAX_CONTENT_BYTES, Memory, MemoryType, Origin, Patch, Trust};
+pub use memory::{Content, Draft, Importance, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch};
+pub(crate) use memory::{check_words, has_long_name};
+pub use origin::{Origin, Trust};
 pub use query::{Cursor, Filters, MAX_LIMIT, Packing, Purpose, RecallRequest, Sort};
 pub use scope::Scope;
 pub use share::{Permission, Share};

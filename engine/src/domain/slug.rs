@@ -30,11 +30,6 @@ impl Category {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    /// True for the categories whose memories never expire by themselves.
-    pub fn is_standing(&self) -> bool {
-        matches!(self.0.as_str(), Self::PREFERENCES | Self::DECISIONS)
-    }
 }
 
 impl Default for Category {

@@ -8,6 +8,7 @@ use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::cues::{cue, pattern};
+use crate::domain::MAX_NAME_CHARS;
 use crate::text::{fold, is_stop_word};
 
 /// Entities kept of one text, at most.
@@ -67,7 +68,9 @@ impl Found {
     fn add(&mut self, at: usize, name: &str) {
         let name = name.trim().trim_end_matches(['.', ',', ':', ';']).trim_end_matches("'s").trim_end_matches("’s");
         let words = name.split(' ').count();
-        let is_noise = name.chars().count() < 2 || (words == 1 && is_stop_word(&fold(name)));
+        // A heading in capitals is a run of many, and no name.
+        let is_noise =
+            !(2..=MAX_NAME_CHARS).contains(&name.chars().count()) || (words == 1 && is_stop_word(&fold(name)));
         if !is_noise && name.chars().any(char::is_alphanumeric) {
             self.0.push((at, name.to_owned()));
         }

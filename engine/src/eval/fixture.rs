@@ -10,7 +10,7 @@ use super::metrics::{Asked, Report, Tally};
 use super::{EvalConfig, EvalError, Scratch, read};
 use crate::domain::{Handle, MemoryId, MemoryRef, RecallRequest, Scope, Timestamp};
 use crate::score::Weights;
-use crate::store::{Store, StoreError};
+use crate::store::{ImportAs, Store, StoreError};
 
 /// The time at which the questions are asked.
 const ASKED_AT: &str = "2026-11-16T09:00:00Z";
@@ -97,7 +97,7 @@ impl Fixture {
     pub fn load(&self, weights: &Weights) -> Result<Scratch, EvalError> {
         let now: Timestamp = ASKED_AT.parse().map_err(StoreError::from)?;
         let mut scratch = Scratch::new(now, weights)?;
-        let imported = scratch.store.import(&mut Cursor::new(self.corpus.as_bytes()), |_| ())?;
+        let imported = scratch.store.import(&mut Cursor::new(self.corpus.as_bytes()), ImportAs::Own, |_| ())?;
         if let Some((line, problem)) = imported.rejected.first() {
             return Err(StoreError::Line { line: *line, problem: problem.clone() }.into());
         }

@@ -1,5 +1,7 @@
 //! Labels: what filters ask for, kept as terms that no text can contain.
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::domain::{Category, MemoryType, Scope, Tag};
 use crate::text::fold;
 
@@ -22,10 +24,22 @@ pub enum Label<'a> {
 
 /// Tokenised terms never begin with this control character.
 const MARK: char = '\u{1}';
+/// A blob holds terms of one length byte.
+const MOST_BYTES: usize = 255;
 
 impl Label<'_> {
-    /// The term that stands for the label in an index.
+    /// The term that stands for the label in an index: at most as long as a blob can hold.
     pub fn term(&self) -> String {
+        let mut term = self.whole();
+        if term.len() > MOST_BYTES {
+            let hash = xxh3_64(term.as_bytes());
+            term.truncate(term.floor_char_boundary(MOST_BYTES - 16));
+            term.push_str(&format!("{hash:016x}"));
+        }
+        term
+    }
+
+    fn whole(&self) -> String {
         match self {
             Self::Category(category) => format!("{MARK}c{category}"),
             Self::Type(kind) => format!("{MARK}y{kind}"),

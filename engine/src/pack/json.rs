@@ -3,12 +3,22 @@
 //! Line breaks between JSON tokens are free, so each part that holds a person's text stands on a
 //! line of its own, and what stands between is fixed or a number.
 
-use super::line::json_detail;
-use super::reply::{Detail, IndexEntry};
+use super::line::{json_detail, json_index};
+use super::reply::{Detail, IndexEntry, Ranked};
 use super::select::Frame;
-use super::weak::{JSON_NEAR_TOKENS, json_row};
+use super::weak::{JSON_NEAR_TOKENS, JSON_WEAK_TOKENS};
 use crate::domain::{Cursor, TokenBudget, TokenCount, TokenProfile};
+use crate::score::ScoreParts;
 use crate::text::{TokenCounter, number_tokens};
+
+/// What a row says beside `"id"` and `"score"`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JsonRows {
+    /// The handle as `"handle"` too, as the command line calls it everywhere.
+    pub handle: bool,
+    /// The parts of the score, and the memory that matched in its stead.
+    pub parts: bool,
+}
 
 /// The JSON form of one reply.
 #[derive(Debug, Clone)]
@@ -19,6 +29,8 @@ pub struct JsonFrame {
     pub budget: TokenBudget,
     /// Whose tokens it counts.
     pub profile: TokenProfile,
+    /// What rows say.
+    rows: JsonRows,
     /// The query as a JSON string and a line end.
     query: String,
     query_tokens: u32,
@@ -34,6 +46,12 @@ const CLOSE: &str = "]}\n";
 const CLOSE_TOKENS: u32 = 1;
 /// `,{"score":0.83,` and the line end, whatever the two decimals. A first row has no comma: one token less.
 const ROW_TOKENS: u32 = 8;
+/// `"handle":` and `,"`, without the number.
+const HANDLE_TOKENS: u32 = 3;
+/// `"parts":{…},"`, whatever the three decimals of each part.
+const PARTS_TOKENS: u32 = 51;
+/// `"redirected_from":` and `,"`, without the number.
+const REDIRECTED_TOKENS: u32 = 5;
 
 impl JsonFrame {
     /// A frame that echoes `query`. The query is the one text that is not counted beforehand, so
@@ -43,12 +61,13 @@ impl JsonFrame {
         budget: TokenBudget,
         profile: TokenProfile,
         query: &str,
+        rows: JsonRows,
         counter: &impl TokenCounter,
     ) -> Self {
         let shown = super::neutral(query);
         let query = format!("{}\n", serde_json::Value::from(shown.as_ref()));
         let query_tokens = counter.count(&query);
-        Self { total, budget, profile, query, query_tokens }
+        Self { total, budget, profile, rows, query, query_tokens }
     }
 
     fn counts(&self, has_more: bool, cursor: Option<&Cursor>, near: Option<u32>, used: u32) -> String {
@@ -69,9 +88,44 @@ impl JsonFrame {
         COUNTS_TOKENS + near + cursor + number_tokens(self.total) + number_tokens(used)
     }
 
+    /// What stands before the body of a row, without a comma.
+    fn head(&self, ranked: &Ranked) -> String {
+        let mut head = "{".to_owned();
+        if self.rows.handle {
+            head.push_str(&format!("\"handle\":{},", ranked.handle.get()));
+        }
+        head.push_str(&format!("\"score\":{:.2},", ranked.score));
+        if self.rows.parts {
+            let parts = ScoreParts::NAMES.iter().zip(ranked.parts.values());
+            let parts: Vec<String> =
+                parts.map(|(name, part)| format!("\"{name}\":{:.3}", part.clamp(0.0, 1.0))).collect();
+            head.push_str(&format!("\"parts\":{{{}}},", parts.join(",")));
+            if let Some(old) = ranked.redirected_from {
+                head.push_str(&format!("\"redirected_from\":{},", old.get()));
+            }
+        }
+        if ranked.is_weak {
+            head.push_str("\"weak\":true,");
+        }
+        head.push('\n');
+        head
+    }
+
     /// Tokens of a row that is not the first; the count of its own line is stored with the memory.
-    pub fn row(body: u32) -> u32 {
-        ROW_TOKENS + body
+    pub fn row(&self, ranked: &Ranked, body: u32) -> u32 {
+        let JsonRows { handle, parts } = self.rows;
+        let mut tokens = ROW_TOKENS + body;
+        if ranked.is_weak {
+            tokens += JSON_WEAK_TOKENS;
+        }
+        if handle {
+            tokens += HANDLE_TOKENS + number_tokens(ranked.handle.get());
+        }
+        if parts {
+            tokens += PARTS_TOKENS;
+            tokens += ranked.redirected_from.map_or(0, |old| REDIRECTED_TOKENS + number_tokens(old.get()));
+        }
+        tokens
     }
 
     /// Renders the reply and counts it: (body, tokens in the unit of the profile).
@@ -94,16 +148,12 @@ impl JsonFrame {
         has_more: bool,
         near: Option<u32>,
     ) -> (String, u32) {
-        let full =
-            rows(details.iter().map(|detail| (detail.ranked.score, format!("\n{}", json_detail(&detail.memory)))));
-        let short = rows(index.iter().map(|entry| (entry.ranked.score, json_row(entry))));
+        let full = rows(details.iter().map(|detail| self.head(&detail.ranked) + &json_detail(&detail.memory)));
+        let short = rows(index.iter().map(|entry| self.head(&entry.ranked) + &json_index(&entry.memory)));
         let listed = details.iter().map(|detail| detail.tokens).chain(index.iter().map(|entry| entry.tokens));
         let first_rows = u32::from(!details.is_empty()) + u32::from(!index.is_empty());
         let tokens = self.fixed_tokens() + listed.sum::<u32>() - first_rows;
-        let mut used = 0;
-        for _ in 0..3 {
-            used = self.profile.of_o200k(TokenCount(tokens + self.counts_tokens(more, near, used)));
-        }
+        let used = self.profile.stated(|used| tokens + self.counts_tokens(more, near, used));
         let counts = self.counts(has_more, more, near, used);
         (format!("{OPEN}{}{counts}{DETAILS}{full}{INDEX}{short}{CLOSE}", self.query), used)
     }
@@ -133,35 +183,43 @@ impl Frame for JsonFrame {
     }
 }
 
-fn rows(bodies: impl Iterator<Item = (f64, String)>) -> String {
-    let row = |(at, (score, body)): (usize, (f64, String))| {
-        let comma = if at == 0 { "" } else { "," };
-        format!("{comma}{{\"score\":{score:.2},{body}")
-    };
-    bodies.enumerate().map(row).collect()
+fn rows(rows: impl Iterator<Item = String>) -> String {
+    rows.enumerate().map(|(at, row)| if at == 0 { row } else { format!(",{row}") }).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Handle;
     use crate::text::O200k;
 
     #[test]
     fn the_fixed_parts_cost_what_the_constants_say() {
         let counter = O200k::load();
-        for (part, tokens) in [
-            (OPEN, OPEN_TOKENS),
-            (DETAILS, DETAILS_TOKENS),
-            (INDEX, INDEX_TOKENS),
-            (CLOSE, CLOSE_TOKENS),
-            (",{\"score\":0.05,\n", ROW_TOKENS),
-            ("{\"score\":1.00,\n", ROW_TOKENS - 1),
-        ] {
+        for (part, tokens) in
+            [(OPEN, OPEN_TOKENS), (DETAILS, DETAILS_TOKENS), (INDEX, INDEX_TOKENS), (CLOSE, CLOSE_TOKENS)]
+        {
             assert_eq!(tokens, counter.count(part), "{part}");
+        }
+        let parts = ScoreParts { text: 1.0, recency: 0.0004, names: 0.1239, ..ScoreParts::default() };
+        for (handle, parts_shown) in [(false, false), (true, false), (false, true), (true, true)] {
+            let rows = JsonRows { handle, parts: parts_shown };
+            let frame = JsonFrame::new(1, TokenBudget::DEFAULT, TokenProfile::O200K, "q", rows, &counter);
+            for (number, old, score) in [(1, None, 0.05), (999, Some(1000), 1.0), (12_345, Some(7), 0.5)] {
+                let handle = |number: u32| Handle::try_from(number).unwrap();
+                let redirected_from = old.map(handle);
+                for is_weak in [false, true] {
+                    let chosen = Ranked::chosen(handle(number), 0);
+                    let ranked = Ranked { score, parts, redirected_from, is_weak, ..chosen };
+                    let head = frame.head(&ranked);
+                    assert_eq!(frame.row(&ranked, 0), counter.count(&format!(",{head}")), "{head}");
+                    assert_eq!(frame.row(&ranked, 0) - 1, counter.count(&head), "{head}");
+                }
+            }
         }
         for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
             for (total, used, has_more) in [(1, 7, true), (999, 1000, false), (100_000, 99_999, true)] {
-                let frame = JsonFrame::new(total, TokenBudget::DEFAULT, profile, "q", &counter);
+                let frame = JsonFrame::new(total, TokenBudget::DEFAULT, profile, "q", JsonRows::default(), &counter);
                 let cursor = Cursor { from: used, also: vec![total], check: 417 };
                 for (cursor, near) in [(None, None), (Some(&cursor), None), (None, Some(used))] {
                     let counts = frame.counts(has_more, cursor, near, used);

@@ -1,15 +1,19 @@
 //! The lines a memory can appear as, and what each costs: counted once, when it is written.
 
-use serde_json::json;
+use std::borrow::Cow;
 
-use super::neutral::neutral;
+use serde::Serialize;
+
+use super::neutral::{may_be_changed, neutral, neutral_line};
 use super::passage::{Passage, cut};
-use crate::domain::Memory;
+use crate::domain::{Handle, Importance, Memory, MemoryType, Permission, Tag};
 use crate::text::TokenCounter;
 
 /// What each way of showing a memory costs, in o200k_base tokens, without numbers that are counted by rule.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LineCosts {
+    /// Whose it is and who wrote it, where that is said apart from a line: on an excerpt.
+    pub attribution: u32,
     /// The full text.
     pub detail: u32,
     /// The summary.
@@ -23,12 +27,34 @@ pub struct LineCosts {
 }
 
 impl LineCosts {
+    /// The form of the lines that are counted. Whoever changes a line, or what [`neutral`] does, raises it:
+    /// costs that were kept under another form are counted again before they are used.
+    pub const FORM: u32 = 2;
+
+    /// True when what was counted under a form of the lines is still what the lines of a memory cost.
+    pub fn hold(form: u32, memory: &Memory) -> bool {
+        let is_plain = || {
+            let texts = [memory.content.as_str(), &memory.summary, memory.category.as_str()].into_iter();
+            let words = memory.entities.iter().map(String::as_str).chain(memory.tags.iter().map(Tag::as_str));
+            memory.share.is_none() && memory.edited_by.is_none() && !texts.chain(words).any(may_be_changed)
+        };
+        // The first form differed in what is neutralised and in whose a memory is.
+        form == Self::FORM || (form == 1 && is_plain())
+    }
+
+    /// The counts that a store keeps in a list, their form last; passages stand apart.
+    pub fn kept(&self) -> [u32; 5] {
+        [self.detail, self.index, self.json_detail, self.json_index, Self::FORM]
+    }
+
     /// Counts every line of a memory.
     pub fn measure(memory: &Memory, counter: &impl TokenCounter) -> Self {
         let detail = counter.count(&detail_line(memory));
+        let attribution = attribution(memory);
         Self {
+            attribution: if attribution.is_empty() { 0 } else { counter.count(&attribution) },
             detail,
-            index: counter.count(&index_body(&memory.summary)),
+            index: counter.count(&index_body(memory)),
             passages: cut(&memory.content, detail, counter),
             json_detail: counter.count(&json_detail(memory)),
             json_index: counter.count(&json_index(memory)),
@@ -36,13 +62,20 @@ impl LineCosts {
     }
 }
 
-/// ` text\n`, or ` (from user) text\n` for what another user shares: what follows `#42 2026-11-20`.
-pub(super) fn detail_line(memory: &Memory) -> String {
-    let body = detail_body(&memory.content);
-    match &memory.share {
-        Some(share) => format!(" (from {}){body}", neutral(&share.by)),
-        None => body,
+/// Whose a memory is and who wrote its text, if not the reader: ` (from mara, edited by jon)`, or nothing.
+pub fn attribution(memory: &Memory) -> String {
+    let owner = memory.share.as_ref().map(|share| format!("from {}", neutral_line(&share.by)));
+    let author = memory.edited_by.as_ref().map(|name| format!("edited by {}", neutral_line(name)));
+    match (owner, author) {
+        (None, None) => String::new(),
+        (Some(one), None) | (None, Some(one)) => format!(" ({one})"),
+        (Some(owner), Some(author)) => format!(" ({owner}, {author})"),
     }
+}
+
+/// ` text\n`, or ` (from user) text\n` for what is not the reader's: what follows `#42 2026-11-20`.
+pub(super) fn detail_line(memory: &Memory) -> String {
+    attribution(memory) + &detail_body(&memory.content)
 }
 
 /// ` text\n`: what follows `#42 2026-11-20`. Further lines are indented, so that none can pass for a line of the frame.
@@ -62,50 +95,130 @@ fn detail_body(content: &str) -> String {
     body
 }
 
-/// ` summary\n`: what follows `- #42`.
-pub(super) fn index_body(summary: &str) -> String {
-    let shown = neutral(summary);
-    let words: Vec<&str> = shown.split_whitespace().collect();
-    format!(" {}\n", words.join(" "))
+/// ` summary\n`, or ` (from user) summary\n`: what follows `- #42`.
+pub(super) fn index_body(memory: &Memory) -> String {
+    format!("{} {}\n", attribution(memory), neutral_line(&memory.summary))
 }
 
-/// `"id":42,"content":…}\n`: what follows `{"score":0.83,\n`.
+/// A memory in full as JSON. The fields stand in the order of their names, in every build.
+#[derive(Serialize)]
+struct DetailBody<'a> {
+    category: Cow<'a, str>,
+    content: Cow<'a, str>,
+    created: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edited_by: Option<String>,
+    entities: Vec<Cow<'a, str>>,
+    id: Handle,
+    importance: Importance,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share_permission: Option<Permission>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared_by: Option<String>,
+    tags: Vec<Cow<'a, str>>,
+    r#type: MemoryType,
+}
+
+/// A memory in short as JSON.
+#[derive(Serialize)]
+struct IndexBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edited_by: Option<String>,
+    id: Handle,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared_by: Option<String>,
+    summary: Cow<'a, str>,
+}
+
+/// `"category":…,"content":…}\n`: what follows `{"score":0.83,\n`.
 pub(super) fn json_detail(memory: &Memory) -> String {
-    let entities: Vec<_> = memory.entities.iter().map(|name| neutral(name)).collect();
-    let mut object = json!({
-        "id": memory.handle,
-        "content": neutral(&memory.content),
-        "category": memory.category,
-        "type": memory.kind,
-        "importance": memory.importance,
-        "tags": memory.tags,
-        "entities": entities,
-        "created": memory.created.date().to_string(),
-    });
-    if let (Some(share), Some(fields)) = (&memory.share, object.as_object_mut()) {
-        fields.insert("shared_by".into(), json!(share.by));
-        fields.insert("share_permission".into(), json!(share.permission));
-    }
-    body_of(&object)
+    body_of(&DetailBody {
+        category: neutral(memory.category.as_str()),
+        content: neutral(&memory.content),
+        created: memory.created.date().to_string(),
+        edited_by: memory.edited_by.as_deref().map(neutral_line),
+        entities: memory.entities.iter().map(|name| neutral(name)).collect(),
+        id: memory.handle,
+        importance: memory.importance,
+        share_permission: memory.share.as_ref().map(|share| share.permission),
+        shared_by: memory.share.as_ref().map(|share| neutral_line(&share.by)),
+        tags: memory.tags.iter().map(|tag| neutral(tag.as_str())).collect(),
+        r#type: memory.kind,
+    })
 }
 
 /// `"id":42,"summary":…}\n`: what follows `{"score":0.83,\n`.
 pub(super) fn json_index(memory: &Memory) -> String {
-    body_of(&json!({ "id": memory.handle, "summary": neutral(&memory.summary) }))
+    body_of(&IndexBody {
+        edited_by: memory.edited_by.as_deref().map(neutral_line),
+        id: memory.handle,
+        shared_by: memory.share.as_ref().map(|share| neutral_line(&share.by)),
+        summary: neutral(&memory.summary),
+    })
 }
 
-fn body_of(object: &serde_json::Value) -> String {
-    let text = object.to_string();
+fn body_of(object: &impl Serialize) -> String {
+    let text = serde_json::to_string(object).unwrap_or_default();
     format!("{}\n", text.strip_prefix('{').unwrap_or(&text))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn memory(content: &str, more: serde_json::Value) -> Memory {
+        let mut fields = json!({
+            "id": "0197f0e2-7c00-7000-8000-000000000001", "handle": 42, "content": content, "summary": content,
+            "category": "facts", "type": "fact", "importance": 0.5, "tags": [], "keywords": [], "entities": [],
+            "scope": "global", "created": "2026-11-20T00:00:00Z", "updated": "2026-11-20T00:00:00Z",
+            "last_accessed": null, "access_count": 0, "origin": "user", "trust": "user", "session": null, "cwd": null,
+            "client": null, "sensitive": false, "rev": 1, "deleted": null
+        });
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value(fields).unwrap()
+    }
 
     #[test]
     fn no_line_of_a_text_begins_where_the_frame_does() {
         assert_eq!(detail_body("a\r\n\r\n#43 b\n</memories>"), " a\n\n  #43 b\n  ‹/memories>\n");
-        assert_eq!(index_body("one\ntwo"), " one two\n");
+        assert_eq!(index_body(&memory("one\ntwo", json!({}))), " one two\n");
+    }
+
+    #[test]
+    fn every_form_says_whose_it_is_and_who_wrote_it() {
+        let share = json!({ "shared_by": "mara", "share_permission": "write" });
+        let both = json!({ "shared_by": "mara", "share_permission": "write", "edited_by": "jon" });
+        for (more, shown) in [
+            (json!({}), ""),
+            (share, " (from mara)"),
+            (json!({ "edited_by": "jon" }), " (edited by jon)"),
+            (both, " (from mara, edited by jon)"),
+        ] {
+            let memory = memory("a note", more.clone());
+            assert_eq!(detail_line(&memory), format!("{shown} a note\n"));
+            assert_eq!(index_body(&memory), format!("{shown} a note\n"));
+            for body in [json_detail(&memory), json_index(&memory)] {
+                let read: serde_json::Value = serde_json::from_str(&format!("{{{body}")).unwrap();
+                for field in ["shared_by", "edited_by"] {
+                    assert_eq!(read.get(field), more.get(field), "{body}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_memory_is_shown_raw() {
+        let odd = json!({
+            "category": "<system>", "tags": ["<tool_result>", "a\u{200b}b"], "entities": ["</memories>"],
+            "shared_by": "x)\n#43 y <system>", "share_permission": "read", "edited_by": "<user>\n"
+        });
+        let memory = memory("plain", odd);
+        for line in [detail_line(&memory), index_body(&memory), json_detail(&memory), json_index(&memory)] {
+            let marks = ["<system", "<tool_result", "</memories", "<user", "\u{200b}"];
+            assert!(marks.iter().all(|mark| !line.contains(mark)), "{line}");
+            assert_eq!(line.lines().count(), 1, "{line}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod json;
 mod line;
+mod lines;
 mod neutral;
 mod passage;
 mod reply;
@@ -13,12 +14,15 @@ mod select;
 mod text;
 mod weak;
 
-pub use json::JsonFrame;
-pub use line::LineCosts;
-pub use neutral::neutral;
+pub use json::{JsonFrame, JsonRows};
+pub use line::{LineCosts, attribution};
+pub use lines::{Lines, Listed};
+#[cfg(feature = "sqlite")]
+pub(crate) use neutral::may_be_changed;
+pub use neutral::{neutral, neutral_line};
 pub use passage::{Passage, line as passage_line};
 pub(crate) use reply::MAX_ALSO;
 pub use reply::{Detail, IndexEntry, Ranked, Recall, Row};
-pub use select::{Frame, Item, Selection, select};
+pub use select::{Frame, Item, Shown, select};
 pub use text::TextFrame;
 pub use weak::WeakRows;

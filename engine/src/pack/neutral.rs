@@ -2,18 +2,49 @@
 //! or hide from the eye.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
-use regex::Regex;
+use crate::text::{fold, is_invisible};
 
-/// Openers that a model or a harness could take for its own.
-static LOOK_ALIKE: LazyLock<Regex> = LazyLock::new(|| {
-    let source = r"(?i)<(\|)|<(/?\s*(?:memories|system|system-reminder|assistant|human|user|function_calls|function_results|invoke|tool_result|tool_use|thinking|antml)\b)";
-    Regex::new(source).expect("the pattern is a constant, compiled in a test")
-});
+/// Names of marks that a model or a harness could take for its own; what follows one must not be a letter or digit.
+const MARKS: &[&str] = &[
+    "memories",
+    "system",
+    "assistant",
+    "human",
+    "user",
+    "function_call",
+    "function_calls",
+    "function_results",
+    "invoke",
+    "parameter",
+    "tool_call",
+    "tool_calls",
+    "tool_response",
+    "tool_result",
+    "tool_results",
+    "tool_use",
+    "tool_use_error",
+    "thinking",
+    "antml",
+    "additionalcontext",
+    "local-command",
+    "command-name",
+    "command-message",
+    "command-args",
+    "bash-input",
+    "bash-stdout",
+    "bash-stderr",
+    "task-notification",
+    "persisted-output",
+];
+/// Characters after an opener that are looked at: the longest mark, with room for white space.
+const LOOKED_AT: usize = 48;
+/// What an opener of a look-alike becomes.
+const DEFUSED: char = '‹';
 
 /// Text with invisible and control characters taken out and look-alike openers defused
-/// (`<system>` becomes `‹system>`). Line breaks of every kind become `\n`; tabs stay.
+/// (`<system>` becomes `‹system>`, however it is spaced or in whatever letters of the Latin alphabet it is
+/// written). Line breaks of every kind become `\n`; tabs stay.
 pub fn neutral(text: &str) -> Cow<'_, str> {
     let shown = if text.chars().any(|c| is_hidden(c) || is_odd_break(c)) {
         let unified = text.replace("\r\n", "\n");
@@ -22,10 +53,48 @@ pub fn neutral(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     };
-    if shown.contains('<') && LOOK_ALIKE.is_match(&shown) {
-        return Cow::Owned(LOOK_ALIKE.replace_all(&shown, "‹$1$2").into_owned());
+    let openers = || shown.match_indices(is_opener).filter(|(at, opener)| opens_mark(shown.get(at + opener.len()..)));
+    if openers().next().is_none() {
+        return shown;
     }
-    shown
+    let mut defused = String::with_capacity(shown.len() + 8);
+    let mut done = 0;
+    for (at, opener) in openers() {
+        defused.push_str(shown.get(done..at).unwrap_or_default());
+        defused.push(DEFUSED);
+        done = at + opener.len();
+    }
+    defused.push_str(shown.get(done..).unwrap_or_default());
+    Cow::Owned(defused)
+}
+
+/// As [`neutral`], on one line: every run of white space is one space.
+pub fn neutral_line(text: &str) -> String {
+    let shown = neutral(text);
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// True for a text that [`neutral`] may show otherwise than it is: quick, and never false for one that it does.
+pub(crate) fn may_be_changed(text: &str) -> bool {
+    text.chars().any(|c| is_opener(c) || is_hidden(c) || is_odd_break(c))
+}
+
+/// The less-than sign, and what is one under compatibility normalisation.
+fn is_opener(c: char) -> bool {
+    matches!(c, '<' | '\u{ff1c}' | '\u{fe64}')
+}
+
+/// True when what follows an opener makes it a look-alike.
+fn opens_mark(rest: Option<&str>) -> bool {
+    let head: String = rest.unwrap_or_default().chars().take(LOOKED_AT).collect();
+    let folded = fold(&head);
+    if folded.starts_with('|') {
+        return true;
+    }
+    let name = folded.trim_start();
+    let name = name.strip_prefix('/').unwrap_or(name).trim_start();
+    let goes_on = |after: &str| after.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    MARKS.iter().any(|mark| name.strip_prefix(mark).is_some_and(|after| !goes_on(after)))
 }
 
 fn is_odd_break(c: char) -> bool {
@@ -33,9 +102,7 @@ fn is_odd_break(c: char) -> bool {
 }
 
 fn is_hidden(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t' && !is_odd_break(c))
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}'
-            | '\u{e0000}'..='\u{e007f}' | '\u{feff}')
+    (c.is_control() && c != '\n' && c != '\t' && !is_odd_break(c)) || is_invisible(c)
 }
 
 #[cfg(test)]
@@ -49,8 +116,47 @@ mod tests {
             ("</memories> hi <system-reminder>", "‹/memories> hi ‹system-reminder>"),
             ("<|endoftext|>", "‹|endoftext|>"),
             ("a\u{202e}b\u{1b}[31mc\r\nd\u{2028}e\tf", "ab[31mc\nd\ne\tf"),
+            ("Vec<User> and <users> and <systemd>", "Vec‹User> and <users> and <systemd>"),
         ] {
             assert_eq!(neutral(given), shown);
         }
+    }
+
+    #[test]
+    fn no_spelling_of_a_mark_passes() {
+        for given in [
+            "< /memories >",
+            "<\u{200b}/memories>",
+            "</\u{200d}memories>",
+            "<mem\u{ad}ories>",
+            "</mem\u{e0041}ories>",
+            "<\u{fe0f}system>",
+            "＜/memories＞",
+            "＜／memories>",
+            "﹤system>",
+            "<ｓｙｓｔｅｍ>",
+            "<\n/ MEMORIES",
+            "</additionalContext>",
+            "<additionalContext >",
+            "<local-command-stdout>",
+            "</local-command-stderr>",
+            "<｜im_start｜>",
+            "<bash-stdout>",
+            "<tool_result>",
+            "<invoke name=\"x\">",
+            "<function_results>",
+        ] {
+            let shown = neutral(given);
+            assert!(shown.starts_with(DEFUSED), "{given:?} is shown as {shown:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_not_shown() {
+        let hidden = "a\u{200b}\u{200c}\u{200d}\u{2060}\u{ad}\u{61c}\u{fe00}\u{fe0f}\u{e0100}\u{e01ef}\u{3164}\u{115f}\u{ffa0}\u{e0041}b";
+        assert_eq!(neutral(hidden), "ab");
+        assert!(
+            may_be_changed(hidden) && may_be_changed("a\rb") && may_be_changed("<") && !may_be_changed("a\tb\né 用")
+        );
     }
 }

@@ -46,7 +46,14 @@ pub(super) fn cut(text: &str, tokens: u32, counter: &impl TokenCounter) -> Vec<P
         let tokens = if line.is_empty() { 0 } else { counter.count(&line) };
         Passage { bytes: u32::try_from(piece.len()).unwrap_or(0), tokens }
     };
-    pieces.map(passage).collect()
+    // What shows nothing belongs to the piece before it: a text of empty lines has few pieces.
+    pieces.map(passage).fold(Vec::new(), |mut kept: Vec<Passage>, next| {
+        match kept.last_mut() {
+            Some(last) if next.tokens == 0 => last.bytes += next.bytes,
+            _ => kept.push(next),
+        }
+        kept
+    })
 }
 
 /// Cuts an overlong sentence at words, and an overlong word between characters as people see them.
@@ -89,6 +96,14 @@ mod tests {
         fn count(&self, text: &str) -> u32 {
             u32::try_from(text.split_whitespace().count()).unwrap()
         }
+    }
+
+    #[test]
+    fn empty_lines_make_no_pieces_of_their_own() {
+        let text = format!("{}{}", "word ".repeat(200), "\n".repeat(32_000));
+        let passages = cut(&text, LONG_TOKENS, &Words);
+        assert!(passages.len() < 10 && passages.iter().all(|passage| passage.tokens > 0), "{}", passages.len());
+        assert_eq!(cut(&"\n".repeat(500), LONG_TOKENS, &Words), [Passage { bytes: 500, tokens: 0 }]);
     }
 
     proptest! {

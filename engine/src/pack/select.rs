@@ -28,19 +28,34 @@ pub struct Item {
     pub can_be_cut: bool,
 }
 
-/// Positions of items by how they are shown, each list in rank order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// In full, with what each costs.
-    pub details: Vec<usize>,
-    /// Cut to a passage: position and tokens.
-    pub excerpts: Vec<(usize, u32)>,
+/// How an item is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Not at all: there was no room.
+    Not,
+    /// Not again: an item before it says the same.
+    Duplicate,
+    /// In full.
+    Detail,
+    /// Cut to a passage of so many tokens.
+    Excerpt(u32),
     /// As one line.
-    pub index: Vec<usize>,
+    Index,
     /// As a handle.
-    pub bare: Vec<usize>,
-    /// Tokens of all of them, the envelope not counted.
-    pub tokens: u32,
+    Bare,
+}
+
+impl Shown {
+    /// What an item shown so costs.
+    pub fn cost(self, item: &Item) -> u32 {
+        match self {
+            Self::Detail => item.detail,
+            Self::Excerpt(tokens) => tokens,
+            Self::Index => item.index,
+            Self::Bare => item.bare,
+            Self::Not | Self::Duplicate => 0,
+        }
+    }
 }
 
 /// Passages of one reply, at most: more would be a patchwork.
@@ -48,7 +63,7 @@ const MAX_EXCERPTS: usize = 2;
 /// Below this a passage says too little to be worth its line.
 const LEAST_EXCERPT: u32 = 30;
 
-/// Chooses what to show of `items` (in rank order) within `budget`.
+/// Chooses what to show of `items` (in rank order) within `budget`: one answer for each, in their order.
 ///
 /// `excerpt` gives the tokens of the best passage of an item that fits in some room.
 /// Takes everything when everything fits. Otherwise details get the budget less the index share,
@@ -61,13 +76,13 @@ pub fn select(
     frame: &impl Frame,
     weights: &Weights,
     mut excerpt: impl FnMut(usize, u32) -> Option<u32>,
-) -> Selection {
+) -> Vec<Shown> {
     let room = budget.0.saturating_sub(frame.envelope());
     let mut filler = Filler::new(items, room);
     let everything: u64 = filler.open().into_iter().map(|at| u64::from(filler.item(at).detail)).sum();
     if everything <= u64::from(room) {
         filler.open().into_iter().for_each(|at| filler.take(at, Shown::Detail));
-        return filler.finish();
+        return filler.shown;
     }
     let for_details = if packing == Packing::Dual { share_of(room, 1.0 - weights.index_share) } else { room };
     let order = charged_order(items, weights);
@@ -84,7 +99,7 @@ pub fn select(
     if packing == Packing::Dual {
         filler.bare(frame);
     }
-    filler.finish()
+    filler.shown
 }
 
 fn share_of(room: u32, share: f64) -> u32 {
@@ -102,16 +117,6 @@ fn charged_order(items: &[Item], weights: &Weights) -> Vec<usize> {
     let mut order: Vec<(usize, f64)> = items.iter().map(worth).enumerate().collect();
     order.sort_by(|(a, worth_a), (b, worth_b)| worth_b.total_cmp(worth_a).then(a.cmp(b)));
     order.into_iter().map(|(at, _)| at).collect()
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
-    Not,
-    Duplicate,
-    Detail,
-    Excerpt(u32),
-    Index,
-    Bare,
 }
 
 struct Filler<'a> {
@@ -141,14 +146,7 @@ impl<'a> Filler<'a> {
     }
 
     fn take(&mut self, at: usize, shown: Shown) {
-        let item = self.item(at);
-        self.used += match shown {
-            Shown::Detail => item.detail,
-            Shown::Excerpt(tokens) => tokens,
-            Shown::Index => item.index,
-            Shown::Bare => item.bare,
-            Shown::Not | Shown::Duplicate => 0,
-        };
+        self.used += shown.cost(&self.item(at));
         if let Some(slot) = self.shown.get_mut(at) {
             *slot = shown;
         }
@@ -222,20 +220,6 @@ impl<'a> Filler<'a> {
             is_line_open = true;
             self.take(at, Shown::Bare);
         }
-    }
-
-    fn finish(self) -> Selection {
-        let mut selection = Selection { tokens: self.used, ..Selection::default() };
-        for (at, shown) in self.shown.into_iter().enumerate() {
-            match shown {
-                Shown::Detail => selection.details.push(at),
-                Shown::Excerpt(tokens) => selection.excerpts.push((at, tokens)),
-                Shown::Index => selection.index.push(at),
-                Shown::Bare => selection.bare.push(at),
-                Shown::Not | Shown::Duplicate => {}
-            }
-        }
-        selection
     }
 }
 

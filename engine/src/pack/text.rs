@@ -11,7 +11,7 @@
 //! </memories>
 //! ```
 
-use super::line::{detail_line, index_body};
+use super::line::{attribution, detail_line, index_body};
 use super::reply::{Detail, IndexEntry};
 use super::select::Frame;
 use crate::domain::{Cursor, Handle, Memory, TokenBudget, TokenCount, TokenProfile};
@@ -28,10 +28,8 @@ pub struct TextFrame {
     pub profile: TokenProfile,
 }
 
-/// The whole reply when nothing matches.
-const NOTHING: &str = "No memory matches.\n";
-/// Tokens of [`NOTHING`].
-const NOTHING_TOKENS: u32 = 4;
+/// Tokens of the reply when nothing matches, without its number: exact counts, and estimates of Claude's.
+const NOTHING_TOKENS: [u32; 2] = [7, 9];
 /// Tokens of the header without its two numbers: exact counts, and estimates of Claude's.
 const HEADER_TOKENS: [u32; 2] = [18, 20];
 const FOOTER: &str = "</memories>\n";
@@ -66,9 +64,9 @@ impl TextFrame {
         1 + number_tokens(handle.get()) + DATE_TOKENS + body
     }
 
-    /// Tokens of an excerpt's first line.
-    pub fn excerpt(handle: Handle) -> u32 {
-        1 + number_tokens(handle.get()) + DATE_TOKENS + EXCERPT_TOKENS
+    /// Tokens of an excerpt's first line, with those of the words that say whose it is.
+    pub fn excerpt(handle: Handle, attribution: u32) -> u32 {
+        1 + number_tokens(handle.get()) + DATE_TOKENS + attribution + EXCERPT_TOKENS
     }
 
     /// Tokens of a memory as one line.
@@ -84,7 +82,7 @@ impl TextFrame {
     /// Renders the reply and counts it: (body, tokens in the unit of the profile).
     pub fn render(&self, details: &[Detail], index: &[IndexEntry], more: Option<(u32, &Cursor)>) -> (String, u32) {
         if self.total == 0 {
-            return (NOTHING.to_owned(), self.profile.of_o200k(TokenCount(NOTHING_TOKENS)));
+            return self.nothing("", 0);
         }
         let mut rows = String::new();
         details.iter().for_each(|detail| rows.push_str(&detail_lines(detail)));
@@ -101,17 +99,23 @@ impl TextFrame {
             rows.push_str(&format!("+{left} more, cursor {cursor}\n"));
             tokens += Self::more_tokens(left, cursor);
         }
-        let mut used = 0;
-        for _ in 0..3 {
-            used = self.profile.of_o200k(TokenCount(tokens + self.header_tokens(used)));
-        }
+        let used = self.profile.stated(|used| tokens + self.header_tokens(used));
         (format!("{}{rows}{FOOTER}", self.header(used)), used)
+    }
+
+    /// The reply when nothing matches, and further lines of so many tokens: (body, tokens in the unit of the profile).
+    pub fn nothing(&self, lines: &str, tokens: u32) -> (String, u32) {
+        let [exact, estimate] = NOTHING_TOKENS;
+        let words = tokens + if self.profile.is_exact() { exact } else { estimate };
+        let used = self.profile.stated(|used| words + number_tokens(used));
+        let cost = if self.profile.is_exact() { "" } else { "about " };
+        let unit = if self.profile.is_exact() { "tokens" } else { "Claude tokens" };
+        (format!("No memory matches: {cost}{used} {unit}.\n{lines}"), used)
     }
 
     /// The smallest budget, in the unit of the profile, that holds a reply to this request.
     pub fn minimum(&self) -> u32 {
-        let least = if self.total == 0 { NOTHING_TOKENS } else { self.envelope() };
-        self.profile.of_o200k(TokenCount(least))
+        if self.total == 0 { self.nothing("", 0).1 } else { self.profile.of_o200k(TokenCount(self.envelope())) }
     }
 }
 
@@ -133,13 +137,13 @@ impl Frame for TextFrame {
 fn detail_lines(detail: &Detail) -> String {
     let (handle, date) = (detail.memory.handle, detail.memory.created.date());
     match &detail.excerpt {
-        Some(lines) => format!("{handle} {date} (excerpt)\n{lines}"),
+        Some(lines) => format!("{handle} {date}{} (excerpt)\n{lines}", attribution(&detail.memory)),
         None => format!("{handle} {date}{}", detail_line(&detail.memory)),
     }
 }
 
 fn index_line(memory: &Memory) -> String {
-    format!("- {}{}", memory.handle, index_body(&memory.summary))
+    format!("- {}{}", memory.handle, index_body(memory))
 }
 
 #[cfg(test)]
@@ -165,12 +169,22 @@ mod tests {
             }
             let handle = Handle::try_from(total).unwrap();
             assert_eq!(TextFrame::detail(handle, 0), counter.count(&format!("{handle} 2026-11-20")));
-            assert_eq!(TextFrame::excerpt(handle), counter.count(&format!("{handle} 1970-01-01 (excerpt)\n")));
+            for named in ["", " (from mara-b)", " (edited by 7.x@y_)", " (from a, edited by 0-)"] {
+                let cost = if named.is_empty() { 0 } else { counter.count(named) };
+                let line = format!("{handle} 1970-01-01{named} (excerpt)\n");
+                assert_eq!(TextFrame::excerpt(handle, cost), counter.count(&line), "{line}");
+            }
             assert_eq!(TextFrame::index(handle, 0), counter.count(&format!("- {handle}")));
             let bare = BARE_LINE_TOKENS + 2 * TextFrame::bare(handle);
             assert_eq!(bare, counter.count(&format!("- {handle} {handle}\n")));
         }
-        assert_eq!(NOTHING_TOKENS, counter.count(NOTHING));
+        for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
+            let frame = TextFrame { total: 0, budget: TokenBudget::DEFAULT, profile };
+            for lines in ["", "Elsewhere: 3 under billing.\n"] {
+                let (body, used) = frame.nothing(lines, counter.count(lines));
+                assert_eq!(used, profile.of_o200k(TokenCount(counter.count(&body))), "{body}");
+            }
+        }
         assert_eq!(FOOTER_TOKENS, counter.count(FOOTER));
     }
 }

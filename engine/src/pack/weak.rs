@@ -10,11 +10,11 @@
 //! ```
 
 use super::json::JsonFrame;
-use super::line::{index_body, json_index};
+use super::line::index_body;
 use super::reply::IndexEntry;
 use super::select::Frame;
 use super::text::TextFrame;
-use crate::domain::{Handle, TokenCount, TokenProfile};
+use crate::domain::{Handle, TokenProfile};
 use crate::text::number_tokens;
 
 /// Tokens of the header without its two numbers: exact counts, and estimates of Claude's.
@@ -25,8 +25,6 @@ const FOOTER_TOKENS: u32 = 4;
 const ROW_TOKENS: u32 = 2;
 /// Tokens of the line that counts the near ones, without the number.
 const NEAR_TOKENS: u32 = 8;
-/// Tokens of the whole reply where nothing is shown, without the number.
-const NOTHING_TOKENS: u32 = 11;
 /// Tokens of `"weak":true,` in a row, more than a plain row has.
 pub(super) const JSON_WEAK_TOKENS: u32 = 4;
 /// Tokens of `,"near":` in the counts, without the number.
@@ -57,33 +55,24 @@ impl TextFrame {
     pub fn render_weak(&self, weak: WeakRows<'_>) -> Option<(String, u32)> {
         let shown = u32::try_from(weak.rows.len()).unwrap_or(u32::MAX);
         if shown == 0 {
-            let tokens = self.profile.of_o200k(TokenCount(NOTHING_TOKENS + number_tokens(weak.near)));
-            let has_room = weak.near > 0 && tokens <= self.budget.get();
-            return has_room.then(|| (nothing(weak.near), tokens));
+            let (body, used) = self.nothing(&near_line(weak.near), near_tokens(weak.near));
+            return (weak.near > 0 && used <= self.budget.get()).then_some((body, used));
         }
         let mut body = String::new();
         for entry in weak.rows {
-            body.push_str(&format!("~ {}{}", entry.memory.handle, index_body(&entry.memory.summary)));
+            body.push_str(&format!("~ {}{}", entry.memory.handle, index_body(&entry.memory)));
         }
         if weak.near > 0 {
             body.push_str(&near_line(weak.near));
         }
         let rows: u32 = weak.rows.iter().map(|entry| entry.tokens).sum();
         let tokens = FOOTER_TOKENS + near_tokens(weak.near) + rows;
-        let mut used = 0;
-        for _ in 0..3 {
-            used = self.profile.of_o200k(TokenCount(tokens + weak_header_tokens(self.profile, shown, used)));
-        }
+        let used = self.profile.stated(|used| tokens + weak_header_tokens(self.profile, shown, used));
         Some((format!("{}{body}{FOOTER}", weak_header(self.profile, shown, used)), used))
     }
 }
 
 impl JsonFrame {
-    /// Tokens of a weak row that is not the first.
-    pub fn weak_row(body: u32) -> u32 {
-        Self::row(body) + JSON_WEAK_TOKENS
-    }
-
     /// Renders the reply and counts it: (body, tokens in the unit of the profile). `None` when it has nothing to say
     /// beside that nothing matches, or no room to say it.
     pub fn render_weak(&self, weak: WeakRows<'_>) -> Option<(String, u32)> {
@@ -98,12 +87,6 @@ impl JsonFrame {
     pub fn weak_envelope(&self, near: u32) -> u32 {
         self.envelope() + JSON_NEAR_TOKENS + number_tokens(near)
     }
-}
-
-/// The rows of a JSON reply, those that are weak with a mark.
-pub(super) fn json_row(entry: &IndexEntry) -> String {
-    let mark = if entry.ranked.is_weak { "\"weak\":true," } else { "" };
-    format!("{mark}\n{}", json_index(&entry.memory))
 }
 
 fn weak_header(profile: TokenProfile, shown: u32, used: u32) -> String {
@@ -125,10 +108,6 @@ fn near_tokens(near: u32) -> u32 {
     if near == 0 { 0 } else { NEAR_TOKENS + number_tokens(near) }
 }
 
-fn nothing(near: u32) -> String {
-    format!("No memory matches; option weak shows {near} near ones.\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,7 +122,6 @@ mod tests {
                 assert_eq!(weak_header_tokens(profile, shown, number), counter.count(&header), "{header}");
             }
             assert_eq!(near_tokens(number), counter.count(&near_line(number)), "{number}");
-            assert_eq!(NOTHING_TOKENS + number_tokens(number), counter.count(&nothing(number)), "{number}");
             let handle = Handle::try_from(number).unwrap();
             assert_eq!(TextFrame::weak_row(handle, 0), counter.count(&format!("~ {handle}")), "{handle}");
         }

@@ -1,13 +1,15 @@
 //! From a page of ranked rows to a reply within the budget.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use crate::domain::{Cursor, DomainError, Handle, Purpose, RecallRequest, TokenBudget};
-use crate::pack::{Detail, Frame, IndexEntry, Item, JsonFrame, Ranked, Recall, Row, Selection, TextFrame, select};
+use crate::pack::{
+    Detail, Frame, IndexEntry, Item, JsonFrame, JsonRows, Ranked, Recall, Row, Shown, TextFrame, select,
+};
 use crate::score::Weights;
 use crate::text::TokenCounter;
 
-use super::excerpt::{Excerpt, best_excerpt};
+use super::excerpt::{Excerpt, best_excerpt, opening};
 use super::rank::Ranking;
 use super::weak::Weak;
 
@@ -16,8 +18,13 @@ use super::weak::Weak;
 pub enum Form<'a, C> {
     /// Compact text: needs no counter.
     Text,
-    /// One JSON payload: echoes the query, whose tokens this counter counts.
-    Json(&'a C),
+    /// One JSON payload: echoes the query, whose tokens the counter counts.
+    Json {
+        /// Counts the query.
+        counter: &'a C,
+        /// What rows say.
+        rows: JsonRows,
+    },
 }
 
 enum AnyFrame {
@@ -48,22 +55,30 @@ pub fn answer<C: TokenCounter>(
     if ranking.total() == 0 {
         return Ok(without_match(request, ranking, &frame, found));
     }
-    let repeats = repeats(&found);
+    let repeats = Repeats::of(&found);
     let items: Vec<Item> = found
         .iter()
-        .enumerate()
-        .map(|(at, (ranked, row))| frame.item(ranked, row, repeats.contains_key(&at)))
+        .zip(&repeats.first)
+        .map(|((ranked, row), first)| frame.item(ranked, row, first.is_some()))
         .collect();
     let terms = ranking.terms();
-    let mut excerpts: BTreeMap<usize, Excerpt> = BTreeMap::new();
+    // Fetched by name: no passage is better than another, and the beginning is what a reader expects.
+    let is_fetch = terms.is_empty() && request.purpose == Purpose::Asked;
+    let mut excerpts: Vec<Option<String>> = vec![None; found.len()];
     let cut = |at: usize, room: u32| {
-        let excerpt = best_excerpt(&found.get(at)?.1, terms, room)?;
-        let tokens = excerpt.tokens;
-        excerpts.insert(at, excerpt);
+        let row = &found.get(at)?.1;
+        let Excerpt { lines, tokens } = if is_fetch { opening(row, room)? } else { best_excerpt(row, terms, room)? };
+        *excerpts.get_mut(at)? = Some(lines);
         Some(tokens)
     };
-    let selection = frame.select(&items, request, weights, cut);
-    Ok(assemble(request, ranking, &frame, found, &items, &selection, &excerpts, &repeats))
+    let chosen = frame.select(&items, request, weights, cut);
+    let mut reply = Reply::default();
+    for (((found, shown), (item, excerpt)), same) in
+        found.into_iter().zip(chosen).zip(items.iter().zip(excerpts)).zip(repeats.others)
+    {
+        reply.add(found, shown, shown.cost(item), excerpt, same);
+    }
+    Ok(reply.render(request, ranking, &frame))
 }
 
 /// The reply where nothing is above the floor: the best of what is below it, or how much there is.
@@ -92,70 +107,77 @@ fn without_match(request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame, f
     }
 }
 
-/// Positions of rows that say what an earlier row says: repeat → first.
-fn repeats(found: &[(Ranked, Row)]) -> BTreeMap<usize, usize> {
-    let mut first = HashMap::new();
-    let mut repeats = BTreeMap::new();
-    for (at, (_, row)) in found.iter().enumerate() {
-        let known = *first.entry(row.signature).or_insert(at);
-        if known != at {
-            repeats.insert(at, known);
-        }
-    }
-    repeats
+/// Which rows say what an earlier row says: for each row the position of the first that says so, and for
+/// that one the handles of the others.
+struct Repeats {
+    first: Vec<Option<usize>>,
+    others: Vec<Vec<Handle>>,
 }
 
-#[expect(clippy::too_many_arguments, reason = "the last step gathers what the others made")]
-fn assemble(
-    request: &RecallRequest,
-    ranking: &Ranking,
-    frame: &AnyFrame,
-    found: Vec<(Ranked, Row)>,
-    items: &[Item],
-    selection: &Selection,
-    excerpts: &BTreeMap<usize, Excerpt>,
-    repeats: &BTreeMap<usize, usize>,
-) -> Recall {
-    let cuts: BTreeMap<usize, u32> = selection.excerpts.iter().copied().collect();
-    let (mut details, mut index, mut left_out, mut shown) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let handles: Vec<Handle> = found.iter().map(|(ranked, _)| ranked.handle).collect();
-    for (at, (ranked, row)) in found.into_iter().enumerate() {
-        let item = items.get(at);
-        let rank = ranked.rank;
-        let (memory, is_bare) = (row.memory, selection.bare.contains(&at));
-        let excerpt = cuts.get(&at).and_then(|tokens| excerpts.get(&at).map(|excerpt| (tokens, excerpt.lines.clone())));
-        if let Some((tokens, lines)) = excerpt {
-            details.push(Detail { ranked, memory, excerpt: Some(lines), tokens: *tokens, duplicates: Vec::new() });
-        } else if selection.details.contains(&at) {
-            let tokens = item.map_or(0, |item| item.detail);
-            let same = repeats.iter().filter(|(_, first)| **first == at).filter_map(|(repeat, _)| handles.get(*repeat));
-            details.push(Detail { ranked, memory, excerpt: None, tokens, duplicates: same.copied().collect() });
-        } else if is_bare || selection.index.contains(&at) {
-            let tokens = item.map_or(0, |item| if is_bare { item.bare } else { item.index });
-            index.push(IndexEntry { ranked, memory, is_bare, tokens });
-        } else if !repeats.contains_key(&at) {
-            left_out.push(ranked);
-            continue;
+impl Repeats {
+    fn of(found: &[(Ranked, Row)]) -> Self {
+        let mut known = HashMap::new();
+        let mut repeats = Self { first: Vec::new(), others: vec![Vec::new(); found.len()] };
+        for (at, (ranked, row)) in found.iter().enumerate() {
+            let first = *known.entry(row.signature).or_insert(at);
+            repeats.first.push((first != at).then_some(first));
+            if first != at
+                && let Some(others) = repeats.others.get_mut(first)
+            {
+                others.push(ranked.handle);
+            }
         }
-        shown.push(rank);
+        repeats
     }
-    let left = ranking.left_after(request, shown.len());
-    let offers_more = !shown.is_empty() && request.purpose == Purpose::Asked;
-    let cursor = if offers_more { ranking.cursor_after(request, &shown) } else { None };
-    let (body, tokens_used) = frame.render(&details, &index, left, cursor.as_ref());
-    Recall {
-        query: request.query.clone(),
-        details,
-        index,
-        total_count: ranking.total(),
-        has_more: left > 0,
-        next_cursor: cursor.map(|cursor| cursor.to_string()),
-        tokens_used,
-        profile: request.profile,
-        body,
-        left_out,
-        near: 0,
-        below_floor: ranking.below_floor(),
+}
+
+/// What goes into a reply, and what does not.
+#[derive(Default)]
+struct Reply {
+    details: Vec<Detail>,
+    index: Vec<IndexEntry>,
+    left_out: Vec<Ranked>,
+    /// Ranks that this page has dealt with.
+    dealt_with: Vec<u32>,
+}
+
+impl Reply {
+    fn add(&mut self, found: (Ranked, Row), shown: Shown, tokens: u32, excerpt: Option<String>, same: Vec<Handle>) {
+        let (ranked, Row { memory, .. }) = found;
+        if shown == Shown::Not {
+            return self.left_out.push(ranked);
+        }
+        self.dealt_with.push(ranked.rank);
+        match shown {
+            Shown::Detail => self.details.push(Detail { ranked, memory, excerpt: None, tokens, duplicates: same }),
+            Shown::Excerpt(_) => self.details.push(Detail { ranked, memory, excerpt, tokens, duplicates: Vec::new() }),
+            Shown::Index | Shown::Bare => {
+                self.index.push(IndexEntry { ranked, memory, is_bare: shown == Shown::Bare, tokens });
+            }
+            Shown::Not | Shown::Duplicate => {}
+        }
+    }
+
+    fn render(self, request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame) -> Recall {
+        let Self { details, index, left_out, dealt_with } = self;
+        let left = ranking.left_after(request, dealt_with.len());
+        let offers_more = !dealt_with.is_empty() && request.purpose == Purpose::Asked;
+        let cursor = if offers_more { ranking.cursor_after(request, &dealt_with) } else { None };
+        let (body, tokens_used) = frame.render(&details, &index, left, cursor.as_ref());
+        Recall {
+            query: request.query.clone(),
+            details,
+            index,
+            total_count: ranking.total(),
+            has_more: left > 0,
+            next_cursor: cursor.map(|cursor| cursor.to_string()),
+            tokens_used,
+            profile: request.profile,
+            body,
+            left_out,
+            near: 0,
+            below_floor: ranking.below_floor(),
+        }
     }
 }
 
@@ -164,7 +186,9 @@ impl AnyFrame {
         let (budget, profile): (TokenBudget, _) = (request.budget, request.profile);
         match form {
             Form::Text => Self::Text(TextFrame { total, budget, profile }),
-            Form::Json(counter) => Self::Json(JsonFrame::new(total, budget, profile, &request.query, counter)),
+            Form::Json { counter, rows } => {
+                Self::Json(JsonFrame::new(total, budget, profile, &request.query, rows, counter))
+            }
         }
     }
 
@@ -186,10 +210,10 @@ impl AnyFrame {
                 is_duplicate,
                 can_be_cut: !costs.passages.is_empty(),
             },
-            Self::Json(_) => Item {
+            Self::Json(frame) => Item {
                 score,
-                detail: JsonFrame::row(costs.json_detail),
-                index: JsonFrame::row(costs.json_index),
+                detail: frame.row(ranked, costs.json_detail),
+                index: frame.row(ranked, costs.json_index),
                 bare: 0,
                 is_duplicate,
                 can_be_cut: false,
@@ -203,14 +227,14 @@ impl AnyFrame {
         request: &RecallRequest,
         weights: &Weights,
         cut: impl FnMut(usize, u32) -> Option<u32>,
-    ) -> Selection {
+    ) -> Vec<Shown> {
         fn run(
             frame: &impl Frame,
             items: &[Item],
             request: &RecallRequest,
             weights: &Weights,
             cut: impl FnMut(usize, u32) -> Option<u32>,
-        ) -> Selection {
+        ) -> Vec<Shown> {
             select(items, request.profile.to_o200k(request.budget), request.packing, frame, weights, cut)
         }
         match self {

@@ -18,14 +18,14 @@ impl Weak {
         found: Vec<(Ranked, Row)>,
         near: u32,
         room: u32,
-        cost: impl Fn(&Row) -> u32,
+        cost: impl Fn(&Ranked, &Row) -> u32,
         envelope: impl Fn(u32, u32) -> u32,
     ) -> Self {
         let mut weak = Self { rows: Vec::new(), near, left_out: Vec::new() };
         let (mut used, mut shown) = (0, 0);
         let mut signatures = Vec::new();
         for (ranked, row) in found {
-            let tokens = cost(&row);
+            let tokens = cost(&ranked, &row);
             if signatures.contains(&row.signature) {
                 weak.near = weak.near.saturating_sub(1);
             } else if used + tokens + envelope(shown + 1, near) <= room {
@@ -44,14 +44,14 @@ impl Weak {
     /// As text, for a frame of no match.
     pub(super) fn of_text(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &TextFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
-        let cost = |row: &Row| TextFrame::weak_row(row.memory.handle, row.costs.index);
+        let cost = |_: &Ranked, row: &Row| TextFrame::weak_row(row.memory.handle, row.costs.index);
         Self::fit(found, near, room, cost, |shown, near| frame.weak_envelope(shown, near))
     }
 
     /// As JSON, for a frame of no match.
     pub(super) fn of_json(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &JsonFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
-        let cost = |row: &Row| JsonFrame::weak_row(row.costs.json_index);
+        let cost = |ranked: &Ranked, row: &Row| frame.row(ranked, row.costs.json_index);
         Self::fit(found, near, room, cost, |_, near| frame.weak_envelope(near))
     }
 

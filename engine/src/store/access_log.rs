@@ -4,20 +4,19 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::error::StoreError;
 use super::spool::Spool;
 use super::write::Change;
 use super::{Store, files};
-use crate::domain::{Category, Handle, Importance, Timestamp};
-use crate::enrich::refreshed_expiry;
+use crate::domain::{Handle, Timestamp};
 
 /// A handle and a time, little-endian.
 const RECORD: usize = 12;
 
 /// Handles and times of memories delivered in full.
-const LOG: Spool = Spool { file: files::ACCESS_LOG, fold_at: 12 * 256 };
+pub(super) const LOG: Spool = Spool { file: files::ACCESS_LOG, fold_at: 12 * 256 };
 
 /// Notes that memories were delivered.
 pub(super) fn append(home: &Path, uses: impl IntoIterator<Item = (Handle, Timestamp)>) {
@@ -35,17 +34,11 @@ pub(super) fn touch(change: &Change<'_>, handle: Handle, at: Timestamp) -> Resul
 }
 
 fn fold_one(change: &Change<'_>, handle: Handle, uses: u32, last: Timestamp) -> Result<(), StoreError> {
-    let sql = "SELECT category, importance, expires FROM memories WHERE handle = ?1 AND deleted IS NULL";
-    let found = change.tx.prepare_cached(sql)?.query_row([handle], |row| {
-        let category: Category = super::row::parsed(row, 0)?;
-        Ok((category, Importance::from_percent(row.get(1)?), row.get::<_, Option<Timestamp>>(2)?))
-    });
-    let Some((category, importance, expires)) = found.optional()? else { return Ok(()) };
-    let expires = refreshed_expiry(expires, &category, importance, last);
+    // Nothing that travels: what machines tell each other does not change by being read.
     let sql =
         "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3),
-               expires = ?4, rev = ?5 WHERE handle = ?1";
-    change.tx.prepare_cached(sql)?.execute(params![handle, uses, last, expires, change.next_rev()?])?;
+               rev = ?4 WHERE handle = ?1 AND deleted IS NULL";
+    change.tx.prepare_cached(sql)?.execute(params![handle, uses, last, change.next_rev()?])?;
     Ok(())
 }
 

@@ -101,7 +101,12 @@ pub(super) fn carry_out(
     };
     for (id, document) in settled.kept {
         if row::remains(change.tx, id)?.is_none() {
-            show(change, Shown { id, document: &document, share: None, is_deleted: false }, None, row::HERE)?;
+            show(
+                change,
+                Shown { id, document: &document, share: None, edited_by: None, is_deleted: false },
+                None,
+                row::HERE,
+            )?;
             tell(change, id)?;
         }
     }
@@ -120,7 +125,8 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Memory>, mark: u8, loca
         (State::Live(now) | State::Deleted(now), _) => {
             let share = local.shadow().and_then(|shadow| shadow.share.clone());
             let is_deleted = matches!(local.state, State::Deleted(_));
-            show(change, Shown { id, document: now, share, is_deleted }, held, mark)?;
+            let edited_by = local.edited_by().map(str::to_owned);
+            show(change, Shown { id, document: now, share, edited_by, is_deleted }, held, mark)?;
         }
     }
     save(change, id, local)?;
@@ -142,15 +148,17 @@ struct Shown<'a> {
     id: MemoryId,
     document: &'a Document,
     share: Option<Share>,
+    edited_by: Option<String>,
     is_deleted: bool,
 }
 
 /// Writes a memory as a document says. One that shows it already is left.
 fn show(change: &Change<'_>, shown: Shown<'_>, held: Option<&Memory>, mark: u8) -> Result<(), StoreError> {
-    let Shown { id, document: now, share, is_deleted } = shown;
+    let Shown { id, document: now, share, edited_by, is_deleted } = shown;
     let known = held.filter(|_| mark == row::HERE);
     if let Some(memory) = known
         && memory.share == share
+        && memory.edited_by == edited_by
         && memory.deleted.is_some() == is_deleted
         && Document::of(memory)? == *now
     {
@@ -160,7 +168,8 @@ fn show(change: &Change<'_>, shown: Shown<'_>, held: Option<&Memory>, mark: u8) 
         Some(memory) => memory.handle,
         None => change.next_handle()?,
     };
-    let mut memory = Memory { updated: change.now, rev: change.next_rev()?, ..now.memory(id, handle, share) };
+    let mut memory =
+        Memory { updated: change.now, rev: change.next_rev()?, ..now.memory(id, handle, share, edited_by) };
     memory.deleted = is_deleted.then(|| known.and_then(|memory| memory.deleted).unwrap_or(change.now));
     if let Some(known) = known {
         (memory.last_accessed, memory.access_count) = (known.last_accessed, known.access_count);

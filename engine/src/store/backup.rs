@@ -23,7 +23,7 @@ pub(super) fn write(connection: &Connection, database: &Path, target: &Path) -> 
     connection.execute("VACUUM INTO ?1", [name]).map_err(|error| StoreError::sqlite(database, error))?;
     files::tighten(&copy);
     fs::File::open(&copy).and_then(|file| file.sync_all()).map_err(failed)?;
-    fs::rename(&copy, target).map_err(failed)
+    fs::rename(&copy, target).and_then(|()| files::sync_dir(dir)).map_err(failed)
 }
 
 impl Store {

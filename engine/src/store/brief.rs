@@ -74,7 +74,12 @@ impl Store {
         Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::<O200k>::Text)?))
     }
 
-    fn is_current(&self, handle: Handle) -> Result<bool, StoreError> {
+    /// True for a memory that holds now and is the person's own: neither deleted, replaced nor over, nor somebody
+    /// else's.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn is_current(&self, handle: Handle) -> Result<bool, StoreError> {
         let sql = "SELECT count(*) FROM memories WHERE handle = ?1 AND deleted IS NULL AND superseded_by IS NULL
                    AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'";
         let count: rusqlite::Result<u32> = self

@@ -8,33 +8,35 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::StoreError;
 use super::migrate::{SCHEMA, migrate};
+use super::recount::{is_due, recount};
 use super::{Usage, files};
+use crate::domain::Timestamp;
 
 /// "TESS", in the database header.
 const APPLICATION_ID: i64 = 0x5445_5353;
 /// How long one statement waits for another process.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
-pub(super) fn open(home: &Path, path: &Path, usage: Usage) -> Result<Connection, StoreError> {
+pub(super) fn open(home: &Path, path: &Path, usage: Usage, now: Timestamp) -> Result<Connection, StoreError> {
     if usage == Usage::ReadOnce && path.exists() {
-        return open_to_read(path);
+        return open_to_read(path, now);
     }
     files::make_private_dir(home).map_err(|source| StoreError::file(home, source))?;
     if path.exists() {
         let connection = open_to_write(path)?;
         match identify(&connection, path)? {
-            Found::Ours(SCHEMA) => {
+            Found::Ours(SCHEMA) if !is_recount_due(&connection, path)? => {
                 prepare(&connection, path)?;
                 return Ok(connection);
             }
             Found::Ours(_) | Found::Empty => {}
         }
     }
-    create_or_migrate(home, path)
+    create_or_migrate(home, path, now)
 }
 
 /// One process at a time makes a new store, or brings an old one up to date.
-fn create_or_migrate(home: &Path, path: &Path) -> Result<Connection, StoreError> {
+fn create_or_migrate(home: &Path, path: &Path, now: Timestamp) -> Result<Connection, StoreError> {
     let _lock = files::lock(home)?;
     if !path.exists() {
         super::stats::refuse_vanished(home, path)?;
@@ -50,8 +52,13 @@ fn create_or_migrate(home: &Path, path: &Path) -> Result<Connection, StoreError>
         run(&connection, path, &format!("PRAGMA application_id = {APPLICATION_ID}"))?;
     }
     prepare(&connection, path)?;
-    migrate(&mut connection, path, schema)?;
+    migrate(&mut connection, path, schema, now)?;
+    recount(&mut connection).map_err(|error| StoreError::sqlite(path, error))?;
     Ok(connection)
+}
+
+fn is_recount_due(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    is_due(connection).map_err(|error| StoreError::sqlite(path, error))
 }
 
 enum Found {
@@ -94,7 +101,7 @@ fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// Opens without the right to write, also where the directory gives none.
-fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+fn open_to_read(path: &Path, now: Timestamp) -> Result<Connection, StoreError> {
     let failed = |error| StoreError::sqlite(path, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
@@ -109,11 +116,11 @@ fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
         other => other?,
     };
     match found {
-        Found::Ours(SCHEMA) => {}
+        Found::Ours(SCHEMA) if !is_recount_due(&connection, path)? => {}
         Found::Ours(_) | Found::Empty => {
             drop(connection);
             let home = path.parent().unwrap_or(Path::new("."));
-            return create_or_migrate(home, path);
+            return create_or_migrate(home, path, now);
         }
     }
     harden(&connection).map_err(failed)?;

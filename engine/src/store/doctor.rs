@@ -3,11 +3,10 @@
 use serde::Serialize;
 
 use super::error::StoreError;
-use super::history::{self, Operation};
 use super::salvage::{self, Salvage};
-use super::write::{Written, tell, write_row};
-use super::{Actor, Store, StoreConfig, files, row};
-use crate::domain::{Handle, Memory, MemoryRef, Origin};
+use super::write::{Written, write_row};
+use super::{Store, StoreConfig, files, row};
+use crate::domain::{Handle, MemoryRef};
 use crate::index::{Analysis, ForwardDoc};
 
 /// How a check ended.
@@ -55,9 +54,6 @@ impl Health {
     }
 }
 
-/// Days after its end that an expired memory can still be restored without looking for it among the deleted.
-const GRACE_DAYS: i64 = 30;
-
 impl Store {
     /// Examines the store in a home, and with `repair` mends what it can: permissions, index,
     /// left-over logs, free space, and a damaged file by salvage.
@@ -93,7 +89,8 @@ impl Store {
         store.check_permissions(&mut health, repair);
         store.check_accesses(&mut health, repair);
         store.check_index(&mut health, repair)?;
-        store.check_expired(&mut health, repair)?;
+        store.check_expired(&mut health)?;
+        store.check_traces(&mut health, repair)?;
         store.check_sync(&mut health)?;
         store.check_space(&mut health, repair)?;
         Ok(health)
@@ -160,7 +157,7 @@ impl Store {
         Ok(())
     }
 
-    fn live_rows(&self) -> rusqlite::Result<u64> {
+    pub(super) fn live_rows(&self) -> rusqlite::Result<u64> {
         self.connection.query_row("SELECT count(*) FROM memories WHERE deleted IS NULL", [], |row| row.get(0))
     }
 
@@ -190,44 +187,31 @@ impl Store {
         })
     }
 
-    fn check_expired(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
-        let removed = if repair { self.remove_expired()? } else { 0 };
-        let detail =
-            if removed > 0 { format!("{removed} were deleted and can be restored") } else { "nothing overdue".into() };
-        health.add("expired", if removed > 0 { Verdict::Mended } else { Verdict::Ok }, detail);
+    /// What is over is hidden, nothing else: no repair touches it.
+    fn check_expired(&self, health: &mut Health) -> Result<(), StoreError> {
+        let hidden = self.count_expired().map_err(|error| self.failed(error))?;
+        let detail = match hidden {
+            0 => "nothing is hidden".into(),
+            hidden => {
+                format!("{hidden} hidden; `tessera list --expired` shows them, `tessera restore` brings one back")
+            }
+        };
+        health.add("expired", Verdict::Ok, detail);
         Ok(())
     }
 
-    /// Deletes, restorably, what expired more than thirty days ago. Returns how many.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub fn remove_expired(&mut self) -> Result<usize, StoreError> {
-        let due = self.clock.now().plus_days(-GRACE_DAYS);
-        let sql = format!(
-            "SELECT {} FROM memories WHERE expires <= ?1 AND deleted IS NULL AND shared_by IS NULL LIMIT 1000",
-            row::MEMORY
-        );
-        let found: rusqlite::Result<Vec<Memory>> =
-            self.connection.prepare(&sql).and_then(|mut statement| statement.query_map([due], row::memory)?.collect());
-        let expired = found.map_err(|error| self.failed(error))?;
-        if expired.is_empty() {
-            return Ok(0);
+    /// Words of what was removed for good.
+    fn check_traces(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        if repair && let Err(error) = self.scrub_if_due() {
+            tracing::debug!(error = %error, "the log cannot be cut");
         }
-        self.write(|change| {
-            for memory in &expired {
-                let mut memory = memory.clone();
-                memory.deleted = Some(change.now);
-                memory.rev = change.next_rev()?;
-                write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
-                let actor =
-                    Actor { origin: Origin::User, reason: Some("its time was over".into()), ..Actor::default() };
-                history::record(change, &memory, Operation::Expire, &actor, None)?;
-                tell(change, memory.id)?;
-            }
-            Ok(())
-        })?;
-        Ok(expired.len())
+        if self.traces(&[])?.in_log {
+            let detail = "words of what was removed for good are still in the log; close what reads, then --repair";
+            health.add("removed", Verdict::Warning, detail);
+        } else {
+            health.add("removed", Verdict::Ok, "nothing of it is left in the log");
+        }
+        Ok(())
     }
 
     fn check_sync(&self, health: &mut Health) -> Result<(), StoreError> {
@@ -256,31 +240,14 @@ impl Store {
         Ok(())
     }
 
-    /// After a purge: rewrites the log into the file, cuts the log, and drops the snapshot that still had the words.
-    pub(super) fn scrub(&mut self) -> Result<(), StoreError> {
-        let path = self.home.join(files::SNAPSHOT);
-        match std::fs::remove_file(&path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(StoreError::file(&path, source));
-            }
-            _ => {}
-        }
-        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-        self.connection.query_row(sql, [], |_| Ok(())).map_err(|error| self.failed(error))?;
-        if self.live_rows().map_err(|error| self.failed(error))? > 1000 {
-            self.rebuild_snapshot()?;
-        }
-        Ok(())
-    }
-
     /// Small chores after a write. Their failure is not the write's.
     pub(super) fn maintain(&mut self) {
         let mut chores = || -> Result<(), StoreError> {
             self.fold_accesses_if_due()?;
             self.fold_receipts_if_due()?;
+            self.scrub_if_due()?;
             if self.usage == super::Usage::Write {
                 self.rebuild_if_due()?;
-                self.remove_expired()?;
             }
             Ok(())
         };

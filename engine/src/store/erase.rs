@@ -5,8 +5,8 @@ use rusqlite::params;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::write::{Change, Written, tell, write_row};
-use super::{Actor, Store, links, row};
-use crate::domain::{Handle, Memory, MemoryId, MemoryRef};
+use super::{Actor, Store, links, row, session, traces};
+use crate::domain::{Category, Handle, Importance, Memory, MemoryId, MemoryRef, MemoryType, Scope};
 use crate::index::Analysis;
 
 /// How far a memory is forgotten.
@@ -40,8 +40,11 @@ impl Store {
     ) -> Result<Vec<Forgotten>, StoreError> {
         let forgotten =
             self.write(|change| references.iter().map(|reference| forget(change, *reference, erase, actor)).collect())?;
-        if erase == Erase::Hard {
-            self.scrub()?;
+        if erase == Erase::Hard
+            && let Err(error) = self.scrub()
+        {
+            // It is done: what is left of the words is told by `traces`, and goes with a later write.
+            tracing::debug!(error = %error, "the log cannot be cut now");
         }
         self.maintain();
         Ok(forgotten)
@@ -76,8 +79,12 @@ pub(super) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     memory.rev = change.next_rev()?;
     empty(&mut memory);
     write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    // Its neighbours in a captured session let go of its words; the row itself does not know its session any more.
+    session::refresh_around(change, &Memory { deleted: memory.deleted, rev: memory.rev, ..before.clone() })?;
     change.tx.execute("UPDATE memories SET purged = ?2 WHERE handle = ?1", params![memory.handle, mark])?;
-    change.tx.execute("UPDATE history SET before = NULL, reason = NULL WHERE memory = ?1", [memory.id])?;
+    let sql = "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1";
+    change.tx.execute(sql, [memory.id])?;
+    traces::note(change)?;
     change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;
     links::remove_all(change, &memory)?;
     // The reason of a purge could repeat what is purged.
@@ -101,7 +108,14 @@ fn empty(memory: &mut Memory) {
     memory.tags.clear();
     memory.keywords.clear();
     memory.entities.clear();
-    memory.cwd = None;
+    for text in [&mut memory.cwd, &mut memory.session, &mut memory.client, &mut memory.edited_by] {
+        *text = None;
+    }
+    memory.category = Category::default();
+    memory.kind = MemoryType::default();
+    memory.importance = Importance::from_percent(0);
+    memory.scope = Scope::default();
+    (memory.expires, memory.vouched) = (None, None);
     memory.share = None;
     memory.conflict_of = None;
 }

@@ -56,7 +56,18 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file = tempfile::Builder::new().prefix(".tessera-").tempfile_in(dir).map_err(failed)?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_data()).map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    sync_dir(dir).map_err(failed)
+}
+
+/// Puts the names in a directory on disk: a file that was renamed into it is there after a power cut too.
+pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    return File::open(dir)?.sync_all();
+    #[cfg(not(unix))]
+    {
+        let _ = dir;
+        Ok(())
+    }
 }
 
 /// Takes the lock that guards opening and migration; it is let go when the file is dropped.

@@ -22,8 +22,6 @@ pub enum Operation {
     Restore,
     /// It was removed for good.
     Purge,
-    /// It left recall because its time was over.
-    Expire,
     /// It was linked to another.
     Link,
     /// A link was taken away.
@@ -39,7 +37,6 @@ impl Operation {
             Self::Delete => "delete",
             Self::Restore => "restore",
             Self::Purge => "purge",
-            Self::Expire => "expire",
             Self::Link => "link",
             Self::Unlink => "unlink",
         }

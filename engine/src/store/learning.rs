@@ -93,6 +93,21 @@ impl Store {
         })
     }
 
+    /// Replaces what was noted in advance for a call by what it cost: the notes of one judge today stay a sum.
+    ///
+    /// # Errors
+    /// When the store cannot be written; what was noted in advance stands then.
+    pub fn settle_spending(&mut self, in_advance: u64, spent: &Spending) -> Result<(), StoreError> {
+        let day = self.now().date().to_string();
+        self.write_numbers(|change| {
+            let sql = "UPDATE spending SET failures = failures + ?3, input_tokens = max(0, input_tokens - ?4) + ?5,
+                 output_tokens = output_tokens + ?6 WHERE day = ?1 AND judge = ?2";
+            let Spending { judge, failures, input_tokens, output_tokens, .. } = spent;
+            change.tx.execute(sql, params![day, judge, failures, in_advance, input_tokens, output_tokens])?;
+            Ok(())
+        })
+    }
+
     /// Tokens that judges read and wrote today.
     ///
     /// # Errors

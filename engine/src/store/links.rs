@@ -55,7 +55,7 @@ impl Store {
                 return Err(StoreError::Conflict { memory: source, problem: "has no such link" });
             }
             if redirects(kind) {
-                set_successor(change, &other, None)?;
+                succeed_anew(change, &other)?;
             }
             memory.rev = change.next_rev()?;
             noted(change, &memory, Operation::Unlink, actor)
@@ -63,7 +63,12 @@ impl Store {
     }
 }
 
-fn noted(change: &Change<'_>, memory: &Memory, operation: Operation, actor: &Actor) -> Result<Memory, StoreError> {
+pub(super) fn noted(
+    change: &Change<'_>,
+    memory: &Memory,
+    operation: Operation,
+    actor: &Actor,
+) -> Result<Memory, StoreError> {
     change.tx.execute(
         "UPDATE memories SET rev = ?2, updated = ?3 WHERE handle = ?1",
         params![memory.handle, memory.rev, change.now],
@@ -105,7 +110,7 @@ pub(super) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
         if redirects(link.kind)
             && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
         {
-            set_successor(change, &old, None)?;
+            succeed_anew(change, &old)?;
         }
     }
     for link in wanted.difference(&known) {
@@ -118,14 +123,21 @@ pub(super) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
         }
     }
     // One that came before what it was replaced by.
-    let sql =
-        "SELECT handle FROM links JOIN memories ON id = source WHERE target = ?1 AND links.type = ?2 AND purged = 0";
-    let newer: Option<Handle> = change
-        .tx
-        .prepare_cached(sql)?
-        .query_row(params![memory.id, LinkKind::Supersedes.as_str()], |row| row.get(0))
-        .optional()?;
-    newer.map_or(Ok(()), |newer| succeed(change, memory, newer))
+    replaced_by(change, memory)?.map_or(Ok(()), |newer| succeed(change, memory, newer))
+}
+
+/// The newest memory that replaces another.
+fn replaced_by(change: &Change<'_>, memory: &Memory) -> Result<Option<Handle>, StoreError> {
+    let sql = "SELECT handle FROM links JOIN memories ON id = source
+               WHERE target = ?1 AND links.type = ?2 AND purged = 0 ORDER BY handle DESC LIMIT 1";
+    let wanted = params![memory.id, LinkKind::Supersedes.as_str()];
+    Ok(change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?)
+}
+
+/// After one that replaced it does so no longer: another may.
+fn succeed_anew(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
+    set_successor(change, old, None)?;
+    replaced_by(change, old)?.map_or(Ok(()), |newer| succeed(change, old, newer))
 }
 
 /// Makes `newer` the successor of `old`, unless that would run in a circle.
@@ -154,10 +166,9 @@ fn leads_to(change: &Change<'_>, from: Handle, to: Handle) -> Result<bool, Store
 pub(super) fn remove_all(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     let mut statement = change.tx.prepare_cached("SELECT handle FROM memories WHERE superseded_by = ?1")?;
     let replaced: Vec<Handle> = statement.query_map([memory.handle], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for handle in replaced {
-        let old = change.existing(MemoryRef::Handle(handle))?;
-        set_successor(change, &old, None)?;
-    }
     change.tx.execute("DELETE FROM links WHERE source = ?1 OR target = ?1", [memory.id])?;
+    for handle in replaced {
+        succeed_anew(change, &change.existing(MemoryRef::Handle(handle))?)?;
+    }
     Ok(())
 }

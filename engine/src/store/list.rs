@@ -1,10 +1,13 @@
 //! Listing: newest first, by filter, page by page.
 
+use std::collections::BTreeSet;
+
 use rusqlite::types::Value;
 
 use super::error::StoreError;
 use super::{Store, row};
-use crate::domain::{Filters, Handle, Memory, Timestamp};
+use crate::domain::{Filters, Handle, Memory, MemoryRef, Timestamp};
+use crate::text::fold;
 
 /// What to list.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,6 +18,8 @@ pub struct ListRequest {
     pub limit: u32,
     /// List deleted memories instead of live ones.
     pub deleted: bool,
+    /// List memories whose lifetime has ended instead of those that are shown.
+    pub expired: bool,
     /// List what other users share alone.
     pub shared: bool,
     /// Where to go on: the `next` of the listing before.
@@ -41,7 +46,41 @@ impl Store {
         self.listed(request).map_err(|error| self.failed(error))
     }
 
+    /// The live memories that came from elsewhere and that nobody vouches for, oldest first: not those that other
+    /// users share or have written in.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn imported(&self) -> Result<Vec<MemoryRef>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<MemoryRef>> {
+            let sql = "SELECT handle FROM memories WHERE trust = 'foreign' AND shared_by IS NULL AND edited_by IS NULL
+                       AND deleted IS NULL ORDER BY handle";
+            let mut statement = self.connection.prepare(sql)?;
+            statement.query_map([], |row| row.get(0).map(MemoryRef::Handle))?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// How names are written here that recall takes for the same; a name that nobody wrote stays as it is.
+    fn spellings(&self, names: &[String]) -> rusqlite::Result<Vec<String>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asked: BTreeSet<String> = names.iter().map(|name| fold(name)).collect();
+        let sql = "SELECT DISTINCT value FROM memories, json_each(entities) WHERE purged = 0";
+        let mut statement = self.connection.prepare(sql)?;
+        let written = statement.query_map([], |row| row.get::<_, String>(0))?;
+        let mut same: Vec<String> = written
+            .filter(|name| name.as_ref().map_or(true, |name| asked.contains(&fold(name))))
+            .collect::<rusqlite::Result<_>>()?;
+        same.extend(names.iter().cloned());
+        Ok(same)
+    }
+
     fn listed(&self, request: &ListRequest) -> rusqlite::Result<Listing> {
+        let mut request = request.clone();
+        request.filters.entities = self.spellings(&request.filters.entities)?;
+        let request = &request;
         let (mut sql, mut values) = conditions(request, self.now());
         let count = format!("SELECT count(*) FROM memories WHERE {sql}");
         let total_count = self.connection.query_row(&count, rusqlite::params_from_iter(&values), |row| row.get(0))?;
@@ -70,7 +109,8 @@ fn conditions(request: &ListRequest, now: Timestamp) -> (String, Vec<Value>) {
     if request.deleted {
         sql.push("deleted IS NOT NULL".into());
     } else {
-        sql.push("deleted IS NULL AND (expires IS NULL OR expires > ?)".into());
+        let shown = if request.expired { "expires <= ?" } else { "(expires IS NULL OR expires > ?)" };
+        sql.push(format!("deleted IS NULL AND {shown}"));
         values.push(now.as_micros().into());
     }
     let mut any_of = |condition: &str, wanted: Vec<String>| {
@@ -87,10 +127,7 @@ fn conditions(request: &ListRequest, now: Timestamp) -> (String, Vec<Value>) {
         "EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)",
         filters.tags.iter().map(|tag| tag.as_str().to_owned()).collect(),
     );
-    any_of(
-        "EXISTS (SELECT 1 FROM json_each(entities) WHERE lower(value) = ?)",
-        filters.entities.iter().map(|name| name.to_lowercase()).collect(),
-    );
+    any_of("EXISTS (SELECT 1 FROM json_each(entities) WHERE value = ?)", filters.entities.clone());
     any_of("shared_by = ?", filters.shared_by.iter().cloned().collect());
     for (condition, time) in [("created >= ?", filters.since), ("created < ?", filters.until)] {
         if let Some(time) = time {

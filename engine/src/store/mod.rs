@@ -14,14 +14,19 @@ mod doctor;
 mod erase;
 mod error;
 mod files;
+mod give_back;
 mod history;
+mod import_line;
 mod index_cache;
 mod learning;
 mod links;
 mod list;
 mod migrate;
+mod offers;
+mod places;
 mod recall;
 mod receipts;
+mod recount;
 mod row;
 mod salvage;
 mod session;
@@ -29,6 +34,7 @@ mod snapshot_file;
 mod spool;
 mod stats;
 mod sync;
+mod traces;
 mod transfer;
 mod write;
 
@@ -50,11 +56,13 @@ pub use files::make_private_dir;
 pub use history::{HistoryEntry, Operation};
 pub use learning::{Progress, Spending};
 pub use list::{ListRequest, Listing};
+pub use places::Place;
 pub use receipts::{Given, GivenAs, Receipt, ReceiptFilter, given_by};
 pub use salvage::Salvage;
 pub use stats::Stats;
 pub use sync::{RefusedChange, ServerState, SyncStatus, Upload, Whole};
-pub use transfer::{ImportProgress, Imported};
+pub use traces::Traces;
+pub use transfer::{ImportAs, ImportProgress, Imported};
 pub use write::Stored;
 
 /// How a store is opened.
@@ -119,7 +127,7 @@ impl Store {
     /// When the file is foreign, newer, damaged or gone: it is then left as it is.
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
         let path = config.home.join(files::DATABASE);
-        let connection = connection::open(&config.home, &path, config.usage)?;
+        let connection = connection::open(&config.home, &path, config.usage, config.clock.now())?;
         Ok(Self {
             connection,
             index: index_cache::IndexCache::new(config.usage),

@@ -3,9 +3,9 @@
 use super::error::StoreError;
 use super::{Store, access_log, row};
 use crate::domain::{Filters, MemoryRef, RecallRequest, Scope};
-use crate::pack::{Ranked, Recall, Row};
+use crate::pack::{JsonRows, Ranked, Recall, Row};
 use crate::recall::{Form, Ranking, answer, rank};
-use crate::text::O200k;
+use crate::text::{O200k, TokenCounter};
 
 impl Store {
     /// Answers a question within its budget, as text. Loads no tokenizer and takes no write lock.
@@ -33,9 +33,9 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::recall`].
-    pub fn recall_json(&mut self, request: &RecallRequest) -> Result<Recall, StoreError> {
+    pub fn recall_json(&mut self, request: &RecallRequest, rows: JsonRows) -> Result<Recall, StoreError> {
         let ranking = self.rank(request)?;
-        let recall = self.answer_json(request, &ranking)?;
+        let recall = self.answer_json(request, &ranking, rows)?;
         self.note_delivery(&recall);
         Ok(recall)
     }
@@ -44,11 +44,16 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::recall`].
-    pub fn answer_json(&self, request: &RecallRequest, ranking: &Ranking) -> Result<Recall, StoreError> {
+    pub fn answer_json(
+        &self,
+        request: &RecallRequest,
+        ranking: &Ranking,
+        rows: JsonRows,
+    ) -> Result<Recall, StoreError> {
         let page = ranking.page(request)?;
-        let rows = self.rows(&page)?;
-        let counter = self.counter.get_or_init(O200k::load);
-        Ok(answer(request, ranking, page, rows, &self.weights, Form::Json(counter))?)
+        let found = self.rows(&page)?;
+        let form = Form::Json { counter: self.counter(), rows };
+        Ok(answer(request, ranking, page, found, &self.weights, form)?)
     }
 
     /// Ranks without delivering: nothing is packed and no use is counted.
@@ -102,10 +107,28 @@ impl Store {
     }
 
     /// Fetches live memories by name within a budget, as a recall of exactly them in the order given.
+    /// A text that is too long for the budget is given from its beginning.
     ///
     /// # Errors
     /// When one does not exist, or the budget is too small for any reply.
-    pub fn fetch(&mut self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
+    pub fn fetch(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
+        self.fetched(references, request, Form::<O200k>::Text)
+    }
+
+    /// As [`Store::fetch`], as one JSON payload.
+    ///
+    /// # Errors
+    /// As [`Store::fetch`].
+    pub fn fetch_json(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
+        self.fetched(references, request, Form::Json { counter: self.counter(), rows: JsonRows::default() })
+    }
+
+    fn fetched<C: TokenCounter>(
+        &self,
+        references: &[MemoryRef],
+        request: &RecallRequest,
+        form: Form<'_, C>,
+    ) -> Result<Recall, StoreError> {
         let mut page = Vec::new();
         for (rank, reference) in (0..).zip(references) {
             let memory = self.get(*reference)?.filter(|memory| memory.deleted.is_none());
@@ -114,7 +137,7 @@ impl Store {
         }
         let rows = self.rows(&page)?;
         let ranking = Ranking::chosen(&page, &request.query);
-        let recall = answer(request, &ranking, page, rows, &self.weights, Form::<O200k>::Text)?;
+        let recall = answer(request, &ranking, page, rows, &self.weights, form)?;
         self.note_delivery(&recall);
         Ok(recall)
     }

@@ -15,7 +15,7 @@ use crate::pack::Recall;
 use crate::score::ScoreParts;
 
 /// Receipts not in the database yet, one JSON object a line.
-const SPOOL: Spool = Spool { file: files::RECEIPTS, fold_at: 64 * 1024 };
+pub(super) const SPOOL: Spool = Spool { file: files::RECEIPTS, fold_at: 64 * 1024 };
 /// Receipts kept, at most.
 const MOST_KEPT: u32 = 20_000;
 /// Days for which a receipt is kept.

@@ -11,7 +11,7 @@ use crate::pack::{LineCosts, Passage, Row};
 /// Columns of a memory, in the order [`memory`] reads them.
 pub(super) const MEMORY: &str = "handle, id, content, summary, category, type, importance, tags, keywords, entities, scope, \
      created, updated, last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, shared_by, \
-     share_permission, conflict_of";
+     share_permission, conflict_of, edited_by, vouched";
 
 /// Marks of rows in `purged`: the memory is there, was removed for good, or may not be seen any more.
 pub(super) const HERE: u8 = 0;
@@ -19,7 +19,8 @@ pub(super) const PURGED: u8 = 1;
 pub(super) const GONE: u8 = 2;
 
 /// Columns of its costs, after [`MEMORY`].
-const COSTS: &str = "detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, signature";
+const COSTS: &str = "detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, signature, \
+     attribution_tokens";
 
 /// Columns of an index row, in the order [`index_row`] reads them.
 pub(super) const INDEX: &str = "handle, created, last_accessed, expires, access_count, importance, length, standing, trust, \
@@ -68,10 +69,11 @@ pub(super) fn parsed<T>(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<T>
 where
     T: std::str::FromStr<Err = crate::domain::DomainError>,
 {
-    let text = row.get_ref(column)?.as_str()?;
-    text.parse().map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
-    })
+    row.get_ref(column)?.as_str()?.parse().map_err(unreadable(column))
+}
+
+fn unreadable(column: usize) -> impl Fn(crate::domain::DomainError) -> rusqlite::Error {
+    move |error| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
 }
 
 fn listed<T: serde::de::DeserializeOwned>(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
@@ -123,6 +125,8 @@ pub(super) fn memory(row: &SqlRow<'_>) -> rusqlite::Result<Memory> {
         deleted: row.get(23)?,
         share: share(row)?,
         conflict_of: row.get(26)?,
+        edited_by: row.get(27)?,
+        vouched: row.get_ref(28)?.as_str_or_null()?.map(str::parse).transpose().map_err(unreadable(28))?,
         links: Vec::new(),
     })
 }
@@ -135,7 +139,7 @@ fn share(row: &SqlRow<'_>) -> rusqlite::Result<Option<Share>> {
 /// A memory with whatever is left of it, and its mark: see [`GONE`].
 pub(super) fn remains(connection: &Connection, id: MemoryId) -> rusqlite::Result<Option<(Memory, u8)>> {
     let sql = format!("SELECT {MEMORY}, purged FROM memories WHERE id = ?1");
-    let read = |row: &SqlRow<'_>| Ok((memory(row)?, row.get(27)?));
+    let read = |row: &SqlRow<'_>| Ok((memory(row)?, row.get(29)?));
     let Some((mut memory, mark)) = connection.prepare_cached(&sql)?.query_row([id], read).optional()? else {
         return Ok(None);
     };
@@ -150,13 +154,14 @@ pub(super) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Resul
     statement
         .query_row([handle], |row| {
             let costs = LineCosts {
-                detail: row.get(27)?,
-                index: row.get(28)?,
-                json_detail: row.get(29)?,
-                json_index: row.get(30)?,
-                passages: Passage::decode_all(row.get_ref(31)?.as_blob()?),
+                detail: row.get(29)?,
+                index: row.get(30)?,
+                json_detail: row.get(31)?,
+                json_index: row.get(32)?,
+                passages: Passage::decode_all(row.get_ref(33)?.as_blob()?),
+                attribution: row.get(35)?,
             };
-            let signature: i64 = row.get(32)?;
+            let signature: i64 = row.get(34)?;
             Ok(Row { memory: memory(row)?, costs, signature: signature.cast_unsigned() })
         })
         .optional()

@@ -49,6 +49,11 @@ impl Spool {
         parts
     }
 
+    /// True when there is something to fold.
+    pub(super) fn holds_any(&self, home: &Path) -> bool {
+        self.len(home) > 0 || !self.parts(home).is_empty()
+    }
+
     /// What is not folded yet, oldest first.
     pub(super) fn unfolded(&self, home: &Path) -> Vec<u8> {
         let parts = self.parts(home).into_iter().chain([home.join(self.file)]);
@@ -60,6 +65,11 @@ impl Spool {
 pub(super) type Fold = fn(&Change<'_>, &[u8]) -> Result<(), StoreError>;
 
 impl Store {
+    /// True when uses or receipts wait in a home to be put into its database.
+    pub fn has_spooled(home: &Path) -> bool {
+        super::access_log::LOG.holds_any(home) || super::receipts::SPOOL.holds_any(home)
+    }
+
     /// Folds a spool, no record twice, whatever is killed when. A record that is appended at the very
     /// moment of folding may be lost.
     pub(super) fn fold(&mut self, spool: &Spool, fold: Fold) -> Result<(), StoreError> {

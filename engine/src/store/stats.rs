@@ -15,7 +15,7 @@ pub struct Stats {
     pub memories: u64,
     /// Deleted ones that can be restored.
     pub deleted: u64,
-    /// Live ones whose time is over: out of recall, kept until the next clean-up.
+    /// Live ones that are hidden here, because the lifetime that somebody asked for has ended.
     pub expired: u64,
     /// Live ones by category.
     pub by_category: BTreeMap<String, u64>,
@@ -50,6 +50,11 @@ impl Store {
         Ok(stats)
     }
 
+    pub(super) fn count_expired(&self) -> rusqlite::Result<u64> {
+        let sql = "SELECT count(*) FROM memories WHERE deleted IS NULL AND expires <= ?1";
+        self.connection.query_row(sql, [self.now()], |row| row.get(0))
+    }
+
     fn counted(&self) -> rusqlite::Result<Stats> {
         let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u64>(0));
         let grouped = |sql: &str| -> rusqlite::Result<BTreeMap<String, u64>> {
@@ -59,11 +64,10 @@ impl Store {
         let by = |column: &str| {
             grouped(&format!("SELECT {column}, count(*) FROM memories WHERE deleted IS NULL GROUP BY 1"))
         };
-        let now = self.now().as_micros();
         Ok(Stats {
             memories: one("SELECT count(*) FROM memories WHERE deleted IS NULL")?,
             deleted: one("SELECT count(*) FROM memories WHERE deleted IS NOT NULL AND purged = 0")?,
-            expired: one(&format!("SELECT count(*) FROM memories WHERE deleted IS NULL AND expires <= {now}"))?,
+            expired: self.count_expired()?,
             by_category: by("category")?,
             by_type: by("type")?,
             by_scope: by("scope")?,

@@ -2,7 +2,7 @@
 //! into it, each in one transaction with the cursor that stands for it. What to make of news is decided by
 //! [`crate::sync`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
@@ -13,7 +13,8 @@ use super::error::StoreError;
 use super::write::Change;
 use super::{Actor, Store, row};
 use crate::domain::{Handle, Memory, MemoryId, Timestamp};
-use crate::sync::{Answer, Arrival, Op, Page, Shadow};
+use crate::index::Analysis;
+use crate::sync::{Arrival, Mark, Op, Page, Pushed, Shadow};
 
 /// The server that a store belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -78,8 +79,10 @@ pub struct RefusedChange {
 pub struct Whole {
     /// The server's epoch.
     pub epoch: u64,
-    /// How far what was known before is still known.
+    /// How far what was known before is surely still known.
     pub restored_seq: u64,
+    /// The mark of the head.
+    pub mark: Option<Mark>,
     /// The cursor to go on from.
     pub head: u64,
     /// All rows.
@@ -142,7 +145,8 @@ impl Store {
                 purge(change, &memory, row::GONE, &Actor::default())?;
             }
             change.tx.execute_batch(
-                "DELETE FROM trails; DELETE FROM private; DELETE FROM outbox; DELETE FROM server;
+                "DELETE FROM trails; DELETE FROM private; DELETE FROM outbox; DELETE FROM server; DELETE FROM marks;
+                 DELETE FROM offers;
                  INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 ORDER BY handle;",
             )?;
             Ok(())
@@ -232,15 +236,16 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be written; the ops are sent again then.
-    pub fn answered(&mut self, epoch: u64, answers: &[Answer]) -> Result<(), StoreError> {
+    pub fn answered(&mut self, epoch: u64, pushed: &Pushed) -> Result<(), StoreError> {
         let purged = self.write(|change| {
             if position(change)?.is_none_or(|position| position.epoch != epoch) {
                 return Ok(false);
             }
             let mut purged = false;
-            for answer in answers {
+            for answer in &pushed.answers {
                 purged |= answer_one(change, answer)?;
             }
+            note_mark(change, pushed.mark)?;
             Ok(purged)
         })?;
         self.after_news(purged)
@@ -277,42 +282,70 @@ impl Store {
                 purged |= take(change, news.memory, news.arrival.clone())?;
             }
             change.tx.execute("UPDATE server SET cursor = ?1", [page.next])?;
+            note_mark(change, page.mark)?;
+            super::offers::keep(change, &page.offers)?;
             Ok(purged)
         })?;
         self.after_news(purged)
     }
 
-    /// Begins anew from all that the server holds, and keeps what was not sent.
+    /// Marks of the server's history that this machine was given, the newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn marks(&self) -> Result<Vec<Mark>, StoreError> {
+        marks(&self.connection).map_err(|error| self.failed(error))
+    }
+
+    /// Begins anew from all that the server holds, and keeps what it lacks. Works in steps, so that others can write
+    /// in between; one that ends early is begun again.
     ///
     /// # Errors
     /// When the store cannot be written; it is fetched again then.
     pub fn begin_anew(&mut self, whole: &Whole) -> Result<(), StoreError> {
-        let purged = self.write(|change| {
-            let mut rows: BTreeMap<MemoryId, Shadow> =
-                whole.rows.iter().map(|shadow| (shadow.row.memory, shadow.clone())).collect();
-            let mut statement = change.tx.prepare("SELECT memory FROM trails")?;
-            let mut known: BTreeSet<MemoryId> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            for id in rows.keys() {
-                if row::remains(change.tx, *id)?.is_some_and(|(_, mark)| mark != row::GONE) {
-                    known.insert(*id);
+        let Some(server) = self.server()? else { return Ok(()) };
+        let is_first = server.epoch == 0;
+        let mut purged = false;
+        for rows in whole.rows.chunks(STEP) {
+            purged |= self.write(|change| {
+                let mut purged = false;
+                for shadow in rows {
+                    if is_first {
+                        adopt_equal(change, shadow)?;
+                    }
+                    purged |= restore(change, shadow.row.memory, Some(shadow.clone()), whole, &server.user)?;
                 }
-            }
-            let mut purged = false;
-            for id in known {
-                let Some(mut held) = Held::of(change, id)? else { continue };
-                let mut fresh = || MemoryId::generate(change.now);
-                let settled = held.local.restore(rows.remove(&id), whole.restored_seq, &mut fresh);
-                purged |= carry_out(change, id, Some(&held.memory), held.mark, &held.local, settled)?;
-            }
-            for (id, shadow) in rows {
-                purged |= take(change, id, Arrival::Row(Box::new(shadow)))?;
-            }
-            change
-                .tx
-                .execute("UPDATE server SET epoch = ?1, cursor = ?2, is_whole = 1", params![whole.epoch, whole.head])?;
-            Ok(purged)
+                Ok(purged)
+            })?;
+        }
+        let there: BTreeSet<MemoryId> = whole.rows.iter().map(|shadow| shadow.row.memory).collect();
+        let mut lacking = self.told_of().map_err(|error| self.failed(error))?;
+        lacking.retain(|id| !there.contains(id));
+        for ids in lacking.chunks(STEP) {
+            purged |= self.write(|change| {
+                let mut purged = false;
+                for id in ids {
+                    purged |= restore(change, *id, None, whole, &server.user)?;
+                }
+                Ok(purged)
+            })?;
+        }
+        self.write_numbers(|change| {
+            let sql = "UPDATE server SET epoch = ?1, cursor = ?2, is_whole = 1";
+            change.tx.execute(sql, params![whole.epoch, whole.head])?;
+            // What comes after is of a history that was lost.
+            let common = i64::try_from(whole.restored_seq).unwrap_or(i64::MAX);
+            change.tx.execute("DELETE FROM marks WHERE seq > ?1", [common])?;
+            note_mark(change, whole.mark)
         })?;
         self.after_news(purged)
+    }
+
+    /// Memories that a server was told of, or that came from it.
+    fn told_of(&self) -> rusqlite::Result<Vec<MemoryId>> {
+        let mut statement = self.connection.prepare("SELECT memory FROM trails")?;
+        let ids = statement.query_map([], |row| row.get(0))?;
+        ids.collect()
     }
 
     /// Notes that everything is to be fetched anew.
@@ -359,4 +392,70 @@ struct Position {
 fn position(change: &Change<'_>) -> Result<Option<Position>, StoreError> {
     let read = |row: &rusqlite::Row<'_>| Ok(Position { epoch: row.get(0)?, cursor: row.get(1)? });
     Ok(change.tx.query_row("SELECT epoch, cursor FROM server WHERE is_whole = 1", [], read).optional()?)
+}
+
+/// Memories of a step of [`Store::begin_anew`].
+const STEP: usize = 100;
+
+/// Takes a row of a snapshot, or its absence. True when something was removed for good.
+fn restore(
+    change: &Change<'_>,
+    id: MemoryId,
+    row: Option<Shadow>,
+    whole: &Whole,
+    user: &str,
+) -> Result<bool, StoreError> {
+    let Some(mut held) = Held::of(change, id)? else {
+        return row.map_or(Ok(false), |shadow| take(change, id, Arrival::Row(Box::new(shadow))));
+    };
+    let mut fresh = || MemoryId::generate(change.now);
+    let settled = held.local.restore(row, whole.restored_seq, user, &mut fresh);
+    carry_out(change, id, Some(&held.memory), held.mark, &held.local, settled)
+}
+
+/// A memory that says what one of the user's own on the server says, and that no server was ever told of, is the
+/// same memory: it takes its id.
+fn adopt_equal(change: &Change<'_>, shadow: &Shadow) -> Result<(), StoreError> {
+    let (Some(document), true) = (shadow.row.state.live(), shadow.is_own()) else { return Ok(()) };
+    let id = shadow.row.memory;
+    if row::remains(change.tx, id)?.is_some() {
+        return Ok(());
+    }
+    let signature = Analysis::of(&document.memory(id, Handle::FIRST, None, None)).signature;
+    let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
+                   AND shared_by IS NULL AND conflict_of IS NULL AND superseded_by IS NULL
+                   AND id NOT IN (SELECT memory FROM trails) AND id NOT IN (SELECT memory FROM private)
+               ORDER BY handle LIMIT 1";
+    let wanted = params![signature.cast_signed(), document.content.as_str(), document.details.scope.as_str()];
+    let found: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
+    let Some(known) = found else { return Ok(()) };
+    for sql in [
+        "UPDATE memories SET id = ?2 WHERE id = ?1",
+        "UPDATE memories SET conflict_of = ?2 WHERE conflict_of = ?1",
+        "UPDATE history SET memory = ?2 WHERE memory = ?1",
+        "UPDATE OR REPLACE links SET source = ?2 WHERE source = ?1",
+        "UPDATE OR REPLACE links SET target = ?2 WHERE target = ?1",
+        "UPDATE OR REPLACE outbox SET memory = ?2 WHERE memory = ?1",
+    ] {
+        change.tx.prepare_cached(sql)?.execute(params![known, id])?;
+    }
+    Ok(())
+}
+
+fn marks(connection: &rusqlite::Connection) -> rusqlite::Result<Vec<Mark>> {
+    let mut statement = connection.prepare_cached("SELECT seq, stamp FROM marks ORDER BY seq DESC")?;
+    let marks = statement.query_map([], |row| Ok(Mark { seq: row.get(0)?, stamp: row.get(1)? }))?;
+    marks.collect()
+}
+
+/// Keeps a mark, and of the older ones those that are still of use.
+fn note_mark(change: &Change<'_>, mark: Option<Mark>) -> Result<(), StoreError> {
+    let Some(mark) = mark else { return Ok(()) };
+    change.tx.prepare_cached("INSERT OR REPLACE INTO marks VALUES (?1, ?2)")?.execute(params![mark.seq, mark.stamp])?;
+    let all = marks(change.tx)?;
+    let kept = Mark::thinned(all.clone());
+    for old in all.iter().filter(|mark| !kept.contains(mark)) {
+        change.tx.prepare_cached("DELETE FROM marks WHERE seq = ?1")?.execute([old.seq])?;
+    }
+    Ok(())
 }

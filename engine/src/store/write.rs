@@ -6,15 +6,21 @@ use std::time::Duration;
 use backon::{BlockingRetryable, ExponentialBuilder};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
+use super::connection::PATIENCE;
 use super::erase::refuse_foreign;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::{Actor, Store, links, row, session};
-use crate::domain::{Draft, Handle, LinkKind, Memory, MemoryId, MemoryRef, Origin, Patch, Permission, Timestamp};
+use crate::domain::{
+    Draft, Handle, LinkKind, Memory, MemoryId, MemoryRef, Origin, Patch, Permission, Timestamp, Trust,
+};
 use crate::enrich;
 use crate::index::Analysis;
 use crate::pack::{LineCosts, Passage};
 use crate::text::O200k;
+
+/// Times a transaction is begun while another process is in the way.
+const ATTEMPTS: u32 = 5;
 
 /// A memory that was stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +47,10 @@ impl Store {
     /// When a field is refused, or the store cannot be written; nothing is stored then.
     pub fn remember(&mut self, draft: Draft) -> Result<Stored, StoreError> {
         draft.check()?;
-        let stored = self.write(|change| insert(change, &draft))?;
+        let stored = self.write(|change| {
+            super::places::note_made(change, &draft)?;
+            insert(change, &draft)
+        })?;
         self.maintain();
         Ok(stored)
     }
@@ -68,7 +77,25 @@ impl Store {
         Ok(stored)
     }
 
-    /// Brings a deleted memory back, or a live one to how it was before the change `before_rev`.
+    /// Changes the same fields of many memories: of all of them, or of none.
+    ///
+    /// # Errors
+    /// As [`Store::update`].
+    pub fn update_all(
+        &mut self,
+        references: &[MemoryRef],
+        patch: &Patch,
+        actor: &Actor,
+    ) -> Result<Vec<Stored>, StoreError> {
+        patch.check()?;
+        let stored =
+            self.write(|change| references.iter().map(|reference| update(change, *reference, patch, actor)).collect())?;
+        self.maintain();
+        Ok(stored)
+    }
+
+    /// Brings back a memory that was deleted or is over, for good; or a live one to how it was before the change
+    /// `before_rev`.
     ///
     /// # Errors
     /// When there is nothing to restore.
@@ -97,6 +124,8 @@ impl Store {
         let now = self.clock.now();
         let counter = &self.counter;
         let (connection, path) = (&mut self.connection, &self.path);
+        // All attempts together wait no longer than one statement may.
+        connection.busy_timeout(PATIENCE / ATTEMPTS).map_err(|error| StoreError::sqlite(path, error))?;
         let attempt = || {
             let failed = |error| StoreError::sqlite(path, error);
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
@@ -111,8 +140,10 @@ impl Store {
             .with_jitter()
             .with_min_delay(Duration::from_millis(5))
             .with_max_delay(Duration::from_millis(500))
-            .with_max_times(4);
-        attempt.retry(backoff).when(StoreError::is_transient).call()
+            .with_max_times(ATTEMPTS as usize - 1);
+        let done = attempt.retry(backoff).when(StoreError::is_transient).call();
+        self.connection.busy_timeout(PATIENCE).map_err(|error| self.failed(error))?;
+        done
     }
 }
 
@@ -123,7 +154,12 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-impl Change<'_> {
+impl<'a> Change<'a> {
+    /// The work of a transaction that somebody else began.
+    pub(super) fn of(tx: &'a Transaction<'a>, counter: &'a OnceCell<O200k>, now: Timestamp) -> Self {
+        Self { tx, counter, now }
+    }
+
     fn counter(&self) -> &O200k {
         self.counter.get_or_init(O200k::load)
     }
@@ -142,14 +178,6 @@ impl Change<'_> {
         self.tx.prepare_cached(sql)?.query_row([counter], |row| row.get(0))
     }
 
-    /// When a lifetime that begins now begins: never before the last change, so that a clock which
-    /// was moved back for a while does not shorten it.
-    fn time_of_life(&self) -> rusqlite::Result<Timestamp> {
-        let sql = "SELECT at FROM history ORDER BY rev DESC LIMIT 1";
-        let last: Option<Timestamp> = self.tx.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
-        Ok(last.map_or(self.now, |last| last.max(self.now)))
-    }
-
     /// A memory that is there and not purged.
     pub(super) fn existing(&self, reference: MemoryRef) -> Result<Memory, StoreError> {
         row::find(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
@@ -158,23 +186,20 @@ impl Change<'_> {
 
 /// Stores a draft, or finds the very same text already there.
 pub(super) fn insert(change: &Change<'_>, draft: &Draft) -> Result<Stored, StoreError> {
-    let mut memory = from_draft(change, draft)?;
+    let mut memory = from_draft(change, draft);
     let analysis = Analysis::of(&memory);
-    if let Some(known) = same_text(change, &memory, analysis.signature)? {
-        super::access_log::touch(change, known.handle, change.now)?;
-        let memory = change.existing(MemoryRef::Handle(known.handle))?;
-        let tokens = LineCosts::measure(&memory, change.counter()).detail;
-        return Ok(Stored { memory, tokens, existed: true });
-    }
-    memory.handle = change.next_handle()?;
-    memory.rev = change.next_rev()?;
-    let tokens = write_row(change, &memory, &analysis, Written::New)?;
     let actor = Actor {
         origin: draft.origin.clone(),
         session: draft.session.clone(),
         client: draft.client.clone(),
         reason: None,
     };
+    if let Some(known) = same_text(change, &memory, analysis.signature)? {
+        return said_again(change, known, draft, &actor);
+    }
+    memory.handle = change.next_handle()?;
+    memory.rev = change.next_rev()?;
+    let tokens = write_row(change, &memory, &analysis, Written::New)?;
     history::record(change, &memory, Operation::Create, &actor, None)?;
     tell(change, memory.id)?;
     for link in &draft.links {
@@ -185,19 +210,18 @@ pub(super) fn insert(change: &Change<'_>, draft: &Draft) -> Result<Stored, Store
 }
 
 /// The memory of a draft; handle and rev are given when it is written.
-fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> {
+fn from_draft(change: &Change<'_>, draft: &Draft) -> Memory {
     let content = draft.content.clone();
     let category = draft.category.clone().unwrap_or_else(|| enrich::category(&content));
     let importance = draft.importance.unwrap_or_else(|| enrich::importance(&content));
     let entities = if draft.entities.is_empty() { enrich::entities(&content) } else { draft.entities.clone() };
     let now = change.now;
-    let begins = change.time_of_life()?;
-    Ok(Memory {
+    Memory {
         id: draft.id.unwrap_or_else(|| MemoryId::generate(now)),
         handle: Handle::FIRST,
         summary: enrich::summary(&content),
         kind: draft.kind.unwrap_or_else(|| enrich::kind(&content, &entities)),
-        expires: draft.expires.or_else(|| enrich::expiry(&category, importance, begins)),
+        expires: draft.expires,
         category,
         importance,
         tags: draft.tags.clone(),
@@ -208,7 +232,8 @@ fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> 
         updated: now,
         last_accessed: None,
         access_count: 0,
-        trust: draft.origin.trust(),
+        trust: draft.vouched.unwrap_or_else(|| draft.origin.trust()),
+        vouched: draft.vouched,
         origin: draft.origin.clone(),
         session: draft.session.clone(),
         cwd: draft.cwd.clone(),
@@ -217,23 +242,49 @@ fn from_draft(change: &Change<'_>, draft: &Draft) -> Result<Memory, StoreError> 
         rev: 0,
         deleted: None,
         share: None,
+        edited_by: None,
         conflict_of: None,
         links: Vec::new(),
         content,
-    })
+    }
 }
 
-/// A live memory with the same text in the same scope. Captured turns and imports are kept as they come.
+/// Counts a text that is said again as used. It stays as long as the longer of both lifetimes says, and takes the
+/// links that are new.
+fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) -> Result<Stored, StoreError> {
+    super::access_log::touch(change, known.handle, change.now)?;
+    let expires = known.expires.and_then(|known| draft.expires.map(|asked| asked.max(known)));
+    if expires != known.expires {
+        let patch = Patch { expires: Some(expires), ..Patch::default() };
+        rewrite(change, &change.existing(MemoryRef::Handle(known.handle))?, &patch, actor)?;
+    }
+    let has = row::links_of(change.tx, known.id)?;
+    let fresh = draft.links.iter().filter(|link| link.to != known.id && !has.contains(link));
+    for link in fresh {
+        let memory = Memory { rev: change.next_rev()?, ..known.clone() };
+        links::insert(change, &memory, link.kind, MemoryRef::Id(link.to))?;
+        links::noted(change, &memory, Operation::Link, actor)?;
+    }
+    let memory = change.existing(MemoryRef::Handle(known.handle))?;
+    let tokens = LineCosts::measure(&memory, change.counter()).detail;
+    Ok(Stored { memory, tokens, existed: true })
+}
+
+/// The memory that says the same in the same scope, as the person's own and as what holds now: not one that was
+/// replaced, is over, is the other text of a conflict, or came from somebody else. Captured turns and imports are
+/// kept as they come.
 fn same_text(change: &Change<'_>, memory: &Memory, signature: u64) -> Result<Option<Memory>, StoreError> {
     if !matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
         return Ok(None);
     }
     let sql = format!(
-        "SELECT {} FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL",
+        "SELECT {} FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
+         AND superseded_by IS NULL AND conflict_of IS NULL AND trust <> 'foreign' AND (expires IS NULL OR expires > ?4)
+         ORDER BY handle LIMIT 1",
         row::MEMORY
     );
     let mut statement = change.tx.prepare_cached(&sql)?;
-    let wanted = params![signature.cast_signed(), memory.content, memory.scope.as_str()];
+    let wanted = params![signature.cast_signed(), memory.content, memory.scope.as_str(), change.now];
     Ok(statement.query_row(wanted, row::memory).optional()?)
 }
 
@@ -254,8 +305,8 @@ pub(super) fn write_row(
     const COLUMNS: &str = "id, content, summary, category, type, importance, tags, keywords, entities, scope, created, updated, \
          last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, standing, length, \
          signature, forward, detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, shared_by, \
-         share_permission, conflict_of";
-    let places: Vec<String> = (2..=36).map(|n| format!("?{n}")).collect();
+         share_permission, conflict_of, edited_by, vouched, attribution_tokens";
+    let places: Vec<String> = (2..=39).map(|n| format!("?{n}")).collect();
     let places = places.join(", ");
     let sql = match written {
         Written::New => format!("INSERT INTO memories (handle, {COLUMNS}) VALUES (?1, {places})"),
@@ -300,6 +351,9 @@ pub(super) fn write_row(
         memory.share.as_ref().map(|share| &share.by),
         memory.share.as_ref().map(|share| share.permission.as_str()),
         memory.conflict_of,
+        memory.edited_by,
+        memory.vouched.map(Trust::as_str),
+        costs.attribution,
     ])?;
     session::refresh_around(change, memory)?;
     Ok(costs.detail)
@@ -314,8 +368,8 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
         if share.permission == Permission::Read {
             return Err(StoreError::Conflict { memory: reference, problem: "is another user's, shared for reading" });
         }
-        if patch.tags.is_some() || patch.scope.is_some() {
-            let problem = "is another user's: its tags and scope are for the owner to change";
+        if (Patch { content: None, ..patch.clone() }) != Patch::default() {
+            let problem = "is another user's: its text may be changed, everything else is for the owner to change";
             return Err(StoreError::Conflict { memory: reference, problem });
         }
     }
@@ -330,7 +384,7 @@ pub(super) fn rewrite(
     actor: &Actor,
 ) -> Result<Stored, StoreError> {
     let mut memory = before.clone();
-    apply(&mut memory, patch, change.time_of_life()?);
+    apply(&mut memory, patch);
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
     let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
@@ -340,11 +394,13 @@ pub(super) fn rewrite(
 }
 
 /// A new text is summarised and scanned again; what the caller set explicitly is kept.
-fn apply(memory: &mut Memory, patch: &Patch, now: Timestamp) {
+fn apply(memory: &mut Memory, patch: &Patch) {
     if let Some(content) = &patch.content {
         let was_derived = memory.entities == enrich::entities(&memory.content);
         let was_scored = memory.importance == enrich::importance(&memory.content);
         memory.content.clone_from(content);
+        // Whoever writes a text here writes it as themselves.
+        memory.edited_by = None;
         memory.summary = enrich::summary(content);
         if was_derived {
             memory.entities = enrich::entities(content);
@@ -365,10 +421,9 @@ fn apply(memory: &mut Memory, patch: &Patch, now: Timestamp) {
     set(&mut memory.keywords, patch.keywords.as_ref());
     set(&mut memory.entities, patch.entities.as_ref());
     set(&mut memory.scope, patch.scope.as_ref());
-    if patch.expires.is_none() && (patch.importance.is_some() || patch.category.is_some()) {
-        memory.expires = enrich::expiry(&memory.category, memory.importance, now);
-    }
     set(&mut memory.expires, patch.expires.as_ref());
+    memory.vouched = patch.vouched.or(memory.vouched);
+    memory.trust = memory.earned_trust();
 }
 
 fn restore(
@@ -382,15 +437,16 @@ fn restore(
     let mut memory = match before_rev {
         Some(rev) => history::before(change.tx, before.id, rev)?
             .ok_or(StoreError::Conflict { memory: reference, problem: "has no earlier text at that change" })?,
-        None if before.deleted.is_none() => {
-            return Err(StoreError::Conflict { memory: reference, problem: "is not deleted" });
+        None if before.deleted.is_none() && !before.is_over(change.now) => {
+            return Err(StoreError::Conflict { memory: reference, problem: "is not deleted, nor is it over" });
         }
         None => before.clone(),
     };
     memory.deleted = None;
     memory.handle = before.handle;
     memory.access_count = before.access_count;
-    memory.expires = enrich::expiry(&memory.category, memory.importance, change.time_of_life()?);
+    // Whoever brings it back wants it: it does not go by itself again.
+    memory.expires = None;
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
     let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;

@@ -1,16 +1,18 @@
 //! The server's decision on one op, from the row as it is inside the transaction.
 
-use super::document::{Document, Edit, State, says_the_same};
-use super::op::{Action, Decision, Op, Refusal, Rights, Row, copy_id};
-use crate::domain::{MemoryId, Tag};
+use std::collections::BTreeSet;
+
+use super::document::{Details, Document, Edit, State, says_the_same};
+use super::op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
+use crate::domain::{MemoryId, Origin, Scope, Tag, Timestamp};
 
 /// The tag of the other text of a conflict.
 const CONFLICT: &str = "conflict";
 
-/// Decides what becomes of `current` by an op of somebody with these rights. For a row that is not
-/// there, rights do not matter: whoever makes it owns it.
-pub fn decide(current: Option<&Row>, op: &Op, rights: Rights) -> Decision {
-    if op.action.check().is_err() {
+/// Decides what becomes of `current` by an op of somebody. For a row that is not there, rights do not matter:
+/// whoever makes it owns it.
+pub fn decide(current: Option<&Row>, op: &Op, author: Author<'_>) -> Decision {
+    if op.action.check().is_err() || op.memory.is_reserved() {
         return Decision::Refuse(Refusal::Invalid);
     }
     let Some(row) = current else {
@@ -20,12 +22,14 @@ pub fn decide(current: Option<&Row>, op: &Op, rights: Rights) -> Decision {
             Action::Edit(_) | Action::Delete => Decision::Refuse(Refusal::Unknown),
         };
     };
-    match (&op.action, rights) {
+    match (&op.action, author.rights) {
         (Action::Create(_), Rights::None) => return Decision::Refuse(Refusal::IdTaken),
         (_, Rights::None) => return Decision::Refuse(Refusal::Unknown),
         (_, Rights::Read) | (Action::Delete | Action::Purge, Rights::Write) => {
             return Decision::Refuse(Refusal::NotAllowed);
         }
+        // What its owner deleted is not there for anybody else.
+        (_, Rights::Write) if row.state.live().is_none() => return Decision::Refuse(Refusal::Unknown),
         _ => {}
     }
     match (&row.state, &op.action) {
@@ -35,10 +39,14 @@ pub fn decide(current: Option<&Row>, op: &Op, rights: Rights) -> Decision {
         // Somebody changed it since: that has precedence over a deletion.
         (State::Live(_), Action::Delete) if op.base_rev < row.rev => Decision::Keep,
         (State::Live(document), Action::Delete) => write(changed(row, State::Deleted(document.clone()))),
-        (State::Live(document), Action::Edit(edit)) => merged(row, document, edit, op, rights),
-        (State::Live(document), Action::Create(wanted)) => merged(row, document, &Edit::to(wanted), op, rights),
-        (State::Deleted(document), Action::Edit(edit)) => revived(row, document, edit, op, rights),
-        (State::Deleted(document), Action::Create(wanted)) => revived(row, document, &Edit::to(wanted), op, rights),
+        (State::Live(document), Action::Edit(edit)) => merged(row, document, edit, op, author),
+        (State::Live(document), Action::Create(wanted)) => merged(row, document, &Edit::to(wanted), op, author),
+        (State::Deleted(document), Action::Edit(edit)) => revived(row, document, edit, op),
+        // Told again by a machine that has not heard of the deletion: that is no change of it.
+        (State::Deleted(document), Action::Create(wanted)) if op.told_again && wanted.content == document.content => {
+            Decision::Keep
+        }
+        (State::Deleted(document), Action::Create(wanted)) => revived(row, document, &Edit::to(wanted), op),
     }
 }
 
@@ -47,7 +55,7 @@ fn write(row: Row) -> Decision {
 }
 
 fn new(op: &Op, state: State) -> Row {
-    Row { memory: op.memory, rev: 1, content_rev: 1, details_at: op.at, state }
+    Row { memory: op.memory, rev: 1, content_rev: 1, details_at: op.at, state, edited_by: op.edited_by.clone() }
 }
 
 fn changed(row: &Row, state: State) -> Row {
@@ -55,70 +63,85 @@ fn changed(row: &Row, state: State) -> Row {
 }
 
 /// An edit of a row that may have been changed since: field by field, and both texts where both changed.
-fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, rights: Rights) -> Decision {
-    let (mut next, details_at) = with_details(row, document, edit, op, rights);
-    let mut copy = None;
-    let mut content_rev = row.content_rev;
-    if let Some(content) = &edit.content {
+fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'_>) -> Decision {
+    let is_owner = author.rights == Rights::Owner;
+    let (mut next, details_at) =
+        if is_owner { with_details(row, document, edit, op) } else { (document.clone(), row.details_at) };
+    let (mut content_rev, mut edited_by, mut copy) = (row.content_rev, row.edited_by.clone(), None);
+    if let Some(content) = edit.content.as_ref().filter(|content| **content != document.content) {
         if op.base_rev >= row.content_rev {
             next.content = content.clone();
             content_rev = row.rev + 1;
+            edited_by = if is_owner { op.edited_by.clone() } else { Some(author.name.to_owned()) };
+            if !is_owner {
+                // The owner's word was of another text.
+                next.details.vouched = None;
+            }
         } else if !says_the_same(content, &document.content) {
             let other = Document { content: content.clone(), ..next.clone() };
-            copy = Some(Box::new(as_copy(row.memory, other, op)));
+            copy = Some(Box::new(as_copy(row.memory, if is_owner { other } else { own_text(other) }, op)));
         }
     }
     if next == *document && copy.is_none() {
         return Decision::Keep;
     }
-    let row = Row { content_rev, details_at, ..changed(row, State::Live(next)) };
+    let row = Row { content_rev, details_at, edited_by, ..changed(row, State::Live(next)) };
     Decision::Write { row: Box::new(row), copy }
 }
 
 /// An edit of a deleted row brings it back as it was edited: what was deleted is not in conflict with it.
-fn revived(row: &Row, document: &Document, edit: &Edit, op: &Op, rights: Rights) -> Decision {
-    let (mut next, details_at) = with_details(row, document, edit, op, rights);
-    let rev = row.rev + 1;
-    if let Some(content) = &edit.content {
+fn revived(row: &Row, document: &Document, edit: &Edit, op: &Op) -> Decision {
+    let (mut next, details_at) = with_details(row, document, edit, op);
+    let mut edited_by = row.edited_by.clone();
+    if let Some(content) = edit.content.as_ref().filter(|content| **content != document.content) {
         next.content = content.clone();
+        edited_by.clone_from(&op.edited_by);
     }
-    let row = Row { content_rev: rev, details_at, ..changed(row, State::Live(next)) };
-    write(row)
+    let content_rev = row.rev + 1;
+    write(Row { content_rev, details_at, edited_by, ..changed(row, State::Live(next)) })
 }
 
-/// Tags merged as sets, details of the later change; a text is left to the caller.
-fn with_details(
-    row: &Row,
-    document: &Document,
-    edit: &Edit,
-    op: &Op,
-    rights: Rights,
-) -> (Document, crate::domain::Timestamp) {
+/// Tags and links merged as sets, details of the later change; a text is left to the caller.
+fn with_details(row: &Row, document: &Document, edit: &Edit, op: &Op) -> (Document, Timestamp) {
     let mut next = document.clone();
-    // Tags may be shared: whoever may only write could widen, or lose, access by them. And what replaces what
-    // is for the owner to say.
-    if rights == Rights::Owner {
-        next.tags = edit.tagged(&document.tags);
-        next.links = edit.linked(&document.links);
-    }
+    next.tags = edit.tagged(&document.tags);
+    next.links = edit.linked(&document.links);
     match &edit.details {
         Some(details) if op.base_rev >= row.rev || op.at >= row.details_at => {
-            let known = &document.details;
-            next.details = if rights == Rights::Owner {
-                details.clone()
-            } else {
-                let (scope, origin, session) = (known.scope.clone(), known.origin.clone(), known.session.clone());
-                super::Details { scope, origin, session, ..details.clone() }
-            };
+            next.details = details.clone();
+            if op.base_rev < row.content_rev {
+                // It was said of a text that is not there any more.
+                next.details.vouched = document.details.vouched;
+            }
             (next, op.at)
         }
         _ => (next, row.details_at),
     }
 }
 
+/// A text that somebody wrote in another user's memory, as a memory of their own: nothing else of it is theirs.
+pub(super) fn own_text(document: Document) -> Document {
+    let Details { category, kind, importance, created, .. } = document.details;
+    let details = Details {
+        category,
+        kind,
+        importance,
+        keywords: Vec::new(),
+        entities: crate::enrich::entities(document.content.as_str()),
+        scope: Scope::default(),
+        created,
+        expires: None,
+        vouched: None,
+        origin: Origin::User,
+        session: None,
+        conflict_of: None,
+    };
+    Document { content: document.content, tags: BTreeSet::new(), links: BTreeSet::new(), details }
+}
+
 fn as_copy(memory: MemoryId, document: Document, op: &Op) -> Row {
     let id = copy_id(memory, &document.content);
-    Row { memory: id, ..new(op, State::Live(conflicting(document, memory))) }
+    Row { memory: id, edited_by: None, ..new(op, State::Live(conflicting(document, memory))) }
 }
 
 /// A document as the other text of a conflict.

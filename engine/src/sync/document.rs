@@ -47,8 +47,13 @@ pub struct Details {
     pub scope: Scope,
     /// When it was made.
     pub created: Timestamp,
-    /// When it stops being true.
+    /// From when on it is hidden, because somebody asked for that. Under its older name, `expires`, it was
+    /// given by a rule: that is not read any more.
+    #[serde(default, rename = "expires_at", skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
+    /// The owner's word on how far it may be believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vouched: Option<Trust>,
     /// Who brought it in.
     pub origin: Origin,
     /// The session it comes from.
@@ -76,6 +81,7 @@ impl Document {
                 scope: memory.scope.clone(),
                 created: memory.created,
                 expires: memory.expires,
+                vouched: memory.vouched,
                 origin: memory.origin.clone(),
                 session: memory.session.clone(),
                 conflict_of: memory.conflict_of,
@@ -84,10 +90,10 @@ impl Document {
     }
 
     /// A memory that says so, never used yet. What another user shares is not believed as one's own is.
-    pub fn memory(&self, id: MemoryId, handle: Handle, share: Option<Share>) -> Memory {
+    pub fn memory(&self, id: MemoryId, handle: Handle, share: Option<Share>, edited_by: Option<String>) -> Memory {
         let details = &self.details;
         let content = self.content.as_str().to_owned();
-        Memory {
+        let mut memory = Memory {
             id,
             handle,
             summary: enrich::summary(&content),
@@ -103,7 +109,8 @@ impl Document {
             last_accessed: None,
             access_count: 0,
             expires: details.expires,
-            trust: if share.is_some() { Trust::Foreign } else { details.origin.trust() },
+            trust: Trust::Foreign,
+            vouched: details.vouched,
             origin: details.origin.clone(),
             session: details.session.clone(),
             cwd: None,
@@ -112,10 +119,13 @@ impl Document {
             rev: 0,
             deleted: None,
             share,
+            edited_by,
             conflict_of: details.conflict_of,
             links: self.links.iter().copied().collect(),
             content,
-        }
+        };
+        memory.trust = memory.earned_trust();
+        memory
     }
 
     /// Refuses what no store can hold, whoever sends it.
@@ -133,13 +143,20 @@ impl Details {
         check_words("keywords", &self.keywords)?;
         check_words("entities", &self.entities)?;
         check_words("session", self.session.as_slice())?;
-        check_words("origin", &[self.origin.to_string()])
+        check_words("origin", &[self.origin.to_string()])?;
+        if self.conflict_of.is_some_and(|id| id.is_reserved()) {
+            return Err(DomainError::invalid("conflict_of", "is a reserved UUID", "give the memory's own id"));
+        }
+        Ok(())
     }
 }
 
 fn check_sets(tags: &BTreeSet<Tag>, links: &BTreeSet<Link>) -> Result<(), DomainError> {
     if tags.len() > MOST_TAGS {
         return Err(DomainError::invalid("tags", "are too many", "give at most 1000"));
+    }
+    if links.iter().any(|link| link.to.is_reserved()) {
+        return Err(DomainError::invalid("links", "point at a reserved UUID", "give the memory's own id"));
     }
     if links.len() > MOST_LINKS {
         return Err(DomainError::invalid("links", "are too many", "give at most 1000"));

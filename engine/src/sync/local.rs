@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::decide::conflicting;
+use super::decide::{conflicting, own_text};
 use super::document::{Document, Edit, State, says_the_same};
 use super::op::{Action, Op, Refusal, Row, copy_id};
 use crate::domain::{MemoryId, Share, Timestamp};
@@ -64,6 +64,9 @@ pub struct Trail {
     shadow: Option<Shadow>,
     sent: Option<Sent>,
     arrived: Option<Arrival>,
+    /// The row as a server had it that was restored, and has lost it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lost: Option<Row>,
 }
 
 /// A memory on one machine.
@@ -115,6 +118,7 @@ impl Local {
             shadow: self.trail.shadow.clone().filter(|shadow| shadow.row.state == State::Purged),
             sent: self.trail.sent.clone().filter(|sent| sent.state == State::Purged),
             arrived: None,
+            lost: None,
         }
     }
 
@@ -129,6 +133,14 @@ impl Local {
         self.trail.shadow.as_ref()
     }
 
+    /// Who wrote the text that the machine shows, if it is the server's and not its owner's.
+    pub fn edited_by(&self) -> Option<&str> {
+        let ours = &self.state.document()?.content;
+        let known = self.trail.lost.iter().chain(self.trail.shadow.as_ref().map(|shadow| &shadow.row));
+        let mut known = known.filter(|row| row.state.document().is_some_and(|theirs| theirs.content == *ours));
+        known.find_map(|row| row.edited_by.as_deref())
+    }
+
     /// True when the server has everything, as far as is known.
     pub fn is_clean(&self) -> bool {
         self.trail.sent.is_none() && self.difference().is_none()
@@ -141,8 +153,15 @@ impl Local {
         }
         let action = self.difference()?;
         let base_rev = self.trail.shadow.as_ref().map_or(0, |shadow| shadow.row.rev);
-        let op = Op { op_id, memory: self.memory, base_rev, at, action };
-        self.trail.sent = Some(Sent { op: op.clone(), state: self.state.clone() });
+        let told_again = self.trail.shadow.is_none() && self.trail.lost.is_some();
+        // What was lost is told as it was before it is deleted again.
+        let state = match &action {
+            Action::Create(document) => State::Live(document.clone()),
+            _ => self.state.clone(),
+        };
+        let edited_by = self.edited_by().map(str::to_owned);
+        let op = Op { op_id, memory: self.memory, base_rev, at, action, told_again, edited_by };
+        self.trail.sent = Some(Sent { op: op.clone(), state });
         Some(op)
     }
 
@@ -156,6 +175,8 @@ impl Local {
         match (&self.state, known) {
             (_, Some(State::Purged)) => None,
             (State::Purged, _) => Some(Action::Purge),
+            // Whoever has not heard of the deletion would bring it back: they shall hear of it.
+            (State::Deleted(document), None) if self.trail.lost.is_some() => Some(Action::Create(document.clone())),
             (State::Deleted(_), None | Some(State::Deleted(_))) => None,
             (State::Deleted(_), Some(State::Live(_))) => Some(Action::Delete),
             (State::Live(document), None) => Some(Action::Create(document.clone())),
@@ -227,9 +248,8 @@ impl Local {
                 self.settle(base.as_ref(), Arrival::Row(shadow), fresh)
             }
             (None, true) if self.trail.shadow.is_some() => {
-                // Lost there: told again from the beginning.
-                self.trail.shadow = None;
-                if matches!(self.state, State::Deleted(_)) { Settled::gone(Vec::new()) } else { Settled::stays() }
+                self.lost();
+                Settled::stays()
             }
             _ => {
                 let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
@@ -251,6 +271,11 @@ impl Local {
         }
     }
 
+    /// The server had it and has it no more: it is told again from the beginning.
+    fn lost(&mut self) {
+        self.trail.lost = self.trail.shadow.take().map(|shadow| shadow.row);
+    }
+
     fn known(&mut self, newest: Option<Arrival>) {
         if let Some(Arrival::Row(shadow)) = newest {
             self.trail.shadow = Some(*shadow);
@@ -262,7 +287,9 @@ impl Local {
         let known = base.and_then(State::document).map(|document| &document.content);
         let ours =
             self.state.live().filter(|document| known.is_none_or(|known| !says_the_same(known, &document.content)));
-        ours.map(|document| (fresh(), document.clone())).into_iter().collect()
+        let is_own = self.trail.shadow.as_ref().is_none_or(Shadow::is_own);
+        let kept = |document: &Document| if is_own { document.clone() } else { own_text(document.clone()) };
+        ours.map(|document| (fresh(), kept(document))).into_iter().collect()
     }
 
     /// Brings what is shown here up to date with the server, from what both were before.
@@ -286,50 +313,56 @@ impl Local {
                 let base = base.and_then(State::document);
                 let (next, is_conflict) = merged(mine, base, theirs);
                 if is_conflict {
-                    settled.kept.push((copy_id(self.memory, &mine.content), conflicting(mine.clone(), self.memory)));
+                    let copy = if shadow.is_own() { mine.clone() } else { own_text(mine.clone()) };
+                    settled.kept.push((copy_id(self.memory, &mine.content), conflicting(copy, self.memory)));
                 }
                 State::Live(next)
             }
         };
         self.trail.shadow = Some(*shadow);
+        self.trail.lost = None;
         settled
     }
 
-    /// Takes a row of a snapshot of a server that was restored, and may have lost what it acknowledged:
-    /// everything after `restored_seq`. `None` is a row that is not there.
-    pub fn restore(&mut self, row: Option<Shadow>, restored_seq: u64, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
+    /// Takes a row of a snapshot of a server whose history may have gone another way than what is known of it:
+    /// both know what was up to `common_seq`. `None` is a row that is not there.
+    ///
+    /// Of the user's own memories a server keeps a tombstone: one that is not there was lost there, and is told again.
+    /// Of another user's memory the text stays, as one of `user`'s own, if `user` wrote it.
+    pub fn restore(
+        &mut self,
+        row: Option<Shadow>,
+        common_seq: u64,
+        user: &str,
+        fresh: &mut impl FnMut() -> MemoryId,
+    ) -> Settled {
         let sent = self.trail.sent.take();
         self.trail.arrived = None;
+        let Some(shadow) = row else {
+            if self.trail.shadow.as_ref().is_none_or(Shadow::is_own) {
+                if self.trail.shadow.is_some() {
+                    self.lost();
+                }
+                return Settled::stays();
+            }
+            let is_ours = |shadow: &&Shadow| shadow.seq > common_seq && shadow.row.edited_by.as_deref() == Some(user);
+            let base = self.trail.shadow.as_ref().filter(|shadow| !is_ours(shadow));
+            let base = base.map(|shadow| shadow.row.state.clone());
+            return Settled::gone(self.text_to_keep(base.as_ref(), fresh));
+        };
         let known = self.trail.shadow.take();
-        let was_kept = known.as_ref().is_some_and(|shadow| shadow.seq <= restored_seq);
-        let was_own = known.as_ref().is_none_or(Shadow::is_own);
-        match row {
-            // It is told again from the beginning: an op that was not answered may have been lost with it.
-            None if was_own && !was_kept => {
-                if matches!(self.state, State::Deleted(_)) {
-                    Settled::gone(Vec::new())
-                } else {
-                    Settled::stays()
-                }
-            }
-            None => {
-                let base = known.map(|shadow| shadow.row.state);
-                Settled::gone(self.text_to_keep(base.as_ref(), fresh))
-            }
-            Some(shadow) => {
-                let before = known.as_ref().map(|known| &known.row.state);
-                let lost_ours = !was_kept && known.as_ref().is_some_and(|known| shadow.row.rev < known.row.rev);
-                if lost_ours {
-                    // What stands there is older than what is here: ours is a change of it.
-                    let base = shadow.row.state.clone();
-                    return self.settle(Some(&base), Arrival::Row(Box::new(shadow)), fresh);
-                }
-                let base = if was_kept { before.cloned() } else { None };
-                // An op that was sent may have been carried out: then what it said is what was before.
-                let carried_out = sent.map(|sent| sent.state).filter(|state| *state == shadow.row.state);
-                self.settle(carried_out.or(base).as_ref(), Arrival::Row(Box::new(shadow)), fresh)
-            }
+        let is_common = |known: &Shadow| known.seq <= common_seq || known.row.state == shadow.row.state;
+        if known.as_ref().is_some_and(|known| !is_common(known) && shadow.row.rev < known.row.rev) {
+            // What stands there is older than what is here: ours is a change of it.
+            let base = shadow.row.state.clone();
+            let settled = self.settle(Some(&base), Arrival::Row(Box::new(shadow)), fresh);
+            self.trail.lost = known.map(|known| known.row);
+            return settled;
         }
+        let base = known.filter(is_common).map(|known| known.row.state);
+        // An op that was sent may have been carried out: then what it said is what was before.
+        let carried_out = sent.map(|sent| sent.state).filter(|state| *state == shadow.row.state);
+        self.settle(carried_out.or(base).as_ref(), Arrival::Row(Box::new(shadow)), fresh)
     }
 }
 
@@ -345,7 +378,11 @@ fn merged(mine: &Document, base: Option<&Document>, theirs: &Document) -> (Docum
         Some(content) if !is_theirs_new => content,
         _ => theirs.content.clone(),
     };
-    let details = edit.details.clone().unwrap_or_else(|| theirs.details.clone());
+    let mut details = edit.details.clone().unwrap_or_else(|| theirs.details.clone());
+    if is_theirs_new {
+        // The owner's word here was of the text before.
+        details.vouched = theirs.details.vouched;
+    }
     let (tags, links) = (edit.tagged(&theirs.tags), edit.linked(&theirs.links));
     (Document { content, tags, links, details }, is_conflict)
 }

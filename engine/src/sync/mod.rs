@@ -5,16 +5,19 @@
 //! - [`Document`], [`Edit`]: what of a memory travels, and the difference between two states of it.
 //! - [`Op`], [`Row`]: what a machine asks for, and what the server holds.
 //! - [`decide`]: what the server does with an op: compare and set, merge, or keep both texts.
+//! - [`Mark`]: what tells one history of a server from another.
 //! - [`Local`]: a memory on one machine between its user and the server.
 
 mod decide;
 mod document;
 mod local;
+mod mark;
 mod op;
 mod wire;
 
 pub use decide::decide;
 pub use document::{Details, Document, Edit, State};
 pub use local::{Arrival, Local, Settled, Shadow, Trail};
-pub use op::{Action, Decision, Op, Refusal, Rights, Row, copy_id};
-pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Page, Push, Pushed, Snapshot};
+pub use mark::Mark;
+pub use op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
+pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, Snapshot};

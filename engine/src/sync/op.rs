@@ -20,6 +20,12 @@ pub struct Op {
     pub at: Timestamp,
     /// What is to be done.
     pub action: Action,
+    /// True for what a server had and lost: it is told as it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told_again: bool,
+    /// Who wrote the text, where its owner tells a server again what that has lost of somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_by: Option<String>,
 }
 
 /// What an op does.
@@ -63,6 +69,18 @@ pub struct Row {
     pub details_at: Timestamp,
     /// What it says.
     pub state: State,
+    /// Who wrote the text as it is, if that is not the owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_by: Option<String>,
+}
+
+/// Whose op it is, and what they may do with its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Author<'a> {
+    /// Their name on the server.
+    pub name: &'a str,
+    /// What they may do.
+    pub rights: Rights,
 }
 
 /// What somebody may do with a memory.
@@ -72,7 +90,7 @@ pub enum Rights {
     None,
     /// Read it.
     Read,
-    /// Change its text and details, but neither its tags, which may be shared, nor its being there.
+    /// Change its text, and nothing else.
     Write,
     /// Everything.
     Owner,

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::local::{Arrival, Shadow};
+use super::mark::Mark;
 use super::op::{Op, Refusal};
-use crate::domain::MemoryId;
+use crate::domain::{MemoryId, Permission, Tag};
 
 /// Ops of a push, at most.
 pub const MOST_OPS: usize = 100;
@@ -41,6 +42,9 @@ pub struct Answer {
 pub struct Pushed {
     /// One for each op.
     pub answers: Vec<Answer>,
+    /// The newest mark after them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
 }
 
 /// News of one memory.
@@ -61,6 +65,23 @@ pub struct Page {
     pub next: u64,
     /// True when more is waiting.
     pub more: bool,
+    /// The mark of `next`, or of a change after it that was made with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+    /// What other users want to share with this one, and nobody answered yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<Offer>,
+}
+
+/// What another user wants to share, now and later: all that has a tag. It comes once it is accepted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Offer {
+    /// Who.
+    pub owner: String,
+    /// The tag.
+    pub tag: Tag,
+    /// What would be allowed.
+    pub permission: Permission,
 }
 
 /// `GET /v1/sync/snapshot?epoch=…&after=…`: all that a user may see, in the order of ids, with the head of the feed
@@ -69,12 +90,15 @@ pub struct Page {
 pub struct Snapshot {
     /// The server's epoch.
     pub epoch: u64,
-    /// How far what the machine knew is still known: smaller than the counter where a restore lost something.
+    /// How far what the machine knew is surely still known: up to the newest of its marks that the server knows.
     pub restored_seq: u64,
     /// The feed's head.
     pub head: u64,
     /// Rows, tombstones included.
     pub rows: Vec<Shadow>,
+    /// The mark of the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
     /// The id to go on after; `None` at the end.
     pub next: Option<MemoryId>,
 }

@@ -1,6 +1,7 @@
 //! From text to terms: one analyzer for memories and queries, and exact token counts.
 
 mod count;
+mod invisible;
 mod irregular;
 mod lexicon;
 mod normalize;
@@ -9,6 +10,7 @@ mod stopwords;
 mod tokenize;
 
 pub use count::{O200k, TokenCounter, number_tokens};
+pub use invisible::{is_invisible, is_joiner};
 pub use lexicon::{Kinship, Lexicon};
 pub use stopwords::is_stop_word;
 pub use tokenize::{Token, TokenKind, tokenize};

@@ -2,6 +2,8 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::invisible::is_invisible;
+
 /// Compatibility-normalised, lower case, without Latin, Greek, Cyrillic and Arabic diacritics.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
@@ -26,10 +28,7 @@ pub fn fold(text: &str) -> String {
 /// Marks that people leave out when they search: combining diacritics, Arabic vowel points and
 /// the stretching tatweel, and invisible formatting.
 fn is_dropped_mark(c: char) -> bool {
-    matches!(c,
-        '\u{0300}'..='\u{036f}' | '\u{064b}'..='\u{065f}' | '\u{0670}' | '\u{0640}'
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
-        | '\u{feff}' | '\u{00ad}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e007f}')
+    is_invisible(c) || matches!(c, '\u{0300}'..='\u{036f}' | '\u{064b}'..='\u{065f}' | '\u{0670}' | '\u{0640}')
 }
 
 #[cfg(test)]
@@ -46,6 +45,8 @@ mod tests {
             ("مُحَمَّد", "محمد"),
             ("Ёлка", "елка"),
             ("zero\u{200b}width", "zerowidth"),
+            ("葛\u{e0100}城", "葛城"),
+            ("\u{61c}شمس", "شمس"),
         ] {
             assert_eq!(fold(a), fold(b), "{a} {b}");
         }

@@ -7,6 +7,7 @@
 //! Scripts without spaces give pairs of neighbouring characters, and single characters beside them.
 
 use super::MAX_TERM_BYTES;
+use super::invisible::is_invisible;
 use super::normalize::fold;
 use super::stem::stem;
 use super::stopwords::is_stop_word;
@@ -80,6 +81,8 @@ fn class(c: char) -> Class {
         'a'..='z' | 'A'..='Z' | '0'..='9' => Class::Letter,
         '-' | '_' | '.' | '/' | '\\' | ':' | '@' | '+' | '#' | '\'' | '’' => Class::Joint,
         _ if c.is_ascii() => Class::Gap,
+        // Formatting inside a word, which folding takes away.
+        _ if is_invisible(c) => Class::Letter,
         '\u{2e80}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7af}'
         | '\u{f900}'..='\u{faff}'
@@ -94,18 +97,13 @@ fn class(c: char) -> Class {
         }
         '\u{1f3fb}'..='\u{1f3ff}' => Class::Gap,
         '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => Class::Emoji,
-        _ if c.is_alphanumeric() || is_mark(c) || is_invisible(c) => Class::Letter,
+        _ if c.is_alphanumeric() || is_mark(c) => Class::Letter,
         _ => Class::Gap,
     }
 }
 
 fn is_mark(c: char) -> bool {
     !c.is_ascii() && unicode_normalization::char::is_combining_mark(c)
-}
-
-/// Formatting inside a word that folding takes away.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{ad}' | '\u{feff}')
 }
 
 fn run_of(text: &str, belongs: impl Fn(char) -> bool) -> &str {

@@ -23,10 +23,26 @@ pub(crate) enum Flaw {
     ADeletionWins,
     /// The last text replaces the others.
     TheLastWriterWins,
+    /// A database that went back is taken for the one that was known.
+    ARestoreIsNotNoticed,
+    /// What a snapshot lacks is taken for deleted.
+    AbsenceIsADeletion,
+    /// What has expired by a machine's clock is deleted by it, for everybody.
+    WhatExpiredIsDeleted,
+    /// Using a memory changes it.
+    AUseIsAChange,
+    /// What its owner deleted stays there for whoever it was shared with.
+    WhatWasDeletedStaysShared,
+    /// Of two memories of one id the later takes the place of the one that was there.
+    WhoeverComesLastTakesThePlace,
+    /// Whoever may change the text may change everything, and bring back what was deleted.
+    WhoeverMayWriteMayDoAnything,
+    /// Nobody knows who wrote a text.
+    AnothersTextIsTheOwners,
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::NumberedBeforeTheCommit,
         Self::TheCursorComesFirst,
         Self::TheServerMakesIds,
@@ -37,5 +53,13 @@ impl Flaw {
         Self::NothingTellsOfAnUnshare,
         Self::ADeletionWins,
         Self::TheLastWriterWins,
+        Self::ARestoreIsNotNoticed,
+        Self::AbsenceIsADeletion,
+        Self::WhatExpiredIsDeleted,
+        Self::AUseIsAChange,
+        Self::WhatWasDeletedStaysShared,
+        Self::WhoeverComesLastTakesThePlace,
+        Self::WhoeverMayWriteMayDoAnything,
+        Self::AnothersTextIsTheOwners,
     ];
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{MemoryId, Timestamp};
-use tessera_engine::sync::{Arrival, Document, Local, Op, Settled, State};
+use tessera_engine::sync::{Arrival, Document, Local, Mark, Op, Settled, State};
 
 use crate::flaw::Flaw;
-use crate::server::{Answer, PullReply, PushReply, Snapshot, User};
+use crate::server::{Answer, PullReply, PushReply, Snapshot, User, name};
 
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -14,6 +14,8 @@ pub(crate) struct Machine {
     pub(crate) rows: BTreeMap<MemoryId, Local>,
     pub(crate) epoch: u64,
     pub(crate) cursor: u64,
+    /// The newest first.
+    pub(crate) marks: Vec<Mark>,
     pub(crate) must_refetch: bool,
     flaw: Option<Flaw>,
     random: fastrand::Rng,
@@ -32,6 +34,7 @@ impl Machine {
             rows: BTreeMap::new(),
             epoch: 1,
             cursor: 0,
+            marks: Vec::new(),
             must_refetch: false,
             flaw,
             random,
@@ -66,6 +69,25 @@ impl Machine {
         }
     }
 
+    /// The machine looks what has expired by its clock, and what is used: neither is a change.
+    pub(crate) fn show(&mut self, step: u64) {
+        let now = self.now(step);
+        let expired = |document: &Document| document.details.expires.is_some_and(|expires| expires <= now);
+        for local in self.rows.values_mut() {
+            let own = local.shadow().is_none_or(tessera_engine::sync::Shadow::is_own);
+            match (self.flaw, &mut local.state) {
+                (Some(Flaw::WhatExpiredIsDeleted), State::Live(document)) if own && expired(document) => {
+                    local.state = State::Deleted(document.clone());
+                }
+                (Some(Flaw::AUseIsAChange), State::Live(document)) => {
+                    let later = document.details.expires.map(|expires| expires.max(now.plus_days(90)));
+                    document.details.expires = later;
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// What the worker sends next: of a random memory, so that no order is taken for granted.
     pub(crate) fn next_op(&mut self, step: u64) -> Option<Op> {
         let dirty: Vec<MemoryId> = self.rows.iter().filter(|(_, local)| !local.is_clean()).map(|(id, _)| *id).collect();
@@ -84,11 +106,23 @@ impl Machine {
         self.rows.get_mut(&memory)?.op(op_id, at)
     }
 
+    /// The newest mark that the machine was given.
+    pub(crate) fn known(&self) -> Option<Mark> {
+        self.marks.first().copied()
+    }
+
+    fn note(&mut self, mark: Option<Mark>) {
+        let mut marks = std::mem::take(&mut self.marks);
+        marks.extend(mark);
+        self.marks = Mark::thinned(marks);
+    }
+
     pub(crate) fn pushed(&mut self, reply: PushReply) {
-        let PushReply::Answer(answer) = reply else {
+        let PushReply::Answer(answer, mark) = reply else {
             self.must_refetch = true;
             return;
         };
+        self.note(mark);
         let Answer { memory, op_id, refused, row, copy } = *answer;
         if let Some(row) = row.clone().filter(|row| row.row.memory != memory) {
             // A server that makes ids: the memory goes on under the one it was given.
@@ -108,7 +142,7 @@ impl Machine {
     }
 
     pub(crate) fn pulled(&mut self, reply: PullReply) {
-        let PullReply::Page { after, rows, next } = reply else {
+        let PullReply::Page { after, rows, next, mark } = reply else {
             self.must_refetch = true;
             return;
         };
@@ -116,6 +150,7 @@ impl Machine {
             return;
         }
         self.cursor = next;
+        self.note(mark);
         if self.flaw == Some(Flaw::TheCursorComesFirst) && self.random.u8(..20) == 0 {
             return;
         }
@@ -157,10 +192,17 @@ impl Machine {
         for memory in self.rows.keys().copied().collect::<Vec<_>>() {
             let Some(local) = self.rows.get_mut(&memory) else { continue };
             let random = &mut self.random;
-            let settled = local.restore(rows.remove(&memory), snapshot.restored_seq, &mut || id(random));
+            let row = rows.remove(&memory);
+            if self.flaw == Some(Flaw::AbsenceIsADeletion) && row.is_none() && local.is_clean() {
+                self.rows.remove(&memory);
+                continue;
+            }
+            let settled = local.restore(row, snapshot.restored_seq, &name(self.user), &mut || id(random));
             self.carry_out(memory, settled);
         }
         self.rows.extend(rows.into_iter().map(|(memory, row)| (memory, Local::received(row))));
+        self.marks.retain(|mark| mark.seq <= snapshot.restored_seq);
+        self.note(snapshot.mark);
         (self.epoch, self.cursor, self.must_refetch) = (snapshot.epoch, snapshot.head, false);
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{MemoryId, Permission, Share, Tag};
-use tessera_engine::sync::{Action, Arrival, Decision, Op, Refusal, Rights, Row, Shadow, State, copy_id, decide};
+use tessera_engine::sync::{
+    Action, Arrival, Author, Decision, Mark, Op, Refusal, Rights, Row, Shadow, State, copy_id, decide,
+};
 
 use crate::flaw::Flaw;
 
@@ -14,7 +16,7 @@ pub(crate) type User = usize;
 #[derive(Debug, Clone)]
 pub(crate) enum PushReply {
     MustRefetch,
-    Answer(Box<Answer>),
+    Answer(Box<Answer>, Option<Mark>),
 }
 
 /// What became of an op: the row as it is now, and the copy if both texts were kept.
@@ -31,7 +33,7 @@ pub(crate) struct Answer {
 #[derive(Debug, Clone)]
 pub(crate) enum PullReply {
     MustRefetch,
-    Page { after: u64, rows: Vec<(MemoryId, Arrival)>, next: u64 },
+    Page { after: u64, rows: Vec<(MemoryId, Arrival)>, next: u64, mark: Option<Mark> },
 }
 
 /// Everything a user may see, for a machine that begins anew.
@@ -40,26 +42,36 @@ pub(crate) struct Snapshot {
     pub(crate) epoch: u64,
     pub(crate) restored_seq: u64,
     pub(crate) head: u64,
+    pub(crate) mark: Option<Mark>,
     pub(crate) rows: Vec<Shadow>,
 }
 
 const PAGE: usize = 3;
 
+/// Whose a memory is, and its id: two users may use one id.
+pub(crate) type Key = (User, MemoryId);
+
+/// The name of a user.
+pub(crate) fn name(user: User) -> String {
+    format!("user{user}")
+}
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Server {
     pub(crate) flaw: Option<Flaw>,
-    pub(crate) rows: BTreeMap<MemoryId, (User, Row)>,
+    pub(crate) rows: BTreeMap<Key, Row>,
     pub(crate) epoch: u64,
-    direct: BTreeMap<(MemoryId, User), Rights>,
+    direct: BTreeMap<(Key, User), Rights>,
     by_tag: BTreeMap<(User, Tag, User), Rights>,
     seqs: BTreeMap<User, u64>,
-    feeds: BTreeMap<User, BTreeMap<MemoryId, u64>>,
+    marks: BTreeMap<(User, u64), i64>,
+    /// For each user and memory, its place in their feed, and the place where it first stood.
+    feeds: BTreeMap<User, BTreeMap<Key, (u64, u64)>>,
     applied: BTreeMap<(User, MemoryId), Option<Refusal>>,
-    /// For each restore, which begins an epoch, how far every user's changes were kept.
-    restored: Vec<BTreeMap<User, u64>>,
     /// Of a server that numbers changes before they are to be seen: those that are not yet.
-    late: Vec<(User, MemoryId, u64)>,
+    late: Vec<(User, Key, u64)>,
     made: u64,
+    stamps: i64,
 }
 
 impl Server {
@@ -67,62 +79,108 @@ impl Server {
         Self { flaw, epoch: 1, ..Self::default() }
     }
 
-    fn rights(&self, user: User, memory: MemoryId) -> Rights {
-        let Some((owner, row)) = self.rows.get(&memory) else { return Rights::None };
-        if *owner == user {
+    pub(crate) fn rights(&self, user: User, key: Key) -> Rights {
+        let Some(row) = self.rows.get(&key) else { return Rights::None };
+        let (owner, memory) = key;
+        if owner == user {
             return Rights::Owner;
         }
-        if matches!(row.state, State::Purged) {
+        let is_there = match row.state {
+            State::Live(_) => true,
+            State::Deleted(_) => self.flaw == Some(Flaw::WhatWasDeletedStaysShared),
+            State::Purged => false,
+        };
+        if !is_there {
             return Rights::None;
         }
-        if let Some(rights) = self.direct.get(&(memory, user)) {
+        if let Some(rights) = self.direct.get(&((owner, memory), user)) {
             return *rights;
         }
         let tags = row.state.document().map(|document| &document.tags);
-        let rules = tags.into_iter().flatten().filter_map(|tag| self.by_tag.get(&(*owner, tag.clone(), user)));
+        let rules = tags.into_iter().flatten().filter_map(|tag| self.by_tag.get(&(owner, tag.clone(), user)));
         rules.copied().max().unwrap_or(Rights::None)
     }
 
-    fn shadow(&self, user: User, memory: MemoryId) -> Option<Shadow> {
-        let rights = self.rights(user, memory);
-        let (owner, row) = self.rows.get(&memory)?;
-        let seq = self.feeds.get(&user)?.get(&memory).copied()?;
-        let permission = if rights == Rights::Write { Permission::Write } else { Permission::Read };
-        let share = (*owner != user).then(|| Share { by: owner.to_string(), permission });
-        (rights >= Rights::Read).then(|| Shadow { row: row.clone(), seq, share })
+    /// True when a user was ever told of a memory.
+    pub(crate) fn told(&self, user: User, key: Key) -> bool {
+        self.feeds.get(&user).is_some_and(|feed| feed.contains_key(&key))
     }
 
-    fn audience(&self, memory: MemoryId) -> BTreeSet<User> {
-        (0..crate::world::USERS).filter(|user| self.rights(*user, memory) >= Rights::Read).collect()
+    /// The memory that an id means to a user: their own, else of those that they may see the one that came first.
+    fn meant(&self, user: User, memory: MemoryId) -> Option<Key> {
+        let feed = self.feeds.get(&user)?;
+        let seen = feed.iter().filter(|((_, id), _)| *id == memory);
+        let seen = seen.filter(|(key, _)| self.rights(user, **key) >= Rights::Read);
+        let first = |(key, (seq, since)): &(&Key, &(u64, u64))| match self.flaw {
+            Some(Flaw::WhoeverComesLastTakesThePlace) => (key.0 != user, u64::MAX - *seq),
+            _ => (key.0 != user, *since),
+        };
+        seen.min_by_key(first).map(|(key, _)| *key)
+    }
+
+    fn shadow(&self, user: User, memory: MemoryId) -> Option<Shadow> {
+        let key = self.meant(user, memory)?;
+        let feed = self.feeds.get(&user)?;
+        let seq = feed.iter().filter(|((_, id), _)| *id == memory).map(|(_, (seq, _))| *seq).max()?;
+        let permission = if self.rights(user, key) == Rights::Write { Permission::Write } else { Permission::Read };
+        let share = (key.0 != user).then(|| Share { by: name(key.0), permission });
+        Some(Shadow { row: self.rows.get(&key)?.clone(), seq, share })
+    }
+
+    fn audience(&self, key: Key) -> BTreeSet<User> {
+        (0..crate::world::USERS).filter(|user| self.rights(*user, key) >= Rights::Read).collect()
+    }
+
+    /// The next number of a user's changes, with its mark.
+    fn number(&mut self, user: User) -> u64 {
+        let seq = self.seqs.entry(user).or_default();
+        *seq += 1;
+        self.stamps = self.stamps.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.marks.insert((user, *seq), self.stamps);
+        *seq
+    }
+
+    fn tell(&mut self, user: User, key: Key, seq: u64) {
+        let place = self.feeds.entry(user).or_default().entry(key).or_insert((seq, seq));
+        place.0 = seq.max(place.0);
+    }
+
+    fn mark(&self, user: User) -> Option<Mark> {
+        let seq = self.head(user);
+        self.marks.get(&(user, seq)).map(|stamp| Mark { seq, stamp: *stamp })
+    }
+
+    /// True for what this history has.
+    fn knows(&self, user: User, mark: Option<Mark>) -> bool {
+        self.flaw == Some(Flaw::ARestoreIsNotNoticed)
+            || mark.is_none_or(|mark| self.marks.get(&(user, mark.seq)) == Some(&mark.stamp))
     }
 
     /// Makes a change and tells everybody who saw the memory before or sees it after.
-    fn change(&mut self, memory: MemoryId, make: impl FnOnce(&mut Self)) {
-        let before = self.audience(memory);
+    fn change(&mut self, key: Key, make: impl FnOnce(&mut Self)) {
+        let before = self.audience(key);
         make(self);
-        let after = self.audience(memory);
+        let after = self.audience(key);
         let told = if self.flaw == Some(Flaw::NothingTellsOfAnUnshare) { after } else { &before | &after };
         for user in told {
-            let seq = self.seqs.entry(user).or_default();
-            *seq += 1;
+            let seq = self.number(user);
             if self.flaw == Some(Flaw::NumberedBeforeTheCommit) && seq.is_multiple_of(3) {
-                self.late.push((user, memory, *seq));
+                self.late.push((user, key, seq));
                 continue;
             }
-            self.feeds.entry(user).or_default().insert(memory, *seq);
+            self.tell(user, key, seq);
         }
     }
 
     /// What was numbered before is to be seen now.
     pub(crate) fn commit_late(&mut self) {
-        for (user, memory, seq) in std::mem::take(&mut self.late) {
-            let known = self.feeds.entry(user).or_default().entry(memory).or_default();
-            *known = seq.max(*known);
+        for (user, key, seq) in std::mem::take(&mut self.late) {
+            self.tell(user, key, seq);
         }
     }
 
-    pub(crate) fn push(&mut self, user: User, epoch: u64, mut op: Op) -> PushReply {
-        if epoch != self.epoch {
+    pub(crate) fn push(&mut self, user: User, epoch: u64, known: Option<Mark>, mut op: Op) -> PushReply {
+        if epoch != self.epoch || !self.knows(user, known) {
             return PushReply::MustRefetch;
         }
         let asked = op.memory;
@@ -141,104 +199,113 @@ impl Server {
         };
         let copy = text.and_then(|text| self.shadow(user, copy_id(op.memory, text)));
         let row = self.shadow(user, op.memory);
-        PushReply::Answer(Box::new(Answer { memory: asked, op_id: op.op_id, refused, row, copy }))
+        PushReply::Answer(Box::new(Answer { memory: asked, op_id: op.op_id, refused, row, copy }), self.mark(user))
     }
 
     fn carry_out(&mut self, user: User, op: &Op) -> Option<Refusal> {
         let mut op = op.clone();
-        let current = self.rows.get(&op.memory).map(|(_, row)| row.clone());
+        let meant = self.meant(user, op.memory);
+        let is_new = meant.is_none() && !self.rows.contains_key(&(user, op.memory));
+        let is_anothers = self.feeds.get(&user).is_some_and(|feed| feed.keys().any(|(_, id)| *id == op.memory));
+        if is_new && is_anothers && self.flaw != Some(Flaw::WhoeverComesLastTakesThePlace) {
+            return Some(if matches!(op.action, Action::Create(_)) { Refusal::IdTaken } else { Refusal::Unknown });
+        }
+        let key = meant.unwrap_or((user, op.memory));
+        let current = self.rows.get(&key).cloned();
         match (self.flaw, &op.action) {
             (Some(Flaw::TheLastWriterWins), Action::Edit(_) | Action::Create(_))
             | (Some(Flaw::ADeletionWins), Action::Delete) => op.base_rev = u64::MAX,
             _ => {}
         }
-        let owner = self.rows.get(&op.memory).map_or(user, |(owner, _)| *owner);
-        match decide(current.as_ref(), &op, self.rights(user, op.memory)) {
+        let mut rights = self.rights(user, key);
+        if rights == Rights::Write && self.flaw == Some(Flaw::WhoeverMayWriteMayDoAnything) {
+            rights = Rights::Owner;
+        }
+        match decide(current.as_ref(), &op, Author { name: &name(user), rights }) {
             Decision::Refuse(refusal) => return Some(refusal),
             Decision::Keep => {}
-            Decision::Write { row, copy } => {
-                self.change(op.memory, |server| drop(server.rows.insert(op.memory, (owner, *row))));
+            Decision::Write { mut row, copy } => {
+                if self.flaw == Some(Flaw::AnothersTextIsTheOwners) {
+                    row.edited_by = None;
+                }
+                self.change(key, |server| drop(server.rows.insert(key, *row)));
                 // The same text may have been in conflict before; then its copy is there.
-                if let Some(copy) = copy.filter(|copy| !self.rows.contains_key(&copy.memory)) {
-                    self.change(copy.memory, |server| drop(server.rows.insert(copy.memory, (user, *copy))));
+                if let Some(copy) = copy.filter(|copy| !self.rows.contains_key(&(user, copy.memory))) {
+                    let key = (user, copy.memory);
+                    self.change(key, |server| drop(server.rows.insert(key, *copy)));
                 }
             }
         }
         None
     }
 
-    pub(crate) fn pull(&self, user: User, epoch: u64, after: u64) -> PullReply {
-        if epoch != self.epoch || after > self.head(user) {
+    pub(crate) fn pull(&self, user: User, epoch: u64, known: Option<Mark>, after: u64) -> PullReply {
+        if epoch != self.epoch || !self.knows(user, known) || after > self.head(user) {
             return PullReply::MustRefetch;
         }
-        let mut changed: Vec<(u64, MemoryId)> = self
-            .feeds
-            .get(&user)
-            .into_iter()
-            .flatten()
-            .filter(|(_, seq)| **seq > after)
-            .map(|(memory, seq)| (*seq, *memory))
-            .collect();
+        let feed = self.feeds.get(&user).into_iter().flatten();
+        let mut changed: Vec<(u64, MemoryId)> =
+            feed.filter(|(_, (seq, _))| *seq > after).map(|((_, memory), (seq, _))| (*seq, *memory)).collect();
         changed.sort_unstable();
         changed.truncate(PAGE);
         let next = changed.last().map_or(after, |(seq, _)| *seq);
         let arrival = |(seq, memory): (u64, MemoryId)| match self.shadow(user, memory) {
-            Some(shadow) => (memory, Arrival::Row(Box::new(shadow))),
+            Some(shadow) => (memory, Arrival::Row(Box::new(Shadow { seq, ..shadow }))),
             None => (memory, Arrival::Gone { seq }),
         };
-        PullReply::Page { after, rows: changed.into_iter().map(arrival).collect(), next }
+        let mark = self.marks.get(&(user, next)).map(|stamp| Mark { seq: next, stamp: *stamp });
+        PullReply::Page { after, rows: changed.into_iter().map(arrival).collect(), next, mark }
     }
 
     pub(crate) fn head(&self, user: User) -> u64 {
         self.seqs.get(&user).copied().unwrap_or(0)
     }
 
-    /// `epoch` is the machine's own: since then the server may have been restored more than once.
-    pub(crate) fn snapshot(&self, user: User, epoch: u64) -> Snapshot {
-        let rows = self.rows.keys().filter_map(|memory| self.shadow(user, *memory)).collect();
-        let since = usize::try_from(epoch.saturating_sub(1)).unwrap();
-        let kept = self.restored.iter().skip(since).map(|seqs| seqs.get(&user).copied().unwrap_or(0));
-        let restored_seq = kept.min().unwrap_or(u64::MAX);
-        Snapshot { epoch: self.epoch, restored_seq, head: self.head(user), rows }
+    pub(crate) fn snapshot(&self, user: User, known: &[Mark]) -> Snapshot {
+        let ids: BTreeSet<MemoryId> = self.feeds.get(&user).into_iter().flatten().map(|((_, id), _)| *id).collect();
+        let rows = ids.into_iter().filter_map(|memory| self.shadow(user, memory)).collect();
+        let common = known.iter().filter(|mark| self.knows(user, Some(**mark))).map(|mark| mark.seq).max();
+        let restored_seq = common.unwrap_or(0);
+        Snapshot { epoch: self.epoch, restored_seq, head: self.head(user), mark: self.mark(user), rows }
     }
 
     /// The owner shares a memory, or no longer.
-    pub(crate) fn share(&mut self, memory: MemoryId, with: User, rights: Option<Rights>) {
-        if self.rows.get(&memory).is_none_or(|(owner, _)| *owner == with) {
+    pub(crate) fn share(&mut self, key: Key, with: User, rights: Option<Rights>) {
+        if key.0 == with || self.rows.get(&key).is_none_or(|row| row.state.live().is_none()) {
             return;
         }
-        self.change(memory, |server| match rights {
-            Some(rights) => drop(server.direct.insert((memory, with), rights)),
-            None => drop(server.direct.remove(&(memory, with))),
+        self.change(key, |server| match rights {
+            Some(rights) => drop(server.direct.insert((key, with), rights)),
+            None => drop(server.direct.remove(&(key, with))),
         });
     }
 
     /// An owner shares all that has a tag, now and later, or no longer.
     pub(crate) fn share_tag(&mut self, owner: User, tag: &Tag, with: User, rights: Option<Rights>) {
         let has = |row: &Row| row.state.document().is_some_and(|document| document.tags.contains(tag));
-        let of = |(memory, (by, row)): (&MemoryId, &(User, Row))| (*by == owner && has(row)).then_some(*memory);
-        let memories: Vec<MemoryId> = self.rows.iter().filter_map(of).collect();
-        let before: Vec<Rights> = memories.iter().map(|memory| self.rights(with, *memory)).collect();
+        let keys: Vec<Key> =
+            self.rows.iter().filter(|(key, row)| key.0 == owner && has(row)).map(|(key, _)| *key).collect();
+        let before: Vec<Rights> = keys.iter().map(|key| self.rights(with, *key)).collect();
         match rights {
             Some(rights) => drop(self.by_tag.insert((owner, tag.clone(), with), rights)),
             None => drop(self.by_tag.remove(&(owner, tag.clone(), with))),
         }
-        for (memory, before) in memories.into_iter().zip(before) {
-            if before != self.rights(with, memory)
+        for (key, before) in keys.into_iter().zip(before) {
+            if before != self.rights(with, key)
                 && (rights.is_some() || self.flaw != Some(Flaw::NothingTellsOfAnUnshare))
             {
-                let seq = self.seqs.entry(with).or_default();
-                *seq += 1;
-                self.feeds.entry(with).or_default().insert(memory, *seq);
+                let seq = self.number(with);
+                self.tell(with, key, seq);
             }
         }
     }
 
-    /// Goes back to a backup, under a new epoch.
-    pub(crate) fn restore(&mut self, backup: &Self) {
-        let (epoch, mut restored) = (self.epoch + 1, std::mem::take(&mut self.restored));
+    /// Goes back to a backup. Nobody says so, unless `is_announced`: that begins an epoch.
+    pub(crate) fn restore(&mut self, backup: &Self, is_announced: bool, random: i64) {
+        let epoch = self.epoch;
         *self = backup.clone();
-        restored.push(self.seqs.clone());
-        (self.epoch, self.restored) = (epoch, restored);
+        // What is random comes out otherwise than before.
+        self.stamps ^= random;
+        self.epoch = epoch + u64::from(is_announced);
     }
 }

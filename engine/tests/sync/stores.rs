@@ -9,10 +9,10 @@ use tessera_engine::domain::{
 };
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Actor, Erase, ListRequest, StoreConfig, StoreError, Upload, Usage, Whole};
-use tessera_engine::sync::{Answer, News, Page, Rights};
+use tessera_engine::sync::{Answer, News, Page, Pushed, Rights};
 use tessera_engine::{Store, sync::Shadow};
 
-use crate::server::{PullReply, PushReply, Server, User};
+use crate::server::{Key, PullReply, PushReply, Server, Snapshot, User, name};
 
 struct Machine {
     user: User,
@@ -39,32 +39,32 @@ impl Machine {
         let Some(state) = self.store.server().unwrap().filter(|state| state.is_whole) else { return };
         let ops = self.store.ops(3).unwrap();
         assert_eq!(ops, self.store.ops(3).unwrap(), "what was sent is frozen");
-        let answers: Vec<Answer> = ops
-            .into_iter()
-            .filter_map(|op| match server.push(self.user, state.epoch, op) {
-                PushReply::MustRefetch => None,
-                PushReply::Answer(answer) => {
-                    let crate::server::Answer { memory, op_id, refused, row, copy } = *answer;
-                    Some(Answer { memory, op_id, refused, row, copy })
-                }
-            })
-            .filter(|_| random.u8(..3) > 0)
-            .collect();
-        self.store.answered(state.epoch, &answers).unwrap();
+        for op in ops {
+            let known = self.store.marks().unwrap().first().copied();
+            let PushReply::Answer(answer, mark) = server.push(self.user, state.epoch, known, op) else {
+                return self.store.must_begin_anew().unwrap();
+            };
+            let crate::server::Answer { memory, op_id, refused, row, copy } = *answer;
+            let pushed = Pushed { answers: vec![Answer { memory, op_id, refused, row, copy }], mark };
+            if random.u8(..3) > 0 {
+                self.store.answered(state.epoch, &pushed).unwrap();
+            }
+        }
     }
 
     fn pull(&mut self, server: &Server) {
         let state = self.store.server().unwrap().unwrap();
         if !state.is_whole {
-            let snapshot = server.snapshot(self.user, state.epoch);
-            let (epoch, restored_seq, head) = (snapshot.epoch, snapshot.restored_seq, snapshot.head);
-            return self.store.begin_anew(&Whole { epoch, restored_seq, head, rows: snapshot.rows }).unwrap();
+            let Snapshot { epoch, restored_seq, head, mark, rows } =
+                server.snapshot(self.user, &self.store.marks().unwrap());
+            return self.store.begin_anew(&Whole { epoch, restored_seq, head, mark, rows }).unwrap();
         }
-        match server.pull(self.user, state.epoch, state.cursor) {
+        let known = self.store.marks().unwrap().first().copied();
+        match server.pull(self.user, state.epoch, known, state.cursor) {
             PullReply::MustRefetch => self.store.must_begin_anew().unwrap(),
-            PullReply::Page { after, rows, next } => {
+            PullReply::Page { after, rows, next, mark } => {
                 let news = rows.into_iter().map(|(memory, arrival)| News { memory, arrival }).collect();
-                let page = Page { news, next, more: false };
+                let page = Page { news, next, more: false, mark, offers: Vec::new() };
                 self.store.arrived(state.epoch, after, &page).unwrap();
                 // A page that comes twice is old.
                 self.store.arrived(state.epoch, after, &page).unwrap();
@@ -117,7 +117,7 @@ fn act(machine: &mut Machine, server: &mut Server, random: &mut fastrand::Rng, s
         _ => {
             let rights = [Some(Rights::Read), Some(Rights::Write), None][random.usize(..3)];
             if memory.share.is_none() {
-                server.share(memory.id, 1 - machine.user, rights);
+                server.share((machine.user, memory.id), 1 - machine.user, rights);
             }
         }
     }
@@ -155,7 +155,7 @@ fn stores_converge_with_lost_answers_shares_and_conflicts() {
         let mut server = Server::new(None);
         let mut machines = [0, 0, 1].map(Machine::new);
         for machine in &mut machines {
-            machine.store.join("http://server", &machine.user.to_string(), Upload::All).unwrap();
+            machine.store.join("http://server", &name(machine.user), Upload::All).unwrap();
         }
         for step in 0..60 {
             let machine = &mut machines[random.usize(..3)];
@@ -170,7 +170,7 @@ fn stores_converge_with_lost_answers_shares_and_conflicts() {
             machines.iter_mut().for_each(|machine| machine.pull(&server));
         }
         for machine in &mut machines {
-            let rows = server.snapshot(machine.user, server.epoch).rows;
+            let rows = server.snapshot(machine.user, &[]).rows;
             let expected: BTreeMap<_, _> = rows.into_iter().filter_map(held).collect();
             assert_eq!(shown(machine), expected, "seed {seed}, a machine of {}", machine.user);
             let status = machine.store.sync_status().unwrap();
@@ -191,8 +191,8 @@ fn what_is_kept_here_stays_here_and_leaving_takes_other_users_memories_away() {
     let [mut mine, mut theirs] = [0, 1].map(Machine::new);
     mine.store.remember(Draft::new("kept on this machine")).unwrap();
     theirs.store.remember(Draft::new("told to the team")).unwrap();
-    mine.store.join("http://server", "0", Upload::Nothing).unwrap();
-    theirs.store.join("http://server", "1", Upload::All).unwrap();
+    mine.store.join("http://server", &name(0), Upload::Nothing).unwrap();
+    theirs.store.join("http://server", &name(1), Upload::All).unwrap();
     assert!(matches!(mine.store.join("http://other", "0", Upload::All), Err(StoreError::OtherServer { .. })));
     let rounds = |machines: [&mut Machine; 2], server: &mut Server, random: &mut fastrand::Rng| {
         for machine in machines {
@@ -203,7 +203,7 @@ fn what_is_kept_here_stays_here_and_leaving_takes_other_users_memories_away() {
         }
     };
     rounds([&mut theirs, &mut mine], &mut server, &mut random);
-    let told: Vec<MemoryId> = server.rows.keys().copied().collect();
+    let told: Vec<Key> = server.rows.keys().copied().collect();
     assert_eq!(told.len(), 1, "what was here before stays here");
     // A change of a private memory does not tell of it either.
     let patch = Patch { content: Some("still kept on this machine".into()), ..Patch::default() };

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tessera_engine::domain::{Category, Content, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Scope, Tag};
-use tessera_engine::sync::{Details, Document, Op, Rights, State};
+use tessera_engine::domain::{
+    Category, Content, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp,
+};
+use tessera_engine::sync::{Action, Details, Document, Edit, Mark, Op, Rights, Shadow, State};
 
 use crate::flaw::Flaw;
 use crate::machine::Machine;
-use crate::server::{PullReply, PushReply, Server, User};
+use crate::server::{Key, PullReply, PushReply, Server, User, name};
 
 pub(crate) const USERS: usize = 3;
 const MACHINES: [User; 5] = [0, 0, 1, 1, 2];
@@ -16,15 +18,16 @@ const ROUNDS: usize = 200;
 
 #[derive(Clone)]
 enum Message {
-    Push { machine: usize, epoch: u64, op: Box<Op> },
+    Push { machine: usize, epoch: u64, known: Option<Mark>, op: Box<Op> },
     Pushed { machine: usize, epoch: u64, reply: PushReply },
-    Pull { machine: usize, epoch: u64, after: u64 },
+    Pull { machine: usize, epoch: u64, known: Option<Mark>, after: u64 },
     Pulled { machine: usize, epoch: u64, reply: PullReply },
 }
 
 /// Where a text was written.
 struct Written {
     memory: MemoryId,
+    by: User,
     is_superseded: bool,
 }
 
@@ -37,8 +40,9 @@ pub(crate) struct World {
     network: Vec<Message>,
     written: BTreeMap<String, Written>,
     purged: BTreeSet<MemoryId>,
-    /// A server that loses what it acknowledged may lose what its author may no longer see: a schedule
-    /// has restores, or several users.
+    /// Expiries that owners set.
+    expiries: BTreeSet<Timestamp>,
+    /// Whether the server is taken back to backups.
     is_restored: bool,
 }
 
@@ -50,7 +54,7 @@ impl World {
     pub(crate) fn run(seed: u64, flaw: Option<Flaw>) -> Result<(), String> {
         let mut random = fastrand::Rng::with_seed(seed);
         let is_restored = random.u8(..4) == 0;
-        let machines = if is_restored { &[0, 0, 0][..] } else { &MACHINES[..] };
+        let machines = if is_restored && random.bool() { &[0, 0, 0][..] } else { &MACHINES[..] };
         let machines = machines.iter().map(|user| Machine::new(*user, flaw, random.u64(..))).collect();
         let server = Server::new(flaw);
         let mut world = Self {
@@ -62,6 +66,7 @@ impl World {
             network: Vec::new(),
             written: BTreeMap::new(),
             purged: BTreeSet::new(),
+            expiries: BTreeSet::new(),
             is_restored,
         };
         for _ in 0..STEPS {
@@ -86,23 +91,29 @@ impl World {
             32..36 => self.tag(machine),
             36..39 => self.details(machine),
             39..40 => self.link(machine),
-            40..46 => self.share(),
-            46..64 => self.send_push(machine),
+            40..45 => self.share(),
+            45..48 => self.attack(),
+            48..50 => self.machines[machine].show(self.step),
+            50..64 => self.send_push(machine),
             64..78 => self.send_pull(machine),
             78..96 => self.deliver(),
             96..98 => self.server.commit_late(),
             98 if self.is_restored => self.backup = self.server.clone(),
             99 if self.is_restored && self.random.bool() => {
-                let backup = self.backup.clone();
-                self.server.restore(&backup);
+                let (backup, is_announced) = (self.backup.clone(), self.random.bool());
+                self.server.restore(&backup, is_announced, self.random.i64(..));
+                if self.random.u8(..4) == 0 {
+                    // Said late, or once more.
+                    self.server.epoch += 1;
+                }
             }
             _ => self.network.clear(),
         }
     }
 
-    fn text(&mut self, memory: MemoryId) -> Content {
+    fn text(&mut self, memory: MemoryId, by: User) -> Content {
         let text = format!("text {}", self.written.len());
-        self.written.insert(text.clone(), Written { memory, is_superseded: false });
+        self.written.insert(text.clone(), Written { memory, by, is_superseded: false });
         Content::try_from(text).unwrap()
     }
 
@@ -119,6 +130,10 @@ impl World {
 
     fn store(&mut self, machine: usize) {
         let memory = self.machines[machine].id();
+        let user = self.machines[machine].user;
+        let expires = (self.random.u8(..3) == 0)
+            .then(|| Timestamp::from_micros(1_795_000_000_000_000 + self.random.i64(..1_000)));
+        self.expiries.extend(expires);
         let details = Details {
             category: Category::try_from("facts".to_owned()).unwrap(),
             kind: MemoryType::Fact,
@@ -129,23 +144,25 @@ impl World {
             session: None,
             scope: Scope::Global,
             created: self.machines[machine].now(self.step),
-            expires: None,
+            expires,
+            vouched: None,
             conflict_of: None,
         };
-        let document = Document { content: self.text(memory), tags: BTreeSet::new(), links: BTreeSet::new(), details };
+        let document =
+            Document { content: self.text(memory, user), tags: BTreeSet::new(), links: BTreeSet::new(), details };
         self.machines[machine].write(memory, State::Live(document));
     }
 
     fn edit(&mut self, machine: usize) {
         let Some((memory, mut document)) = self.any_shown(machine) else { return };
         self.supersede(&document.content.clone());
-        document.content = self.text(memory);
+        document.content = self.text(memory, self.machines[machine].user);
         self.machines[machine].write(memory, State::Live(document));
     }
 
     fn delete(&mut self, machine: usize, for_good: bool) {
         let Some((memory, document)) = self.any_shown(machine) else { return };
-        let is_own = self.machines[machine].rows[&memory].shadow().is_none_or(tessera_engine::sync::Shadow::is_own);
+        let is_own = self.machines[machine].rows[&memory].shadow().is_none_or(Shadow::is_own);
         if !is_own {
             // Somebody else's: a machine does not offer it.
             return;
@@ -189,9 +206,6 @@ impl World {
     }
 
     fn share(&mut self) {
-        if self.is_restored {
-            return;
-        }
         let rights = [Some(Rights::Read), Some(Rights::Write), None][self.random.usize(..3)];
         let (owner, with) = (self.random.usize(..USERS), self.random.usize(..USERS));
         if self.random.bool() {
@@ -201,10 +215,52 @@ impl World {
             }
             return;
         }
-        let owned = self.server.rows.iter().filter(|(_, (by, _))| *by == owner).map(|(memory, _)| *memory);
-        let owned: Vec<MemoryId> = owned.collect();
-        if let Some(memory) = self.random.choice(owned) {
-            self.server.share(memory, with, rights);
+        let owned: Vec<Key> = self.server.rows.keys().filter(|(by, _)| *by == owner).copied().collect();
+        if let Some(key) = self.random.choice(owned) {
+            self.server.share(key, with, rights);
+        }
+    }
+
+    /// A user who keeps to no rules sends a server what no client of ours would.
+    fn attack(&mut self) {
+        let attacker = self.random.usize(..USERS);
+        let others: Vec<Key> = self.server.rows.keys().filter(|(owner, _)| *owner != attacker).copied().collect();
+        let Some(key) = self.random.choice(others) else { return };
+        let Some(document) = self.server.rows[&key].state.document().cloned() else { return };
+        let details = Details {
+            category: Category::try_from(format!("attacked by {attacker}")).unwrap(),
+            expires: Some(Timestamp::from_micros(1)),
+            conflict_of: Some(key.1),
+            ..document.details.clone()
+        };
+        let is_deleted = matches!(self.server.rows[&key].state, State::Deleted(_));
+        let text = |what: &str| Content::try_from(format!("{what} by {attacker} {}", self.step)).unwrap();
+        let action = match self.random.u8(..3) {
+            0 => Action::Edit(Edit { details: Some(details), tags_removed: document.tags.clone(), ..Edit::default() }),
+            1 if is_deleted => Action::Edit(Edit { content: Some(text("revived")), ..Edit::default() }),
+            1 => Action::Delete,
+            _ => Action::Create(Document { content: text("taken"), ..document }),
+        };
+        let is_creation = matches!(action, Action::Create(_));
+        if is_creation && (self.server.rights(attacker, key) >= Rights::Write || !self.server.told(attacker, key)) {
+            // That would be a change of the text, as whoever may write it makes; and an id is learned from a share.
+            return;
+        }
+        let op = Op {
+            op_id: MemoryId::from_key(&format!("attack {}", self.step)),
+            memory: key.1,
+            base_rev: u64::MAX,
+            at: Timestamp::from_micros(i64::MAX),
+            action,
+            told_again: false,
+            edited_by: None,
+        };
+        let epoch = self.server.epoch;
+        self.server.push(attacker, epoch, None, op);
+        if is_creation {
+            for with in (0..USERS).filter(|user| *user != key.0) {
+                self.server.share((attacker, key.1), with, Some(Rights::Write));
+            }
         }
     }
 
@@ -213,9 +269,9 @@ impl World {
         if sender.must_refetch {
             return self.refetch(machine);
         }
-        let epoch = sender.epoch;
+        let (epoch, known) = (sender.epoch, sender.known());
         if let Some(op) = sender.next_op(self.step) {
-            self.network.push(Message::Push { machine, epoch, op: Box::new(op) });
+            self.network.push(Message::Push { machine, epoch, known, op: Box::new(op) });
         }
     }
 
@@ -224,13 +280,13 @@ impl World {
         if sender.must_refetch {
             return self.refetch(machine);
         }
-        let (epoch, after) = (sender.epoch, sender.cursor);
-        self.network.push(Message::Pull { machine, epoch, after });
+        let (epoch, known, after) = (sender.epoch, sender.known(), sender.cursor);
+        self.network.push(Message::Pull { machine, epoch, known, after });
     }
 
     fn refetch(&mut self, machine: usize) {
         let asking = &mut self.machines[machine];
-        let snapshot = self.server.snapshot(asking.user, asking.epoch);
+        let snapshot = self.server.snapshot(asking.user, &asking.marks);
         asking.refetch(snapshot);
     }
 
@@ -254,12 +310,12 @@ impl World {
 
     fn handle(&mut self, message: Message) {
         match message {
-            Message::Push { machine, epoch, op } => {
-                let reply = self.server.push(self.machines[machine].user, epoch, *op);
+            Message::Push { machine, epoch, known, op } => {
+                let reply = self.server.push(self.machines[machine].user, epoch, known, *op);
                 self.network.push(Message::Pushed { machine, epoch, reply });
             }
-            Message::Pull { machine, epoch, after } => {
-                let reply = self.server.pull(self.machines[machine].user, epoch, after);
+            Message::Pull { machine, epoch, known, after } => {
+                let reply = self.server.pull(self.machines[machine].user, epoch, known, after);
                 self.network.push(Message::Pulled { machine, epoch, reply });
             }
             // A connection belongs to an epoch: an answer from before a refetch finds nobody waiting.
@@ -301,7 +357,7 @@ impl World {
 
     fn judge(&self) -> Result<(), String> {
         for (number, machine) in self.machines.iter().enumerate() {
-            let rows = self.server.snapshot(machine.user, self.server.epoch).rows;
+            let rows = self.server.snapshot(machine.user, &[]).rows;
             let seen: BTreeMap<MemoryId, Document> =
                 rows.into_iter().filter_map(|row| Some((row.row.memory, row.row.state.live()?.clone()))).collect();
             let shown = machine.shown();
@@ -317,7 +373,7 @@ impl World {
             }
         }
         let mut there: BTreeMap<&str, usize> = BTreeMap::new();
-        for (_, row) in self.server.rows.values() {
+        for row in self.server.rows.values() {
             if let Some(document) = row.state.live() {
                 *there.entry(document.content.as_str()).or_default() += 1;
             }
@@ -329,6 +385,50 @@ impl World {
             }
             if count == 0 && !written.is_superseded && !self.purged.contains(&written.memory) {
                 return Err(format!("{text} of {} is lost", written.memory));
+            }
+        }
+        self.judge_rights()
+    }
+
+    /// What is whose, and who may do what with it.
+    fn judge_rights(&self) -> Result<(), String> {
+        for ((owner, memory), row) in &self.server.rows {
+            let Some(document) = row.state.document() else { continue };
+            let (text, details) = (document.content.as_str(), &document.details);
+            let by_another =
+                |what: &str| (0..USERS).any(|by| by != *owner && text.starts_with(&format!("{what} by {by}")));
+            let is_attacked =
+                (0..USERS).any(|by| by != *owner && details.category.as_str().ends_with(&format!("by-{by}")));
+            if is_attacked || by_another("revived") {
+                return Err(format!("{memory} was changed by somebody who may not: {document:?}"));
+            }
+            if details.expires.is_some_and(|expires| !self.expiries.contains(&expires)) {
+                return Err(format!("nobody set the expiry of {memory}"));
+            }
+            if row.state.live().is_some() && self.purged.contains(memory) && !text.starts_with("taken") {
+                return Err(format!("{memory} was removed for good, and is there"));
+            }
+            let Some(author) = self.written.get(text).map(|written| written.by) else { continue };
+            if row.edited_by != (author != *owner).then(|| name(author)) {
+                return Err(format!("{text} of {owner} is by {author}, not by {:?}", row.edited_by));
+            }
+        }
+        for machine in &self.machines {
+            for (memory, local) in &machine.rows {
+                let is_own = local.shadow().is_none_or(Shadow::is_own);
+                if !is_own && matches!(local.state, State::Deleted(_)) {
+                    return Err(format!("{memory} was deleted by its owner, and user {} can read it", machine.user));
+                }
+                let mut others = (0..USERS).filter(|owner| *owner != machine.user).map(|owner| (owner, *memory));
+                let is_meant = |key: Key| {
+                    let text = self.server.rows.get(&key).and_then(|row| row.state.live());
+                    text.is_some_and(|document| !document.content.as_str().starts_with("taken"))
+                        && self.server.rights(machine.user, key) >= Rights::Read
+                };
+                let is_taken = local.state.live().is_some_and(|now| now.content.as_str().starts_with("taken"));
+                if is_taken && others.any(is_meant) {
+                    return Err(format!("the place of {memory} was taken at user {}", machine.user));
+                }
             }
         }
         Ok(())

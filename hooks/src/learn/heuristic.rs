@@ -81,6 +81,19 @@ pattern!(
     r"(?i)\b(?:instead of|rather than|no longer(?: (?:use|like|want|prefer))?|(?:switch(?:ed)?|mov(?:ed|ing)|migrat(?:ed|ing)) (?:away )?from|replac(?:ed|es|ing)|dropped|over|and not|, not)\s+(?P<old>[\w@#/.+-]+(?: [\w@#/.+-]+)?)"
 );
 
+/// True for a remark of the person about themselves on a few days: it is kept for a while alone. A rule, a wish, a
+/// decision or anything about the work is not one.
+pub(super) fn is_passing(lesson: &Lesson) -> bool {
+    pattern!(ABOUT_ME, r"(?i)^(?:user|i|i'm|i’m|i am|i'll|i’ll|i have|i've|i’ve|my)\b");
+    pattern!(
+        FEW_DAYS,
+        r"(?i)\b(?:today|tonight|tomorrow|this (?:morning|afternoon|evening|week(?:end)?)|right now|at the moment|for now|until (?:tomorrow|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b"
+    );
+    pattern!(LASTING, r"(?i)\b(?:always|never|every|usually|generally)\b");
+    let said = &lesson.content;
+    lesson.kind == LessonKind::Fact && ABOUT_ME.is_match(said) && FEW_DAYS.is_match(said) && !LASTING.is_match(said)
+}
+
 /// The lessons of a window: those of its turns.
 pub(super) fn lessons(window: &Window<'_>) -> Vec<Lesson> {
     let mut found: Vec<Lesson> = Vec::new();

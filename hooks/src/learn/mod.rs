@@ -16,4 +16,5 @@ mod worker;
 
 pub use judge::{JudgeChoice, UnknownJudge};
 pub use queue::{Job, is_waiting, queue_dir, submit, waiting};
+pub(crate) use screen::screened_head;
 pub use worker::{drain, is_worker_running};

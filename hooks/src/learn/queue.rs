@@ -1,12 +1,15 @@
 //! The job queue: a directory with one small file a job. A job leaves it when everything it gave is stored.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tessera_engine::domain::{MemoryId, Scope, Timestamp};
 use tessera_engine::store::make_private_dir;
+
+use crate::files;
 
 /// Jobs kept, at most; the oldest go first.
 const MOST_JOBS: usize = 500;
@@ -49,17 +52,15 @@ pub fn queue_dir(home: &Path) -> PathBuf {
 /// When it cannot be written.
 pub fn submit(home: &Path, job: &Job) -> io::Result<()> {
     let dir = queue_dir(home);
-    make_private_dir(&dir)?;
+    if !dir.is_dir() {
+        make_private_dir(&dir)?;
+        files::sync_dir(home)?;
+    }
     write(&dir.join(format!("{}.json", MemoryId::generate(job.at))), job)
 }
 
 fn write(path: &Path, job: &Job) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".job-").tempfile_in(dir)?;
-    serde_json::to_writer(&mut file, job)?;
-    file.flush()?;
-    file.as_file().sync_data()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    files::replace(path, &serde_json::to_vec(job)?)
 }
 
 /// True when a job is there, due or not.
@@ -82,8 +83,9 @@ pub(super) struct Batch {
     files: Vec<PathBuf>,
 }
 
-/// Jobs that are due, one for each session. Files that are no jobs, and the oldest of too many, are removed.
-pub(super) fn due(home: &Path, now: Timestamp) -> Vec<Batch> {
+/// Jobs that are due, one for each session, without those of which every file is among `seen`. Files that are no
+/// jobs, and the oldest of too many, are removed.
+pub(super) fn due(home: &Path, now: Timestamp, seen: &BTreeSet<PathBuf>) -> Vec<Batch> {
     let mut files = waiting(home);
     let too_many = files.len().saturating_sub(MOST_JOBS);
     for old in files.drain(..too_many) {
@@ -109,11 +111,19 @@ pub(super) fn due(home: &Path, now: Timestamp) -> Vec<Batch> {
             None => batches.push(Batch { job, files: vec![path] }),
         }
     }
-    batches.retain(|batch| batch.job.not_before.is_none_or(|time| time <= now));
+    batches.retain(|batch| {
+        let is_due = batch.job.not_before.is_none_or(|time| time <= now);
+        is_due && !batch.files.iter().all(|file| seen.contains(file))
+    });
     batches
 }
 
 impl Batch {
+    /// The files that ask for it.
+    pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.files.iter().cloned()
+    }
+
     /// Everything the job gave is stored.
     pub(super) fn done(self) {
         for file in self.files {
@@ -160,17 +170,31 @@ mod tests {
             submit(home.path(), &job(session)).unwrap();
         }
         fs::write(queue_dir(home.path()).join("x.json"), "no job").unwrap();
-        let mut batches = due(home.path(), now);
+        let mut batches = due(home.path(), now, &BTreeSet::new());
         batches.sort_by(|a, b| a.job.session.cmp(&b.job.session));
         assert_eq!(batches.iter().map(|batch| batch.job.session.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         batches.remove(0).retry(now);
         batches.remove(0).done();
         assert_eq!(waiting(home.path()).len(), 1);
-        assert!(due(home.path(), now).is_empty() && is_waiting(home.path()));
+        assert!(due(home.path(), now, &BTreeSet::new()).is_empty() && is_waiting(home.path()));
         let later = Timestamp::from_micros(now.as_micros() + 61_000_000);
-        let again = due(home.path(), later);
+        let again = due(home.path(), later, &BTreeSet::new());
         assert_eq!(again[0].job.attempts, 1);
         submit(home.path(), &job("a")).unwrap();
-        assert_eq!(due(home.path(), now).len(), 1, "a new turn ends the wait");
+        assert_eq!(due(home.path(), now, &BTreeSet::new()).len(), 1, "a new turn ends the wait");
+    }
+
+    #[test]
+    fn a_run_meets_no_job_twice_but_a_new_one_of_the_same_session() {
+        let home = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_micros(2_000_000);
+        submit(home.path(), &job("a")).unwrap();
+        let mut seen = BTreeSet::new();
+        for batch in due(home.path(), now, &seen) {
+            seen.extend(batch.files());
+        }
+        assert!(due(home.path(), now, &seen).is_empty());
+        submit(home.path(), &job("a")).unwrap();
+        assert_eq!(due(home.path(), now, &seen).len(), 1);
     }
 }

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Draft, Filters, Handle, Link, LinkKind, Memory, MemoryRef, Origin, RecallRequest, Scope};
+use tessera_engine::domain::{
+    Draft, Filters, Handle, Importance, Link, LinkKind, Memory, MemoryRef, Origin, RecallRequest, Scope,
+};
 use tessera_engine::store::StoreError;
 use tessera_engine::text::{TokenKind, tokenize};
 
+use super::heuristic::is_passing;
 use super::judge::{Judge, Lesson, LessonKind};
 use super::queue::Job;
 use super::transcript::Turn;
@@ -22,6 +25,9 @@ pub(super) enum Outcome {
 
 /// Memories that a lesson is compared with.
 const MOST_COMPARED: u32 = 8;
+/// What a passing remark weighs, and for how many days after it was said it is shown.
+const PASSING_IMPORTANCE: Importance = Importance::from_percent(20);
+const PASSING_DAYS: i64 = 30;
 /// Share of common words from which on one text can say what another says.
 const SAME: f64 = 0.6;
 /// Words of a statement that are not what it is about.
@@ -38,10 +44,14 @@ pub(super) fn reconcile(
 ) -> Result<Outcome, StoreError> {
     let scope = scope_of(lesson, &job.scope);
     let near = near(store, lesson, &scope)?;
-    if let Some(known) = near.iter().find(|memory| says(&memory.content, &lesson.content)) {
-        store.note_uses([(known.handle, store.now())]);
-        return Ok(Outcome::Known);
+    for known in near.iter().filter(|memory| says(&memory.content, &lesson.content)) {
+        if is_own(known) && store.is_current(known.handle)? {
+            store.note_uses([(known.handle, store.now())]);
+            return Ok(Outcome::Known);
+        }
     }
+    let said = turn.at.unwrap_or(job.at);
+    let is_passing = is_passing(lesson);
     let replaced = replaced_by(lesson, &near);
     let mut tags = lesson.tags.clone();
     for tag in ["auto-learned", judge.as_str(), lesson.kind.as_str()] {
@@ -49,11 +59,12 @@ pub(super) fn reconcile(
     }
     let draft = Draft {
         category: Some(lesson.kind.category()),
-        importance: Some(lesson.importance),
+        importance: Some(if is_passing { PASSING_IMPORTANCE } else { lesson.importance }),
         tags,
         keywords: lesson.keywords.clone(),
         scope,
-        created: Some(turn.at.unwrap_or(job.at)),
+        created: Some(said),
+        expires: is_passing.then(|| said.plus_days(PASSING_DAYS)),
         origin: Origin::AutoLearn,
         session: Some(job.session.clone()),
         cwd: job.cwd.as_ref().map(|dir| dir.to_string_lossy().into_owned()),
@@ -63,6 +74,11 @@ pub(super) fn reconcile(
     };
     let stored = store.remember(draft)?;
     Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
+}
+
+/// True for what is the person's own: a teammate's words, or the other text of a conflict, are not what they say.
+fn is_own(memory: &Memory) -> bool {
+    memory.share.is_none() && memory.conflict_of.is_none()
 }
 
 /// A person's preferences go with them; what was decided or found out belongs to the project.
@@ -140,14 +156,15 @@ fn replaced_by<'a>(lesson: &Lesson, near: &'a [Memory]) -> Option<&'a Memory> {
     if let Some(handle) = lesson.supersedes {
         return near.iter().find(|memory| memory.handle == handle);
     }
-    if let Some(shorter) = near.iter().find(|memory| says(&lesson.content, &memory.content)) {
+    let shorter = |memory: &&Memory| is_own(memory) && says(&lesson.content, &memory.content);
+    if let Some(shorter) = near.iter().find(shorter) {
         return Some(shorter);
     }
     let gone = subject(lesson.replaces.as_deref()?);
     let about = subject(&lesson.content);
     let kept: BTreeSet<&String> = about.difference(&gone).collect();
     near.iter().find(|memory| {
-        let is_statement = !memory.origin.is_captured() && memory.share.is_none();
+        let is_statement = !memory.origin.is_captured() && is_own(memory);
         let subject = subject(&memory.content);
         let named = !gone.is_disjoint(&subject);
         let common = kept.iter().filter(|word| subject.contains(**word)).count();
@@ -189,7 +206,74 @@ pub(super) fn known(store: &mut Store, text: &str, scope: &Scope) -> Result<Vec<
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use tessera_engine::domain::{FixedClock, Timestamp};
+    use tessera_engine::score::Weights;
+    use tessera_engine::store::{Actor, StoreConfig, Usage};
+
     use super::*;
+
+    fn lesson(content: &str, kind: LessonKind, supersedes: Option<Handle>) -> Lesson {
+        let (importance, content) = (kind.importance(), content.to_owned());
+        Lesson { kind, content, importance, tags: Vec::new(), keywords: Vec::new(), supersedes, replaces: None }
+    }
+
+    fn learned(store: &mut Store, lesson: &Lesson) -> (Outcome, Option<Timestamp>) {
+        let at: Timestamp = "2026-11-20".parse().unwrap();
+        let job = Job {
+            session: "s".into(),
+            transcript: "t".into(),
+            scope: Scope::Global,
+            cwd: None,
+            answer: String::new(),
+            claude: None,
+            at,
+            attempts: 0,
+            not_before: None,
+        };
+        let turn = Turn { id: "1".into(), at: None, user: lesson.content.clone(), assistant: String::new() };
+        let outcome = reconcile(store, lesson, &job, &turn, Judge::Heuristic).unwrap();
+        let page = store.list(&tessera_engine::store::ListRequest { limit: 1, ..Default::default() }).unwrap();
+        (outcome, page.memories.first().and_then(|memory| memory.expires))
+    }
+
+    fn opened(home: &std::path::Path) -> Store {
+        let clock = Arc::new(FixedClock("2026-11-20".parse().unwrap()));
+        let config = StoreConfig { home: home.join("t"), clock, weights: Weights::default(), usage: Usage::Write };
+        Store::open(config).unwrap()
+    }
+
+    #[test]
+    fn what_was_replaced_is_learned_again_when_it_is_said_again() {
+        let home = tempfile::tempdir().unwrap();
+        let mut store = opened(home.path());
+        let handle = |number: u32| Handle::try_from(number).ok();
+        let mut say = |content: &str, old| learned(&mut store, &lesson(content, LessonKind::Preference, old)).0;
+        assert_eq!(say("I prefer tabs for indentation", None), Outcome::Stored);
+        assert_eq!(say("I prefer spaces for indentation", handle(1)), Outcome::Stored);
+        assert_eq!(say("I prefer tabs for indentation", handle(2)), Outcome::Stored);
+        assert_eq!(say("I prefer tabs for indentation", None), Outcome::Known);
+        // A judge may name what was replaced long ago: that it says so is not to be known.
+        assert_eq!(say("I prefer spaces for indentation", handle(1)), Outcome::Stored);
+        let best = similar(&mut store, "tabs or spaces for indentation?", &Scope::Global).unwrap();
+        assert!(best.iter().any(|memory| memory.content == "I prefer spaces for indentation"));
+    }
+
+    #[test]
+    fn a_passing_remark_has_a_lifetime_and_what_lasts_has_none() {
+        let home = tempfile::tempdir().unwrap();
+        let mut store = opened(home.path());
+        let remark = lesson("I'm working from the Oslo office this week", LessonKind::Fact, None);
+        assert_eq!(learned(&mut store, &remark).1, "2026-12-20".parse().ok());
+        let lasting = lesson("The staging server is called heron", LessonKind::Fact, None);
+        assert_eq!(learned(&mut store, &lasting).1, None);
+        // Whoever brings a remark back keeps it.
+        let own = store.get(MemoryRef::Handle(Handle::try_from(1).unwrap())).unwrap().unwrap();
+        let forever = tessera_engine::Patch { expires: Some(None), ..Default::default() };
+        store.update(MemoryRef::Id(own.id), &forever, &Actor::default()).unwrap();
+        assert_eq!(learned(&mut store, &remark).0, Outcome::Known);
+    }
 
     #[test]
     fn the_same_fact_is_known_and_its_opposite_is_not() {

@@ -24,6 +24,17 @@ pub(super) fn screened(text: &str) -> String {
     text.lines().filter(|line| !is_credential(line)).collect::<Vec<_>>().join("\n")
 }
 
+/// The beginning of a text without the lines that hold a credential, `most` bytes at most. Four times as much is looked
+/// at and no more, so that a client never waits for a long text; a line that would be cut there is left out whole.
+pub(crate) fn screened_head(text: &str, most: usize) -> String {
+    let head = text.get(..text.floor_char_boundary(4 * most)).unwrap_or_default();
+    let is_cut = head.len() < text.len();
+    let whole = if is_cut { head.rsplit_once('\n').map_or("", |(whole, _)| whole) } else { head };
+    let mut kept = screened(whole);
+    kept.truncate(kept.floor_char_boundary(most));
+    kept
+}
+
 /// True when a text seems to hold a credential.
 pub(super) fn is_credential(text: &str) -> bool {
     CREDENTIAL.is_match(text) || text.split(|c: char| c.is_whitespace() || "\"'`,;()".contains(c)).any(is_key)
@@ -65,5 +76,19 @@ mod tests {
             assert!(!is_credential(talk), "{talk}");
         }
         assert_eq!(screened("I like tabs\npassword: hunter22"), "I like tabs");
+    }
+
+    #[test]
+    fn a_head_is_bounded_and_no_credential_is_cut_into_something_harmless() {
+        assert_eq!(screened_head("ä short\npassword: hunter22\none", 100), "ä short\none");
+        let long = format!("begin\n{}", "word ".repeat(10_000));
+        assert_eq!(screened_head(&long, 40), "begin", "the line that is cut is left out");
+        let lines = "a line of words\n".repeat(1_000);
+        assert!(screened_head(&lines, 40).len() <= 40 && lines.starts_with(&screened_head(&lines, 40)));
+        // The whole of it is a key, the half that would be kept is none.
+        let key = format!("first\n{}", "aB3".repeat(100));
+        for most in 1..80 {
+            assert!(!screened_head(&key, most).contains("aB3"), "{most}");
+        }
     }
 }

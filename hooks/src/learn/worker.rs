@@ -1,5 +1,6 @@
 //! The worker: one a machine, detached from every client. It empties the queue and ends.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -49,6 +50,8 @@ pub fn drain(surroundings: &Surroundings) -> usize {
     #[cfg(unix)]
     let _ = rustix::process::setsid();
     let mut learned = 0;
+    // Each job is handled once in a run: where the disk is full a failure cannot even be noted on it.
+    let mut seen = BTreeSet::new();
     loop {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
@@ -58,20 +61,21 @@ pub fn drain(surroundings: &Surroundings) -> usize {
         if lock.try_lock().is_err() {
             return learned;
         }
-        learned += empty_queue(surroundings);
+        learned += empty_queue(surroundings, &mut seen);
         drop(lock);
         // A job that came after the last look found the lock taken, and started nobody.
-        if queue::due(&surroundings.home, surroundings.clock.now()).is_empty() {
+        if queue::due(&surroundings.home, surroundings.clock.now(), &seen).is_empty() {
             return learned;
         }
     }
 }
 
-fn empty_queue(surroundings: &Surroundings) -> usize {
+fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usize {
     let now = surroundings.clock.now();
     let note = |text: &str| log::line(&surroundings.home, now, text);
-    let batches = queue::due(&surroundings.home, now);
-    if batches.is_empty() {
+    let batches = queue::due(&surroundings.home, now, seen);
+    seen.extend(batches.iter().flat_map(Batch::files));
+    if batches.is_empty() && !Store::has_spooled(&surroundings.home) {
         return 0;
     }
     let mut store = match surroundings.open(Usage::Write) {
@@ -242,22 +246,24 @@ impl<'a> Court<'a> {
             if self.absent.contains(judge) {
                 continue;
             }
-            if judge.is_model() && !self.is_affordable(window, store)? {
+            if !judge.is_model() {
+                if let Ok(verdict) = judge.ask(window, &means) {
+                    return Ok((*judge, verdict));
+                }
+                continue;
+            }
+            let estimate = estimate(window, store);
+            if store.spent_today()? + estimate > surroundings.settings.daily_tokens {
                 self.give_up(*judge, "the daily token cap is reached");
                 continue;
             }
-            match judge.ask(window, &means) {
-                Ok(verdict) => {
-                    note(store, *judge, true, verdict.input_tokens, verdict.output_tokens)?;
-                    return Ok((*judge, verdict));
-                }
+            match asked(*judge, window, &means, estimate, store) {
+                Ok(Ok(verdict)) => return Ok((*judge, verdict)),
+                Ok(Err(error)) => self.give_up(*judge, &error.to_string()),
                 Err(error) => {
-                    let (input, output) = match &error {
-                        JudgeError::Malformed { input_tokens, output_tokens } => (*input_tokens, *output_tokens),
-                        _ => (0, 0),
-                    };
-                    note(store, *judge, false, input, output)?;
-                    self.give_up(*judge, &error.to_string());
+                    // What cannot be counted is not bought.
+                    self.give_up(*judge, &format!("its cost cannot be noted: {error}"));
+                    return Err(error);
                 }
             }
         }
@@ -269,27 +275,33 @@ impl<'a> Court<'a> {
         log::line(&self.surroundings.home, now, &format!("judge {}: {why}", judge.as_str()));
         self.absent.push(judge);
     }
-
-    /// True when even a long answer keeps the day within its cap.
-    fn is_affordable(&self, window: &Window<'_>, store: &Store) -> Result<bool, StoreError> {
-        let text = format!("{}{}{}", window.instructions(), window.schema(), window.text());
-        let counted = TokenCount(store.counter().count(&text));
-        let estimate =
-            u64::from(tessera_engine::domain::TokenProfile::CLAUDE.of_o200k(counted)) + AROUND + MOST_ANSWERED;
-        Ok(store.spent_today()? + estimate <= self.surroundings.settings.daily_tokens)
-    }
 }
 
-fn note(store: &mut Store, judge: Judge, answered: bool, input: u64, output: u64) -> Result<(), StoreError> {
-    if !judge.is_model() {
-        return Ok(());
-    }
-    store.note_spending(&Spending {
-        judge: judge.as_str().to_owned(),
-        calls: 1,
-        failures: u64::from(!answered),
-        input_tokens: input,
-        output_tokens: output,
-        ..Spending::default()
-    })
+/// What a model will cost at most, as far as can be told before it is asked.
+fn estimate(window: &Window<'_>, store: &Store) -> u64 {
+    let text = format!("{}{}{}", window.instructions(), window.schema(), window.text());
+    let counted = TokenCount(store.counter().count(&text));
+    u64::from(tessera_engine::domain::TokenProfile::CLAUDE.of_o200k(counted)) + AROUND + MOST_ANSWERED
+}
+
+/// Asks a model. Its cost is noted before it is asked, and put right when it has answered: a process that is killed
+/// in between, or a disk that is full by then, never makes a day look cheaper than it was.
+fn asked(
+    judge: Judge,
+    window: &Window<'_>,
+    means: &Means,
+    estimate: u64,
+    store: &mut Store,
+) -> Result<Result<Verdict, JudgeError>, StoreError> {
+    let spending = || Spending { judge: judge.as_str().to_owned(), ..Spending::default() };
+    store.note_spending(&Spending { calls: 1, input_tokens: estimate, ..spending() })?;
+    let answer = judge.ask(window, means);
+    let (input_tokens, output_tokens) = match &answer {
+        Ok(verdict) => (verdict.input_tokens, verdict.output_tokens),
+        Err(JudgeError::Malformed { input_tokens, output_tokens }) => (*input_tokens, *output_tokens),
+        Err(_) => (0, 0),
+    };
+    let failures = u64::from(answer.is_err());
+    store.settle_spending(estimate, &Spending { failures, input_tokens, output_tokens, ..spending() })?;
+    Ok(answer)
 }

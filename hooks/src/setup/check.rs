@@ -14,6 +14,7 @@ use tessera_engine::store::{ReceiptFilter, Usage};
 use super::client::{Client, Level, Places, SERVER, hooks_file, is_our_hook};
 use super::{file, json as settings};
 use crate::log;
+use crate::project::claim_of;
 use crate::surroundings::Surroundings;
 
 /// How long a server or a hook may take to answer.
@@ -51,6 +52,7 @@ pub fn check(surroundings: &Surroundings, places: &Places) -> Vec<Row> {
     } else {
         rows.extend(programs(surroundings, entry, hook));
     }
+    rows.extend(unbelieved(surroundings).map(|detail| row("project", RowVerdict::Ok, detail)));
     rows.push(row("last injection", RowVerdict::Ok, last_injection(surroundings)));
     if let Some(fault) = log::last(&surroundings.home) {
         rows.push(row("last fault", RowVerdict::Ok, fault));
@@ -155,6 +157,17 @@ fn first_line(child: &mut Child, question: &str) -> Result<String, String> {
     });
     let line = receiver.recv_timeout(PATIENCE).map_err(|_| "does not answer".to_owned())?;
     line.map_err(|error| error.to_string())
+}
+
+/// What to know of the current directory, if it says that it is a project that it is not known to be.
+fn unbelieved(surroundings: &Surroundings) -> Option<String> {
+    let claim = claim_of(&std::env::current_dir().ok()?, surroundings.user_home.as_deref());
+    if claim.is_its_own() || !Store::is_there(&surroundings.home) {
+        return None;
+    }
+    let is_believed = surroundings.open(Usage::ReadOnce).and_then(|store| claim.is_believed(&store));
+    let words = "is not confirmed to be here; `tessera project trust` does it";
+    matches!(is_believed, Ok(false)).then(|| format!("{} {words}", claim.scope))
 }
 
 fn last_injection(surroundings: &Surroundings) -> String {

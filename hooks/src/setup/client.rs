@@ -49,6 +49,32 @@ pub struct Places {
     pub codex: Option<PathBuf>,
     /// This program.
     pub program: PathBuf,
+    /// The store's directory, where the command line named one: clients are to use the same.
+    pub store: Option<PathBuf>,
+}
+
+/// How a client runs us.
+pub(super) struct Run {
+    /// The program.
+    pub(super) program: String,
+    home: Option<String>,
+}
+
+impl Run {
+    fn of(level: &Level, places: &Places) -> Self {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        match level {
+            Level::User => Self { program: text(&places.program), home: places.store.as_ref().map(text) },
+            // These files are for other people's machines too.
+            Level::Project(_) => Self { program: "tessera".to_owned(), home: None },
+        }
+    }
+
+    /// The arguments of a command.
+    pub(super) fn arguments(&self, command: &str) -> Vec<String> {
+        let home = self.home.iter().flat_map(|home| ["--home".to_owned(), home.clone()]);
+        std::iter::once(command.to_owned()).chain(home).collect()
+    }
 }
 
 /// Events with the tools they are for, and the seconds after which a client gives up on us.
@@ -85,17 +111,14 @@ impl Client {
     /// # Errors
     /// When a file cannot be read, or is not what its name says: then nothing is changed.
     pub fn plan(self, level: &Level, places: &Places) -> Result<Plan, SetupError> {
-        let program = match level {
-            Level::User => places.program.to_string_lossy().into_owned(),
-            Level::Project(_) => "tessera".to_owned(),
-        };
+        let run = Run::of(level, places);
         let mut plan = Plan::default();
         let server_file = self.server_file(level, places)?;
         let before = file::read(&server_file)?;
         let after = if self == Self::Codex {
-            toml::with_server(&server_file, before.as_deref(), &program)?
+            toml::with_server(&server_file, before.as_deref(), &run)?
         } else {
-            let entry = self.server_entry(&program);
+            let entry = self.server_entry(&run);
             json::edited(&server_file, before.as_deref(), |root| json::set_server(root, self.servers_key(), &entry))?
         };
         plan.add(Edit::new(server_file, before, Some(after)));
@@ -104,7 +127,7 @@ impl Client {
             let before = file::read(&hooks_file)?;
             let after = json::edited(&hooks_file, before.as_deref(), |root| {
                 EVENTS.iter().for_each(|(event, matcher, timeout)| {
-                    json::set_hook(root, event, &hook_group(&program, *matcher, *timeout));
+                    json::set_hook(root, event, &hook_group(&run, *matcher, *timeout));
                 });
             })?;
             plan.add(Edit::new(hooks_file, before, Some(after)));
@@ -153,20 +176,21 @@ impl Client {
         if self == Self::VsCode { "servers" } else { "mcpServers" }
     }
 
-    fn server_entry(self, program: &str) -> Value {
+    fn server_entry(self, run: &Run) -> Value {
+        let (program, args) = (&run.program, run.arguments("mcp"));
         match self {
             Self::ClaudeCode => json!({
                 "type": "stdio",
                 "command": program,
-                "args": ["mcp"],
+                "args": args,
                 "env": { "TESSERA_TOKEN_PROFILE": "claude" },
                 "alwaysLoad": true,
             }),
             Self::ClaudeDesktop => {
-                json!({ "command": program, "args": ["mcp"], "env": { "TESSERA_TOKEN_PROFILE": "claude" } })
+                json!({ "command": program, "args": args, "env": { "TESSERA_TOKEN_PROFILE": "claude" } })
             }
-            Self::VsCode => json!({ "type": "stdio", "command": program, "args": ["mcp"] }),
-            Self::Cursor | Self::Codex | Self::Gemini => json!({ "command": program, "args": ["mcp"] }),
+            Self::VsCode => json!({ "type": "stdio", "command": program, "args": args }),
+            Self::Cursor | Self::Codex | Self::Gemini => json!({ "command": program, "args": args }),
         }
     }
 }
@@ -179,8 +203,8 @@ pub(super) fn hooks_file(level: &Level, places: &Places) -> PathBuf {
     }
 }
 
-fn hook_group(program: &str, matcher: Option<&str>, timeout: u32) -> Value {
-    let hook = json!({ "type": "command", "command": program, "args": ["hook"], "timeout": timeout });
+fn hook_group(run: &Run, matcher: Option<&str>, timeout: u32) -> Value {
+    let hook = json!({ "type": "command", "command": run.program, "args": run.arguments("hook"), "timeout": timeout });
     match matcher {
         Some(matcher) => json!({ "matcher": matcher, "hooks": [hook] }),
         None => json!({ "hooks": [hook] }),

@@ -11,6 +11,5 @@ mod toml;
 
 pub use check::{Row, RowVerdict, check};
 pub use client::{Client, Level, Places};
-pub use file::replace as replace_file;
 pub use plan::{Edit, Plan, SetupError};
 pub use record::{apply, uninstall_plan};

@@ -9,6 +9,7 @@ use tessera_engine::store::make_private_dir;
 use super::client::Client;
 use super::file;
 use super::plan::{Edit, Plan, SetupError};
+use crate::files;
 
 const RECORD: &str = "setup.json";
 const ORIGINALS: &str = "setup-originals";
@@ -57,7 +58,7 @@ impl Record {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
-    file::replace(path, bytes).map_err(|source| SetupError::Unwritable { path: path.to_path_buf(), source })
+    files::replace(path, bytes).map_err(|source| SetupError::Unwritable { path: path.to_path_buf(), source })
 }
 
 /// Makes the changes of a plan. The original of every file is kept in `home`, and what is changed is

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use super::client::SERVER;
+use super::client::{Run, SERVER};
 use super::plan::SetupError;
 
 const SERVERS: &str = "mcp_servers";
@@ -16,11 +16,12 @@ fn parsed(path: &Path, before: &[u8]) -> Result<DocumentMut, SetupError> {
 }
 
 /// A file with our server in it.
-pub(super) fn with_server(path: &Path, before: Option<&[u8]>, program: &str) -> Result<Vec<u8>, SetupError> {
+pub(super) fn with_server(path: &Path, before: Option<&[u8]>, run: &Run) -> Result<Vec<u8>, SetupError> {
     let mut document = parsed(path, before.unwrap_or_default())?;
     let known = |document: &DocumentMut| {
         let ours = document.get(SERVERS)?.get(SERVER)?;
-        Some(ours.get("command")?.as_str()? == program && ours.get("args")?.as_array()?.get(0)?.as_str()? == "mcp")
+        let args: Vec<&str> = ours.get("args")?.as_array()?.iter().filter_map(|word| word.as_str()).collect();
+        Some(ours.get("command")?.as_str()? == run.program && args == run.arguments("mcp"))
     };
     if known(&document) != Some(true) {
         let mut servers = Table::new();
@@ -31,8 +32,8 @@ pub(super) fn with_server(path: &Path, before: Option<&[u8]>, program: &str) -> 
             problem: format!("{SERVERS} is not a table"),
         })?;
         let mut ours = Table::new();
-        ours.insert("command", value(program));
-        ours.insert("args", value(Array::from_iter(["mcp"])));
+        ours.insert("command", value(&run.program));
+        ours.insert("args", value(Array::from_iter(run.arguments("mcp"))));
         servers.insert(SERVER, Item::Table(ours));
     }
     Ok(document.to_string().into_bytes())

@@ -10,12 +10,16 @@ mod worker;
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
+use std::sync::Arc;
 
 pub use remote::{Remote, RemoteError, SharedMemory, Shares};
 pub use round::{Exchanged, exchange};
-pub(crate) use worker::Worker;
+pub(crate) use worker::{Trouble, Worker};
 
+use tessera_engine::Store;
 use tessera_engine::store::StoreError;
+
+use crate::blocking::Desk;
 
 /// How a server is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,6 +38,9 @@ pub enum SyncError {
     /// The server, or the way to it.
     #[error(transparent)]
     Remote(#[from] RemoteError),
+    /// What the server has was taken; what is here it did not take.
+    #[error("what came was taken, and what is here was not: {0}")]
+    NotSent(RemoteError),
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -46,6 +53,14 @@ pub enum SyncError {
     /// The process ends.
     #[error("the process ends")]
     Ended,
+}
+
+/// Exchanges with a server as `tessera mcp` does: a store without memories joins it by itself.
+///
+/// # Errors
+/// As [`exchange`], and when the store holds memories and belongs to no server.
+pub async fn exchange_or_join(store: Store, remote: Remote) -> Result<Exchanged, SyncError> {
+    Worker::new(Desk::new(store), Arc::new(remote), Trouble::default()).round().await
 }
 
 /// Held while a process synchronises a store: one at a time does.

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tessera_engine::domain::{MemoryId, Permission, Tag};
-use tessera_engine::sync::{Page, Push, Pushed, Snapshot};
+use tessera_engine::sync::{Mark, Offer, Page, Push, Pushed, Snapshot};
 use url::Url;
 
 /// How long a connection, and a whole request, may take.
@@ -96,6 +96,9 @@ pub struct SharedTag {
     pub shared_with: String,
     /// What they may do.
     pub permission: Permission,
+    /// offered, accepted or declined, where the server says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
 }
 
 /// What a user shares.
@@ -205,17 +208,34 @@ impl Remote {
         Ok(whose.user_id)
     }
 
-    pub(super) async fn push(&self, push: &Push) -> Result<Pushed, RemoteError> {
-        self.answer(self.request(Method::POST, "v1/sync/push")?.json(push)).await
+    /// A request of the sync, with what the machine knows of the server's history.
+    fn knowing(&self, method: Method, path: &str, marks: &[Mark]) -> Result<RequestBuilder, RemoteError> {
+        let request = self.request(method, path)?;
+        Ok(if marks.is_empty() { request } else { request.header(Mark::HEADER, Mark::header(marks)) })
     }
 
-    pub(super) async fn changes(&self, epoch: u64, after: u64, limit: u32) -> Result<Page, RemoteError> {
+    pub(super) async fn push(&self, push: &Push, known: &[Mark]) -> Result<Pushed, RemoteError> {
+        self.answer(self.knowing(Method::POST, "v1/sync/push", known)?.json(push)).await
+    }
+
+    pub(super) async fn changes(
+        &self,
+        epoch: u64,
+        after: u64,
+        limit: u32,
+        known: &[Mark],
+    ) -> Result<Page, RemoteError> {
         let query = [("epoch", epoch), ("after", after), ("limit", u64::from(limit))];
-        self.answer(self.request(Method::GET, "v1/sync/changes")?.query(&query)).await
+        self.answer(self.knowing(Method::GET, "v1/sync/changes", known)?.query(&query)).await
     }
 
-    pub(super) async fn snapshot(&self, epoch: u64, after: Option<MemoryId>) -> Result<Snapshot, RemoteError> {
-        let request = self.request(Method::GET, "v1/sync/snapshot")?.query(&[("epoch", epoch)]);
+    pub(super) async fn snapshot(
+        &self,
+        epoch: u64,
+        after: Option<MemoryId>,
+        known: &[Mark],
+    ) -> Result<Snapshot, RemoteError> {
+        let request = self.knowing(Method::GET, "v1/sync/snapshot", known)?.query(&[("epoch", epoch)]);
         let request = match after {
             Some(after) => request.query(&[("after", after.to_string())]),
             None => request,
@@ -260,6 +280,29 @@ impl Remote {
     pub async fn mute(&self, memory: MemoryId, is_muted: bool) -> Result<(), RemoteError> {
         let method = if is_muted { Method::POST } else { Method::DELETE };
         self.answer::<Value>(self.request(method, &format!("api/memories/{memory}/mute"))?).await.map(drop)
+    }
+
+    /// What other users want to share by a tag, and nobody answered.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub async fn offers(&self) -> Result<Vec<Offer>, RemoteError> {
+        self.answer(self.request(Method::GET, "api/memories/offers")?).await
+    }
+
+    /// Accepts what another user shares by a tag, or declines it. False where nothing is offered, or it was so
+    /// answered before.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub async fn answer_offer(&self, owner: &str, tag: &Tag, is_accepted: bool) -> Result<bool, RemoteError> {
+        #[derive(Deserialize)]
+        struct Answered {
+            changed: bool,
+        }
+        let body = json!({ "owner": owner, "tag": tag, "accept": is_accepted });
+        let answered: Answered = self.answer(self.request(Method::POST, "api/memories/offers")?.json(&body)).await?;
+        Ok(answered.changed)
     }
 
     /// What the user shares.

@@ -2,7 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::store::{ServerState, StoreError, Whole};
-use tessera_engine::sync::{MOST_OPS, Op, Push};
+use tessera_engine::sync::{MOST_OPS, Mark, Op, Page, Push, Snapshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{Remote, RemoteError, SyncError, Turn};
@@ -41,7 +41,7 @@ pub(crate) async fn run(desk: &Desk, remote: &Remote) -> Result<Exchanged, SyncE
     let result = Round { desk, remote, done: Exchanged::default() }.run().await;
     let problem = match &result {
         Ok(_) => None,
-        Err(SyncError::Remote(error)) => Some(error.to_string()),
+        Err(SyncError::Remote(error) | SyncError::NotSent(error)) => Some(error.to_string()),
         Err(_) => return result,
     };
     on(desk, move |store| {
@@ -83,8 +83,14 @@ impl Round<'_> {
                 if !self.state().await?.is_whole {
                     self.refetch().await?;
                 }
-                self.push().await?;
-                self.pull().await
+                // What cannot be sent keeps nothing from coming.
+                let not_sent = match self.push().await {
+                    Ok(()) => None,
+                    Err(SyncError::Remote(error)) if !matches!(error, RemoteError::MustRefetch) => Some(error),
+                    Err(error) => return Err(error),
+                };
+                self.pull().await?;
+                not_sent.map_or(Ok(()), |error| Err(SyncError::NotSent(error)))
             };
             match tried.await {
                 Err(SyncError::Remote(RemoteError::MustRefetch)) => on(self.desk, Store::must_begin_anew).await?,
@@ -98,15 +104,20 @@ impl Round<'_> {
         on(self.desk, |store| store.server()).await?.ok_or(SyncError::NotJoined)
     }
 
+    /// The newest mark that the server gave.
+    async fn known(&self) -> Result<Vec<Mark>, SyncError> {
+        Ok(on(self.desk, |store| store.marks()).await?.into_iter().take(1).collect())
+    }
+
     /// Fetches all that the server holds, and begins anew from it.
     async fn refetch(&mut self) -> Result<(), SyncError> {
-        let known = self.state().await?;
-        let first = self.remote.snapshot(known.epoch, None).await?;
-        let mut whole =
-            Whole { epoch: first.epoch, restored_seq: first.restored_seq, head: first.head, rows: first.rows };
+        let (known, marks) = (self.state().await?, on(self.desk, |store| store.marks()).await?);
+        let first = self.remote.snapshot(known.epoch, None, &marks).await?;
+        let Snapshot { epoch, restored_seq, head, mark, rows, .. } = first;
+        let mut whole = Whole { epoch, restored_seq, head, mark, rows };
         let mut next = first.next;
         while let Some(after) = next {
-            let page = self.remote.snapshot(known.epoch, Some(after)).await?;
+            let page = self.remote.snapshot(known.epoch, Some(after), &marks).await?;
             if page.epoch != whole.epoch {
                 return Err(RemoteError::MustRefetch.into());
             }
@@ -132,10 +143,10 @@ impl Round<'_> {
             }
             before.clone_from(&ops);
             let epoch = self.state().await?.epoch;
-            match self.remote.push(&Push { epoch, ops: ops.clone() }).await {
+            match self.remote.push(&Push { epoch, ops: ops.clone() }, &self.known().await?).await {
                 Ok(pushed) => {
                     self.done.sent += pushed.answers.len() as u64;
-                    on(self.desk, move |store| store.answered(epoch, &pushed.answers)).await?;
+                    on(self.desk, move |store| store.answered(epoch, &pushed)).await?;
                 }
                 // One of them is at fault: it is found by sending fewer.
                 Err(RemoteError::TooLarge | RemoteError::Refused(_)) if ops.len() > 1 => {
@@ -156,17 +167,25 @@ impl Round<'_> {
         Ok(())
     }
 
+    /// True when a page without memories has offers that are not known, or lacks some that are.
+    async fn has_news_beside(&self, page: &Page) -> Result<bool, SyncError> {
+        let mut offers = page.offers.clone();
+        offers.sort_unstable();
+        let marks = self.known().await?;
+        let is_marked = page.mark.is_none_or(|mark| marks.first() == Some(&mark));
+        Ok(!is_marked || on(self.desk, |store| store.offers()).await? != offers)
+    }
+
     /// Takes what changed.
     async fn pull(&mut self) -> Result<(), SyncError> {
         for _ in 0..MOST_STEPS {
             let ServerState { epoch, cursor, .. } = self.state().await?;
-            let page = self.remote.changes(epoch, cursor, PAGE).await?;
+            let page = self.remote.changes(epoch, cursor, PAGE, &self.known().await?).await?;
             let more = page.more;
-            if page.news.is_empty() {
-                return Ok(());
-            }
             self.done.received += page.news.len() as u64;
-            on(self.desk, move |store| store.arrived(epoch, cursor, &page)).await?;
+            if !page.news.is_empty() || self.has_news_beside(&page).await? {
+                on(self.desk, move |store| store.arrived(epoch, cursor, &page)).await?;
+            }
             if !more {
                 return Ok(());
             }

@@ -1,6 +1,6 @@
 //! Exchanges in the background: soon after a write, now and then anyway, and ever less often while nobody answers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
@@ -30,11 +30,32 @@ const AT_THE_END: Duration = Duration::from_secs(1);
 pub(crate) struct Worker {
     desk: Desk,
     remote: Arc<Remote>,
+    trouble: Trouble,
+}
+
+/// What the server said last, if it was no answer: also before the store belongs to it, when there is no row to note
+/// it in.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trouble(Arc<Mutex<Option<String>>>);
+
+impl Trouble {
+    pub(crate) fn get(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note<T>(&self, result: &Result<T, SyncError>) {
+        let trouble = match result {
+            Ok(_) => None,
+            Err(SyncError::Remote(error)) => Some(error.to_string()),
+            Err(_) => return,
+        };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
 }
 
 impl Worker {
-    pub(crate) fn new(desk: Desk, remote: Arc<Remote>) -> Self {
-        Self { desk, remote }
+    pub(crate) fn new(desk: Desk, remote: Arc<Remote>, trouble: Trouble) -> Self {
+        Self { desk, remote, trouble }
     }
 
     /// Exchanges until it is dropped.
@@ -60,6 +81,8 @@ impl Worker {
                     backoff = self::backoff();
                     EVERY
                 }
+                // News come all the same: a key may be for reading alone.
+                Err(SyncError::NotSent(error)) if !error.is_transient() => EVERY,
                 Err(SyncError::Busy) => TURN,
                 Err(SyncError::Remote(RemoteError::Unauthorized | RemoteError::Forbidden(_))) => HOURLY,
                 Err(SyncError::Remote(RemoteError::Wait { after: Some(after) })) => after.min(LONGEST),
@@ -75,6 +98,12 @@ impl Worker {
 
     /// Exchanges once; a store without memories joins the server by itself.
     pub(crate) async fn round(&self) -> Result<round::Exchanged, SyncError> {
+        let result = self.round_or_join().await;
+        self.trouble.note(&result);
+        result
+    }
+
+    async fn round_or_join(&self) -> Result<round::Exchanged, SyncError> {
         match round::run(&self.desk, &self.remote).await {
             Err(SyncError::NotJoined) if self.may_join().await? => {
                 let (user, address) = (self.remote.user().await?, self.remote.address().to_owned());

@@ -18,18 +18,25 @@ pub(super) fn call(store: &mut Store, _: &Args, caller: &Caller) -> Result<Strin
     let stats = store.stats()?;
     let by_category =
         stats.by_category.iter().map(|(category, count)| format!("\n{category}: {count}")).collect::<String>();
+    let expired = match stats.expired {
+        0 => String::new(),
+        hidden => format!(", {hidden} expired and hidden here"),
+    };
     Ok(format!(
-        "{} memories, {} forgotten and restorable{by_category}\n{}",
+        "{} memories, {} forgotten and restorable{expired}{by_category}\n{}",
         stats.memories,
         stats.deleted,
-        sync_line(&store.sync_status()?, caller.in_team)
+        sync_line(&store.sync_status()?, caller)
     ))
 }
 
 /// How things stand with the server, in a line or two.
-fn sync_line(status: &SyncStatus, in_team: bool) -> String {
+fn sync_line(status: &SyncStatus, caller: &Caller) -> String {
     let Some(server) = &status.server else {
-        let why = if in_team { "`tessera sync join` asks what of it is sent" } else { "no server is set up" };
+        if let Some(trouble) = &caller.trouble {
+            return format!("sync: local only, the team server is not in use: {trouble}");
+        }
+        let why = if caller.in_team { "`tessera sync join` asks what of it is sent" } else { "no server is set up" };
         return format!("sync: local only, {why}");
     };
     let mut line = format!("sync: {} at {}, {} changes wait", server.user, server.url, status.waiting);
@@ -44,6 +51,9 @@ fn sync_line(status: &SyncStatus, in_team: bool) -> String {
     say(status.refused, "refused by the server (`tessera sync dead`)");
     match (&server.reached, &server.problem) {
         (_, Some(problem)) => line.push_str(&format!("\nlast exchange failed: {problem}")),
+        (_, None) if caller.trouble.is_some() => {
+            line.push_str(&format!("\nnot in use: {}", caller.trouble.as_deref().unwrap_or_default()));
+        }
         (Some(reached), None) => line.push_str(&format!("\nlast exchange: {reached}")),
         (None, None) => {}
     }

@@ -23,6 +23,9 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
     let erase = if args.flag(&["hard_delete"])? { Erase::Hard } else { Erase::Soft };
     let forgotten = store.forget(&args.ids()?, erase, &caller.actor(args.text(&["reason"])?))?;
     let handles = forgotten.iter().map(|one| one.handle.to_string()).collect::<Vec<_>>().join(" ");
+    let removed: Vec<_> = forgotten.iter().map(|one| one.id).collect();
+    let left = if erase == Erase::Hard { store.traces(&removed)?.told() } else { Vec::new() };
+    let left: String = left.iter().map(|told| format!("\n{told}")).collect();
     let how = if erase == Erase::Hard { "for good" } else { "they can be restored" };
-    Ok(format!("Forgot {} ({how}): {handles}", forgotten.len()))
+    Ok(format!("Forgot {} ({how}): {handles}{left}", forgotten.len()))
 }

@@ -1,13 +1,17 @@
 //! `memory_list`: newest first, within a budget.
 
+use std::borrow::Cow;
+
 use rmcp::model::Tool;
+use serde::Serialize;
 use serde_json::json;
 use tessera_engine::Store;
-use tessera_engine::domain::{Handle, MemoryRef, RecallRequest, TokenCount};
-use tessera_engine::store::{ListRequest, StoreError};
-use tessera_engine::text::TokenCounter;
+use tessera_engine::domain::{DomainError, Handle, Memory, MemoryRef, RecallRequest};
+use tessera_engine::pack::{Lines, attribution, neutral, neutral_line};
+use tessera_engine::store::{ListRequest, Listing, StoreError};
+use tessera_engine::text::O200k;
 
-use super::{Caller, Effect, budgeted, tool};
+use super::{Caller, Effect, Format, budgeted, format, tool};
 use crate::args::Args;
 use crate::error::ToolError;
 
@@ -19,8 +23,10 @@ pub(super) fn definition() -> Tool {
         "tags": { "type": "array", "items": { "type": "string" } },
         "scope": { "type": "string" },
         "limit": { "type": "integer", "default": 20, "maximum": 200 },
+        "expired": { "type": "boolean", "default": false, "description": "Those whose asked-for lifetime has ended" },
         "after": { "type": "string", "description": "Go on after this id" },
-        "max_tokens": { "type": "integer", "default": 1000 }
+        "max_tokens": { "type": "integer", "default": 1000 },
+        "format": { "type": "string", "enum": ["text", "json"] }
     });
     tool("memory_list", "List memories", description, Effect::Reads, properties, &[])
 }
@@ -31,40 +37,83 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         filters: args.filters()?,
         limit: args.whole(&["limit"])?.map_or(Ok(20), RecallRequest::checked_limit)?,
         deleted: false,
+        expired: args.flag(&["expired"])?,
         shared: false,
         after: args.parsed::<MemoryRef>(&["after"])?.map(|reference| handle_of(store, reference)).transpose()?,
     };
     let listing = store.list(&request)?;
-    if listing.memories.is_empty() {
-        return Ok("No memories.\n".into());
-    }
-    let fits = |text: &str| profile.of_o200k(TokenCount(store.counter().count(text))) <= budget.get();
-    let mut shown = String::new();
-    let mut last = None;
-    for memory in &listing.memories {
-        let summary = tessera_engine::pack::neutral(&memory.summary).replace('\n', " ");
-        let line = format!("{} {} [{}] {summary}\n", memory.handle, memory.created.date(), memory.category);
-        // Room is kept for the longest closing line.
-        if !fits(&format!("{shown}{line}{}", closing(listing.total_count, Some(memory.handle)))) {
-            break;
-        }
-        shown.push_str(&line);
-        last = Some(memory.handle);
-    }
-    let is_whole = listing.next.is_none() && last == listing.memories.last().map(|memory| memory.handle);
-    let reply = shown + &closing(listing.total_count, last.filter(|_| !is_whole));
-    if fits(&reply) {
-        return Ok(reply);
-    }
-    let minimum = profile.of_o200k(TokenCount(store.counter().count(&reply)));
-    Err(tessera_engine::domain::DomainError::BudgetTooSmall { budget: budget.get(), minimum }.into())
+    let lines = Lines { counter: store.counter(), budget, profile };
+    Ok(match format(args)? {
+        Format::Text => text(&listing, &lines)?,
+        Format::Json => payload(&listing, &lines)?,
+    })
 }
 
-fn closing(total: u32, after: Option<Handle>) -> String {
-    match after {
-        Some(handle) => format!("{total} in all; after: {} goes on\n", handle.get()),
-        None => format!("{total} in all\n"),
-    }
+fn text(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainError> {
+    let row = |memory: &Memory| {
+        let (date, category) = (memory.created.date(), neutral_line(memory.category.as_str()));
+        let summary = neutral_line(&memory.summary);
+        format!("{} {date} [{category}]{} {summary}\n", memory.handle, attribution(memory))
+    };
+    let rows: Vec<String> = listing.memories.iter().map(row).collect();
+    let closing = |shown: usize, used: u32| {
+        let cost = lines.cost(used);
+        match (listing.total_count, last_shown(listing, shown)) {
+            (0, _) => format!("No memories, {cost}\n"),
+            (total, None) if shown < listing.memories.len() => {
+                format!("{total} in all, {cost}; none fits, give more max_tokens\n")
+            }
+            (total, None) => format!("{total} in all, {cost}\n"),
+            (total, Some(last)) => format!("{total} in all, {cost}; after: {} goes on\n", last.get()),
+        }
+    };
+    Ok(lines.fill("", &rows, closing)?.body)
+}
+
+fn payload(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainError> {
+    let row = |(at, memory): (usize, &Memory)| {
+        let row = Row {
+            category: neutral(memory.category.as_str()),
+            created: memory.created.date().to_string(),
+            edited_by: memory.edited_by.as_deref().map(neutral_line),
+            id: memory.handle,
+            shared_by: memory.share.as_ref().map(|share| neutral_line(&share.by)),
+            summary: neutral(&memory.summary),
+        };
+        let comma = if at == 0 { "" } else { "," };
+        format!("{comma}{}\n", serde_json::to_string(&row).unwrap_or_default())
+    };
+    let rows: Vec<String> = listing.memories.iter().enumerate().map(row).collect();
+    let unit = if lines.profile.is_exact() { "o200k_base" } else { "claude_estimate" };
+    let closing = |shown: usize, used: u32| {
+        let after = last_shown(listing, shown).map_or_else(|| "null".to_owned(), |last| last.get().to_string());
+        let has_more = shown < listing.memories.len() || listing.next.is_some();
+        let total = listing.total_count;
+        format!(
+            "],\"total_count\":{total},\"has_more\":{has_more},\"after\":{after},\"unit\":\"{unit}\",\"tokens_used\":{used}}}\n"
+        )
+    };
+    Ok(lines.fill("{\"memories\":[\n", &rows, closing)?.body)
+}
+
+/// A memory of a list.
+#[derive(Serialize)]
+struct Row<'a> {
+    category: Cow<'a, str>,
+    created: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edited_by: Option<String>,
+    id: Handle,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared_by: Option<String>,
+    summary: Cow<'a, str>,
+}
+
+/// After which memory the list goes on; `None` when it is whole.
+fn last_shown(listing: &Listing, shown: usize) -> Option<Handle> {
+    let is_whole = listing.next.is_none() && shown == listing.memories.len();
+    // Not even one row fitted: the list goes on where it began, with more tokens.
+    listing.memories.get(shown.checked_sub(1)?).map(|memory| memory.handle).filter(|_| !is_whole)
 }
 
 fn handle_of(store: &Store, reference: MemoryRef) -> Result<Handle, ToolError> {

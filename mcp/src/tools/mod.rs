@@ -12,6 +12,7 @@ mod store;
 mod team;
 mod update;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
@@ -37,8 +38,12 @@ pub(crate) struct Caller {
     pub(crate) session: Option<String>,
     /// The project that the session is in.
     pub(crate) project: Option<Scope>,
+    /// The directory of that project.
+    pub(crate) dir: Option<PathBuf>,
     /// True where a team server is set.
     pub(crate) in_team: bool,
+    /// Why the team server is not used, or what it said last.
+    pub(crate) trouble: Option<String>,
 }
 
 impl Caller {
@@ -72,6 +77,11 @@ pub(crate) fn definitions(in_team: bool) -> Vec<Tool> {
     // Without a server nothing is changed on two machines.
     let alone = alone.filter(|tool| in_team || tool.name != "memory_resolve");
     alone.chain(if in_team { team::definitions() } else { Vec::new() }).collect()
+}
+
+/// True for a tool that is there only with a team server.
+pub(crate) fn is_of_team(name: &str) -> bool {
+    team::definitions().iter().any(|tool| tool.name == name)
 }
 
 /// What a tool does, by its name.
@@ -118,6 +128,22 @@ const MAX_TOKENS: &[&str] = &["max_tokens", "token_budget"];
 
 /// A request with the budget of the call.
 fn budgeted(args: &Args, caller: &Caller, query: String) -> Result<RecallRequest, DomainError> {
-    let budget = args.whole(MAX_TOKENS)?.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from)?;
+    let budget = args.whole(MAX_TOKENS)?.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from);
+    let budget = budget.map_err(|error| args.named(error, MAX_TOKENS))?;
     Ok(RecallRequest { budget, profile: caller.profile, ..RecallRequest::new(query) })
+}
+
+/// In which form a reply is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+}
+
+fn format(args: &Args) -> Result<Format, DomainError> {
+    match args.text(&["format"])?.as_deref() {
+        None | Some("text") => Ok(Format::Text),
+        Some("json") => Ok(Format::Json),
+        Some(_) => Err(DomainError::invalid("format", "is unknown", "give text or json")),
+    }
 }

@@ -3,10 +3,11 @@
 use rmcp::model::Tool;
 use serde_json::json;
 use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, RecallRequest, TokenCount};
+use tessera_engine::domain::RecallRequest;
+use tessera_engine::pack::{JsonRows, TextFrame, neutral_line};
 use tessera_engine::text::TokenCounter;
 
-use super::{Caller, Effect, always_loaded, budgeted, tool};
+use super::{Caller, Effect, Format, always_loaded, budgeted, format, tool};
 use crate::args::Args;
 use crate::error::ToolError;
 
@@ -46,10 +47,9 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         weak: args.flag(&["weak"])?,
         ..budgeted(args, caller, args.required(&["query", "context"])?)?
     };
-    match args.text(&["format"])?.as_deref() {
-        None | Some("text") => text(store, &request),
-        Some("json") => Ok(store.recall_json(&request)?.body),
-        Some(_) => Err(DomainError::invalid("format", "is unknown", "give text or json").into()),
+    match format(args)? {
+        Format::Text => text(store, &request),
+        Format::Json => Ok(store.recall_json(&request, JsonRows::default())?.body),
     }
 }
 
@@ -64,7 +64,8 @@ pub(crate) fn text(store: &mut Store, request: &RecallRequest) -> Result<String,
         return Ok(recall.body);
     }
     let list = near.iter().map(|(scope, count)| format!("{count} under {scope}")).collect::<Vec<_>>().join(", ");
-    let hinted = format!("{}Elsewhere: {}.\n", recall.body, tessera_engine::pack::neutral(&list));
-    let cost = request.profile.of_o200k(TokenCount(store.counter().count(&hinted)));
-    Ok(if cost <= request.budget.get() { hinted } else { recall.body })
+    let line = format!("Elsewhere: {}.\n", neutral_line(&list));
+    let frame = TextFrame { total: 0, budget: request.budget, profile: request.profile };
+    let (hinted, used) = frame.nothing(&line, store.counter().count(&line));
+    Ok(if used <= request.budget.get() { hinted } else { recall.body })
 }

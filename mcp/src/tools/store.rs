@@ -5,6 +5,7 @@ use serde_json::json;
 use tessera_engine::Store;
 use tessera_engine::domain::{Category, Draft, Importance, Link, LinkKind, MemoryRef, Origin, Scope};
 use tessera_engine::enrich;
+use tessera_engine::pack::neutral_line;
 use tessera_engine::store::{StoreError, Stored};
 
 use super::{Caller, Effect, always_loaded, tool};
@@ -22,6 +23,8 @@ pub(super) fn definition() -> Tool {
         "tags": { "type": "array", "items": { "type": "string" } },
         "keywords": { "type": "array", "items": { "type": "string" }, "description": "Other words to find it by" },
         "scope": { "type": "string", "description": "Project, or global; else the current project, but global for preferences and people" },
+        "expires_at": { "type": "string", "description": "Date, or never" },
+        "ttl_days": { "type": "integer" },
         "supersedes": { "type": "string", "description": "Id it replaces" },
         "id": { "type": "string", "description": "Memory to change" }
     });
@@ -29,6 +32,7 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<String, ToolError> {
+    args.refuse_protection()?;
     if args.id()?.is_some() {
         return super::update::call(store, args, caller);
     }
@@ -42,7 +46,12 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
     let content = args.required(&["content"])?;
     let category: Option<Category> = args.parsed(CATEGORY)?;
     let scope = args.parsed(SCOPE)?.unwrap_or_else(|| default_scope(&content, category.as_ref(), caller));
+    let now = store.now();
+    // A memory of the project that the session is in shows that its directory is of the project.
+    let dir = caller.dir.as_ref().filter(|_| caller.project.as_ref() == Some(&scope));
     let draft = Draft {
+        expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?.flatten(),
+        cwd: dir.map(|dir| dir.to_string_lossy().into_owned()),
         category,
         kind: args.parsed(TYPE)?,
         importance: importance(args)?,
@@ -57,7 +66,7 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         ..Draft::new(content)
     };
     let stored = store.remember(draft)?;
-    Ok(told(if stored.existed { "Already stored as" } else { "Stored" }, &stored))
+    Ok(told(if stored.existed { "Already stored as" } else { "Stored" }, &stored) + &args.not_kept())
 }
 
 /// Preferences and people go with the person; the rest belongs to the project the session is in.
@@ -77,9 +86,9 @@ pub(super) fn told(verb: &str, stored: &Stored) -> String {
     format!(
         "{verb} {} in {} (importance {:.2}, {} tokens): {}",
         memory.handle,
-        memory.category,
+        neutral_line(memory.category.as_str()),
         f64::from(memory.importance),
         stored.tokens,
-        memory.summary
+        neutral_line(&memory.summary)
     )
 }

@@ -3,6 +3,7 @@
 
 use rmcp::model::Tool;
 use serde_json::{Value, json};
+use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, Memory, MemoryId, MemoryRef, Permission, Tag};
 use tessera_engine::pack::neutral;
 use tessera_engine::store::{ListRequest, StoreError};
@@ -60,7 +61,21 @@ pub(super) fn definitions() -> Vec<Tool> {
             json!({ "id": id, "unmute": { "type": "boolean", "default": false } }),
             &["id"],
         ),
-        tool("memory_shared_with_me", "What others share", "What teammates share.", Effect::Reads, json!({}), &[]),
+        one(
+            "memory_accept_share",
+            "Answer an offer",
+            "Accept or decline what a teammate offers by a tag. Only when the person asks for it.",
+            json!({ "owner": with, "tag": { "type": "string" }, "decline": { "type": "boolean", "default": false } }),
+            &["owner", "tag"],
+        ),
+        tool(
+            "memory_shared_with_me",
+            "What others share",
+            "What teammates share, and what they offer.",
+            Effect::Reads,
+            json!({}),
+            &[],
+        ),
         tool(
             "memory_my_shares",
             "What is shared",
@@ -80,6 +95,7 @@ pub(crate) async fn call(name: &str, args: &Args, team: &Team) -> Option<Result<
         "memory_share_tag" => share_tag(args, team, true).await,
         "memory_unshare_tag" => share_tag(args, team, false).await,
         "memory_mute" => mute(args, team).await,
+        "memory_accept_share" => answer_offer(args, team).await,
         "memory_shared_with_me" => shared_with_me(team).await,
         "memory_my_shares" => my_shares(team).await,
         _ => return None,
@@ -145,6 +161,19 @@ async fn mute(args: &Args, team: &Team) -> Result<String, ToolError> {
     })
 }
 
+async fn answer_offer(args: &Args, team: &Team) -> Result<String, ToolError> {
+    let owner = args.required(&["owner", "user"])?;
+    let tag = Tag::try_from(args.required(&["tag"])?)?;
+    let declines = args.flag(&["decline"])?;
+    let changed = team.remote().answer_offer(&owner, &tag, !declines).await?;
+    team.exchange().await?;
+    Ok(match (changed, declines) {
+        (true, false) => format!("What {owner} tags {tag} is seen here, now and later"),
+        (true, true) => format!("What {owner} tags {tag} is not seen here"),
+        (false, _) => format!("{owner} offers nothing tagged {tag}, or it was so answered before"),
+    })
+}
+
 async fn shared_with_me(team: &Team) -> Result<String, ToolError> {
     let request = ListRequest { shared: true, limit: SHOWN, ..ListRequest::default() };
     let listing = team.on(move |store| store.list(&request)).await??;
@@ -152,14 +181,28 @@ async fn shared_with_me(team: &Team) -> Result<String, ToolError> {
         let share = memory.share.as_ref()?;
         Some(line(&format!("{} from {} ({}) {}", memory.handle, share.by, share.permission, memory.summary)))
     });
-    let text: String = lines.collect();
+    let mut text: String = lines.collect();
+    for offer in team.remote().offers().await? {
+        text += &line(&format!(
+            "{} offers all tagged {} ({}); memory_accept_share answers",
+            offer.owner, offer.tag, offer.permission
+        ));
+    }
     Ok(if text.is_empty() { "Nobody shares anything with you.\n".into() } else { text })
 }
 
 async fn my_shares(team: &Team) -> Result<String, ToolError> {
     let shares = team.remote().my_shares().await?;
-    let memories = shares.memory_shares.iter().map(|share| {
-        format!("{} with {} ({}) {}", share.memory_id, share.shared_with, share.permission, share.preview)
+    let ids: Vec<MemoryId> = shares.memory_shares.iter().map(|share| share.memory_id).collect();
+    let known = |store: &mut Store| {
+        let handle = |id| Ok(store.get(MemoryRef::Id(id))?.map(|memory| memory.handle));
+        ids.into_iter().map(handle).collect::<Result<Vec<_>, StoreError>>()
+    };
+    let handles = team.on(known).await??;
+    let memories = shares.memory_shares.iter().zip(handles).map(|(share, handle)| {
+        // One that has not come to this machine yet has no handle here.
+        let name = handle.map_or_else(|| share.memory_id.to_string(), |handle| handle.to_string());
+        format!("{name} with {} ({}) {}", share.shared_with, share.permission, share.preview)
     });
     let tags = shares
         .tag_shares

@@ -22,12 +22,16 @@ pub(super) fn definition() -> Tool {
         "keywords": { "type": "array", "items": { "type": "string" } },
         "entities": { "type": "array", "items": { "type": "string" } },
         "scope": { "type": "string" },
+        "expires_at": { "type": "string", "description": "Date, or never" },
+        "ttl_days": { "type": "integer" },
         "reason": { "type": "string" }
     });
     tool("memory_update", "Change a memory", description, Effect::Changes, properties, &["id"])
 }
 
 pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<String, ToolError> {
+    args.refuse_protection()?;
+    let now = store.now();
     let patch = Patch {
         content: args.text(&["content"])?,
         category: args.parsed(CATEGORY)?,
@@ -37,12 +41,13 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         keywords: args.list(KEYWORDS)?,
         entities: args.list(ENTITIES)?,
         scope: args.parsed(SCOPE)?,
-        expires: None,
+        expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?,
+        vouched: None,
     };
     if patch.is_empty() {
         let fix = "give content, tags, importance, category or another field to change";
         return Err(DomainError::invalid("content", "and every other field is missing", fix).into());
     }
     let stored = store.update(args.required_id()?, &patch, &caller.actor(args.text(&["reason"])?))?;
-    Ok(told("Updated", &stored))
+    Ok(told("Updated", &stored) + &args.not_kept())
 }

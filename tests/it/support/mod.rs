@@ -7,4 +7,4 @@ pub(crate) mod team;
 mod world;
 
 pub(crate) use client::Client;
-pub(crate) use world::{Ran, World, has};
+pub(crate) use world::{Ran, World, ended, has};

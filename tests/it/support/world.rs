@@ -1,7 +1,8 @@
 //! A home directory, and the binary run in it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -115,4 +116,18 @@ pub(crate) fn has(program: &str) -> bool {
         eprintln!("left out: {program} is not installed");
     }
     found
+}
+
+/// Waits for the end of a program. One that has none within a minute is ended, and said to have none.
+pub(crate) fn ended(mut child: Child) -> Option<Ran> {
+    let started = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if started.elapsed() > Duration::from_mins(1) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Some(child.wait_with_output().unwrap().into())
 }

@@ -39,25 +39,21 @@ proptest! {
         items.sort_by(|a, b| b.score.total_cmp(&a.score));
         let cut = |_: usize, room: u32| (room > 50).then_some(50);
         let chosen = select(&items, TokenCount(budget), packing, &Plain, &Weights::default(), cut);
-        let cost: u32 = chosen.details.iter().map(|at| items[*at].detail).sum::<u32>()
-            + chosen.excerpts.iter().map(|(_, tokens)| tokens).sum::<u32>()
-            + chosen.index.iter().map(|at| items[*at].index).sum::<u32>()
-            + chosen.bare.iter().map(|at| items[*at].bare).sum::<u32>()
-            + if chosen.bare.is_empty() { 0 } else { 2 };
-        prop_assert_eq!(cost, chosen.tokens);
-        prop_assert!(chosen.tokens + 10 <= budget);
-        let mut shown: Vec<usize> = chosen.details.iter().chain(&chosen.index).chain(&chosen.bare).copied()
-            .chain(chosen.excerpts.iter().map(|(at, _)| *at)).collect();
-        shown.sort_unstable();
-        prop_assert!(shown.windows(2).all(|pair| pair[0] < pair[1]));
-        prop_assert!(shown.iter().all(|at| !items[*at].is_duplicate));
+        let is_bare = |shown: &Shown| *shown == Shown::Bare;
+        let cost: u32 = chosen.iter().zip(&items).map(|(shown, item)| shown.cost(item)).sum::<u32>()
+            + if chosen.iter().any(is_bare) { 2 } else { 0 };
+        prop_assert!(cost + 10 <= budget);
+        prop_assert_eq!(chosen.len(), items.len());
+        for (shown, item) in chosen.iter().zip(&items) {
+            prop_assert_eq!(*shown == Shown::Duplicate, item.is_duplicate);
+        }
     }
 
     #[test]
     fn everything_is_given_in_full_when_it_fits(items in prop::collection::vec(item(), 0..30), packing in packing()) {
         let chosen = select(&items, TokenCount(100_000), packing, &Plain, &Weights::default(), |_, _| None);
-        let wanted: Vec<usize> = (0..items.len()).filter(|at| !items[*at].is_duplicate).collect();
-        prop_assert_eq!(chosen.details, wanted);
+        let wanted = items.iter().map(|item| if item.is_duplicate { Shown::Duplicate } else { Shown::Detail });
+        prop_assert_eq!(chosen, wanted.collect::<Vec<_>>());
     }
 }
 
@@ -65,7 +61,7 @@ proptest! {
 fn a_budget_too_small_for_one_detail_still_gives_an_index() {
     let item = Item { score: 0.5, detail: 300, index: 20, bare: 3, is_duplicate: false, can_be_cut: false };
     let chosen = select(&[item; 4], TokenCount(60), Packing::Dual, &Plain, &Weights::default(), |_, _| None);
-    assert_eq!((chosen.details.len(), chosen.index.len(), chosen.bare.len()), (0, 2, 2));
+    assert_eq!(chosen, [Shown::Index, Shown::Index, Shown::Bare, Shown::Bare]);
 }
 
 #[test]
@@ -75,5 +71,5 @@ fn a_long_text_that_blocks_everything_is_cut() {
     let chosen = select(&[long, short], TokenCount(400), Packing::Dual, &Plain, &Weights::default(), |at, room| {
         (at == 0).then_some(room / 2)
     });
-    assert_eq!((chosen.details, chosen.excerpts.len()), (vec![1], 1));
+    assert!(matches!(chosen[..], [Shown::Excerpt(_), Shown::Detail]), "{chosen:?}");
 }

@@ -71,6 +71,29 @@ fn tasks_questions_and_passing_remarks_are_not() {
 }
 
 #[test]
+fn few_remarks_are_passing() {
+    let passing =
+        |said: &str| sentences(said).iter().filter_map(|sentence| lesson(sentence)).any(|one| is_passing(&one));
+    for said in [
+        "Remember that I'm working from home today",
+        "remember I am on call this week",
+        "Keep in mind that my laptop is at the repair shop right now",
+    ] {
+        assert!(passing(said), "{said}");
+    }
+    for said in [
+        "Remember that the staging server is called heron",
+        "Remember that the release goes out tomorrow",
+        "Remember that I prefer short answers today",
+        "Remember: we decided this week to store amounts in cents",
+        "remember that my laptop runs Debian",
+        "remember that I always deploy this week's build by hand",
+    ] {
+        assert!(!passing(said), "{said}");
+    }
+}
+
+#[test]
 fn a_change_names_what_it_replaces() {
     let replaced = |said: &str| lesson(said).and_then(|lesson| lesson.replaces);
     assert_eq!(replaced("I prefer React now instead of Svelte").as_deref(), Some("Svelte"));

@@ -1,0 +1,150 @@
+//! Why the database did not do something, and whether it would do it later.
+
+use std::time::Duration;
+
+use super::shares::ShareError;
+
+/// How often a transaction is tried again that PostgreSQL ended in favour of another one.
+const ATTEMPTS: u32 = 5;
+/// How long the first of them waits; each waits as much more.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Why the database did not do it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DbError {
+    /// PostgreSQL, or the way to it.
+    #[error("PostgreSQL: {0}")]
+    Sql(#[from] sqlx::Error),
+    /// The schema cannot be brought up to date, or is newer than this program.
+    #[error("the schema cannot be used: {0}")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    /// A row that this program did not write.
+    #[error("a row cannot be read: {0}")]
+    Row(String),
+    /// The role could see more than it should.
+    #[error("the database is not safe to serve: {0}")]
+    Unsafe(String),
+    /// A name or id that is not allowed.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// What is to be done about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Ask again later: the database is away, busy, or gave up waiting.
+    Wait,
+    /// Ask for something else: what was asked cannot be stored, now or later.
+    Change,
+    /// Nothing that a caller can do: the program or its data is at fault.
+    Report,
+}
+
+impl DbError {
+    fn code(&self) -> Option<String> {
+        let Self::Sql(sqlx::Error::Database(error)) = self else { return None };
+        error.code().map(std::borrow::Cow::into_owned)
+    }
+
+    /// What is to be done about it.
+    pub(crate) fn remedy(&self) -> Remedy {
+        let Self::Sql(error) = self else { return Remedy::Report };
+        match error {
+            sqlx::Error::Database(_) => remedy_of(&self.code().unwrap_or_default()),
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::Protocol(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed => Remedy::Wait,
+            _ => Remedy::Report,
+        }
+    }
+
+    /// True when PostgreSQL ended the transaction in favour of another: it is as if it had never begun.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        matches!(self.code().as_deref(), Some("40001" | "40P01"))
+    }
+}
+
+/// By the classes of PostgreSQL's Appendix A.
+fn remedy_of(code: &str) -> Remedy {
+    match (code.get(..2).unwrap_or_default(), code) {
+        // Gave up waiting for a lock, or was idle too long; a standby that takes no writes yet.
+        (_, "55P03" | "25P03" | "25006") => Remedy::Wait,
+        // Connection, overtaken by another transaction, out of resources, ended by timeout or operator, system.
+        ("08" | "40" | "53" | "57" | "58", _) => Remedy::Wait,
+        // A value or a constraint.
+        ("22" | "23", _) => Remedy::Change,
+        _ => Remedy::Report,
+    }
+}
+
+/// Does a transaction, again where another one overtook it. What is given must begin it anew each time.
+pub(crate) async fn unless_overtaken<T, E, F>(mut transaction: impl FnMut() -> F) -> Result<T, E>
+where
+    F: Future<Output = Result<T, E>>,
+    E: AsOvertaken,
+{
+    for attempt in 1..ATTEMPTS {
+        match transaction().await {
+            Err(error) if error.is_overtaken() => {
+                metrics::counter!("tessera_transactions_repeated_total").increment(1);
+                tokio::time::sleep(PAUSE * attempt).await;
+            }
+            done => return done,
+        }
+    }
+    transaction().await
+}
+
+/// An error of which one can tell whether another transaction was the reason.
+pub(crate) trait AsOvertaken {
+    /// True where it was.
+    fn is_overtaken(&self) -> bool;
+}
+
+impl AsOvertaken for DbError {
+    fn is_overtaken(&self) -> bool {
+        Self::is_overtaken(self)
+    }
+}
+
+impl AsOvertaken for ShareError {
+    fn is_overtaken(&self) -> bool {
+        matches!(self, Self::Db(error) if error.is_overtaken())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_away_by_itself_is_told_from_what_does_not() {
+        for (code, remedy) in [
+            ("08006", Remedy::Wait),
+            ("40001", Remedy::Wait),
+            ("40P01", Remedy::Wait),
+            ("53300", Remedy::Wait),
+            ("53100", Remedy::Wait),
+            ("55P03", Remedy::Wait),
+            ("57014", Remedy::Wait),
+            ("57P01", Remedy::Wait),
+            ("25006", Remedy::Wait),
+            ("22021", Remedy::Change),
+            ("23502", Remedy::Change),
+            ("23505", Remedy::Change),
+            ("42501", Remedy::Report),
+            ("42P01", Remedy::Report),
+            ("XX000", Remedy::Report),
+            ("", Remedy::Report),
+        ] {
+            assert_eq!(remedy_of(code), remedy, "{code}");
+        }
+        assert_eq!(DbError::Sql(sqlx::Error::PoolTimedOut).remedy(), Remedy::Wait);
+        assert_eq!(DbError::Row("category: is empty".into()).remedy(), Remedy::Report);
+        assert_eq!(DbError::Sql(sqlx::Error::RowNotFound).remedy(), Remedy::Report);
+    }
+}

@@ -1,0 +1,341 @@
+//! What an index is told: rows of the user's feed, read in one transaction, and put into the index afterwards, in one
+//! go and without the database. Whatever happens between, the index has all of it or nothing.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{PoisonError, RwLock};
+
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+use tessera_engine::Timestamp;
+use tessera_engine::domain::{DomainError, Handle, Memory, Origin, Trust};
+use tessera_engine::index::{CONTEXT_REACH, Facts, Flags, ForwardDoc, Label, context_of};
+use tessera_engine::sync::Mark;
+use tessera_engine::text::ANALYZER_VERSION;
+use uuid::Uuid;
+
+use super::index::UserIndex;
+use crate::db::{Db, DbError, Position, UserId, UserTx, columns, stored};
+
+/// Memories that are read at one time to be analysed again, and written back.
+const BATCH: usize = 500;
+
+/// A row of the feed with what the index needs of its memory.
+pub(super) struct Fed {
+    pub(super) memory: Uuid,
+    pub(super) facts: Facts,
+    pub(super) scope: String,
+    pub(super) blob: Vec<u8>,
+    pub(super) session: Option<String>,
+    pub(super) replaces: Vec<Uuid>,
+    pub(super) seq: u64,
+    /// Whose it is; nobody's, once it is gone.
+    owner: Option<String>,
+    /// The memory itself, where its blob is of another version of the analyzer.
+    again: Option<Box<Memory>>,
+    /// False for what was read for the sake of others alone.
+    is_wanted: bool,
+}
+
+/// What is new to an index.
+pub(super) enum News {
+    /// Nothing.
+    None,
+    /// Some rows, with the place in the feed up to which that is all, and the mark of its head.
+    Some(Vec<Fed>, u64, Option<Mark>),
+    /// Rows as they are, at no new place.
+    Again(Vec<Fed>),
+    /// Everything, as of where the database stands.
+    All(Vec<Fed>, Position),
+}
+
+/// A blob that was made anew, to be kept in the place of the old one.
+pub(super) struct Remade {
+    memory: Uuid,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    length: i32,
+}
+
+macro_rules! fed {
+    ($which:literal) => {
+        concat!("SELECT feed.memory, feed.seq, feed.handle, feed.uses, feed.used, m.owner, m.created, \
+         m.expires, m.importance, m.length, m.standing, m.scope, m.forward, m.origin, m.edited_by, \
+         m.vouched, m.session, m.links \
+         FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live' WHERE feed.user_id = $1 AND ",
+        $which, " ORDER BY feed.handle")
+    };
+}
+
+fn looked_at<T>(index: &RwLock<UserIndex>, look: impl FnOnce(&UserIndex) -> T) -> T {
+    look(&index.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl News {
+    /// What is new to an index that nobody else changes meanwhile.
+    pub(super) async fn read(index: &RwLock<UserIndex>, tx: &mut UserTx) -> Result<Self, DbError> {
+        let known = looked_at(index, UserIndex::known);
+        let position = tx.history(&known).await?;
+        // A database that was taken back is not the one that the index was built from.
+        let cursor = looked_at(index, |index| index.cursor_in(position.epoch, position.head));
+        let Some(cursor) = cursor.filter(|_| position.knows(&known)) else {
+            return Self::everything(tx, position).await;
+        };
+        let Position { head, mark, .. } = position;
+        if head == cursor {
+            return Ok(Self::None);
+        }
+        let after = i64::try_from(cursor).unwrap_or(i64::MAX);
+        let rows = sqlx::query(fed!("feed.seq > $2")).bind(tx.user.as_str()).bind(after).fetch_all(&mut *tx.tx).await?;
+        let mut changed = fed(&rows, tx.user.as_str())?;
+        if looked_at(index, |index| index.is_rebuild_due(&changed)) {
+            return Self::everything(tx, position).await;
+        }
+        // The statement may have seen later changes than the head: the next look sees them once more.
+        let cursor = changed.iter().map(|fed| fed.seq).max().unwrap_or(head);
+        add_replaced(index, &mut changed, tx).await?;
+        add_turns_around(&mut changed, tx).await?;
+        read_stale(&mut changed, tx).await?;
+        Ok(Self::Some(changed, cursor, mark))
+    }
+
+    /// Rows of which the user's use changed.
+    pub(super) async fn used(handles: &[i64], tx: &mut UserTx) -> Result<Self, DbError> {
+        let sql = fed!("feed.handle = ANY ($2)");
+        let rows = sqlx::query(sql).bind(tx.user.as_str()).bind(handles).fetch_all(&mut *tx.tx).await?;
+        let mut changed = fed(&rows, tx.user.as_str())?;
+        // What is around a turn is in the index alone: it has its use counted when the index is built again.
+        changed.retain(|fed| !fed.facts.is_captured);
+        read_stale(&mut changed, tx).await?;
+        Ok(Self::Again(changed))
+    }
+
+    async fn everything(tx: &mut UserTx, position: Position) -> Result<Self, DbError> {
+        let rows = sqlx::query(fed!("m.id IS NOT NULL")).bind(tx.user.as_str()).fetch_all(&mut *tx.tx).await?;
+        let mut all = fed(&rows, tx.user.as_str())?;
+        read_stale(&mut all, tx).await?;
+        Ok(Self::All(all, position))
+    }
+
+    /// Puts it into the index: for a thread that may work for a while. Gives what was analysed again.
+    pub(super) fn put(self, index: &RwLock<UserIndex>, user: &UserId) -> Result<Vec<Remade>, DbError> {
+        let (mut rows, place, whole) = match self {
+            Self::None => return Ok(Vec::new()),
+            Self::Again(rows) => (rows, None, None),
+            Self::Some(rows, cursor, mark) => (rows, Some((cursor, mark)), None),
+            Self::All(rows, position) => (rows, None, Some(position)),
+        };
+        let remade = rows.iter_mut().filter_map(|fed| fed.analyse_again(user.as_str())).collect();
+        rows.iter_mut().for_each(|fed| fed.label(user.as_str()));
+        give_context(&mut rows);
+        rows.retain(|fed| fed.is_wanted);
+        if let Some(position) = whole {
+            let built = UserIndex::build(rows, position)?;
+            *index.write().unwrap_or_else(PoisonError::into_inner) = built;
+            // One that was left half-changed was replaced whole.
+            index.clear_poison();
+            return Ok(remade);
+        }
+        index.write().unwrap_or_else(PoisonError::into_inner).push(rows, place);
+        Ok(remade)
+    }
+}
+
+/// Of new turns of conversations, those around them: what is around a turn is part of what it is about.
+async fn add_turns_around(changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(), DbError> {
+    let sessions: HashSet<String> =
+        changed.iter().filter(|fed| fed.facts.is_captured).filter_map(|fed| fed.session.clone()).collect();
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    let sessions: Vec<String> = sessions.into_iter().collect();
+    let sql = fed!("m.origin = 'conversation' AND m.session = ANY ($2)");
+    let rows = sqlx::query(sql).bind(tx.user.as_str()).bind(sessions).fetch_all(&mut *tx.tx).await?;
+    let known: HashSet<Uuid> = changed.iter().map(|fed| fed.memory).collect();
+    let others = fed(&rows, tx.user.as_str())?.into_iter().filter(|fed| !known.contains(&fed.memory));
+    changed.extend(others.map(|fed| Fed { is_wanted: false, ..fed }));
+    Ok(())
+}
+
+/// Of memories that replace others, or did, those others.
+async fn add_replaced(index: &RwLock<UserIndex>, changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(), DbError> {
+    let mut replaced = looked_at(index, |index| index.replaced_by(changed));
+    replaced.extend(changed.iter().flat_map(|fed| fed.replaces.iter().copied()));
+    let known: HashSet<Uuid> = changed.iter().map(|fed| fed.memory).collect();
+    let those: Vec<Uuid> = replaced.difference(&known).copied().collect();
+    if those.is_empty() {
+        return Ok(());
+    }
+    let sql = fed!("feed.memory = ANY ($2)");
+    let rows = sqlx::query(sql).bind(tx.user.as_str()).bind(those).fetch_all(&mut *tx.tx).await?;
+    changed.extend(fed(&rows, tx.user.as_str())?);
+    Ok(())
+}
+
+/// The memories of blobs that another version of the analyzer made.
+async fn read_stale(rows: &mut [Fed], tx: &mut UserTx) -> Result<(), DbError> {
+    let is_stale = |fed: &&Fed| fed.owner.is_some() && !ForwardDoc::is_current_version(&fed.blob);
+    let stale: Vec<Uuid> = rows.iter().filter(is_stale).map(|fed| fed.memory).collect();
+    let mut memories: HashMap<(String, Uuid), Box<Memory>> = HashMap::new();
+    for batch in stale.chunks(BATCH) {
+        let found = sqlx::query(concat!(
+            "SELECT ",
+            columns!(),
+            " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+              WHERE feed.user_id = $1 AND feed.memory = ANY ($2)"
+        ))
+        .bind(tx.user.as_str())
+        .bind(batch)
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        for row in &found {
+            let stored = stored(row)?;
+            if let Some(document) = stored.row.state.live() {
+                let memory = document.memory(stored.row.memory, Handle::FIRST, None, None);
+                let id = Uuid::from_bytes(*stored.row.memory.as_bytes());
+                memories.insert((stored.owner, id), Box::new(memory));
+            }
+        }
+    }
+    for fed in rows {
+        if let Some(owner) = &fed.owner {
+            fed.again = memories.remove(&(owner.clone(), fed.memory));
+        }
+    }
+    Ok(())
+}
+
+impl Fed {
+    fn analyse_again(&mut self, user: &str) -> Option<Remade> {
+        let memory = self.again.take()?;
+        let doc = ForwardDoc::analyze(&memory);
+        self.facts.length = doc.length;
+        let old = std::mem::replace(&mut self.blob, doc.encode());
+        // A newer server's is left alone, and what others share is theirs to keep.
+        let is_older = old.first().is_none_or(|version| u32::from(*version) < ANALYZER_VERSION);
+        (is_older && self.owner.as_deref() == Some(user)).then(|| Remade {
+            memory: self.memory,
+            old,
+            new: self.blob.clone(),
+            length: i32::from(doc.length),
+        })
+    }
+
+    /// What others share is found by whose it is.
+    fn label(&mut self, user: &str) {
+        if let Some(owner) = self.owner.as_deref().filter(|owner| *owner != user)
+            && let Ok(mut doc) = ForwardDoc::decode(&self.blob)
+        {
+            doc.terms.entry(Label::SharedBy(owner).term()).or_default();
+            self.blob = doc.encode();
+        }
+    }
+}
+
+/// Keeps blobs that were made anew, unless the memory was changed meanwhile.
+pub(super) async fn keep(db: &Db, user: &UserId, remade: &[Remade]) -> Result<(), DbError> {
+    for batch in remade.chunks(BATCH) {
+        let mut tx = db.of(user).await?;
+        sqlx::query(
+            "UPDATE memories SET forward = made.new, length = made.length
+             FROM unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::int[]) AS made (id, old, new, length)
+             WHERE memories.owner = $1 AND memories.id = made.id AND memories.forward = made.old",
+        )
+        .bind(user.as_str())
+        .bind(batch.iter().map(|one| one.memory).collect::<Vec<_>>())
+        .bind(batch.iter().map(|one| one.old.clone()).collect::<Vec<_>>())
+        .bind(batch.iter().map(|one| one.new.clone()).collect::<Vec<_>>())
+        .bind(batch.iter().map(|one| one.length).collect::<Vec<_>>())
+        .execute(&mut *tx.tx)
+        .await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// Turns of one conversation are part of what those around them are about. Those beside a wanted one are wanted too.
+fn give_context(all: &mut [Fed]) {
+    let mut sessions: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, fed) in all.iter().enumerate().filter(|(_, fed)| fed.facts.is_captured) {
+        if let Some(session) = &fed.session {
+            sessions.entry(session.clone()).or_default().push(at);
+        }
+    }
+    for mut turns in sessions.into_values() {
+        turns.sort_by_key(|at| all.get(*at).map(|fed| (fed.facts.created, fed.facts.handle)));
+        let docs: Vec<ForwardDoc> = turns
+            .iter()
+            .map(|at| all.get(*at).and_then(|fed| ForwardDoc::decode(&fed.blob).ok()).unwrap_or_default())
+            .collect();
+        let is_wanted: Vec<bool> = turns.iter().map(|at| all.get(*at).is_some_and(|fed| fed.is_wanted)).collect();
+        for (number, at) in turns.iter().enumerate() {
+            let (before, after) = docs.split_at(number);
+            let Some((turn, after)) = after.split_first() else { continue };
+            let mut turn = turn.clone();
+            context_of(&mut turn, before.iter().rev().take(CONTEXT_REACH), after.iter().take(CONTEXT_REACH));
+            if let Some(fed) = all.get_mut(*at) {
+                fed.blob = turn.encode();
+                let near = is_wanted.iter().skip(number.saturating_sub(CONTEXT_REACH));
+                fed.is_wanted = near.take(number.min(CONTEXT_REACH) + 1 + CONTEXT_REACH).any(|is_wanted| *is_wanted);
+            }
+        }
+    }
+}
+
+fn fed(rows: &[PgRow], user: &str) -> Result<Vec<Fed>, DbError> {
+    rows.iter().map(|row| read(row, user)).collect()
+}
+
+fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
+    let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
+    let seq = u64::try_from(row.try_get::<i64, _>("seq")?).unwrap_or(0);
+    let memory: Uuid = row.try_get("memory")?;
+    let Some(owner) = row.try_get::<Option<String>, _>("owner")? else {
+        let facts = Facts {
+            handle,
+            created: Timestamp::from_micros(0),
+            last_accessed: None,
+            expires: None,
+            access_count: 0,
+            importance: 0,
+            length: 0,
+            is_captured: false,
+            flags: Flags::default(),
+        };
+        let (scope, blob, replaces) = (String::new(), Vec::new(), Vec::new());
+        return Ok(Fed {
+            memory,
+            facts,
+            scope,
+            blob,
+            session: None,
+            replaces,
+            seq,
+            owner: None,
+            again: None,
+            is_wanted: true,
+        });
+    };
+    let origin: &str = row.try_get("origin")?;
+    let is_edited = row.try_get::<Option<&str>, _>("edited_by")?.is_some();
+    let wrong = |error: DomainError| DbError::Row(error.to_string());
+    let vouched = row.try_get::<Option<&str>, _>("vouched")?.map(str::parse::<Trust>).transpose().map_err(wrong)?;
+    let trust = Trust::earned(owner != user, vouched, is_edited, &origin.parse::<Origin>().map_err(wrong)?);
+    let number = |name: &str| -> Result<i64, DbError> { Ok(row.try_get::<i64, _>(name)?) };
+    let facts = Facts {
+        handle,
+        created: Timestamp::from_micros(number("created")?),
+        last_accessed: row.try_get::<Option<i64>, _>("used")?.map(Timestamp::from_micros),
+        expires: row.try_get::<Option<i64>, _>("expires")?.map(Timestamp::from_micros),
+        access_count: u32::try_from(row.try_get::<i32, _>("uses")?).unwrap_or(0),
+        importance: u8::try_from(row.try_get::<i16, _>("importance")?).unwrap_or(100),
+        length: u16::try_from(row.try_get::<i32, _>("length")?).unwrap_or(u16::MAX),
+        is_captured: origin == "conversation",
+        flags: Flags::default()
+            .with(Flags::STANDING, row.try_get("standing")?)
+            .with(Flags::FOREIGN, trust == Trust::Foreign),
+    };
+    let links: Vec<String> = row.try_get("links")?;
+    let replaces = links.iter().filter_map(|link| link.strip_prefix("supersedes:")?.parse().ok()).collect();
+    let (scope, blob, session) = (row.try_get("scope")?, row.try_get("forward")?, row.try_get("session")?);
+    Ok(Fed { memory, facts, scope, blob, session, replaces, seq, owner: Some(owner), again: None, is_wanted: true })
+}

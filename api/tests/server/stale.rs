@@ -1,0 +1,79 @@
+//! What is kept beside a text: it may be of an older version, and what was counted with it is what is shown.
+
+use serde_json::{Value, json};
+use sqlx::Row as _;
+
+use crate::site::{Site, with_site};
+
+async fn found(site: &Site, key: &str, question: &str) -> Vec<String> {
+    let answer = Site::ok(site.post(key, "/api/memories/recall", &json!({ "context": question })).await).await;
+    answer["memories"].as_array().unwrap().iter().map(|one| one["content"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn versions(site: &Site) -> Vec<i32> {
+    let sql = "SELECT DISTINCT get_byte(forward, 0) AS version FROM memories WHERE state = 'live' ORDER BY 1";
+    let rows = sqlx::query(sql).fetch_all(&site.admin().await).await.unwrap();
+    rows.iter().map(|row| row.get("version")).collect()
+}
+
+#[test]
+fn what_another_version_analysed_is_analysed_again_and_found() {
+    with_site(|site| async move {
+        let (ada, bob) = (site.user("ada").await, site.user("bob").await);
+        for number in 0..20 {
+            let memory = json!({ "content": format!("Crane {number} of the harbour is serviced"), "tags": "port" });
+            Site::ok(site.post(&ada, "/api/memories", &memory).await).await;
+        }
+        Site::ok(site.post(&ada, "/api/memories/share-tag", &json!({ "tag": "port", "shared_with": "bob" })).await)
+            .await;
+        let current = versions(&site).await;
+        let make = |version: i32| {
+            let sql = format!("UPDATE memories SET forward = set_byte(forward, 0, {version})");
+            let site = &site;
+            async move { sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&site.admin().await).await.unwrap() }
+        };
+        // A newer server's are read again, and left as they are.
+        make(200).await;
+        assert_eq!(found(&site.replica().await, &ada, "harbour crane").await.len(), 20);
+        assert_eq!(versions(&site).await, [200]);
+        // What others share is theirs to keep; one's own is written back.
+        make(0).await;
+        let replica = site.replica().await;
+        assert_eq!(found(&replica, &bob, "harbour crane").await.len(), 20);
+        assert_eq!(versions(&site).await, [0]);
+        assert_eq!(found(&replica, &ada, "harbour crane").await.len(), 20);
+        assert_eq!(versions(&site).await, current);
+        // Also what comes with the feed.
+        make(0).await;
+        sqlx::query("UPDATE user_seq SET seq = seq + 1").execute(&site.admin().await).await.unwrap();
+        sqlx::query(
+            "UPDATE feed SET seq = seq + 1 WHERE seq = (SELECT max(seq) FROM feed f WHERE f.user_id = feed.user_id)",
+        )
+        .execute(&site.admin().await)
+        .await
+        .unwrap();
+        assert_eq!(found(&replica, &ada, "harbour crane").await.len(), 20);
+        assert_eq!(versions(&site).await, [&[0], &*current].concat());
+    });
+}
+
+#[test]
+fn the_summary_that_is_shown_is_the_one_that_was_counted() {
+    with_site(|site| async move {
+        let ada = site.user("ada").await;
+        for month in ["May", "June", "July"] {
+            let text = format!("The harbour crane is serviced in {month}. {}", "It takes a day. ".repeat(300));
+            Site::ok(site.post(&ada, "/api/memories", &json!({ "content": text })).await).await;
+        }
+        // As another version would have made them, of as many tokens.
+        let sql = "UPDATE memories SET summary = replace(summary, 'crane', 'train')";
+        sqlx::query(sql).execute(&site.admin().await).await.unwrap();
+        let listed = Site::ok(site.get(&ada, "/api/memories").await).await;
+        let kept: Vec<&Value> = listed["memories"].as_array().unwrap().iter().map(|one| &one["summary"]).collect();
+        assert!(kept.len() == 3 && kept.iter().all(|summary| summary.as_str().unwrap().contains("train")), "{kept:?}");
+        let question = json!({ "context": "harbour crane service", "max_tokens": 200 });
+        let answer = Site::ok(site.post(&ada, "/api/memories/recall", &question).await).await;
+        let shown: Vec<&Value> = answer["index"].as_array().unwrap().iter().map(|one| &one["summary"]).collect();
+        assert!(!shown.is_empty() && shown.iter().all(|summary| kept.contains(summary)), "{answer}");
+    });
+}

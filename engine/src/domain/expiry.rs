@@ -1,0 +1,69 @@
+//! When a memory is to leave recall, as a person or a caller says it.
+
+use std::str::FromStr;
+
+use super::{DomainError, Timestamp};
+
+/// A wish about the end of a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expiry {
+    /// It never ends.
+    Never,
+    /// At this time.
+    At(Timestamp),
+    /// After so many days.
+    After(u32),
+}
+
+const FIX: &str = "give a date such as 2027-03-02, a number of days such as 30d, or never";
+
+impl Expiry {
+    /// The time that is meant, seen from `now`; `None` for never.
+    ///
+    /// # Errors
+    /// When it is over already.
+    pub fn seen_from(self, now: Timestamp) -> Result<Option<Timestamp>, DomainError> {
+        let time = match self {
+            Self::Never => return Ok(None),
+            Self::At(time) => time,
+            Self::After(days) => now.plus_days(i64::from(days)),
+        };
+        if time <= now {
+            return Err(DomainError::invalid("expires_at", "is over already", "give a time to come, or never"));
+        }
+        Ok(Some(time))
+    }
+}
+
+impl FromStr for Expiry {
+    type Err = DomainError;
+
+    /// Reads `never`, whole days (`30d`), a date or a time.
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let text = text.trim();
+        if text.eq_ignore_ascii_case("never") {
+            return Ok(Self::Never);
+        }
+        if let Some(days) = text.strip_suffix(['d', 'D']).and_then(|days| days.parse().ok()) {
+            return Ok(Self::After(days));
+        }
+        text.parse().map(Self::At).map_err(|_| DomainError::invalid("expires_at", "is no time", FIX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_days_and_never_are_read_and_what_is_over_is_refused() {
+        let now: Timestamp = "2026-11-20".parse().unwrap();
+        let at = |text: &str| text.parse::<Expiry>().and_then(|expiry| expiry.seen_from(now));
+        assert_eq!(at("never"), Ok(None));
+        assert_eq!(at("30d").unwrap().unwrap().to_string(), "2026-12-20T00:00:00Z");
+        assert_eq!(at("2027-01-02").unwrap().unwrap().to_string(), "2027-01-02T00:00:00Z");
+        for bad in ["0d", "2026-11-20", "2001-01-01", "soon", "-3d", "", "d"] {
+            assert!(at(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Who brought a memory in, and how far it may be believed for that.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::DomainError;
+
+/// Who or what brought a memory in. Set by code, never by a model.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Origin {
+    /// The person, at the command line.
+    #[default]
+    User,
+    /// An agent, through a tool call.
+    Agent,
+    /// Learned from a session.
+    AutoLearn,
+    /// A turn of a captured conversation: its neighbours in the session give it context.
+    Conversation,
+    /// Another system's data.
+    Import,
+    /// A memory file.
+    File,
+    /// Another person, by their name on the team server.
+    Shared(String),
+}
+
+impl Origin {
+    /// True when the memories before and after it in its session belong to its meaning.
+    pub fn is_captured(&self) -> bool {
+        matches!(self, Self::Conversation)
+    }
+
+    /// The trust that this origin earns by itself.
+    pub fn trust(&self) -> Trust {
+        match self {
+            Self::User | Self::File => Trust::User,
+            Self::Agent | Self::AutoLearn | Self::Conversation => Trust::Model,
+            Self::Import | Self::Shared(_) => Trust::Foreign,
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User => f.write_str("user"),
+            Self::Agent => f.write_str("agent"),
+            Self::AutoLearn => f.write_str("auto_learn"),
+            Self::Conversation => f.write_str("conversation"),
+            Self::Import => f.write_str("import"),
+            Self::File => f.write_str("file"),
+            Self::Shared(user) => write!(f, "shared:{user}"),
+        }
+    }
+}
+
+impl FromStr for Origin {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        Ok(match text.trim() {
+            "user" => Self::User,
+            "agent" => Self::Agent,
+            "auto_learn" => Self::AutoLearn,
+            "conversation" => Self::Conversation,
+            "import" => Self::Import,
+            "file" => Self::File,
+            other => match other.strip_prefix("shared:") {
+                Some(user) if !user.is_empty() => Self::Shared(user.to_owned()),
+                _ => {
+                    let fix = "give user, agent, auto_learn, conversation, import, file or shared:<user>";
+                    return Err(DomainError::invalid("origin", "is unknown", fix));
+                }
+            },
+        })
+    }
+}
+
+impl TryFrom<String> for Origin {
+    type Error = DomainError;
+
+    fn try_from(text: String) -> Result<Self, DomainError> {
+        text.parse()
+    }
+}
+
+impl From<Origin> for String {
+    fn from(origin: Origin) -> Self {
+        origin.to_string()
+    }
+}
+
+/// How far a memory may be believed without a look: the person's own, a model's, or a stranger's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// The person said it.
+    #[default]
+    User,
+    /// A model said it in the person's session.
+    Model,
+    /// It came from elsewhere: never injected unasked.
+    Foreign,
+}
+
+impl Trust {
+    /// All levels, the most trusted first.
+    pub const ALL: [Self; 3] = [Self::User, Self::Model, Self::Foreign];
+
+    /// The trust that a memory earns, by whether another user shares it, the owner's word on it, whether somebody else
+    /// wrote its text, and what brought it in: see [`super::Memory::earned_trust`].
+    pub fn earned(is_shared: bool, vouched: Option<Self>, is_edited: bool, origin: &Origin) -> Self {
+        match (is_shared, vouched, is_edited) {
+            (true, ..) => Self::Foreign,
+            (false, Some(vouched), _) => vouched,
+            (false, None, true) => Self::Foreign,
+            (false, None, false) => origin.trust(),
+        }
+    }
+
+    /// The name as stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Model => "model",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+impl FromStr for Trust {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let folded = text.trim().to_lowercase();
+        Self::ALL
+            .into_iter()
+            .find(|trust| trust.as_str() == folded)
+            .ok_or_else(|| DomainError::invalid("trust", "is unknown", "give user, model or foreign"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_round_trip_and_set_trust() {
+        for name in ["user", "agent", "auto_learn", "conversation", "import", "file", "shared:mara"] {
+            assert_eq!(name.parse::<Origin>().unwrap().to_string(), name);
+        }
+        assert_eq!("shared:mara".parse::<Origin>().unwrap().trust(), Trust::Foreign);
+        assert!("shared:".parse::<Origin>().is_err());
+    }
+}

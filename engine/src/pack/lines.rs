@@ -1,0 +1,102 @@
+//! A reply of plain rows, for lists: as many as the budget holds, and a last line that says what it cost.
+
+use crate::domain::{DomainError, TokenBudget, TokenProfile};
+use crate::text::TokenCounter;
+
+/// What a list may cost.
+#[derive(Debug, Clone, Copy)]
+pub struct Lines<'a, C> {
+    /// Counts: unlike a recall, a list shows what nobody counted beforehand.
+    pub counter: &'a C,
+    /// The budget, as asked.
+    pub budget: TokenBudget,
+    /// Whose tokens it counts.
+    pub profile: TokenProfile,
+}
+
+/// A list as it is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The reply.
+    pub body: String,
+    /// Its tokens, in the unit of the profile.
+    pub tokens_used: u32,
+    /// Rows in it.
+    pub shown: usize,
+}
+
+impl<C: TokenCounter> Lines<'_, C> {
+    /// Fills the budget with `opening`, rows in their order, and the closing line, which is made from how many rows
+    /// are shown and what the reply costs. Each part ends in a line end, and none begins with white space or `/`:
+    /// so their counts add.
+    ///
+    /// # Errors
+    /// When the budget cannot hold even a list without a row; the error names the minimum.
+    pub fn fill(
+        &self,
+        opening: &str,
+        rows: &[String],
+        closing: impl Fn(usize, u32) -> String,
+    ) -> Result<Listed, DomainError> {
+        let count = |text: &str| if text.is_empty() { 0 } else { self.counter.count(text) };
+        let room = self.profile.to_o200k(self.budget).0;
+        let costs: Vec<u32> = rows.iter().map(|row| count(row)).collect();
+        let cost_of = |shown: usize| {
+            let rows = count(opening) + costs.iter().take(shown).sum::<u32>();
+            self.profile.stated(|used| rows + count(&closing(shown, used)))
+        };
+        // What surely fits leaves out the closing line; from there on, the whole reply decides.
+        let mut spent = count(opening);
+        let fits = costs.iter().take_while(|cost| {
+            spent += **cost;
+            spent <= room
+        });
+        let mut shown = fits.count();
+        let mut tokens_used = cost_of(shown);
+        while tokens_used > self.budget.get() {
+            let Some(fewer) = shown.checked_sub(1) else {
+                return Err(DomainError::BudgetTooSmall { budget: self.budget.get(), minimum: tokens_used });
+            };
+            shown = fewer;
+            tokens_used = cost_of(shown);
+        }
+        let rows: String = rows.iter().take(shown).map(String::as_str).collect();
+        Ok(Listed { body: format!("{opening}{rows}{}", closing(shown, tokens_used)), tokens_used, shown })
+    }
+
+    /// What a reply cost, in words: `57 tokens`, or `about 92 Claude tokens`.
+    pub fn cost(&self, used: u32) -> String {
+        if self.profile.is_exact() { format!("{used} tokens") } else { format!("about {used} Claude tokens") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::TokenCount;
+    use crate::text::O200k;
+
+    #[test]
+    fn a_list_states_its_cost_and_holds_as_many_rows_as_fit() {
+        let counter = O200k::load();
+        let rows: Vec<String> = (0..40).map(|n| format!("#{n} a row of a list 上海\n")).collect();
+        let mut shown = 0;
+        for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
+            for budget in (1..120).chain([400, 1500]) {
+                let lines = Lines { counter: &counter, budget: budget.try_into().unwrap(), profile };
+                let closing = |shown: usize, used: u32| format!("{shown} of 40, {}\n", lines.cost(used));
+                match lines.fill("", &rows, closing) {
+                    Ok(listed) => {
+                        let real = profile.of_o200k(TokenCount(counter.count(&listed.body)));
+                        assert_eq!(listed.tokens_used, real, "{}", listed.body);
+                        assert!(real <= budget && listed.body.contains(&lines.cost(real)), "{}", listed.body);
+                        shown = listed.shown;
+                    }
+                    Err(DomainError::BudgetTooSmall { minimum, .. }) => assert!(budget < minimum && minimum < 30),
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+        assert_eq!(shown, 40);
+    }
+}

@@ -1,0 +1,105 @@
+//! Marks: what tells one history of a server's database from another.
+//!
+//! With every change of what a user sees, the server writes a random stamp beside the user's change counter. A
+//! machine keeps some of the marks it was given and says the newest with each request. A database that was
+//! restored, failed over to a standby that lagged, or taken back to a point in time does not know it, however far
+//! its counter has come since: the histories part after the last mark that both know.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+/// Marks that are kept one by one; of older ones, a few for each doubling of their age.
+const NEWEST: usize = 32;
+/// The power of two of the blocks that changes of an age between a power of two and the next are divided into: of
+/// each block, one mark is kept.
+const BLOCKS: u32 = 2;
+
+/// The stamp of one value of a user's change counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Mark {
+    /// The change counter of the user.
+    pub seq: u64,
+    /// A random number.
+    pub stamp: i64,
+}
+
+impl Mark {
+    /// The name of the request header that says what a machine knows: marks as `seq:stamp`, divided by commas.
+    pub const HEADER: &str = "tessera-marks";
+
+    /// Writes marks as the header has them.
+    pub fn header(marks: &[Self]) -> String {
+        let mut text = String::new();
+        for Self { seq, stamp } in marks {
+            let comma = if text.is_empty() { "" } else { "," };
+            let _ = write!(text, "{comma}{seq}:{stamp}");
+        }
+        text
+    }
+
+    /// Reads what [`Mark::header`] wrote; what is no mark is left out.
+    pub fn listed(header: &str) -> Vec<Self> {
+        let mark = |item: &str| {
+            let (seq, stamp) = item.trim().split_once(':')?;
+            Some(Self { seq: seq.parse().ok()?, stamp: stamp.parse().ok()? })
+        };
+        header.split(',').filter_map(mark).collect()
+    }
+
+    /// The marks to keep of some, the newest first: all of the newest, and of older ones ever fewer, so that
+    /// where two histories part is known the better the later that was.
+    pub fn thinned(mut marks: Vec<Self>) -> Vec<Self> {
+        marks.sort_unstable();
+        marks.dedup();
+        let (head, newest) = (marks.last().map_or(0, |mark| mark.seq), marks.len().saturating_sub(NEWEST));
+        let (mut place, mut last) = (0, None);
+        // The oldest of a block stays the oldest of the larger block that it belongs to when it is older.
+        marks.retain(|mark| {
+            let age = (head - mark.seq).checked_ilog2().unwrap_or(0);
+            let block = Some((age, mark.seq >> age.saturating_sub(BLOCKS)));
+            let is_first = std::mem::replace(&mut last, block) != block;
+            place += 1;
+            place > newest || is_first
+        });
+        marks.reverse();
+        marks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(seq: u64) -> Mark {
+        Mark { seq, stamp: i64::MIN + i64::try_from(seq).unwrap() }
+    }
+
+    #[test]
+    fn marks_pass_through_the_header_and_nonsense_does_not() {
+        let marks = [mark(0), mark(7), Mark { seq: u64::MAX, stamp: -1 }];
+        assert_eq!(Mark::listed(&Mark::header(&marks)), marks);
+        assert_eq!(Mark::listed("1:2, 3:4 ,5,:6,x:1,7:,-1:1"), [Mark { seq: 1, stamp: 2 }, Mark { seq: 3, stamp: 4 }]);
+        assert_eq!(Mark::listed(""), []);
+    }
+
+    #[test]
+    fn the_newest_marks_are_kept_and_some_of_every_age() {
+        let kept = Mark::thinned((0..1_000_000).map(mark).collect());
+        assert!(kept.len() < 120, "{}", kept.len());
+        assert!(kept.iter().take(NEWEST).map(|mark| mark.seq).eq((999_968..1_000_000).rev()));
+        for age in [64, 1_000, 30_000, 500_000] {
+            assert!(kept.iter().any(|mark| (age / 2..=age * 2).contains(&(999_999 - mark.seq))), "{age}");
+        }
+        // Thinned once more after each change, there are still some of every age.
+        let mut marks = Vec::new();
+        for seq in 0..20_000 {
+            marks.push(mark(seq));
+            marks = Mark::thinned(marks);
+        }
+        assert!(marks.len() < 120);
+        for age in [64, 1_000, 10_000] {
+            assert!(marks.iter().any(|mark| (age / 2..=age * 2).contains(&(19_999 - mark.seq))), "{age}: {marks:?}");
+        }
+    }
+}

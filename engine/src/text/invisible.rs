@@ -1,0 +1,52 @@
+//! Characters that show nothing: the one list of them, for folding, cutting and showing.
+
+/// True for a character that a reader cannot see: Unicode's `Default_Ignorable_Code_Point` (zero-width
+/// characters, marks of direction, variation selectors, fillers, tags) and the marks of annotations.
+pub fn is_invisible(c: char) -> bool {
+    !c.is_ascii()
+        && matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// True for an invisible character that spelling needs: joiners of Indic, Arabic and emoji sequences, and
+/// the selectors of text and emoji forms. A terminal that gets them shows what was written.
+pub fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shows_nothing_is_told_from_what_does() {
+        for c in [
+            '\u{200b}',
+            '\u{200c}',
+            '\u{200d}',
+            '\u{2060}',
+            '\u{ad}',
+            '\u{61c}',
+            '\u{fe00}',
+            '\u{fe0f}',
+            '\u{e0100}',
+            '\u{e01ef}',
+            '\u{115f}',
+            '\u{1160}',
+            '\u{3164}',
+            '\u{ffa0}',
+            '\u{e0041}',
+            '\u{202e}',
+            '\u{2066}',
+        ] {
+            assert!(is_invisible(c), "{}", c.escape_unicode());
+        }
+        for c in ['a', ' ', '\n', 'é', '\u{301}', '한', 'ᄀ', 'क', '👩', '\u{3000}', '\u{a0}', '‹'] {
+            assert!(!is_invisible(c), "{}", c.escape_unicode());
+        }
+    }
+}

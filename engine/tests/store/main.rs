@@ -1,0 +1,11 @@
+//! The embedded store through its public door: lifetimes, older files, what is said again, salvage, import.
+#![expect(clippy::unwrap_used, reason = "clippy takes only #[test] functions for tests; helpers are too")]
+
+mod again;
+mod derived;
+mod expiry;
+mod older;
+mod removed;
+mod salvage;
+mod support;
+mod trust;

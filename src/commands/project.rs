@@ -1,0 +1,95 @@
+//! `project`: what a directory says that it is, and whether that is believed.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::json;
+use tessera_engine::Store;
+use tessera_engine::domain::Scope;
+use tessera_engine::store::{Place, Usage};
+use tessera_hooks::project::Claim;
+
+use super::Context;
+use crate::cli::ProjectTask;
+use crate::exit::UserError;
+use crate::{config, output};
+
+/// Shows, confirms or takes back.
+pub(super) fn run(context: &Context, task: Option<ProjectTask>) -> anyhow::Result<()> {
+    match task {
+        None => show(context, &claim(None)?),
+        Some(ProjectTask::List) => list(context),
+        Some(ProjectTask::Trust { path }) => trust(context, &claim(path)?),
+        Some(ProjectTask::Forget { path }) => forget(context, &claim(path)?),
+    }
+}
+
+fn claim(path: Option<PathBuf>) -> anyhow::Result<Claim> {
+    let path = path.unwrap_or_else(|| PathBuf::from("."));
+    let dir = path.canonicalize().with_context(|| path.display().to_string())?;
+    if !dir.is_dir() {
+        return Err(UserError(format!("{}: is not a directory", path.display())).into());
+    }
+    Ok(config::claim(&dir))
+}
+
+fn show(context: &Context, claim: &Claim) -> anyhow::Result<()> {
+    let home = config::home(context.home.clone())?;
+    let is_believed =
+        if Store::is_there(&home) { claim.is_believed(&context.open(Usage::ReadOnce)?)? } else { claim.is_its_own() };
+    tell(context, claim, is_believed)
+}
+
+fn list(context: &Context) -> anyhow::Result<()> {
+    let places = context.open(Usage::ReadOnce)?.places()?;
+    if context.json {
+        return output::json(&places);
+    }
+    let how = |how: &str| if how == "told" { "confirmed" } else { "notes were made there" }.to_owned();
+    let row =
+        |place: Place| vec![place.path, place.project.to_string(), how(&place.how), place.since.date().to_string()];
+    output::text(&output::table(&["directory", "project", "how", "since"], places.into_iter().map(row).collect()))
+}
+
+fn trust(context: &Context, claim: &Claim) -> anyhow::Result<()> {
+    if !claim.is_its_own() {
+        context.open(Usage::Write)?.trust_place(&claim.real_place(), &claim.scope)?;
+    }
+    tell(context, claim, true)
+}
+
+fn forget(context: &Context, claim: &Claim) -> anyhow::Result<()> {
+    if Store::is_there(&config::home(context.home.clone())?) {
+        let mut store = context.open(Usage::Write)?;
+        for place in [&claim.place, &claim.root, &claim.real_place()] {
+            store.forget_place(place)?;
+        }
+    }
+    tell(context, claim, claim.is_its_own())
+}
+
+fn tell(context: &Context, claim: &Claim, is_believed: bool) -> anyhow::Result<()> {
+    let place = claim.real_place();
+    if context.json {
+        return output::json(&json!({
+            "directory": place, "project": claim.scope, "by": claim.by.as_str(), "believed": is_believed,
+        }));
+    }
+    output::line(&output::shown(&sentence(claim, &place, is_believed)))
+}
+
+fn sentence(claim: &Claim, place: &Path, is_believed: bool) -> String {
+    let (place, by, scope) = (place.display(), claim.by.as_str(), &claim.scope);
+    if *scope == Scope::Global {
+        format!("{place} is no project: memories that hold everywhere are given here.")
+    } else if claim.is_its_own() {
+        format!("{place} is the project {scope}, by {by}.")
+    } else if is_believed {
+        format!("{place} is {scope}, by {by}: its memories are given here unasked.")
+    } else {
+        format!(
+            "{place} says that it is {scope}, by {by}. Nobody confirmed that here, so its memories are given only to \
+             whoever asks for them: `tessera project trust` confirms it."
+        )
+    }
+}

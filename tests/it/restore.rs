@@ -1,0 +1,170 @@
+//! A server whose database goes back: to a backup, to a standby that lagged, to a point in time. Whether somebody says so or
+//! not, no machine loses what was acknowledged, and the server gets it back.
+
+use crate::support::World;
+use crate::support::team::{TeamServer, exchange};
+
+/// How a restore is announced: `tessera serve restored`, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Never,
+    Early,
+    Late,
+    Twice,
+}
+
+fn texts(world: &World) -> Vec<String> {
+    let mut texts = world.contents();
+    texts.sort();
+    texts
+}
+
+/// Everybody, until nothing is left to tell.
+fn settle(machines: &[&World]) {
+    for _ in 0..3 {
+        for machine in machines {
+            exchange(machine);
+        }
+    }
+}
+
+fn id_of(world: &World, text: &str) -> String {
+    let found = world.json(&["list", "--limit", "200"]);
+    let memories = found["memories"].as_array().unwrap();
+    let memory = memories.iter().find(|memory| memory["content"] == text).unwrap_or_else(|| panic!("{text}: {found}"));
+    memory["id"].as_str().unwrap().to_owned()
+}
+
+fn a_restore_costs_nothing(said: Said) {
+    let Some(mut server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let (laptop, desktop, away) = (server.machine(&key), server.machine(&key), server.machine(&key));
+    for text in ["old and kept", "old and edited later", "old and forgotten later", "old and purged later"] {
+        laptop.remember(text);
+    }
+    settle(&[&laptop, &desktop, &away]);
+    server.down();
+    server.cluster.back_up();
+    server.up();
+    // What follows is acknowledged, and not in the backup.
+    laptop.remember("new from the laptop");
+    laptop.json(&["update", &id_of(&laptop, "old and edited later"), "--content", "edited after the backup"]);
+    laptop.json(&["forget", &id_of(&laptop, "old and forgotten later")]);
+    laptop.json(&["forget", "--hard", &id_of(&laptop, "old and purged later")]);
+    laptop.remember("new and forgotten");
+    settle(&[&laptop, &desktop]);
+    desktop.remember("new from the desktop");
+    exchange(&desktop);
+    laptop.json(&["forget", &id_of(&laptop, "new and forgotten")]);
+    exchange(&laptop);
+    server.down();
+    server.cluster.restore();
+    server.up();
+    if matches!(said, Said::Early | Said::Twice) {
+        server.host(&["serve", "restored"]);
+    }
+    // One machine writes before the others come back, so that their cursors are not ahead of the counter.
+    for number in 0..8 {
+        away.remember(&format!("written after the restore {number}"));
+    }
+    exchange(&away);
+    if said == Said::Late {
+        server.host(&["serve", "restored"]);
+    }
+    exchange(&desktop);
+    if said == Said::Twice {
+        server.host(&["serve", "restored"]);
+    }
+    settle(&[&laptop, &desktop, &away]);
+    let mut expected: Vec<String> = (0..8).map(|number| format!("written after the restore {number}")).collect();
+    expected.extend(
+        ["old and kept", "edited after the backup", "new from the laptop", "new from the desktop"].map(str::to_owned),
+    );
+    expected.sort();
+    let fresh = server.machine(&key);
+    settle(&[&fresh]);
+    for (name, machine) in [("laptop", &laptop), ("desktop", &desktop), ("away", &away), ("fresh", &fresh)] {
+        assert_eq!(texts(machine), expected, "{said:?}: {name}");
+        let status = machine.json(&["sync", "status"]);
+        assert_eq!((&status["waiting"], &status["refused"]), (&0.into(), &0.into()), "{said:?}: {name} {status}");
+        machine.assert_healthy();
+    }
+}
+
+#[test]
+fn a_restore_that_nobody_speaks_of_costs_nothing() {
+    a_restore_costs_nothing(Said::Never);
+}
+
+#[test]
+fn a_restore_that_is_told_of_early_costs_nothing() {
+    a_restore_costs_nothing(Said::Early);
+}
+
+#[test]
+fn a_restore_that_is_told_of_late_costs_nothing() {
+    a_restore_costs_nothing(Said::Late);
+}
+
+#[test]
+fn a_restore_that_is_told_of_twice_costs_nothing() {
+    a_restore_costs_nothing(Said::Twice);
+}
+
+/// With the cursor ahead of the head: the least that can be noticed.
+#[test]
+fn what_the_backup_lacks_is_told_again_by_a_clean_machine() {
+    let Some(mut server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let (one, other) = (server.machine(&key), server.machine(&key));
+    one.remember("in the backup");
+    settle(&[&one, &other]);
+    server.down();
+    server.cluster.back_up();
+    server.up();
+    one.remember("acknowledged on both machines after the backup");
+    settle(&[&one, &other]);
+    server.down();
+    server.cluster.restore();
+    server.up();
+    settle(&[&one, &other]);
+    for machine in [&one, &other] {
+        assert_eq!(texts(machine), ["acknowledged on both machines after the backup", "in the backup"]);
+        machine.assert_healthy();
+    }
+}
+
+/// The same text on two machines before they knew of each other is one memory.
+#[test]
+fn joining_with_equal_texts_doubles_nothing() {
+    let Some(server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let (one, other) = (World::new(), World::new());
+    for machine in [&one, &other] {
+        machine.remember("The exporter listens on port 9417");
+    }
+    one.remember("only on the first");
+    other.remember("only on the second");
+    for machine in [&one, &other] {
+        server.join(machine, &key, &["--upload", "all"]);
+    }
+    settle(&[&one, &other]);
+    for machine in [&one, &other] {
+        assert_eq!(texts(machine), ["The exporter listens on port 9417", "only on the first", "only on the second"]);
+        machine.assert_healthy();
+    }
+}
+
+/// What cannot be sent keeps nothing from coming: a key for reading, on a machine that wrote.
+#[test]
+fn a_key_for_reading_alone_still_brings_news() {
+    let Some(server) = TeamServer::start() else { return };
+    let (key, reading) = (server.user("ada"), server.host(&["serve", "key", "new", "ada", "--scopes", "read"]));
+    let (writer, reader) = (server.machine(&key), server.machine(reading.stdout.trim()));
+    reader.remember("written where it may not be sent");
+    writer.remember("news from the writer");
+    exchange(&writer);
+    let ran = reader.run(&["sync", "now"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("what came was taken"), "{ran:?}");
+    assert_eq!(texts(&reader), ["news from the writer", "written where it may not be sent"]);
+}
