@@ -89,7 +89,8 @@ BEGIN
         PERFORM set_config('app.user_id', one, true);
         INSERT INTO user_seq VALUES (one, many) ON CONFLICT (user_id) DO UPDATE SET seq = user_seq.seq + many
             RETURNING seq INTO last;
-        INSERT INTO marks (user_id, seq) VALUES (one, last);
+        -- Where some of the tables were taken back and this one was not, what it says of later changes is over.
+        INSERT INTO marks (user_id, seq) VALUES (one, last) ON CONFLICT (user_id, seq) DO UPDATE SET stamp = DEFAULT;
         INSERT INTO feed (user_id, memory, owner, seq, handle)
             SELECT one, what, whose, n, n FROM (
                 SELECT whose, what, last - many + row_number() OVER (ORDER BY whose, what) AS n FROM (

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::support::hooks::{event, hook};
 use crate::support::team::{TeamServer, exchange};
 use crate::support::{Client, World};
 
@@ -110,7 +111,15 @@ fn sessions_exchange_in_the_background_and_share_by_tool() {
     assert!(refused && told.contains("no user of that name"), "{told}");
     one.ok("memory_share_tag", json!({ "tag": "ops", "shared_with": "bob", "permission": "write" }));
     exchange(&bobs);
+    // He is told once, at a session's start, and asked.
+    let start = || {
+        let payload = event(&bobs, "SessionStart", "s1", json!({ "source": "startup" }));
+        hook(&bobs, payload.to_string().as_bytes(), &[]).stdout
+    };
+    assert!(start().contains("tessera accept ada ops") && !start().contains("tessera accept"));
     let mut third = Client::start_with(&bobs, &[]);
+    assert!(third.ok("memory_shared_with_me", json!({})).contains("ada offers all tagged ops (write)"));
+    assert!(third.ok("memory_accept_share", json!({ "owner": "ada", "tag": "ops" })).contains("now and later"));
     assert!(third.ok("memory_shared_with_me", json!({})).contains("#1 from ada (write) Deploys happen"));
     third.ok("memory_update", json!({ "id": 1, "content": "Deploys happen on Wednesdays" }));
     assert!(third.close().success());

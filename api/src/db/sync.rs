@@ -195,7 +195,7 @@ impl UserTx {
             "SELECT epoch, (SELECT seq FROM user_seq WHERE user_id = $1) AS head,
                  (SELECT stamp FROM marks WHERE user_id = $1 AND seq = (SELECT seq FROM user_seq WHERE user_id = $1)) AS stamp,
                  (SELECT max(seq) FROM marks WHERE user_id = $1
-                      AND (seq, stamp) IN (SELECT * FROM unnest($2::bigint[], $3::bigint[]))) AS common
+                      AND seq <= (SELECT seq FROM user_seq WHERE user_id = $1) AND (seq, stamp) IN (SELECT * FROM unnest($2::bigint[], $3::bigint[]))) AS common
              FROM server_meta",
         )
         .bind(self.user.as_str())

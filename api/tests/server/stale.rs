@@ -26,6 +26,8 @@ fn what_another_version_analysed_is_analysed_again_and_found() {
         }
         Site::ok(site.post(&ada, "/api/memories/share-tag", &json!({ "tag": "port", "shared_with": "bob" })).await)
             .await;
+        let answer = json!({ "owner": "ada", "tag": "port", "accept": true });
+        Site::ok(site.post(&bob, "/api/memories/offers", &answer).await).await;
         let current = versions(&site).await;
         let make = |version: i32| {
             let sql = format!("UPDATE memories SET forward = set_byte(forward, 0, {version})");

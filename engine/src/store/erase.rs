@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::write::{Change, Written, tell, write_row};
-use super::{Actor, Store, links, row, session, traces};
+use super::{Actor, Store, links, places, row, session, traces};
 use crate::domain::{Category, Handle, Importance, Memory, MemoryId, MemoryRef, MemoryType, Scope};
 use crate::index::Analysis;
 
@@ -85,6 +85,7 @@ pub(super) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     let sql = "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1";
     change.tx.execute(sql, [memory.id])?;
     traces::note(change)?;
+    places::forget_made(change, before)?;
     change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;
     links::remove_all(change, &memory)?;
     // The reason of a purge could repeat what is purged.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Store;
 use super::error::StoreError;
 use super::write::Change;
-use crate::domain::{Draft, Origin, Scope, Timestamp};
+use crate::domain::{Draft, Memory, Origin, Scope, Timestamp};
 
 /// A directory that is known to be of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -102,6 +102,15 @@ pub(super) fn note_made(change: &Change<'_>, draft: &Draft) -> Result<(), StoreE
         return Ok(());
     }
     note(change, cwd, &draft.scope, "made")
+}
+
+/// What a memory showed of a directory goes with it, unless others show it too.
+pub(super) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    let Some(cwd) = &memory.cwd else { return Ok(()) };
+    let sql = "DELETE FROM places WHERE how = 'made' AND path = ?1 AND project = ?2
+               AND NOT EXISTS (SELECT 1 FROM memories WHERE cwd = ?1 AND scope = ?2 AND handle <> ?3)";
+    change.tx.prepare_cached(sql)?.execute(params![cwd, memory.scope.as_str(), memory.handle])?;
+    Ok(())
 }
 
 fn note(change: &Change<'_>, path: &str, project: &Scope, how: &str) -> Result<(), StoreError> {
