@@ -74,6 +74,20 @@ impl Cluster {
         self.sql("CREATE DATABASE tessera TEMPLATE backup OWNER server");
     }
 
+    /// Puts a dump of our database in its place.
+    pub(crate) fn load(&self, dump: &Path) {
+        // PostgreSQL's own user reads it.
+        let copy = self.dir.path().join("dump.sql");
+        fs::copy(dump, &copy).unwrap();
+        if is_root() {
+            chown(&copy, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        self.sql("CREATE ROLE tessera_app NOLOGIN");
+        self.sql("GRANT tessera_app TO server WITH ADMIN OPTION");
+        let arguments = ["-d", "tessera", "-v", "ON_ERROR_STOP=1", "-q", "-f", copy.to_str().unwrap()];
+        self.run("psql", &[&["-h", &self.socket(), "-U", "admin"][..], &arguments].concat());
+    }
+
     fn disconnect(&self) {
         self.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'tessera'");
     }

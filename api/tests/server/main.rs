@@ -16,3 +16,4 @@ mod shares;
 mod site;
 mod stale;
 mod sync;
+mod upgrade;

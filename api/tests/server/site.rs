@@ -1,6 +1,7 @@
 //! A server on the loopback interface, and users with keys.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
@@ -21,14 +22,18 @@ pub(crate) struct Site {
 impl Site {
     /// `None` where PostgreSQL is not installed.
     pub(crate) async fn start(settings: Settings, patience: &Patience) -> Option<Self> {
+        Some(Self::on(Cluster::start()?, settings, patience).await)
+    }
+
+    /// On a cluster that is there.
+    async fn on(cluster: Cluster, settings: Settings, patience: &Patience) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let cluster = Cluster::start()?;
         let db = Db::connect_with(&cluster.url("server"), patience).await.unwrap();
         // Two servers that start at once.
         let (one, other) = tokio::join!(db.migrate(), db.migrate());
         one.and(other).unwrap();
         db.check().await.unwrap();
-        Some(Self::serve(Arc::new(cluster), db, settings).await)
+        Self::serve(Arc::new(cluster), db, settings).await
     }
 
     async fn serve(cluster: Arc<Cluster>, db: Db, settings: Settings) -> Self {
@@ -43,7 +48,12 @@ impl Site {
     pub(crate) async fn user(&self, name: &str) -> String {
         let user: UserId = name.parse().unwrap();
         self.db.add_user(&user).await.unwrap();
-        self.db.add_key(&user, &NewKey::default()).await.unwrap().reveal()
+        self.key(name).await
+    }
+
+    /// A key of a user who is there.
+    pub(crate) async fn key(&self, name: &str) -> String {
+        self.db.add_key(&name.parse().unwrap(), &NewKey::default()).await.unwrap().reveal()
     }
 
     pub(crate) async fn get(&self, key: &str, path: &str) -> Response {
@@ -114,6 +124,18 @@ pub(crate) fn with_limits<F: Future<Output = ()>>(limits: Limits, test: impl FnO
 /// The same with a server of these settings.
 pub(crate) fn with_site_of<F: Future<Output = ()>>(settings: Settings, test: impl FnOnce(Site) -> F) {
     with_patience(settings, &Patience::default(), test);
+}
+
+/// Runs a test with a server on a dump of a database, to which this SQL was done before the server came.
+pub(crate) fn with_database<F: Future<Output = ()>>(dump: &Path, sql: &str, test: impl FnOnce(Site) -> F) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        if let Some(cluster) = Cluster::start() {
+            cluster.load(dump);
+            cluster.sql_on("tessera", sql);
+            test(Site::on(cluster, Settings::default(), &Patience::default()).await).await;
+        }
+    });
 }
 
 /// The same with a database of this patience.

@@ -1,0 +1,140 @@
+//! A database as the server before marks, authors and offers wrote it, with a machine's store of the same time: both
+//! open, and the machine goes on with the server.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tessera_engine::domain::{FixedClock, Timestamp};
+use tessera_engine::score::Weights;
+use tessera_engine::store::{ListRequest, StoreConfig, Usage, Whole};
+use tessera_engine::sync::{Page, Push, Pushed, Snapshot};
+use tessera_engine::{Memory, Store};
+
+use crate::site::{Site, with_database};
+
+/// One of the memories that the rule deleted, as a machine with a right clock deleted it.
+const BY_THE_RULE: &str = "UPDATE memories SET updated = expires + 3000000000000
+    WHERE content = 'Crane four needs a new limit switch' AND state = 'deleted'";
+
+fn fixture(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/db").join(name)
+}
+
+/// A copy of the machine's store.
+fn machine(home: &Path) -> Store {
+    std::fs::create_dir_all(home).unwrap();
+    std::fs::copy(fixture("v3.db"), home.join("tessera.db")).unwrap();
+    let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_300_000_000_000)));
+    let home = home.to_path_buf();
+    Store::open(StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Serve }).unwrap()
+}
+
+fn live(store: &Store) -> Vec<Memory> {
+    store.list(&ListRequest { limit: 200, ..ListRequest::default() }).unwrap().memories
+}
+
+/// One exchange, as a machine makes it; gives how many ops it sent.
+async fn exchange(site: &Site, key: &str, store: &mut Store) -> usize {
+    let mut sent = 0;
+    loop {
+        let ops = store.ops(100).unwrap();
+        let epoch = store.server().unwrap().unwrap().epoch;
+        sent += ops.len();
+        if ops.is_empty() {
+            break;
+        }
+        let body = serde_json::to_value(Push { epoch, ops }).unwrap();
+        let pushed: Pushed =
+            serde_json::from_value(Site::ok(site.post(key, "/v1/sync/push", &body).await).await).unwrap();
+        store.answered(epoch, &pushed).unwrap();
+    }
+    loop {
+        let state = store.server().unwrap().unwrap();
+        let path = format!("/v1/sync/changes?epoch={}&after={}", state.epoch, state.cursor);
+        let page: Page = serde_json::from_value(Site::ok(site.get(key, &path).await).await).unwrap();
+        let more = page.more;
+        store.arrived(state.epoch, state.cursor, &page).unwrap();
+        if !more {
+            return sent;
+        }
+    }
+}
+
+#[test]
+fn an_older_database_and_an_older_machine_go_on_together() {
+    with_database(&fixture("server-v2.sql"), BY_THE_RULE, |site| async move {
+        let users = site.db.users().await.unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = machine(&dir.path().join("t"));
+        let user = store.server().unwrap().unwrap().user;
+        assert!(users.contains(&user), "{users:?}");
+        let key = site.key(&user).await;
+        let before = live(&store).len();
+        exchange(&site, &key, &mut store).await;
+        assert!(store.marks().unwrap().first().is_some(), "it knows the database by a mark from now on");
+        assert_eq!(exchange(&site, &key, &mut store).await, 0, "nothing is left to tell");
+        // Both hold the same, nothing has an end that nobody set, and nothing that was here is gone.
+        let snapshot: Snapshot =
+            serde_json::from_value(Site::ok(site.get(&key, "/v1/sync/snapshot").await).await).unwrap();
+        let mut there: Vec<String> = snapshot
+            .rows
+            .iter()
+            .filter_map(|shadow| shadow.row.state.live().map(|document| document.content.as_str().to_owned()))
+            .collect();
+        let mut here: Vec<String> = live(&store).into_iter().map(|memory| memory.content).collect();
+        there.sort();
+        here.sort();
+        assert_eq!(here, there);
+        assert!(here.len() >= before, "{} < {before}", here.len());
+        let status = store.sync_status().unwrap();
+        assert_eq!((status.waiting, status.refused), (0, 0));
+        // What the rule had deleted is found, by the server's own recall too.
+        let question = json!({ "context": here[0], "max_tokens": 2000 });
+        let answer: Value = Site::ok(site.post(&key, "/api/memories/recall", &question).await).await;
+        assert!(answer["total_count"].as_u64().unwrap() > 0, "{answer}");
+        // A machine of the same time that begins anew comes to the same.
+        let mut other = machine(&dir.path().join("other"));
+        other.must_begin_anew().unwrap();
+        let Snapshot { epoch, restored_seq, head, rows, mark, next } = snapshot;
+        assert!(next.is_none());
+        other.begin_anew(&Whole { epoch, restored_seq, head, mark, rows }).unwrap();
+        exchange(&site, &key, &mut other).await;
+        exchange(&site, &key, &mut store).await;
+        let mut anew: Vec<String> = live(&other).into_iter().map(|memory| memory.content).collect();
+        anew.sort();
+        let mut here: Vec<String> = live(&store).into_iter().map(|memory| memory.content).collect();
+        here.sort();
+        assert_eq!(anew, here);
+    });
+}
+
+/// What is shared by a tag before there were offers goes on being shared.
+#[test]
+fn shares_of_an_older_database_hold() {
+    with_database(&fixture("server-v2.sql"), BY_THE_RULE, |site| async move {
+        let pool = sqlx::PgPool::connect(&site.cluster.url("admin")).await.unwrap();
+        let rules: Vec<(String, String)> =
+            sqlx::query_as("SELECT grantee, status FROM tag_shares").fetch_all(&pool).await.unwrap();
+        assert!(rules.iter().all(|(_, status)| status == "accepted"), "{rules:?}");
+        let grantees: Vec<String> =
+            sqlx::query_scalar("SELECT DISTINCT grantee FROM memory_shares").fetch_all(&pool).await.unwrap();
+        assert!(!grantees.is_empty(), "the database has shares");
+        for grantee in grantees {
+            let key = site.key(&grantee).await;
+            let shared = Site::ok(site.get(&key, "/api/memories/shared-with-me").await).await;
+            assert!(shared["total"].as_u64().unwrap() > 0, "{grantee}: {shared}");
+        }
+        // The server gives back what the rule took, and finds it though nothing was kept of its words.
+        let ada = site.key("ada").await;
+        let question = json!({ "context": "limit switch of crane four", "max_tokens": 500 });
+        let answer: Value = Site::ok(site.post(&ada, "/api/memories/recall", &question).await).await;
+        assert_eq!(answer["details"][0]["content"], "Crane four needs a new limit switch", "{answer}");
+        let ends: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM memories WHERE expires IS NOT NULL AND NOT standing AND category <> 'people' AND importance < 60")
+                .fetch_one(&pool)
+                .await
+                .unwrap();
+        assert_eq!(ends, 0, "no end that a rule made");
+    });
+}
