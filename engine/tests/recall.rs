@@ -1,5 +1,5 @@
 //! What a question brings back: aliases, compounds, dates, weak matches, filters, and the words of a long question.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may")]
+#![expect(clippy::unwrap_used, reason = "a test may")]
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@
 mod architecture;
 mod chaos;
 mod cli;
+#[expect(dead_code, reason = "tests of the server load dumps as well")]
 #[path = "../../api/tests/server/cluster.rs"]
 mod cluster;
 mod concurrency;

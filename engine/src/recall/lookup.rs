@@ -107,33 +107,38 @@ fn near_words<B: AsRef<[u8]>>(
     let known =
         found().filter(|(term, _)| term.relation != Relation::Near).fold(0, |all, (term, _)| all | term.concepts);
     let words = || query.terms.iter().filter(|term| term.is_word && term.relation == Relation::Word);
-    let unknown: Vec<&QueryTerm> = words().filter(|term| term.concepts & !(known | query.light) != 0).collect();
+    // A word that tells little is worth no repair.
+    let light = if purpose == Purpose::Asked { query.light } else { 0 };
+    let unknown: Vec<&QueryTerm> = words().filter(|term| term.concepts & !(known | light) != 0).collect();
     let (most, is_mostly_unknown) = match purpose {
         Purpose::Asked => (MAX_REPAIRED, unknown.len() * 2 > words().count()),
         Purpose::Unasked => (MAX_REPAIRED_UNASKED, false),
     };
     let repaired = unknown.into_iter().filter(|term| term.term.chars().count() >= SHORTEST).take(most);
-    repaired.flat_map(|word| repair(view, word, is_mostly_unknown, weights)).collect()
+    repaired.flat_map(|word| repair(view, word, is_mostly_unknown, purpose, weights)).collect()
 }
 
 fn repair<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     word: &QueryTerm,
     is_mostly_unknown: bool,
+    purpose: Purpose,
     weights: &Weights,
 ) -> Vec<QueryTerm> {
     if word.term.bytes().any(|b| b.is_ascii_digit()) {
         return Vec::new();
     }
     let letters = word.term.chars().count();
-    let mut near = within(view, &word.term, u32::from(letters >= ONE_EDIT));
+    let mut near = within(view, &word.term, u32::from(letters >= ONE_EDIT), purpose);
     if near.is_empty() && letters >= TWO_EDITS && is_mostly_unknown {
-        near = within(view, &word.term, 2);
+        near = within(view, &word.term, 2, purpose);
     }
     near.sort();
     near.dedup_by(|a, b| a.1 == b.1);
     let closest = near.first().map_or(0, |(edits, _)| *edits);
-    let kept = near.into_iter().filter(|(edits, _)| *edits == closest).take(3);
+    // Unasked, a word is taken for one that was mistyped, and for nothing else.
+    let most = if purpose == Purpose::Asked { 2 } else { 1 };
+    let kept = near.into_iter().filter(|(edits, _)| *edits == closest && *edits <= most).take(3);
     let weight = word.weight * weights.near_words;
     let relation = if closest <= 1 { Relation::Same } else { Relation::Near };
     let near = |term| QueryTerm { term, weight, relation, is_name: false, ..word.clone() };
@@ -141,7 +146,7 @@ fn repair<B: AsRef<[u8]>>(
 }
 
 /// Words of the index within so many edits that begin alike, and longer words that begin with `word`.
-fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32) -> Vec<(usize, String)> {
+fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32, purpose: Purpose) -> Vec<(usize, String)> {
     let mut near = Vec::new();
     let candidates = view.near_words(word, edits);
     if edits == 1 {
@@ -150,7 +155,8 @@ fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32) -> Ve
         let swapped = swaps.into_iter().zip(lists).filter(|(_, list)| list.own > 0).map(|(swap, _)| (1, swap));
         near.extend(swapped);
     }
-    let stumps = stumps(word);
+    // Unasked, a word is not taken for a shorter one.
+    let stumps = if purpose == Purpose::Asked { stumps(word) } else { Vec::new() };
     let lists = view.postings(&stumps.iter().map(String::as_bytes).collect::<Vec<_>>());
     near.extend(stumps.into_iter().zip(lists).filter(|(_, list)| list.own > 0).map(|(stump, _)| (2, stump)));
     let measured = candidates.into_iter().filter_map(|candidate| {

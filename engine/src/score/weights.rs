@@ -172,7 +172,16 @@ impl Weights {
 
     /// The numbers for a question that nobody asked: its words are taken as they stand, and each tells what it tells.
     pub fn unasked(&self) -> Self {
-        Self { related: 0.0, light: 1.0, everyday: 1.0, unknown: 1.25, when: 0.0, ..self.clone() }
+        Self {
+            related: 0.0,
+            aliases: 0.0,
+            light: 1.0,
+            everyday: 1.0,
+            unknown: 1.25,
+            unknown_light: 1.0,
+            when: 0.0,
+            ..self.clone()
+        }
     }
 
     /// The default without one signal each, and BM25 alone: what each signal gives.
