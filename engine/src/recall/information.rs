@@ -1,5 +1,6 @@
 //! What each word of a query tells, and how much of it a row holds.
 
+use crate::domain::Purpose;
 use crate::index::TermPostings;
 use crate::score::{DateHints, Weights, idf};
 
@@ -12,7 +13,7 @@ pub(super) struct Information {
     concepts: [f64; 64],
     /// Rows that hold a word under any of its names.
     holders: [u32; 64],
-    /// Of the whole query, without the words of its expansion.
+    /// Of the whole query; without the words of its expansion, where somebody asked.
     total: f64,
     /// Words that some row holds and that do not tell little.
     content: u64,
@@ -36,6 +37,7 @@ impl Information {
         lists: &[TermPostings],
         rows: u32,
         dates: &DateHints,
+        purpose: Purpose,
         weights: &Weights,
     ) -> Self {
         let mut information = Self {
@@ -55,7 +57,9 @@ impl Information {
             information.set(DATE, weights.when * idf(rows, 1));
         }
         information.content &= !(query.light | query.everyday);
-        information.total = information.sum(query.asked);
+        // What was asked for may be found by its expansion; what nobody asked for must be about all that was said.
+        let counted = if purpose == Purpose::Asked { query.asked } else { u64::MAX };
+        information.total = information.sum(counted);
         information
     }
 

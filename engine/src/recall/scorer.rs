@@ -62,7 +62,7 @@ impl<'a> Scorer<'a> {
         dates: DateHints,
     ) -> Self {
         let rows = view.rows();
-        let information = Information::of(&terms.query, &terms.lists, rows, &dates, weights);
+        let information = Information::of(&terms.query, &terms.lists, rows, &dates, request.purpose, weights);
         let gain = |(term, list): (&QueryTerm, &TermPostings)| {
             let name = if term.is_name {
                 weights.names * (1.0 + f64::from(rows) / f64::from(list.own.max(1))).ln()
