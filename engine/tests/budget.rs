@@ -266,6 +266,48 @@ fn every_budget_from_one_up_gives_a_reply_or_names_the_minimum() {
     }
 }
 
+/// Where nothing is above the floor: weak rows, the line that counts the near ones, and neither, in both forms.
+#[test]
+fn a_reply_without_a_match_costs_what_it_says_at_every_budget() {
+    let (_dir, mut store) = store();
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    for number in 0..30 {
+        let more = hostile().new_tree(&mut runner).unwrap().current();
+        let text = format!("The harbour crane {number} is painted {more}");
+        // What the store refuses is no text of a reply.
+        let _ = store.remember(Draft { origin: Origin::Import, ..Draft::new(text) });
+    }
+    let (mut marked, mut counted_near) = (0, 0);
+    for question in ["harbour zeppelin", "harbour quorum zeppelin", "harbour quorum zeppelin marmalade xylophone"] {
+        for (budget, weak) in (1..260).flat_map(|budget| [(budget, false), (budget, true)]) {
+            for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
+                let request = RecallRequest {
+                    budget: budget.try_into().unwrap(),
+                    profile,
+                    weak,
+                    limit: 200,
+                    ..RecallRequest::new(question)
+                };
+                let parts = JsonRows { handle: budget % 2 == 0, parts: budget % 3 == 0 };
+                for reply in [store.recall(&request), store.recall_json(&request, parts)] {
+                    match reply {
+                        Ok(recall) => {
+                            check(&recall, profile, budget).unwrap();
+                            marked += recall.index.iter().filter(|entry| entry.ranked.is_weak).count();
+                            counted_near += recall.near;
+                        }
+                        Err(StoreError::Domain(DomainError::BudgetTooSmall { minimum, .. })) => {
+                            assert!(budget < minimum, "{budget} {minimum}");
+                        }
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }
+        }
+    }
+    assert!(marked > 0 && counted_near > 0, "{marked} rows were marked, {counted_near} were counted");
+}
+
 #[test]
 fn pages_show_every_match_once() {
     let (_dir, mut store) = store();

@@ -150,37 +150,50 @@ fn held(shadow: Shadow) -> Option<(MemoryId, Said)> {
 
 #[test]
 fn stores_converge_with_lost_answers_shares_and_conflicts() {
-    for seed in 0..6 {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let mut server = Server::new(None);
-        let mut machines = [0, 0, 1].map(Machine::new);
-        for machine in &mut machines {
-            machine.store.join("http://server", &name(machine.user), Upload::All).unwrap();
+    (0..6).for_each(|seed| converges(seed, false));
+}
+
+#[test]
+fn stores_converge_with_a_server_that_goes_back_and_says_nothing() {
+    (6..12).for_each(|seed| converges(seed, true));
+}
+
+fn converges(seed: u64, goes_back: bool) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut server = Server::new(None);
+    let mut machines = [0, 0, 1].map(Machine::new);
+    for machine in &mut machines {
+        machine.store.join("http://server", &name(machine.user), Upload::All).unwrap();
+    }
+    let mut backup = server.clone();
+    for step in 0..60 {
+        match random.u8(..20) {
+            0 => backup = server.clone(),
+            1 if goes_back => server.restore(&backup, false, random.i64(..)),
+            _ => {}
         }
-        for step in 0..60 {
-            let machine = &mut machines[random.usize(..3)];
-            match random.u8(..4) {
-                0 => machine.push(&mut server, &mut random),
-                1 => machine.pull(&server),
-                _ => act(machine, &mut server, &mut random, step),
-            }
+        let machine = &mut machines[random.usize(..3)];
+        match random.u8(..4) {
+            0 => machine.push(&mut server, &mut random),
+            1 => machine.pull(&server),
+            _ => act(machine, &mut server, &mut random, step),
         }
-        for _ in 0..200 {
-            machines.iter_mut().for_each(|machine| machine.push(&mut server, &mut random));
-            machines.iter_mut().for_each(|machine| machine.pull(&server));
+    }
+    for _ in 0..200 {
+        machines.iter_mut().for_each(|machine| machine.push(&mut server, &mut random));
+        machines.iter_mut().for_each(|machine| machine.pull(&server));
+    }
+    for machine in &mut machines {
+        let rows = server.snapshot(machine.user, &[]).rows;
+        let expected: BTreeMap<_, _> = rows.into_iter().filter_map(held).collect();
+        assert_eq!(shown(machine), expected, "seed {seed}, a machine of {}", machine.user);
+        let status = machine.store.sync_status().unwrap();
+        assert_eq!((status.waiting, status.refused), (0, 0), "seed {seed}");
+        for memory in machine.live() {
+            assert_eq!(memory.share.is_some(), memory.trust == Trust::Foreign);
         }
-        for machine in &mut machines {
-            let rows = server.snapshot(machine.user, &[]).rows;
-            let expected: BTreeMap<_, _> = rows.into_iter().filter_map(held).collect();
-            assert_eq!(shown(machine), expected, "seed {seed}, a machine of {}", machine.user);
-            let status = machine.store.sync_status().unwrap();
-            assert_eq!((status.waiting, status.refused), (0, 0), "seed {seed}");
-            for memory in machine.live() {
-                assert_eq!(memory.share.is_some(), memory.trust == Trust::Foreign);
-            }
-            let health = Store::examine(machine.config.clone(), false).unwrap();
-            assert!(health.is_good(), "seed {seed}: {health:?}");
-        }
+        let health = Store::examine(machine.config.clone(), false).unwrap();
+        assert!(health.is_good(), "seed {seed}: {health:?}");
     }
 }
 
