@@ -126,8 +126,9 @@ EXCEPTION WHEN insufficient_privilege THEN
     RAISE NOTICE 'temporary tables stay allowed: the role that migrates does not own the database';
 END $$;
 
--- For each user in turn, as policies bind the owner of the tables too: a mark of what is there; no expiry that a rule
--- set and nobody asked for; and what was deleted because such an expiry was over is back.
+-- For each user in turn, as policies bind the owner of the tables too: first a mark of what is there, for all of them; then no
+-- expiry that a rule set and nobody asked for (those are whole seconds, or of what the rule left alone), and what the rule had
+-- deleted is back: it did so thirty days after the expiry, when nobody had seen the memory for as long.
 DO $$
 DECLARE
     one  text;
@@ -136,17 +137,21 @@ BEGIN
     FOR one IN SELECT user_id FROM users ORDER BY 1 LOOP
         PERFORM set_config('app.user_id', one, true);
         INSERT INTO marks (user_id, seq) SELECT user_id, seq FROM user_seq WHERE user_id = one AND seq > 0;
+    END LOOP;
+    FOR one IN SELECT user_id FROM users ORDER BY 1 LOOP
+        PERFORM set_config('app.user_id', one, true);
         FOR back IN
             UPDATE memories SET state = 'live', rev = rev + 1, expires = NULL,
                 updated = (extract(epoch FROM now()) * 1000000)::bigint
-                WHERE owner = one AND state = 'deleted' AND expires <= updated AND NOT standing AND category <> 'people'
-                    AND importance < 60
+                WHERE owner = one AND state = 'deleted' AND expires + 30 * 86400000000 <= updated
+                    AND expires % 1000000 <> 0 AND NOT standing AND category <> 'people' AND importance < 60
                 RETURNING id LOOP
             PERFORM tell(everyone, array_fill(one, ARRAY[cardinality(everyone)]), array_fill(back, ARRAY[cardinality(everyone)]))
                 FROM audience(one, back) everyone;
+            PERFORM set_config('app.user_id', one, true);
         END LOOP;
         UPDATE memories SET expires = NULL
-            WHERE owner = one AND expires IS NOT NULL AND NOT standing AND category <> 'people' AND importance < 60;
+            WHERE owner = one AND expires % 1000000 <> 0 AND NOT standing AND category <> 'people' AND importance < 60;
     END LOOP;
     PERFORM set_config('app.user_id', '', true);
 END $$;

@@ -104,14 +104,14 @@ fn notice(store: &Store, surroundings: &Surroundings) -> Result<Option<String>, 
     let mut parts: Vec<String> = parts.into_iter().flatten().collect();
     // What somebody wants to share is said once, however it is answered.
     let offers = store.offers()?.into_iter();
-    parts.extend(
-        offers
-            .filter(|offer| asked::is_first(&surroundings.home, &format!("offer {} {}", offer.owner, offer.tag)))
-            .map(|offer| {
-                let (owner, tag) = (neutral(&offer.owner), neutral(offer.tag.as_str()));
-                format!("{owner} offers all that is tagged {tag} (tessera accept {owner} {tag}, or tessera decline)")
-            }),
-    );
+    let new: Vec<_> = offers
+        .filter(|offer| asked::is_first(&surroundings.home, &format!("offer {} {}", offer.owner, offer.tag)))
+        .collect();
+    if let Some(first) = new.first() {
+        let (owner, tag) = (neutral(&first.owner), neutral(first.tag.as_str()));
+        let more = if new.len() > 1 { format!(", and {} more are offered", new.len() - 1) } else { String::new() };
+        parts.push(format!("{owner} offers all that is tagged {tag}{more} (tessera shares; tessera accept OWNER TAG)"));
+    }
     Ok((!parts.is_empty()).then(|| format!("Tessera: {}", parts.join(", "))))
 }
 

@@ -36,6 +36,7 @@ pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::
         anyhow::Ok(())
     })?;
     let text = match permission {
+        Some(permission) if memory.is_none() => format!("{what} is offered to {} ({permission})", args.with),
         Some(permission) => format!("{what} is shared with {} ({permission})", args.with),
         None => format!("{what} is no longer shared with {}", args.with),
     };
@@ -73,7 +74,10 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
         rows.push(vec![share.by, "you".into(), share.permission.to_string(), what]);
     }
     for offer in offers {
-        let what = format!("offers all tagged {0}: tessera accept {1} {0}, or decline", offer.tag, offer.owner);
+        let what = format!(
+            "offered: everything tagged {} (tessera accept OWNER TAG, or decline)",
+            output::shown(offer.tag.as_str())
+        );
         rows.push(vec![offer.owner, "you".into(), offer.permission.to_string(), what]);
     }
     output::text(&output::table(&["by", "with", "permission", "what"], rows))

@@ -116,7 +116,7 @@ fn sessions_exchange_in_the_background_and_share_by_tool() {
         let payload = event(&bobs, "SessionStart", "s1", json!({ "source": "startup" }));
         hook(&bobs, payload.to_string().as_bytes(), &[]).stdout
     };
-    assert!(start().contains("tessera accept ada ops") && !start().contains("tessera accept"));
+    assert!(start().contains("ada offers all that is tagged ops") && !start().contains("offers all"));
     let mut third = Client::start_with(&bobs, &[]);
     assert!(third.ok("memory_shared_with_me", json!({})).contains("ada offers all tagged ops (write)"));
     assert!(third.ok("memory_accept_share", json!({ "owner": "ada", "tag": "ops" })).contains("now and later"));

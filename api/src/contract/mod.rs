@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use tessera_engine::Timestamp;
 use tessera_engine::domain::{
-    Category, Content, DomainError, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Tag,
+    Category, Content, DomainError, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Tag, Trust,
 };
 use tessera_engine::enrich;
 use tessera_engine::sync::{Details, Document, Edit};
@@ -189,6 +189,8 @@ impl MemoryPatch {
         let mut wanted = base.clone();
         if let Some(content) = &self.content {
             wanted.content = Content::try_from(content.clone())?;
+            // A word of mistrust was of the text before.
+            wanted.details.vouched = wanted.details.vouched.filter(|vouched| *vouched != Trust::Foreign);
             let (before, after) = (base.content.as_str(), content.as_str());
             if is_own && wanted.details.entities == enrich::entities(before) {
                 wanted.details.entities = enrich::entities(after);

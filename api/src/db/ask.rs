@@ -94,15 +94,7 @@ impl UserTx {
             Some(idempotency) => idempotency.op_id(),
             None => MemoryId::generate(ask.at),
         };
-        let op = Op {
-            op_id,
-            memory: ask.memory,
-            base_rev,
-            at: ask.at,
-            action: ask.action.clone(),
-            told_again: false,
-            edited_by: None,
-        };
+        let op = Op { op_id, memory: ask.memory, base_rev, at: ask.at, action: ask.action.clone(), told_again: false };
         let hash = match &ask.idempotency {
             Some(idempotency) => Sha256::digest(&idempotency.body).to_vec(),
             None => Sha256::digest(op_id.as_bytes()).to_vec(),

@@ -12,6 +12,9 @@ use uuid::Uuid;
 use super::memories::uuid;
 use super::{Db, DbError, UserId, UserTx};
 
+/// Offers of one owner that a user is shown at a time: the next come when these are answered.
+const MOST_OFFERS_OF_ONE: i64 = 5;
+
 /// What is shared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -264,12 +267,15 @@ impl UserTx {
     /// What other users want to share with this one by a tag, and nobody answered; of those they mute, nothing.
     pub(super) async fn offers(&mut self) -> Result<Vec<Offer>, DbError> {
         let rows = sqlx::query(
-            "SELECT s.owner, s.tag, s.permission FROM tag_shares s WHERE s.grantee = $1 AND s.status = 'offered'
-                 AND NOT EXISTS (SELECT FROM mutes WHERE user_id = $1 AND owner = s.owner AND memory = $2)
-             ORDER BY s.owner, s.tag LIMIT 100",
+            "SELECT owner, tag, permission FROM (
+                 SELECT s.owner, s.tag, s.permission, row_number() OVER (PARTITION BY s.owner ORDER BY s.created, s.tag) AS place
+                 FROM tag_shares s WHERE s.grantee = $1 AND s.status = 'offered'
+                 AND NOT EXISTS (SELECT FROM mutes WHERE user_id = $1 AND owner = s.owner AND memory = $2)) offered
+             WHERE place <= $3 ORDER BY place, owner LIMIT 200",
         )
         .bind(self.user.as_str())
         .bind(Uuid::nil())
+        .bind(MOST_OFFERS_OF_ONE)
         .fetch_all(&mut *self.tx)
         .await?;
         let offer = |row: &PgRow| -> Result<Offer, DbError> {

@@ -8,9 +8,8 @@ use tessera_engine::index::{Facts, Features, Flags, Identity, IndexRow, IndexVie
 use tessera_engine::recall::{Ranking, rank};
 use tessera_engine::score::Weights;
 use tessera_engine::sync::Mark;
-use uuid::Uuid;
 
-use super::news::Fed;
+use super::news::{Fed, Key};
 use crate::db::{DbError, Position};
 
 /// Changed rows beyond which a rebuild pays: the larger of this and a twentieth of the snapshot.
@@ -30,7 +29,7 @@ pub(super) struct UserIndex {
     /// Handles of turns of conversations: a change among them changes what is around others.
     captured: HashSet<u32>,
     /// Which memories each replaces, for those that replace any.
-    replaced: HashMap<u32, Vec<Uuid>>,
+    replaced: HashMap<u32, Vec<Key>>,
 }
 
 impl Default for UserIndex {
@@ -103,8 +102,8 @@ impl UserIndex {
     }
 
     /// What rows replaced until now.
-    pub(super) fn replaced_by(&self, changed: &[Fed]) -> HashSet<Uuid> {
-        changed.iter().filter_map(|fed| self.replaced.get(&fed.facts.handle)).flatten().copied().collect()
+    pub(super) fn replaced_by(&self, changed: &[Fed]) -> HashSet<Key> {
+        changed.iter().filter_map(|fed| self.replaced.get(&fed.facts.handle)).flatten().cloned().collect()
     }
 
     /// Takes changed rows in, with all whose place changed by them; up to a place in the feed with
@@ -145,8 +144,9 @@ impl UserIndex {
 }
 
 impl Fed {
-    fn row(self, successors: &HashMap<Uuid, u32>) -> IndexRow {
-        let successor = successors.get(&self.memory).copied().filter(|handle| *handle != self.facts.handle);
+    fn row(self, successors: &HashMap<Key, u32>) -> IndexRow {
+        let successor = self.key().and_then(|key| successors.get(&key).copied());
+        let successor = successor.filter(|handle| *handle != self.facts.handle);
         let flags = self.facts.flags.with(Flags::SUPERSEDED, successor.is_some());
         let facts = Facts { flags, ..self.facts };
         IndexRow { features: Features::of(&facts), scope: self.scope, successor, blob: self.blob }
@@ -154,11 +154,11 @@ impl Fed {
 }
 
 /// Who replaces whom: of several, the latest.
-fn successors(replaced: &HashMap<u32, Vec<Uuid>>) -> HashMap<Uuid, u32> {
-    let mut successors: HashMap<Uuid, u32> = HashMap::new();
+fn successors(replaced: &HashMap<u32, Vec<Key>>) -> HashMap<Key, u32> {
+    let mut successors: HashMap<Key, u32> = HashMap::new();
     for (handle, memories) in replaced {
         for memory in memories {
-            let known = successors.entry(*memory).or_insert(*handle);
+            let known = successors.entry(memory.clone()).or_insert(*handle);
             *known = (*known).max(*handle);
         }
     }

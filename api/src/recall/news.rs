@@ -19,6 +19,9 @@ use crate::db::{Db, DbError, Position, UserId, UserTx, columns, stored};
 /// Memories that are read at one time to be analysed again, and written back.
 const BATCH: usize = 500;
 
+/// Whose a memory is, and its id.
+pub(super) type Key = (String, Uuid);
+
 /// A row of the feed with what the index needs of its memory.
 pub(super) struct Fed {
     pub(super) memory: Uuid,
@@ -26,7 +29,8 @@ pub(super) struct Fed {
     pub(super) scope: String,
     pub(super) blob: Vec<u8>,
     pub(super) session: Option<String>,
-    pub(super) replaces: Vec<Uuid>,
+    /// What it replaces: memories of its owner alone.
+    pub(super) replaces: Vec<Key>,
     pub(super) seq: u64,
     /// Whose it is; nobody's, once it is gone.
     owner: Option<String>,
@@ -159,15 +163,16 @@ async fn add_turns_around(changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(),
 /// Of memories that replace others, or did, those others.
 async fn add_replaced(index: &RwLock<UserIndex>, changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(), DbError> {
     let mut replaced = looked_at(index, |index| index.replaced_by(changed));
-    replaced.extend(changed.iter().flat_map(|fed| fed.replaces.iter().copied()));
-    let known: HashSet<Uuid> = changed.iter().map(|fed| fed.memory).collect();
-    let those: Vec<Uuid> = replaced.difference(&known).copied().collect();
+    replaced.extend(changed.iter().flat_map(|fed| fed.replaces.iter().cloned()));
+    let known: HashSet<Key> = changed.iter().filter_map(Fed::key).collect();
+    let those: Vec<Uuid> = replaced.difference(&known).map(|(_, memory)| *memory).collect();
     if those.is_empty() {
         return Ok(());
     }
     let sql = fed!("feed.memory = ANY ($2)");
     let rows = sqlx::query(sql).bind(tx.user.as_str()).bind(those).fetch_all(&mut *tx.tx).await?;
-    changed.extend(fed(&rows, tx.user.as_str())?);
+    let others = fed(&rows, tx.user.as_str())?.into_iter();
+    changed.extend(others.filter(|fed| fed.key().is_some_and(|key| replaced.contains(&key) && !known.contains(&key))));
     Ok(())
 }
 
@@ -205,6 +210,11 @@ async fn read_stale(rows: &mut [Fed], tx: &mut UserTx) -> Result<(), DbError> {
 }
 
 impl Fed {
+    /// Its owner and id; `None` once it is gone.
+    pub(super) fn key(&self) -> Option<Key> {
+        Some((self.owner.clone()?, self.memory))
+    }
+
     fn analyse_again(&mut self, user: &str) -> Option<Remade> {
         let memory = self.again.take()?;
         let doc = ForwardDoc::analyze(&memory);
@@ -335,7 +345,8 @@ fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
             .with(Flags::FOREIGN, trust == Trust::Foreign),
     };
     let links: Vec<String> = row.try_get("links")?;
-    let replaces = links.iter().filter_map(|link| link.strip_prefix("supersedes:")?.parse().ok()).collect();
+    let replaces = links.iter().filter_map(|link| link.strip_prefix("supersedes:")?.parse().ok());
+    let replaces = replaces.map(|memory| (owner.clone(), memory)).collect();
     let (scope, blob, session) = (row.try_get("scope")?, row.try_get("forward")?, row.try_get("session")?);
     Ok(Fed { memory, facts, scope, blob, session, replaces, seq, owner: Some(owner), again: None, is_wanted: true })
 }

@@ -147,6 +147,29 @@ fn two_memories_of_one_id_have_a_place_each() {
     });
 }
 
+/// What somebody links to says nothing about what is another's.
+#[test]
+fn nobody_replaces_anothers_memory_in_their_recall() {
+    with_site(|site| async move {
+        let (ada, mallory) = (site.user("ada").await, site.user("mallory").await);
+        let memory = stored(&site, &ada, "The tram depot key is behind the blue door", "keys").await;
+        let question = json!({ "context": "tram depot key blue door", "max_tokens": 400 });
+        let mut made = create("Gardens are nice in spring")["action"].clone();
+        made["create"]["links"] = json!([{ "type": "supersedes", "to": memory }]);
+        let other = create("x")["memory"].as_str().unwrap().to_owned();
+        assert_eq!(push(&site, &mallory, &other, made).await["refused"], Value::Null);
+        shared(&site, &mallory, &other, "ada", "read").await;
+        let answer = Site::ok(site.post(&ada, "/api/memories/recall", &question).await).await;
+        assert_eq!(answer["details"][0]["content"], "The tram depot key is behind the blue door", "{answer}");
+        // Nor does anybody say who wrote a text but the server.
+        let mut op = create("Words that Bob never wrote");
+        op["edited_by"] = json!("bob");
+        op["told_again"] = json!(true);
+        Site::ok(site.post(&mallory, "/v1/sync/push", &json!({ "epoch": 1, "ops": [op] })).await).await;
+        assert!(!told(&site, &mallory).await.contains("\"edited_by\":\"bob\""));
+    });
+}
+
 /// A flood that nobody accepted reaches nobody, and keeps nobody from writing.
 #[test]
 fn an_import_of_many_keeps_nobody_else_from_writing() {

@@ -35,15 +35,7 @@ fn id() -> MemoryId {
 }
 
 fn op(memory: MemoryId, base_rev: u64, action: Action) -> Op {
-    Op {
-        op_id: id(),
-        memory,
-        base_rev,
-        at: Timestamp::from_micros(1_795_000_000_000_000),
-        action,
-        told_again: false,
-        edited_by: None,
-    }
+    Op { op_id: id(), memory, base_rev, at: Timestamp::from_micros(1_795_000_000_000_000), action, told_again: false }
 }
 
 /// The op that makes a memory, as JSON.

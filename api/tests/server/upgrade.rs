@@ -14,8 +14,12 @@ use tessera_engine::{Memory, Store};
 use crate::site::{Site, with_database};
 
 /// One of the memories that the rule deleted, as a machine with a right clock deleted it.
+/// They are shared, with somebody whose name comes before the owner's and with somebody whose comes after it.
 const BY_THE_RULE: &str = "UPDATE memories SET updated = expires + 3000000000000
-    WHERE content = 'Crane four needs a new limit switch' AND state = 'deleted'";
+        WHERE content IN ('Crane four needs a new limit switch', 'The parser rejects empty headers');
+    UPDATE memories SET state = 'deleted' WHERE content = 'The parser rejects empty headers';
+    INSERT INTO memory_shares (owner, memory, grantee, permission)
+        SELECT owner, id, 'bob', 'read' FROM memories WHERE content = 'Crane four needs a new limit switch'";
 
 fn fixture(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/db").join(name)
@@ -130,8 +134,14 @@ fn shares_of_an_older_database_hold() {
         let question = json!({ "context": "limit switch of crane four", "max_tokens": 500 });
         let answer: Value = Site::ok(site.post(&ada, "/api/memories/recall", &question).await).await;
         assert_eq!(answer["details"][0]["content"], "Crane four needs a new limit switch", "{answer}");
+        let bob = site.key("bob").await;
+        for (key, shared) in [(&bob, "Crane four needs a new limit switch"), (&ada, "The parser rejects empty headers")]
+        {
+            let page = site.get(key, "/v1/sync/snapshot").await.text().await.unwrap();
+            assert!(page.contains(shared), "{page}");
+        }
         let ends: i64 =
-            sqlx::query_scalar("SELECT count(*) FROM memories WHERE expires IS NOT NULL AND NOT standing AND category <> 'people' AND importance < 60")
+            sqlx::query_scalar("SELECT count(*) FROM memories WHERE expires % 1000000 <> 0 AND NOT standing AND category <> 'people' AND importance < 60")
                 .fetch_one(&pool)
                 .await
                 .unwrap();

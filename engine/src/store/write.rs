@@ -401,6 +401,8 @@ fn apply(memory: &mut Memory, patch: &Patch) {
         memory.content.clone_from(content);
         // Whoever writes a text here writes it as themselves.
         memory.edited_by = None;
+        // A word of mistrust was of the text before.
+        memory.vouched = memory.vouched.filter(|vouched| *vouched != Trust::Foreign);
         memory.summary = enrich::summary(content);
         if was_derived {
             memory.entities = enrich::entities(content);

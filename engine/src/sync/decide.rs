@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::document::{Details, Document, Edit, State, says_the_same};
 use super::op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
-use crate::domain::{MemoryId, Origin, Scope, Tag, Timestamp};
+use crate::domain::{MemoryId, Origin, Scope, Tag, Timestamp, Trust};
 
 /// The tag of the other text of a conflict.
 const CONFLICT: &str = "conflict";
@@ -55,7 +55,7 @@ fn write(row: Row) -> Decision {
 }
 
 fn new(op: &Op, state: State) -> Row {
-    Row { memory: op.memory, rev: 1, content_rev: 1, details_at: op.at, state, edited_by: op.edited_by.clone() }
+    Row { memory: op.memory, rev: 1, content_rev: 1, details_at: op.at, state, edited_by: None }
 }
 
 fn changed(row: &Row, state: State) -> Row {
@@ -72,13 +72,16 @@ fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'
         if op.base_rev >= row.content_rev {
             next.content = content.clone();
             content_rev = row.rev + 1;
-            edited_by = if is_owner { op.edited_by.clone() } else { Some(author.name.to_owned()) };
+            edited_by = (!is_owner).then(|| author.name.to_owned());
             if !is_owner {
                 // The owner's word was of another text.
                 next.details.vouched = None;
             }
         } else if !says_the_same(content, &document.content) {
-            let other = Document { content: content.clone(), ..next.clone() };
+            let mut other = Document { content: content.clone(), ..next.clone() };
+            if edit.details.as_ref().is_some_and(|details| details.vouched == Some(Trust::Foreign)) {
+                other.details.vouched = Some(Trust::Foreign);
+            }
             copy = Some(Box::new(as_copy(row.memory, if is_owner { other } else { own_text(other) }, op)));
         }
     }
@@ -95,7 +98,7 @@ fn revived(row: &Row, document: &Document, edit: &Edit, op: &Op) -> Decision {
     let mut edited_by = row.edited_by.clone();
     if let Some(content) = edit.content.as_ref().filter(|content| **content != document.content) {
         next.content = content.clone();
-        edited_by.clone_from(&op.edited_by);
+        edited_by = None;
     }
     let content_rev = row.rev + 1;
     write(Row { content_rev, details_at, edited_by, ..changed(row, State::Live(next)) })
@@ -141,7 +144,7 @@ pub(super) fn own_text(document: Document) -> Document {
 
 fn as_copy(memory: MemoryId, document: Document, op: &Op) -> Row {
     let id = copy_id(memory, &document.content);
-    Row { memory: id, edited_by: None, ..new(op, State::Live(conflicting(document, memory))) }
+    Row { memory: id, ..new(op, State::Live(conflicting(document, memory))) }
 }
 
 /// A document as the other text of a conflict.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::decide::{conflicting, own_text};
 use super::document::{Document, Edit, State, says_the_same};
 use super::op::{Action, Op, Refusal, Row, copy_id};
-use crate::domain::{MemoryId, Share, Timestamp};
+use crate::domain::{MemoryId, Share, Timestamp, Trust};
 
 /// What the server is known to hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,9 +64,9 @@ pub struct Trail {
     shadow: Option<Shadow>,
     sent: Option<Sent>,
     arrived: Option<Arrival>,
-    /// The row as a server had it that was restored, and has lost it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    lost: Option<Row>,
+    /// True for what a server had and has lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    lost: bool,
 }
 
 /// A memory on one machine.
@@ -118,7 +118,7 @@ impl Local {
             shadow: self.trail.shadow.clone().filter(|shadow| shadow.row.state == State::Purged),
             sent: self.trail.sent.clone().filter(|sent| sent.state == State::Purged),
             arrived: None,
-            lost: None,
+            lost: false,
         }
     }
 
@@ -135,10 +135,9 @@ impl Local {
 
     /// Who wrote the text that the machine shows, if it is the server's and not its owner's.
     pub fn edited_by(&self) -> Option<&str> {
-        let ours = &self.state.document()?.content;
-        let known = self.trail.lost.iter().chain(self.trail.shadow.as_ref().map(|shadow| &shadow.row));
-        let mut known = known.filter(|row| row.state.document().is_some_and(|theirs| theirs.content == *ours));
-        known.find_map(|row| row.edited_by.as_deref())
+        let row = &self.trail.shadow.as_ref()?.row;
+        let (ours, theirs) = (self.state.document()?, row.state.document()?);
+        row.edited_by.as_deref().filter(|_| ours.content == theirs.content)
     }
 
     /// True when the server has everything, as far as is known.
@@ -153,14 +152,13 @@ impl Local {
         }
         let action = self.difference()?;
         let base_rev = self.trail.shadow.as_ref().map_or(0, |shadow| shadow.row.rev);
-        let told_again = self.trail.shadow.is_none() && self.trail.lost.is_some();
+        let told_again = self.trail.shadow.is_none() && self.trail.lost;
         // What was lost is told as it was before it is deleted again.
         let state = match &action {
             Action::Create(document) => State::Live(document.clone()),
             _ => self.state.clone(),
         };
-        let edited_by = self.edited_by().map(str::to_owned);
-        let op = Op { op_id, memory: self.memory, base_rev, at, action, told_again, edited_by };
+        let op = Op { op_id, memory: self.memory, base_rev, at, action, told_again };
         self.trail.sent = Some(Sent { op: op.clone(), state });
         Some(op)
     }
@@ -176,7 +174,7 @@ impl Local {
             (_, Some(State::Purged)) => None,
             (State::Purged, _) => Some(Action::Purge),
             // Whoever has not heard of the deletion would bring it back: they shall hear of it.
-            (State::Deleted(document), None) if self.trail.lost.is_some() => Some(Action::Create(document.clone())),
+            (State::Deleted(document), None) if self.trail.lost => Some(Action::Create(document.clone())),
             (State::Deleted(_), None | Some(State::Deleted(_))) => None,
             (State::Deleted(_), Some(State::Live(_))) => Some(Action::Delete),
             (State::Live(document), None) => Some(Action::Create(document.clone())),
@@ -272,8 +270,14 @@ impl Local {
     }
 
     /// The server had it and has it no more: it is told again from the beginning.
+    ///
+    /// A server names whoever writes, and that is this user now: so what somebody else wrote is told as foreign.
     fn lost(&mut self) {
-        self.trail.lost = self.trail.shadow.take().map(|shadow| shadow.row);
+        let is_anothers = self.edited_by().is_some();
+        self.trail.lost = self.trail.shadow.take().is_some();
+        if let (true, State::Live(document) | State::Deleted(document)) = (is_anothers, &mut self.state) {
+            distrust(document);
+        }
     }
 
     fn known(&mut self, newest: Option<Arrival>) {
@@ -320,7 +324,7 @@ impl Local {
             }
         };
         self.trail.shadow = Some(*shadow);
-        self.trail.lost = None;
+        self.trail.lost = false;
         settled
     }
 
@@ -350,20 +354,38 @@ impl Local {
             let base = base.map(|shadow| shadow.row.state.clone());
             return Settled::gone(self.text_to_keep(base.as_ref(), fresh));
         };
+        let was_anothers =
+            self.edited_by().is_some().then(|| self.state.document().map(|document| document.content.clone()));
+        let was_anothers = was_anothers.flatten();
         let known = self.trail.shadow.take();
         let is_common = |known: &Shadow| known.seq <= common_seq || known.row.state == shadow.row.state;
         if known.as_ref().is_some_and(|known| !is_common(known) && shadow.row.rev < known.row.rev) {
             // What stands there is older than what is here: ours is a change of it.
             let base = shadow.row.state.clone();
             let settled = self.settle(Some(&base), Arrival::Row(Box::new(shadow)), fresh);
-            self.trail.lost = known.map(|known| known.row);
+            if let State::Live(document) = &mut self.state
+                && Some(&document.content) == was_anothers.as_ref()
+            {
+                distrust(document);
+            }
             return settled;
         }
         let base = known.filter(is_common).map(|known| known.row.state);
         // An op that was sent may have been carried out: then what it said is what was before.
         let carried_out = sent.map(|sent| sent.state).filter(|state| *state == shadow.row.state);
-        self.settle(carried_out.or(base).as_ref(), Arrival::Row(Box::new(shadow)), fresh)
+        let mut settled = self.settle(carried_out.or(base).as_ref(), Arrival::Row(Box::new(shadow)), fresh);
+        for (_, document) in &mut settled.kept {
+            if Some(&document.content) == was_anothers.as_ref() {
+                distrust(document);
+            }
+        }
+        settled
     }
+}
+
+/// A text that somebody else wrote, where nothing says so any more. The owner's word on it stands.
+fn distrust(document: &mut Document) {
+    document.details.vouched = document.details.vouched.or(Some(Trust::Foreign));
 }
 
 /// Ours and theirs from what both were before; true when both changed the text.

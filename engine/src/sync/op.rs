@@ -23,9 +23,6 @@ pub struct Op {
     /// True for what a server had and lost: it is told as it was.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told_again: bool,
-    /// Who wrote the text, where its owner tells a server again what that has lost of somebody else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edited_by: Option<String>,
 }
 
 /// What an op does.

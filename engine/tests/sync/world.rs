@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{
-    Category, Content, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp,
+    Category, Content, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp, Trust,
 };
 use tessera_engine::sync::{Action, Details, Document, Edit, Mark, Op, Rights, Shadow, State};
 
@@ -253,7 +253,6 @@ impl World {
             at: Timestamp::from_micros(i64::MAX),
             action,
             told_again: false,
-            edited_by: None,
         };
         let epoch = self.server.epoch;
         self.server.push(attacker, epoch, None, op);
@@ -409,7 +408,10 @@ impl World {
                 return Err(format!("{memory} was removed for good, and is there"));
             }
             let Some(author) = self.written.get(text).map(|written| written.by) else { continue };
-            if row.edited_by != (author != *owner).then(|| name(author)) {
+            let is_named = row.edited_by == (author != *owner).then(|| name(author));
+            // A server that lost it was told by the owner, who says only that it is not theirs to believe.
+            let is_told_again = author != *owner && row.edited_by.is_none() && details.vouched == Some(Trust::Foreign);
+            if !is_named && !is_told_again {
                 return Err(format!("{text} of {owner} is by {author}, not by {:?}", row.edited_by));
             }
         }

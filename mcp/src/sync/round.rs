@@ -44,7 +44,11 @@ pub(crate) async fn run(desk: &Desk, remote: &Remote) -> Result<Exchanged, SyncE
         Err(SyncError::Remote(error) | SyncError::NotSent(error)) => Some(error.to_string()),
         Err(_) => return result,
     };
+    let was_reached = matches!(result, Err(SyncError::NotSent(_)));
     on(desk, move |store| {
+        if was_reached {
+            store.note_server(None)?;
+        }
         let known = store.server()?;
         // An answer is noted each time; a problem once.
         if problem.is_none() || known.is_some_and(|known| known.problem != problem) {
