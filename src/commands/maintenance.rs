@@ -79,7 +79,7 @@ fn doctor_line(word: &str, style: Style, name: &str, detail: &str) -> anyhow::Re
 
 /// Copies the store.
 pub(super) fn backup(context: &Context, file: Option<&Path>) -> anyhow::Result<()> {
-    let target = context.open(Usage::Write)?.backup(file)?;
+    let target = context.open_existing()?.backup(file)?;
     if context.json {
         return output::json(&json!({ "file": target }));
     }

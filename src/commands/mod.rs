@@ -53,6 +53,12 @@ impl Context {
         Ok(Store::open(config::store(self.home.clone(), usage)?)?)
     }
 
+    /// The store, for a change of what is in it: one that is not there is not made.
+    fn open_existing(&self) -> anyhow::Result<Store> {
+        self.refuse_missing()?;
+        self.open(Usage::Write)
+    }
+
     /// A mistyped directory is not made by looking for something in it.
     fn refuse_missing(&self) -> Result<(), UserError> {
         match &self.home {

@@ -67,7 +67,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
             "nothing to change; give --content, --tags, --importance or another field".into()
         ));
     }
-    let mut store = context.open(Usage::Write)?;
+    let mut store = context.open_existing()?;
     let ids = if args.imported { store.imported()? } else { args.ids };
     let actor = user(args.reason);
     if let [id] = ids.as_slice() {
@@ -86,7 +86,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
 /// Forgets memories.
 pub(super) fn forget(context: &Context, ids: &[MemoryRef], hard: bool, reason: Option<String>) -> anyhow::Result<()> {
     let erase = if hard { Erase::Hard } else { Erase::Soft };
-    let mut store = context.open(Usage::Write)?;
+    let mut store = context.open_existing()?;
     let forgotten = store.forget(ids, erase, &user(reason))?;
     let removed: Vec<_> = forgotten.iter().filter(|_| hard).map(|one| one.id).collect();
     let traces = if hard { store.traces(&removed)? } else { Traces::default() };
@@ -108,7 +108,7 @@ pub(super) fn forget(context: &Context, ids: &[MemoryRef], hard: bool, reason: O
 
 /// Brings back a forgotten memory, or an earlier text.
 pub(super) fn restore(context: &Context, id: MemoryRef, before: Option<u64>) -> anyhow::Result<()> {
-    let stored = context.open(Usage::Write)?.restore(id, before, &user(None))?;
+    let stored = context.open_existing()?.restore(id, before, &user(None))?;
     print(context, "Restored", &stored)
 }
 

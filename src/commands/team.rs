@@ -111,7 +111,7 @@ pub(super) fn resolve(
     keep: Option<Keep>,
     content: Option<String>,
 ) -> anyhow::Result<()> {
-    let mut store = context.open(Usage::Write)?;
+    let mut store = context.open_existing()?;
     let Some(id) = id else {
         let conflicts = store.conflicts()?;
         if context.json {

@@ -19,7 +19,7 @@ use crate::{config, output};
 
 /// What becomes of lines that nobody vouches for.
 const FOREIGN: &str = "recall gives them when it is asked, and never unasked: a line cannot say whose it is. If they are \
-                       your own, import with --mine, or `tessera update --imported --trust user`";
+                       your own, say `tessera update --imported --trust user`";
 
 /// Stores every line that is new. Exits with 1 when lines were refused.
 pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::Result<ExitCode> {

@@ -126,12 +126,22 @@ fn a_client_is_set_up_for_the_home_of_the_command_line() {
 }
 
 #[test]
-fn looking_into_a_mistyped_home_makes_none() {
+fn looking_into_a_mistyped_home_or_changing_what_is_in_it_makes_none() {
     let world = World::new();
     let typo = world.path("typo");
-    for args in
-        [&["list"][..], &["recall", "x"], &["stats"], &["get", "1"], &["export"], &["log"], &["doctor"], &["project"]]
-    {
+    let looking =
+        [&["list"][..], &["recall", "x"], &["stats"], &["get", "1"], &["export"], &["log"], &["doctor"], &["project"]];
+    let changing = [
+        &["backup"][..],
+        &["resolve"],
+        &["resolve", "1", "--keep", "copy"],
+        &["forget", "1"],
+        &["restore", "1"],
+        &["update", "1", "--importance", "0.5"],
+        &["update", "--imported", "--trust", "user"],
+        &["link", "1", "see_also", "2"],
+    ];
+    for args in [&looking[..], &changing].concat() {
         let ran = world.run(&[&["--home", typo.to_str().unwrap()], args].concat());
         assert!(!typo.exists(), "{args:?}");
         assert!(args == ["project"] || (ran.code == Some(1) && ran.stderr.contains("no store")), "{args:?}: {ran:?}");

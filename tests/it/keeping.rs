@@ -27,7 +27,9 @@ fn an_imported_line_is_given_unasked_by_the_persons_word_alone() {
     let question = "how is the deploy of the ledger run?";
     let world = World::new();
     let ran = world.run_with_stdin(&["import", "-"], line.as_bytes());
-    assert!(ran.code == Some(0) && ran.stderr.contains("--mine"), "{ran:?}");
+    assert!(ran.code == Some(0) && ran.stderr.contains("tessera update --imported --trust user"), "{ran:?}");
+    // The same lines again would be there twice, where they have no id.
+    assert!(!ran.stderr.contains("--mine"), "{ran:?}");
     assert_eq!(asked(&world, "one", question), None);
     assert!(world.run(&["recall", question]).stdout.contains("harbour.sh"), "asked, it is given");
     for said in [&["get", "1"][..], &["why", "1"]] {

@@ -300,8 +300,8 @@ fn merge(lists: &[&[Posting]], mut visit: impl FnMut(u32, &[(usize, FieldTf)])) 
     }
 }
 
-/// The live rows, and for each superseded one what replaces it, at the better of the two scores. What replaces a
-/// row must pass the filters as any other.
+/// The live rows, and for each superseded one what replaces it, at the better of the two scores; the row itself,
+/// where that is over. What replaces a row must pass the filters as any other.
 fn redirect<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     scorer: &Scorer<'_>,
@@ -314,11 +314,9 @@ fn redirect<B: AsRef<[u8]>>(
     }
     let mut places: BTreeMap<u32, usize> = (0..).zip(&matches).map(|(at, found)| (found.handle, at)).collect();
     for (doc, old) in superseded {
-        let Some((next, features)) = last_successor(view, doc) else {
-            matches.push(old);
-            continue;
-        };
-        let (handle, redirected_from) = (features.handle, Some(old.handle));
+        let (next, features) = last_successor(view, scorer, doc).unwrap_or_else(|| (doc, view.features(doc)));
+        let handle = features.handle;
+        let redirected_from = (handle != old.handle).then_some(old.handle);
         let (created, importance) = (features.created, features.importance);
         let new = Match { handle, created, importance, redirected_from, ..old };
         if let Some(known) = places.get(&handle).and_then(|at| matches.get_mut(*at)) {
@@ -333,15 +331,25 @@ fn redirect<B: AsRef<[u8]>>(
     matches
 }
 
-/// Follows the chain of successors to its live end. `None` if there is none, or it runs in a circle.
-fn last_successor<B: AsRef<[u8]>>(view: &IndexView<'_, B>, doc: DocId) -> Option<(DocId, Features)> {
+/// Follows the chain of successors to the last that is live and not over. `None` if there is none, or it runs in a
+/// circle.
+fn last_successor<B: AsRef<[u8]>>(
+    view: &IndexView<'_, B>,
+    scorer: &Scorer<'_>,
+    doc: DocId,
+) -> Option<(DocId, Features)> {
     const LONGEST_CHAIN: usize = 32;
     let mut doc = doc;
+    let mut last = None;
     for _ in 0..LONGEST_CHAIN {
-        let next = view.find(view.successor(doc)?)?;
+        let Some(next) = view.successor(doc).and_then(|handle| view.find(handle)) else { return last };
         let features = view.features(next);
-        if !features.flags.has(Flags::SUPERSEDED) {
-            return Some((next, features));
+        let is_superseded = features.flags.has(Flags::SUPERSEDED);
+        if !scorer.is_over(&features) {
+            last = Some((next, features));
+        }
+        if !is_superseded {
+            return last;
         }
         doc = next;
     }

@@ -99,14 +99,18 @@ impl<'a> Scorer<'a> {
     /// The filters that read numbers rather than labels.
     pub(super) fn admits(&self, features: &Features) -> bool {
         let filters = &self.request.filters;
-        let is_expired = features.expires != 0 && features.expires <= self.now.minutes();
         let is_early = filters.since.is_some_and(|since| features.created < since.minutes());
         let is_late = filters.until.is_some_and(|until| features.created >= until.minutes());
         let own_only = filters.own_only || self.request.purpose == Purpose::Unasked;
         let is_foreign = own_only && features.flags.has(Flags::FOREIGN);
         let is_excluded = !self.request.exclude.is_empty()
             && Handle::try_from(features.handle).is_ok_and(|handle| self.request.exclude.contains(&handle));
-        !(is_expired || is_early || is_late || is_foreign || is_excluded)
+        !(self.is_over(features) || is_early || is_late || is_foreign || is_excluded)
+    }
+
+    /// True for a row whose lifetime has ended.
+    pub(super) fn is_over(&self, features: &Features) -> bool {
+        features.expires != 0 && features.expires <= self.now.minutes()
     }
 
     /// The rows that a question about a date alone is about, as one more list of hits.

@@ -181,6 +181,9 @@ fn show(change: &Change<'_>, shown: Shown<'_>, held: Option<&Memory>, mark: u8) 
         change.tx.execute("UPDATE memories SET purged = 0 WHERE handle = ?1", [memory.handle])?;
     }
     links::replace(change, &memory, &now.links)?;
+    if known.is_some_and(|known| known.deleted != memory.deleted || known.trust != memory.trust) {
+        links::elect_around(change, &memory)?;
+    }
     let operation = match (known, is_deleted) {
         (None, _) => Operation::Create,
         (Some(_), true) => Operation::Delete,

@@ -39,11 +39,12 @@ impl Store {
     fn brief_rows(&self, request: &RecallRequest) -> rusqlite::Result<Vec<IndexRow>> {
         let sql = format!(
             "SELECT {} FROM memories WHERE scope IN ('global', ?1) AND (standing = 1 OR category = 'decisions')
-             AND deleted IS NULL AND superseded_by IS NULL AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'
-             AND origin <> 'conversation'
+             AND deleted IS NULL AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'
+             AND origin <> 'conversation' AND {}
              AND NOT EXISTS (SELECT 1 FROM links WHERE source = memories.id AND type = 'resolved_by')
              ORDER BY importance DESC, handle DESC LIMIT ?3",
-            row::INDEX
+            row::INDEX,
+            row::HOLDS
         );
         let scope = request.scope.as_ref().map(Scope::as_str);
         let mut statement = self.connection.prepare_cached(&sql)?;
@@ -80,11 +81,14 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn is_current(&self, handle: Handle) -> Result<bool, StoreError> {
-        let sql = "SELECT count(*) FROM memories WHERE handle = ?1 AND deleted IS NULL AND superseded_by IS NULL
-                   AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'";
+        let sql = format!(
+            "SELECT count(*) FROM memories WHERE handle = ?1 AND deleted IS NULL
+             AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign' AND {}",
+            row::HOLDS
+        );
         let count: rusqlite::Result<u32> = self
             .connection
-            .prepare_cached(sql)
+            .prepare_cached(&sql)
             .and_then(|mut statement| statement.query_row(params![handle, self.now()], |row| row.get(0)));
         Ok(count.map_err(|error| self.failed(error))? > 0)
     }

@@ -68,6 +68,7 @@ pub(super) fn delete(change: &Change<'_>, before: &Memory, actor: &Actor) -> Res
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
     write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    links::elect_around(change, &memory)?;
     history::record(change, &memory, Operation::Delete, actor, None)
 }
 

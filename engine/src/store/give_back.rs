@@ -8,11 +8,11 @@ use std::collections::HashSet;
 
 use rusqlite::params;
 
-use super::Actor;
 use super::error::StoreError;
 use super::history::{self, Operation};
 use super::write::{Change, Written, tell, write_row};
-use crate::domain::{Category, Handle, Memory, MemoryRef, Timestamp, has_long_name};
+use super::{Actor, links};
+use crate::domain::{Category, Handle, Memory, MemoryRef, Origin, Timestamp, has_long_name};
 use crate::enrich;
 use crate::index::Analysis;
 
@@ -36,7 +36,7 @@ pub(super) fn give_back(change: &Change<'_>) -> Result<(), StoreError> {
         let Some(before) = readable(change, handle)? else { continue };
         let expires = before.expires.filter(|end| is_asked_for(&before, *end, was_updated, &times));
         let was_taken = before.deleted.is_some() && last.as_deref() == Some(EXPIRE) && before.share.is_none();
-        if was_taken {
+        if was_taken && !was_said_again(change, &before)? {
             bring_back(change, &before, expires)?;
         } else if expires != before.expires {
             let sql = "UPDATE memories SET expires = NULL, rev = ?2 WHERE handle = ?1";
@@ -61,9 +61,22 @@ fn readable(change: &Change<'_>, handle: Handle) -> Result<Option<Memory>, Store
 fn bring_back(change: &Change<'_>, before: &Memory, expires: Option<Timestamp>) -> Result<(), StoreError> {
     let memory = Memory { deleted: None, expires, rev: change.next_rev()?, ..before.clone() };
     write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    links::elect_around(change, &memory)?;
     let actor = Actor { reason: Some("nothing expires by itself".into()), ..Actor::default() };
     history::record(change, &memory, Operation::Restore, &actor, Some(before))?;
     tell(change, memory.id)
+}
+
+/// True when the very same text was stored again later, whatever became of that: it speaks for both. Captured turns
+/// and imports are kept as they come.
+fn was_said_again(change: &Change<'_>, before: &Memory) -> Result<bool, StoreError> {
+    if !matches!(before.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
+        return Ok(false);
+    }
+    let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE content = ?1 AND scope = ?2 AND handle > ?3 AND purged = 0
+               AND origin IN ('user', 'agent', 'auto_learn') AND trust <> 'foreign' AND conflict_of IS NULL)";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    Ok(statement.query_row(params![before.content, before.scope.as_str(), before.handle], |row| row.get(0))?)
 }
 
 /// Every time at which a lifetime can have begun here.

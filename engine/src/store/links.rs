@@ -9,7 +9,7 @@ use super::error::StoreError;
 use super::history::{self, Operation};
 use super::write::{Change, redirects, set_successor, tell};
 use super::{Actor, Store, row};
-use crate::domain::{Handle, Link, LinkKind, Memory, MemoryRef};
+use crate::domain::{Handle, Link, LinkKind, Memory, MemoryRef, Trust};
 
 /// Successors followed when a circle is looked for.
 const LONGEST_CHAIN: usize = 64;
@@ -55,7 +55,7 @@ impl Store {
                 return Err(StoreError::Conflict { memory: source, problem: "has no such link" });
             }
             if redirects(kind) {
-                succeed_anew(change, &other)?;
+                elect(change, &other)?;
             }
             memory.rev = change.next_rev()?;
             noted(change, &memory, Operation::Unlink, actor)
@@ -94,11 +94,18 @@ pub(super) fn insert(
         if leads_to(change, memory.handle, other.handle)? {
             return Err(StoreError::Conflict { memory: source, problem: "is itself superseded by the other" });
         }
-        set_successor(change, &other, Some(memory.handle))?;
+        if may_replace(memory, &other) {
+            set_successor(change, &other, Some(memory.handle))?;
+        }
     }
     let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
     change.tx.execute(sql, params![memory.id, kind.as_str(), other.id, change.now])?;
     Ok(())
+}
+
+/// What nobody vouched for replaces nothing but its like, and what was forgotten replaces nothing.
+fn may_replace(newer: &Memory, old: &Memory) -> bool {
+    newer.deleted.is_none() && (newer.trust != Trust::Foreign || old.trust == Trust::Foreign)
 }
 
 /// Makes the links of a memory these. The other memories may not be here, or come later.
@@ -110,7 +117,7 @@ pub(super) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
         if redirects(link.kind)
             && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
         {
-            succeed_anew(change, &old)?;
+            elect(change, &old)?;
         }
     }
     for link in wanted.difference(&known) {
@@ -118,34 +125,46 @@ pub(super) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
         change.tx.prepare_cached(sql)?.execute(params![memory.id, link.kind.as_str(), link.to, change.now])?;
         if redirects(link.kind)
             && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
+            && may_replace(memory, &old)
+            && !leads_to(change, memory.handle, old.handle)?
         {
-            succeed(change, &old, memory.handle)?;
+            set_successor(change, &old, Some(memory.handle))?;
         }
     }
     // One that came before what it was replaced by.
-    replaced_by(change, memory)?.map_or(Ok(()), |newer| succeed(change, memory, newer))
+    elect(change, memory)
 }
 
-/// The newest memory that replaces another.
-fn replaced_by(change: &Change<'_>, memory: &Memory) -> Result<Option<Handle>, StoreError> {
-    let sql = "SELECT handle FROM links JOIN memories ON id = source
-               WHERE target = ?1 AND links.type = ?2 AND purged = 0 ORDER BY handle DESC LIMIT 1";
-    let wanted = params![memory.id, LinkKind::Supersedes.as_str()];
-    Ok(change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?)
-}
-
-/// After one that replaced it does so no longer: another may.
-fn succeed_anew(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
-    set_successor(change, old, None)?;
-    replaced_by(change, old)?.map_or(Ok(()), |newer| succeed(change, old, newer))
-}
-
-/// Makes `newer` the successor of `old`, unless that would run in a circle.
-fn succeed(change: &Change<'_>, old: &Memory, newer: Handle) -> Result<(), StoreError> {
-    if leads_to(change, newer, old.handle)? {
-        return Ok(());
+/// Elects anew what replaces a memory, and what replaces those that it replaces: after its trust changed, or it was
+/// forgotten or brought back.
+pub(super) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    elect(change, memory)?;
+    for link in row::links_of(change.tx, memory.id)?.into_iter().filter(|link| redirects(link.kind)) {
+        row::find(change.tx, MemoryRef::Id(link.to))?.map_or(Ok(()), |old| elect(change, &old))?;
     }
-    set_successor(change, old, Some(newer))
+    Ok(())
+}
+
+/// Makes the newest memory that may replace `old` its successor: one that is live, or else a forgotten one, which
+/// counts as none until it is brought back.
+fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
+    let sql = "SELECT handle FROM links JOIN memories ON id = source
+               WHERE target = ?1 AND links.type = ?2 AND purged = 0 AND (trust <> 'foreign' OR ?3)
+               ORDER BY deleted IS NOT NULL, handle DESC";
+    let wanted = params![old.id, LinkKind::Supersedes.as_str(), old.trust == Trust::Foreign];
+    let mut statement = change.tx.prepare_cached(sql)?;
+    let candidates: Vec<Handle> = statement.query_map(wanted, |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut newest = None;
+    for newer in candidates {
+        // Never in a circle.
+        if !leads_to(change, newer, old.handle)? {
+            newest = Some(newer);
+            break;
+        }
+    }
+    let sql = "SELECT superseded_by FROM memories WHERE handle = ?1";
+    let known: Option<Handle> = change.tx.prepare_cached(sql)?.query_row([old.handle], |row| row.get(0))?;
+    if newest == known { Ok(()) } else { set_successor(change, old, newest) }
 }
 
 /// True when following successors from `from` reaches `to`.
@@ -168,7 +187,7 @@ pub(super) fn remove_all(change: &Change<'_>, memory: &Memory) -> Result<(), Sto
     let replaced: Vec<Handle> = statement.query_map([memory.handle], |row| row.get(0))?.collect::<Result<_, _>>()?;
     change.tx.execute("DELETE FROM links WHERE source = ?1 OR target = ?1", [memory.id])?;
     for handle in replaced {
-        succeed_anew(change, &change.existing(MemoryRef::Handle(handle))?)?;
+        elect(change, &change.existing(MemoryRef::Handle(handle))?)?;
     }
     Ok(())
 }

@@ -26,6 +26,15 @@ const COSTS: &str = "detail_tokens, index_tokens, json_detail_tokens, json_index
 pub(super) const INDEX: &str = "handle, created, last_accessed, expires, access_count, importance, length, standing, trust, \
      superseded_by, scope, forward, origin";
 
+/// What holds of a memory that nothing replaces: its successors are forgotten or over at the time `?2`. As recall
+/// does, it follows the chain to where a memory is forgotten.
+pub(super) const HOLDS: &str = "(superseded_by IS NULL OR NOT EXISTS (
+     WITH RECURSIVE chain(handle) AS (
+         SELECT memories.superseded_by
+         UNION SELECT next.superseded_by FROM chain JOIN memories AS next USING (handle) WHERE next.deleted IS NULL)
+     SELECT 1 FROM chain JOIN memories AS newer USING (handle)
+     WHERE newer.deleted IS NULL AND (newer.expires IS NULL OR newer.expires > ?2)))";
+
 impl ToSql for MemoryId {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(ValueRef::Blob(self.as_bytes())))

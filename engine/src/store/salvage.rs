@@ -35,7 +35,7 @@ const MOST_UNREADABLE: u32 = 10_000;
 /// Memories of one transaction.
 const BATCH: usize = 500;
 /// Tables that are carried over row by row, as they are, and what orders their rows.
-const BESIDE: [(&str, &str); 7] = [
+const BESIDE: [(&str, &str); 8] = [
     ("links", "source, type, target"),
     ("history", "rev"),
     ("receipts", "n"),
@@ -43,6 +43,7 @@ const BESIDE: [(&str, &str); 7] = [
     ("spending", "day, judge"),
     ("trails", "memory"),
     ("server", "only_row"),
+    ("places", "path, project"),
 ];
 
 /// Sets a damaged store aside and begins a new one with every memory that can still be read.

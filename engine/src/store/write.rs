@@ -388,6 +388,9 @@ pub(super) fn rewrite(
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
     let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    if memory.trust != before.trust {
+        links::elect_around(change, &memory)?;
+    }
     history::record(change, &memory, Operation::Update, actor, Some(before))?;
     tell(change, memory.id)?;
     Ok(Stored { memory, tokens, existed: true })
@@ -452,6 +455,7 @@ fn restore(
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
     let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    links::elect_around(change, &memory)?;
     history::record(change, &memory, Operation::Restore, actor, Some(&before))?;
     tell(change, memory.id)?;
     Ok(Stored { memory, tokens, existed: true })

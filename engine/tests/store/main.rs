@@ -6,6 +6,7 @@ mod derived;
 mod expiry;
 mod older;
 mod removed;
+mod replaced;
 mod salvage;
 mod support;
 mod trust;

@@ -107,3 +107,20 @@ fn a_clock_years_ahead_hides_what_somebody_gave_an_end_and_sends_no_deletion() {
     assert_eq!(back, ahead);
     assert_eq!(shown(&home.open(THEN)).len(), 21);
 }
+
+#[test]
+fn what_was_said_again_since_is_not_there_twice() {
+    for (since, is_shown) in [("deleted = NULL", true), ("superseded_by = 22", true), ("deleted = 1", false)] {
+        let home = Home::with("v3.db");
+        let file = rusqlite::Connection::open(home.dir.path().join("t/tessera.db")).unwrap();
+        let sql = format!(
+            "UPDATE memories SET content = (SELECT content FROM memories WHERE handle = 1), {since} WHERE handle = 21"
+        );
+        assert_eq!(file.execute(&sql, []).unwrap(), 1);
+        drop(file);
+        let store = home.open(THEN);
+        assert!(store.get(named(1)).unwrap().unwrap().deleted.is_some(), "{since}");
+        let listed = shown(&store);
+        assert!(listed.contains(&2) && listed.contains(&21) == is_shown, "{since}: {listed:?}");
+    }
+}

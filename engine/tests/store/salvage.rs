@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, LinkKind};
@@ -90,4 +91,15 @@ fn what_was_to_stay_on_this_machine_stays() {
     let ids = [2, 3].map(|number| after.get(named(number)).unwrap().unwrap().id);
     assert_eq!(told, BTreeSet::from(ids));
     assert_eq!(after.get(named(2)).unwrap().unwrap().links.len(), 1);
+}
+
+#[test]
+fn the_persons_word_on_a_directory_is_kept() {
+    let home = Home::new();
+    let mut opened = home.open(NOW);
+    store(&mut opened, "something");
+    let (dir, project) = (Path::new("/w/clone"), "ledger".parse().unwrap());
+    opened.trust_place(dir, &project).unwrap();
+    drop(opened);
+    assert!(salvaged(&home).knows_place(&project, &[dir]).unwrap());
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use tessera_engine::domain::{
-    Draft, FixedClock, Importance, LinkKind, Memory, MemoryId, MemoryRef, Patch, Tag, Timestamp, Trust,
+    Draft, FixedClock, Importance, Link, LinkKind, Memory, MemoryId, MemoryRef, Patch, RecallRequest, Tag, Timestamp,
+    Trust,
 };
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Actor, Erase, ListRequest, StoreConfig, StoreError, Upload, Usage, Whole};
@@ -235,4 +236,47 @@ fn what_is_kept_here_stays_here_and_leaving_takes_other_users_memories_away() {
     let bytes = std::fs::read(mine.store.path()).unwrap();
     let is_there = bytes.windows(16).any(|window| window == b"told to the team");
     assert!(!is_there, "the text is gone from the file");
+}
+
+#[test]
+fn a_deletion_that_arrives_lets_an_older_replacement_hold_again() {
+    let mut server = Server::new(None);
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut machines = [0, 0].map(Machine::new);
+    for machine in &mut machines {
+        machine.store.join("http://server", &name(0), Upload::All).unwrap();
+    }
+    let rounds = |machines: &mut [Machine; 2], server: &mut Server, random: &mut fastrand::Rng| {
+        for _ in 0..2 {
+            for machine in &mut *machines {
+                for _ in 0..20 {
+                    machine.pull(server);
+                    machine.push(server, random);
+                }
+            }
+        }
+    };
+    let old = machines[0].store.remember(Draft::new("the first")).unwrap().memory.id;
+    let newer = ["the second", "the third"].map(|text| {
+        let links = vec![Link { kind: LinkKind::Supersedes, to: old }];
+        let stored = machines[0].store.remember(Draft { links, ..Draft::new(text) }).unwrap();
+        rounds(&mut machines, &mut server, &mut random);
+        stored.memory.id
+    });
+    let best = |machine: &mut Machine| {
+        let recall = machine.store.recall(&RecallRequest::new("the first")).unwrap();
+        recall.details.into_iter().map(|detail| detail.memory.content).collect::<Vec<_>>()
+    };
+    let [mine, theirs] = &mut machines;
+    assert_eq!([best(theirs), best(mine)], [["the third"], ["the third"]]);
+    mine.store.forget(&[MemoryRef::Id(newer[1])], Erase::Soft, &Actor::default()).unwrap();
+    rounds(&mut machines, &mut server, &mut random);
+    for machine in &mut machines {
+        assert_eq!(best(machine), ["the second"]);
+    }
+    machines[0].store.restore(MemoryRef::Id(newer[1]), None, &Actor::default()).unwrap();
+    rounds(&mut machines, &mut server, &mut random);
+    for machine in &mut machines {
+        assert_eq!(best(machine), ["the third"]);
+    }
 }
