@@ -167,7 +167,8 @@ fn a_reply_without_a_match_says_how_many_are_near_and_how_to_see_them() {
     let mut home = weak_home();
     let recall = home.ask(&RecallRequest::new(HARD));
     assert_eq!((recall.index.len(), recall.near), (0, 1), "{}", recall.body);
-    assert_eq!(recall.body, "No memory matches; option weak shows 1 near ones.\n");
+    let stated = format!("No memory matches: {} tokens.\n+1 near, shown with option weak\n", recall.tokens_used);
+    assert_eq!(recall.body, stated);
     let all = home.ask(&RecallRequest { weak: true, ..RecallRequest::new(HARD) });
     assert_eq!((all.index.len(), all.near), (1, 0), "{}", all.body);
     for budget in (1..120).step_by(7) {
@@ -177,7 +178,8 @@ fn a_reply_without_a_match_says_how_many_are_near_and_how_to_see_them() {
         }
     }
     let nothing = home.ask(&RecallRequest::new("zebra migration"));
-    assert_eq!((nothing.body.as_str(), nothing.near), ("No memory matches.\n", 0));
+    let stated = format!("No memory matches: {} tokens.\n", nothing.tokens_used);
+    assert_eq!((nothing.body, nothing.near), (stated, 0));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use tessera_engine::score::ScoreParts;
 use crate::output;
 
 /// What the column is about.
-const FLOOR: &str = "holds: of what the question tells, the share that the memory holds; one below the floor is not shown, \
-                     or as weak where nothing is above it\n";
+const FLOOR: &str = "holds: of what the question tells, the share that this one holds;\n\
+                     one below the floor is not shown, or as weak where nothing is above it\n";
 
 /// A table of all rows of a recall: shown, left out, and the best of those below the floor.
 pub(super) fn table(recall: &Recall, searched: u32) -> String {

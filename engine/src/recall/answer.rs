@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{Cursor, DomainError, Handle, Purpose, RecallRequest, TokenBudget};
+use crate::domain::{Cursor, DomainError, Handle, Packing, Purpose, RecallRequest, TokenBudget, TokenCount};
 use crate::pack::{
     Detail, Frame, IndexEntry, Item, JsonFrame, JsonRows, Ranked, Recall, Row, Shown, TextFrame, select,
 };
@@ -65,14 +65,20 @@ pub fn answer<C: TokenCounter>(
     // Fetched by name: no passage is better than another, and the beginning is what a reader expects.
     let is_fetch = terms.is_empty() && request.purpose == Purpose::Asked;
     let mut excerpts: Vec<Option<String>> = vec![None; found.len()];
-    let cut = |at: usize, room: u32| {
+    let mut cut = |at: usize, room: u32| {
         let row = &found.get(at)?.1;
         let Excerpt { lines, tokens } = if is_fetch { opening(row, room)? } else { best_excerpt(row, terms, room)? };
         *excerpts.get_mut(at)? = Some(lines);
         Some(tokens)
     };
-    let chosen = frame.select(&items, request, weights, cut);
+    let ranks: Vec<u32> = found.iter().map(|(ranked, _)| ranked.rank).collect();
+    let is_kept = |dealt_with: &[u32]| is_fetch || ranking.can_go_on_after(request, dealt_with);
+    let chosen = frame.choose(&items, &ranks, request, weights, &mut cut, is_kept);
     let mut reply = Reply::default();
+    // What has no room even as a line at the head of a page has none on any page: it is stepped over.
+    if chosen.first() == Some(&Shown::Not) && request.purpose == Purpose::Asked {
+        reply.dealt_with.extend(ranks.first());
+    }
     for (((found, shown), (item, excerpt)), same) in
         found.into_iter().zip(chosen).zip(items.iter().zip(excerpts)).zip(repeats.others)
     {
@@ -221,25 +227,83 @@ impl AnyFrame {
         }
     }
 
+    /// Selects so that paging goes on: the first of a page is shown in some form, and of what is shown the cursor
+    /// keeps all that comes after what is not.
+    fn choose(
+        &self,
+        items: &[Item],
+        ranks: &[u32],
+        request: &RecallRequest,
+        weights: &Weights,
+        cut: &mut impl FnMut(usize, u32) -> Option<u32>,
+        is_kept: impl Fn(&[u32]) -> bool,
+    ) -> Vec<Shown> {
+        let mut page = items;
+        loop {
+            let mut chosen = self.select_with_first(page, request, weights, cut);
+            chosen.resize(items.len(), Shown::Not);
+            let dealt_with =
+                |(at, (shown, rank)): (usize, (&Shown, &u32))| (at == 0 || *shown != Shown::Not).then_some((at, *rank));
+            let (at, dealt): (Vec<usize>, Vec<u32>) =
+                chosen.iter().zip(ranks).enumerate().filter_map(dealt_with).unzip();
+            let last = at.last().copied().unwrap_or_default();
+            let Some(shorter) = page.get(..last).filter(|_| last > 0) else { return chosen };
+            if request.purpose == Purpose::Unasked || is_kept(&dealt) {
+                return chosen;
+            }
+            page = shorter;
+        }
+    }
+
+    /// Selects, and keeps room for a line of the first item where nothing of it would be shown.
+    fn select_with_first(
+        &self,
+        items: &[Item],
+        request: &RecallRequest,
+        weights: &Weights,
+        cut: &mut impl FnMut(usize, u32) -> Option<u32>,
+    ) -> Vec<Shown> {
+        let TokenCount(budget) = request.profile.to_o200k(request.budget);
+        let chosen = self.select(items, request, weights, budget, &mut *cut);
+        let Some((first, rest)) = items.split_first().filter(|_| chosen.first() == Some(&Shown::Not)) else {
+            return chosen;
+        };
+        let needed = self.envelope() + first.index;
+        if needed > budget {
+            return chosen;
+        }
+        let others = self.select(rest, request, weights, budget - first.index, |at, room| cut(at + 1, room));
+        std::iter::once(Shown::Index).chain(others).collect()
+    }
+
     fn select(
         &self,
         items: &[Item],
         request: &RecallRequest,
         weights: &Weights,
+        budget: u32,
         cut: impl FnMut(usize, u32) -> Option<u32>,
     ) -> Vec<Shown> {
         fn run(
             frame: &impl Frame,
             items: &[Item],
-            request: &RecallRequest,
+            (budget, packing): (u32, Packing),
             weights: &Weights,
             cut: impl FnMut(usize, u32) -> Option<u32>,
         ) -> Vec<Shown> {
-            select(items, request.profile.to_o200k(request.budget), request.packing, frame, weights, cut)
+            select(items, TokenCount(budget), packing, frame, weights, cut)
         }
+        let limits = (budget, request.packing);
         match self {
-            Self::Text(frame) => run(frame, items, request, weights, cut),
-            Self::Json(frame) => run(frame, items, request, weights, cut),
+            Self::Text(frame) => run(frame, items, limits, weights, cut),
+            Self::Json(frame) => run(frame, items, limits, weights, cut),
+        }
+    }
+
+    fn envelope(&self) -> u32 {
+        match self {
+            Self::Text(frame) => frame.envelope(),
+            Self::Json(frame) => frame.envelope(),
         }
     }
 

@@ -119,7 +119,7 @@ impl Reader<'_> {
             self.insert(token, weight, concept);
         }
         if numbers.len() <= MAX_EXPANDED && self.weights.aliases > 0.0 {
-            self.expand(&tokens, &numbers, weight);
+            self.expand(&tokens, &self.own_concepts(&tokens, &numbers), weight);
         }
     }
 
@@ -152,11 +152,17 @@ impl Reader<'_> {
         known.is_name |= token.is_name;
     }
 
+    /// The bit of each word that names no date: a word said twice is one piece of information, and so are its names.
+    fn own_concepts(&self, tokens: &[Token], numbers: &BTreeMap<u32, u64>) -> BTreeMap<String, u64> {
+        let words = tokens.iter().filter(|t| t.kind == TokenKind::Word && numbers.contains_key(&t.word));
+        words.filter_map(|t| self.terms.get(&t.term).map(|known| (t.term.clone(), known.concepts))).collect()
+    }
+
     /// Adds what the words of the query are called elsewhere: `k8s` for `kubernetes`, `frontend` for `front end`.
-    fn expand(&mut self, tokens: &[Token], numbers: &BTreeMap<u32, u64>, weight: f64) {
+    fn expand(&mut self, tokens: &[Token], concepts: &BTreeMap<String, u64>, weight: f64) {
         let words: Vec<&Token> =
             tokens.iter().filter(|t| matches!(t.kind, TokenKind::Word | TokenKind::Stop)).collect();
-        let bit = |token: &Token| numbers.get(&token.word).copied().filter(|_| token.kind == TokenKind::Word);
+        let bit = |token: &Token| concepts.get(&token.term).copied().filter(|_| token.kind == TokenKind::Word);
         for (at, token) in words.iter().enumerate() {
             let Some(concept) = bit(token) else { continue };
             self.relate(&token.term, concept, weight);
@@ -202,7 +208,10 @@ impl Reader<'_> {
             *known = new;
         } else if relation == Relation::Same {
             known.concepts |= concepts;
-            known.weight = known.weight.max(weight);
+            // `camelCase` whole is the identifier, not another name of `camel case`.
+            if !known.is_identifier {
+                known.weight = known.weight.max(weight);
+            }
         }
     }
 }

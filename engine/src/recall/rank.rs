@@ -254,6 +254,15 @@ impl Ranking {
         Some(Cursor { from, also, check: check_of(request) })
     }
 
+    /// True when the cursor after a page that dealt with some of its ranks keeps all of them.
+    pub(super) fn can_go_on_after(&self, request: &RecallRequest, dealt_with: &[u32]) -> bool {
+        let before = request.cursor.clone().unwrap_or_default();
+        let all = || before.also.iter().chain(dealt_with);
+        let is_dealt_with = |rank: &u32| *rank < before.from || all().any(|known| known == rank);
+        let first = (before.from..self.total()).find(|rank| !is_dealt_with(rank));
+        first.is_none_or(|first| all().filter(|rank| **rank > first).count() <= crate::pack::MAX_ALSO)
+    }
+
     /// Matches that no page up to and including this one has shown.
     pub(super) fn left_after(&self, request: &RecallRequest, shown: usize) -> u32 {
         let before = request.cursor.clone().unwrap_or_default();
