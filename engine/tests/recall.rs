@@ -183,6 +183,18 @@ fn a_reply_without_a_match_says_how_many_are_near_and_how_to_see_them() {
 }
 
 #[test]
+fn what_holds_only_a_word_near_in_meaning_is_listed_as_weak() {
+    let mut home = weak_home();
+    let sign = home.note("The supplier list hangs in the hall", "2026-11-20");
+    let question = "which vendor bearings vibrate loudly?";
+    let recall = home.ask(&RecallRequest::new(question));
+    assert_eq!((recall.index.len(), recall.near), (0, 1), "{}", recall.body);
+    let all = home.ask(&RecallRequest { weak: true, ..RecallRequest::new(question) });
+    let listed: Vec<Handle> = all.index.iter().map(|entry| entry.memory.handle).collect();
+    assert_eq!((listed, all.near), (vec![sign], 0), "{}", all.body);
+}
+
+#[test]
 fn an_explanation_names_what_was_below_the_floor() {
     let mut home = weak_home();
     let recall = home.ask(&RecallRequest { explain: true, ..RecallRequest::new(HARD) });
