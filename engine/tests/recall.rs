@@ -133,6 +133,25 @@ fn a_date_in_a_question_matches_by_itself() {
     assert!(home.first("what happened in January?").is_none());
 }
 
+#[test]
+fn the_words_of_a_relative_date_match_no_text() {
+    let mut home = Home::new();
+    for (text, created) in [
+        ("The invoices of last month were late, the month before too", "2026-03-10"),
+        ("We decided to paint the office", "2026-10-12"),
+        ("The gate opens at nine", "2026-08-01"),
+    ] {
+        home.note(text, created);
+    }
+    let recall = home.ask(&RecallRequest::new("what did we decide last month?"));
+    let given: Vec<&str> = recall.details.iter().map(|detail| detail.memory.content.as_str()).collect();
+    assert_eq!(given, ["We decided to paint the office"]);
+    let recall = home.ask(&RecallRequest::new("last month"));
+    let given: Vec<&str> = recall.details.iter().map(|detail| detail.memory.content.as_str()).collect();
+    assert_eq!(given, ["We decided to paint the office"]);
+    assert_eq!(home.first("which invoices were late?").as_deref().map(|text| text.contains("invoices")), Some(true));
+}
+
 fn weak_home() -> Home {
     let mut notes: Vec<String> = (0..30).map(|n| format!("Shelf {n} holds crates of kind k{n}")).collect();
     notes.push("The turbine was oiled".into());
@@ -180,6 +199,18 @@ fn a_reply_without_a_match_says_how_many_are_near_and_how_to_see_them() {
     let nothing = home.ask(&RecallRequest::new("zebra migration"));
     let stated = format!("No memory matches: {} tokens.\n", nothing.tokens_used);
     assert_eq!((nothing.body, nothing.near), (stated, 0));
+}
+
+#[test]
+fn what_holds_only_a_word_near_in_meaning_is_listed_as_weak() {
+    let mut home = weak_home();
+    let sign = home.note("The supplier list hangs in the hall", "2026-11-20");
+    let question = "which vendor bearings vibrate loudly?";
+    let recall = home.ask(&RecallRequest::new(question));
+    assert_eq!((recall.index.len(), recall.near), (0, 1), "{}", recall.body);
+    let all = home.ask(&RecallRequest { weak: true, ..RecallRequest::new(question) });
+    let listed: Vec<Handle> = all.index.iter().map(|entry| entry.memory.handle).collect();
+    assert_eq!((listed, all.near), (vec![sign], 0), "{}", all.body);
 }
 
 #[test]

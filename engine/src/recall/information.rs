@@ -143,9 +143,9 @@ impl Information {
         all.count_ones() > 1 && all & !self.light != 0
     }
 
-    /// True when the row holds a word that says what the query is about.
+    /// True when the row holds a word that says what the query is about, or one near it.
     pub(super) fn has_content(&self, held: Held) -> bool {
-        held.whole & self.content != 0
+        (held.whole | held.near) & self.content != 0
     }
 
     /// True when its date tells most of what the query tells: then every row of that date is a candidate.

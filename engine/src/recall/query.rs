@@ -68,9 +68,16 @@ impl QueryTerms {
     /// Function words are dropped unless nothing else is left. Identifiers look for their words and,
     /// at a lower weight, for themselves whole. Single characters of scripts without spaces are
     /// looked for only where the query has no pair. `dates` are the terms that name a date: they are
-    /// one piece of information, which the date of a memory holds as well.
-    pub fn analyze(query: &str, expanded: Option<&str>, dates: &BTreeSet<String>, weights: &Weights) -> Self {
-        let mut reader = Reader { dates, weights, terms: BTreeMap::new(), concepts: 0, light: 0, everyday: 0 };
+    /// one piece of information, which the date of a memory holds as well. `relative` are those that only a date
+    /// can hold, never a text: `last month` was another month when it was written down.
+    pub fn analyze(
+        query: &str,
+        expanded: Option<&str>,
+        [dates, relative]: [&BTreeSet<String>; 2],
+        weights: &Weights,
+    ) -> Self {
+        let mut reader =
+            Reader { dates, relative, weights, terms: BTreeMap::new(), concepts: 0, light: 0, everyday: 0 };
         reader.add(query, 1.0);
         let asked = if reader.concepts > LAST_CONCEPT { !0 } else { (1 << reader.concepts) - 1 };
         if let Some(expanded) = expanded {
@@ -87,6 +94,7 @@ impl QueryTerms {
 
 struct Reader<'a> {
     dates: &'a BTreeSet<String>,
+    relative: &'a BTreeSet<String>,
     weights: &'a Weights,
     terms: BTreeMap<String, QueryTerm>,
     concepts: u32,
@@ -103,6 +111,7 @@ impl Reader<'_> {
         for token in &tokens {
             let weight = weight
                 * match token.kind {
+                    _ if self.relative.contains(&token.term) => continue,
                     TokenKind::Stop if has_content => continue,
                     TokenKind::Single if paired.binary_search(&token.word).is_ok() => continue,
                     TokenKind::Compound => self.weights.compounds,
@@ -247,7 +256,7 @@ mod tests {
     use super::*;
 
     fn analyze(query: &str, expanded: Option<&str>) -> QueryTerms {
-        QueryTerms::analyze(query, expanded, &BTreeSet::new(), &Weights::default())
+        QueryTerms::analyze(query, expanded, [&BTreeSet::new(); 2], &Weights::default())
     }
 
     fn words(query: &str) -> Vec<String> {

@@ -70,7 +70,7 @@ pub fn rank<B: AsRef<[u8]>>(
     let weights = if is_asked { weights } else { &unasked };
     let dates = DateHints::read(&request.query, now);
     let no_words = BTreeSet::new();
-    let date_words = if weights.when > 0.0 { dates.words() } else { &no_words };
+    let date_words = if weights.when > 0.0 { [dates.words(), dates.relative_words()] } else { [&no_words; 2] };
     let query = QueryTerms::analyze(&request.query, request.expanded_query.as_deref(), date_words, weights);
     let mut terms = Terms::look_up(view, query, request.purpose, weights);
     let scorer = Scorer::new(view, request, now, weights, &terms, dates);
@@ -130,7 +130,7 @@ type Rows = (Vec<(DocId, Match)>, Vec<(DocId, Match)>);
 impl Ranking {
     /// A ranking of rows that were chosen by name, in the order given; `query` says which passage of a long one is wanted.
     pub fn chosen(page: &[Ranked], query: &str) -> Self {
-        let terms = QueryTerms::analyze(query, None, &BTreeSet::new(), &Weights::default()).terms;
+        let terms = QueryTerms::analyze(query, None, [&BTreeSet::new(); 2], &Weights::default()).terms;
         let found = |ranked: &Ranked| Match {
             handle: ranked.handle.get(),
             created: 0,

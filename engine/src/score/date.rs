@@ -16,6 +16,7 @@ use crate::text::tokenize;
 pub struct DateHints {
     hints: Vec<Hint>,
     words: BTreeSet<String>,
+    relative: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,6 +70,11 @@ impl DateHints {
         {
             let part = |at| phrase.get(at).map(|part| part.as_str().to_ascii_lowercase());
             let hint = relative(&[1, 2, 3, 4, 5, 6].map(part), now.date());
+            // `in spring` may be about a thing of that name; the others say nothing but when.
+            if hint.is_some() && phrase.get(4).is_none() {
+                let terms = phrase.get(0).map(|phrase| tokenize(phrase.as_str())).into_iter().flatten();
+                hints.relative.extend(terms.map(|token| token.term));
+            }
             hint.into_iter().for_each(|hint| hints.add(hint, phrase.get(0)));
         }
         hints
@@ -118,6 +124,11 @@ impl DateHints {
         &self.words
     }
 
+    /// The terms of `last month` and its like, which no text can hold as meant: it said them of another day.
+    pub fn relative_words(&self) -> &BTreeSet<String> {
+        &self.relative
+    }
+
     /// True when a date is named more closely than by a year.
     pub fn is_close(&self) -> bool {
         self.hints.iter().any(|hint| !matches!(hint, Hint::Year(_)))
@@ -165,11 +176,18 @@ fn relative(phrase: &[Option<String>; 6], today: Date) -> Option<Hint> {
     match phrase.each_ref().map(Option::as_deref) {
         [Some("today"), ..] => Some(Hint::Span(today, today)),
         [Some(_), ..] => today.yesterday().ok().map(|day| Hint::Span(day, day)),
+        [_, Some("past"), Some("week"), ..] => days_back(7, today),
+        [_, Some("past"), Some("month"), ..] => days_back(30, today),
         [_, Some(which), Some(unit), ..] => span_of(unit, which == "this", today),
         [_, _, _, Some(season), ..] => season_of(season, today),
         [.., Some(number), Some(unit)] => ago(number, unit, today),
         _ => None,
     }
+}
+
+/// The last so many days, and today.
+fn days_back(days: i64, today: Date) -> Option<Hint> {
+    today.checked_sub(days.days()).ok().map(|first| Hint::Span(first, today))
 }
 
 /// This or the last week, month, quarter, year or season.
@@ -248,6 +266,10 @@ mod tests {
             ("plans of 2024", "2024-12-31", 0.3),
             ("what broke yesterday", "2026-11-19", 3.0),
             ("what broke last week", "2026-11-11", 3.0),
+            ("what broke in the past week", "2026-11-13", 3.0),
+            ("what broke in the past week", "2026-11-12", 0.0),
+            ("what broke in the past month", "2026-10-21", 3.0),
+            ("what broke in the past month", "2026-10-20", 0.0),
             ("notes of last month", "2026-10-01", 3.0),
             ("what went live in november", "2026-11-02", 2.0),
             ("incidents this year", "2026-02-01", 0.3),
@@ -262,5 +284,17 @@ mod tests {
         ] {
             assert!((score(query, created) - expected).abs() < 1e-9, "{query} {created} {}", score(query, created));
         }
+    }
+
+    #[test]
+    fn the_words_of_a_relative_date_are_known_and_a_season_keeps_its_name() {
+        let words = |query: &str| -> Vec<String> {
+            let hints = DateHints::read(query, "2026-11-20".parse().unwrap());
+            hints.relative_words().iter().cloned().collect()
+        };
+        assert_eq!(words("what did we decide last month?"), ["last", "month"]);
+        assert_eq!(words("the outage two weeks ago"), ["ago", "two", "week"]);
+        assert_eq!(words("which beans do we wire in Spring?"), Vec::<String>::new());
+        assert_eq!(words("the plan of May 2023"), Vec::<String>::new());
     }
 }
