@@ -137,8 +137,10 @@ fn written_turns(job: &Job, cursor: Option<&str>) -> std::io::Result<Turns> {
     let started = Instant::now();
     loop {
         let read = turns(&job.transcript, cursor, MOST_TURNS);
-        let is_whole =
-            read.as_ref().is_ok_and(|read| read.all.last().is_some_and(|turn| turn.assistant.contains(&answer)));
+        // The turn before may have ended in the same words: one that was not learned from yet must be there.
+        let is_whole = read.as_ref().is_ok_and(|read| {
+            read.first < read.all.len() && read.all.last().is_some_and(|turn| turn.assistant.contains(&answer))
+        });
         if is_whole || started.elapsed() > PATIENCE {
             return read;
         }
