@@ -171,19 +171,6 @@ impl Db {
         let mut tx = self.pool.begin().await?;
         let epoch: i64 =
             sqlx::query_scalar("UPDATE server_meta SET epoch = epoch + 1 RETURNING epoch").fetch_one(&mut *tx).await?;
-        // As the owner of the tables, which policies bind too: for each user in turn.
-        let users: Vec<String> = sqlx::query_scalar("SELECT every_user()").fetch_all(&mut *tx).await?;
-        for user in users {
-            sqlx::query("SELECT set_config('app.user_id', $1, true)").bind(&user).execute(&mut *tx).await?;
-            sqlx::query(
-                "INSERT INTO restores (user_id, epoch, seq)
-                 SELECT $1, $2, coalesce((SELECT seq FROM user_seq WHERE user_id = $1), 0) ON CONFLICT DO NOTHING",
-            )
-            .bind(&user)
-            .bind(epoch)
-            .execute(&mut *tx)
-            .await?;
-        }
         tx.commit().await?;
         Ok(u64::try_from(epoch).unwrap_or(0))
     }

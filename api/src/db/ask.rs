@@ -7,6 +7,7 @@ use tessera_engine::domain::MemoryId;
 use tessera_engine::sync::{Action, Op, Refusal};
 
 use super::memories::{Stored, columns, seen, stored, uuid};
+use super::sync::MOST_PAGE_BYTES;
 use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// A change that somebody asks for.
@@ -130,9 +131,7 @@ pub(crate) struct Listed {
     pub(crate) deleted: bool,
 }
 
-/// Bytes of texts on a page, about; one text more may stand on it.
-const MOST_PAGE_BYTES: i64 = 1024 * 1024;
-/// The same of an export, which goes on by itself.
+/// Bytes of texts on a page of an export, which goes on by itself.
 const MOST_EXPORT_BYTES: i64 = 256 * 1024;
 /// Rows of a page of changes.
 const MOST_CHANGED: i64 = 1_000;

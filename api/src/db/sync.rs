@@ -16,8 +16,8 @@ use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 /// How often an insert is tried again that another one of the same memory came before.
 pub(super) const ATTEMPTS: u32 = 5;
 
-/// Bytes of texts in a page, about; one text more may stand in it.
-const MOST_PAGE_BYTES: usize = 1024 * 1024;
+/// Bytes of texts on a page, about; one text more may stand on it.
+pub(super) const MOST_PAGE_BYTES: i64 = 1024 * 1024;
 
 impl Db {
     /// Where the database stands for a user, if it is the one that a machine knows by an epoch and marks.
@@ -83,7 +83,7 @@ impl Db {
             next = u64::try_from(row.try_get::<i64, _>("told_at")?).unwrap_or(0);
             let arrival = match row.try_get::<Option<String>, _>("owner")? {
                 Some(_) => {
-                    bytes += row.try_get::<&str, _>("content")?.len();
+                    bytes += bytes_of(row)?;
                     Arrival::Row(Box::new(shadow(stored(row)?, next)))
                 }
                 None => Arrival::Gone { seq: next },
@@ -127,7 +127,7 @@ impl Db {
                 is_cut = true;
                 break;
             }
-            bytes += row.try_get::<&str, _>("content")?.len();
+            bytes += bytes_of(row)?;
             let seq = u64::try_from(row.try_get::<i64, _>("told_at")?).unwrap_or(0);
             shadows.push(shadow(stored(row)?, seq));
         }
@@ -137,6 +137,11 @@ impl Db {
         let restored_seq = common.unwrap_or(0);
         Ok(Snapshot { epoch, restored_seq, head, rows: shadows, mark, next })
     }
+}
+
+/// Bytes of the text of a row.
+fn bytes_of(row: &PgRow) -> Result<i64, DbError> {
+    Ok(i64::try_from(row.try_get::<&str, _>("content")?.len()).unwrap_or(i64::MAX))
 }
 
 /// Where a database stands for a user.

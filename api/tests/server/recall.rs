@@ -166,12 +166,15 @@ async fn compare(site: &Site, key: &str, store: &mut Store, request: &RecallRequ
     !here.details.is_empty()
 }
 
+/// A server whose clock and uses stand still, as those of the machine beside it.
+fn as_a_machine() -> Settings {
+    let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
+    Settings { limits, clock: clock(), count_uses_every: Duration::from_hours(1), ..Settings::default() }
+}
+
 #[test]
 fn the_server_answers_as_a_machine_does_to_the_byte() {
-    let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
-    let settings =
-        Settings { limits, clock: clock(), count_uses_every: Duration::from_hours(1), ..Settings::default() };
-    with_site_of(settings, |site| async move {
+    with_site_of(as_a_machine(), |site| async move {
         let key = site.user("ada").await;
         let home = tempfile::tempdir().unwrap();
         let (mut store, words) = filled(&site, &key, home.path()).await;
@@ -269,10 +272,7 @@ fn an_answer_says_whose_a_memory_is_and_costs_what_it_says_whatever_the_costs_th
 
 #[test]
 fn a_new_turn_changes_what_is_around_others_as_on_a_machine() {
-    let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
-    let settings =
-        Settings { limits, clock: clock(), count_uses_every: Duration::from_hours(1), ..Settings::default() };
-    with_site_of(settings, |site| async move {
+    with_site_of(as_a_machine(), |site| async move {
         let key = site.user("ada").await;
         let home = tempfile::tempdir().unwrap();
         let (mut store, words) = filled(&site, &key, home.path()).await;

@@ -80,6 +80,11 @@ impl TokenProfile {
         }
     }
 
+    /// How JSON replies name what they count in.
+    pub fn unit(self) -> &'static str {
+        if self.is_exact() { "o200k_base" } else { "claude_estimate" }
+    }
+
     /// True when the counts are exact.
     pub fn is_exact(self) -> bool {
         self == Self::O200K

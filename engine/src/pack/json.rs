@@ -72,7 +72,7 @@ impl JsonFrame {
 
     fn counts(&self, has_more: bool, cursor: Option<&Cursor>, near: Option<u32>, used: u32) -> String {
         let cursor = cursor.map_or_else(|| "null".to_owned(), |cursor| format!("\"{cursor}\""));
-        let unit = if self.profile.is_exact() { "o200k_base" } else { "claude_estimate" };
+        let unit = self.profile.unit();
         let near = near.map(|near| format!(",\"near\":{near}")).unwrap_or_default();
         format!(
             ",\"total_count\":{}{near},\"has_more\":{has_more},\"next_cursor\":{cursor},\"unit\":\"{unit}\",\"tokens_used\":{used}",

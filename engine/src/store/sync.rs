@@ -267,11 +267,14 @@ impl Store {
     }
 
     /// Takes a page of changes, and moves the cursor with it. A page that does not begin at the cursor is
-    /// old: it is left.
+    /// old: it is left. One that tells nothing new writes nothing.
     ///
     /// # Errors
     /// When the store cannot be written; the page is fetched again then.
     pub fn arrived(&mut self, epoch: u64, after: u64, page: &Page) -> Result<(), StoreError> {
+        if page.news.is_empty() && !self.has_news_beside(page)? {
+            return Ok(());
+        }
         let purged = self.write(|change| {
             let expected = Position { epoch, cursor: after };
             if position(change)? != Some(expected) {
@@ -287,6 +290,15 @@ impl Store {
             Ok(purged)
         })?;
         self.after_news(purged)
+    }
+
+    /// True when a page has a mark that is new, offers that are not known, or lacks some that are.
+    fn has_news_beside(&self, page: &Page) -> Result<bool, StoreError> {
+        let mut offers = page.offers.clone();
+        offers.sort_unstable();
+        let marks = self.marks()?;
+        let is_marked = page.mark.is_none_or(|mark| marks.first() == Some(&mark));
+        Ok(!is_marked || self.offers()? != offers)
     }
 
     /// Marks of the server's history that this machine was given, the newest first.

@@ -354,9 +354,7 @@ impl Local {
             let base = base.map(|shadow| shadow.row.state.clone());
             return Settled::gone(self.text_to_keep(base.as_ref(), fresh));
         };
-        let was_anothers =
-            self.edited_by().is_some().then(|| self.state.document().map(|document| document.content.clone()));
-        let was_anothers = was_anothers.flatten();
+        let was_anothers = self.edited_by().and(self.state.document()).map(|document| document.content.clone());
         let known = self.trail.shadow.take();
         let is_common = |known: &Shadow| known.seq <= common_seq || known.row.state == shadow.row.state;
         if known.as_ref().is_some_and(|known| !is_common(known) && shadow.row.rev < known.row.rev) {

@@ -2,7 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::store::{ServerState, StoreError, Whole};
-use tessera_engine::sync::{MOST_OPS, Mark, Op, Page, Push, Snapshot};
+use tessera_engine::sync::{MOST_OPS, Mark, Op, Push, Snapshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{Remote, RemoteError, SyncError, Turn};
@@ -171,15 +171,6 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// True when a page without memories has offers that are not known, or lacks some that are.
-    async fn has_news_beside(&self, page: &Page) -> Result<bool, SyncError> {
-        let mut offers = page.offers.clone();
-        offers.sort_unstable();
-        let marks = self.known().await?;
-        let is_marked = page.mark.is_none_or(|mark| marks.first() == Some(&mark));
-        Ok(!is_marked || on(self.desk, |store| store.offers()).await? != offers)
-    }
-
     /// Takes what changed.
     async fn pull(&mut self) -> Result<(), SyncError> {
         for _ in 0..MOST_STEPS {
@@ -187,9 +178,7 @@ impl Round<'_> {
             let page = self.remote.changes(epoch, cursor, PAGE, &self.known().await?).await?;
             let more = page.more;
             self.done.received += page.news.len() as u64;
-            if !page.news.is_empty() || self.has_news_beside(&page).await? {
-                on(self.desk, move |store| store.arrived(epoch, cursor, &page)).await?;
-            }
+            on(self.desk, move |store| store.arrived(epoch, cursor, &page)).await?;
             if !more {
                 return Ok(());
             }

@@ -84,7 +84,7 @@ fn payload(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, Domain
         format!("{comma}{}\n", serde_json::to_string(&row).unwrap_or_default())
     };
     let rows: Vec<String> = listing.memories.iter().enumerate().map(row).collect();
-    let unit = if lines.profile.is_exact() { "o200k_base" } else { "claude_estimate" };
+    let unit = lines.profile.unit();
     let closing = |shown: usize, used: u32| {
         let after = last_shown(listing, shown).map_or_else(|| "null".to_owned(), |last| last.get().to_string());
         let has_more = shown < listing.memories.len() || listing.next.is_some();
