@@ -79,8 +79,12 @@ pub struct Surroundings {
 impl Surroundings {
     /// Opens the store.
     pub(crate) fn open(&self, usage: Usage) -> Result<Store, StoreError> {
-        let config =
-            StoreConfig { home: self.home.clone(), clock: Arc::clone(&self.clock), weights: Weights::default(), usage };
+        let config = StoreConfig {
+            home: self.home.clone().into(),
+            clock: Arc::clone(&self.clock),
+            weights: Weights::default(),
+            usage,
+        };
         Store::open(config)
     }
 }
