@@ -441,7 +441,7 @@ pub(crate) fn client_session() -> (Option<String>, Option<Project>) {
 
 /// How to open the user's store.
 pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreConfig, SetupError> {
-    Ok(StoreConfig { home: home(home_flag)?, clock: clock()?, weights: Weights::default(), usage })
+    Ok(StoreConfig { home: home(home_flag)?.into(), clock: clock()?, weights: Weights::default(), usage })
 }
 
 /// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says. A server logs a line of JSON

@@ -82,8 +82,12 @@ impl Surroundings {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(&self, usage: Usage) -> Result<Store, StoreError> {
-        let config =
-            StoreConfig { home: self.home.clone(), clock: Arc::clone(&self.clock), weights: Weights::default(), usage };
+        let config = StoreConfig {
+            home: self.home.clone().into(),
+            clock: Arc::clone(&self.clock),
+            weights: Weights::default(),
+            usage,
+        };
         Store::open(config)
     }
 }

@@ -71,7 +71,8 @@ impl Scratch {
             .map_err(|source| EvalError::File { path: PathBuf::from("temporary directory"), source })?;
         let clock = std::sync::Arc::new(tessera_engine::domain::FixedClock(now));
         let home = dir.path().join("home");
-        let store = Store::open(StoreConfig { home, clock, weights: weights.clone(), usage: Usage::Serve })?;
+        let store =
+            Store::open(StoreConfig { home: home.into(), clock, weights: weights.clone(), usage: Usage::Serve })?;
         Ok(Self { store, dir })
     }
 

@@ -49,11 +49,11 @@ pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
         let detail = "not set up here; `tessera setup claude-code` does it, unless the plugin is installed".to_owned();
         rows.push(row("claude code", RowVerdict::Ok, detail));
     } else {
-        rows.extend(programs(&store.home, entry, hook));
+        rows.extend(programs(store.home.dir(), entry, hook));
     }
     rows.extend(unbelieved(store, &places.home).map(|detail| row("project", RowVerdict::Ok, detail)));
     rows.push(row("last injection", RowVerdict::Ok, last_injection(store)));
-    if let Some(fault) = log::last(&store.home) {
+    if let Some(fault) = log::last(store.home.dir()) {
         rows.push(row("last fault", RowVerdict::Ok, fault));
     }
     rows

@@ -240,7 +240,8 @@ mod tests {
 
     fn opened(home: &std::path::Path) -> Store {
         let clock = Arc::new(FixedClock("2026-11-20".parse().unwrap()));
-        let config = StoreConfig { home: home.join("t"), clock, weights: Weights::default(), usage: Usage::Write };
+        let config =
+            StoreConfig { home: home.join("t").into(), clock, weights: Weights::default(), usage: Usage::Write };
         Store::open(config).unwrap()
     }
 
