@@ -28,7 +28,7 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
     let RecallRequest { budget, profile, .. } = budgeted(args, caller, String::new())?;
     let entries = store.history(args.required_id()?)?;
     let rows: Vec<String> = entries.iter().take(SHOWN).map(row).collect();
-    let lines = Lines { counter: store.counter(), budget, profile };
+    let lines = Lines { budget, profile };
     let closing = |shown: usize, used: u32| {
         let which = if shown == entries.len() { String::new() } else { format!("{shown} of ") };
         format!("{which}{} changes, {}\n", entries.len(), lines.cost(used))

@@ -9,7 +9,6 @@ use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, Handle, Memory, MemoryRef, RecallRequest};
 use tessera_engine::pack::{Lines, attribution, neutral, neutral_line};
 use tessera_engine::store::{ListRequest, Listing, StoreError};
-use tessera_engine::text::O200k;
 
 use super::{Caller, Effect, Format, budgeted, format, tool};
 use crate::args::Args;
@@ -42,14 +41,14 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         after: args.parsed::<MemoryRef>(&["after"])?.map(|reference| handle_of(store, reference)).transpose()?,
     };
     let listing = store.list(&request)?;
-    let lines = Lines { counter: store.counter(), budget, profile };
+    let lines = Lines { budget, profile };
     Ok(match format(args)? {
-        Format::Text => text(&listing, &lines)?,
-        Format::Json => payload(&listing, &lines)?,
+        Format::Text => text(&listing, lines)?,
+        Format::Json => payload(&listing, lines)?,
     })
 }
 
-fn text(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainError> {
+fn text(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
     let row = |memory: &Memory| {
         let (date, category) = (memory.created.date(), neutral_line(memory.category.as_str()));
         let summary = neutral_line(&memory.summary);
@@ -70,7 +69,7 @@ fn text(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainErr
     Ok(lines.fill("", &rows, closing)?.body)
 }
 
-fn payload(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainError> {
+fn payload(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
     let row = |(at, memory): (usize, &Memory)| {
         let row = Row {
             category: neutral(memory.category.as_str()),

@@ -5,7 +5,7 @@ use serde_json::json;
 use tessera_engine::Store;
 use tessera_engine::domain::RecallRequest;
 use tessera_engine::pack::{JsonRows, TextFrame, neutral_line};
-use tessera_engine::text::TokenCounter;
+use tessera_engine::text::{O200k, TokenCounter};
 
 use super::{Caller, Effect, Format, always_loaded, budgeted, format, tool};
 use crate::args::Args;
@@ -66,6 +66,6 @@ pub(crate) fn text(store: &mut Store, request: &RecallRequest) -> Result<String,
     let list = near.iter().map(|(scope, count)| format!("{count} under {scope}")).collect::<Vec<_>>().join(", ");
     let line = format!("Elsewhere: {}.\n", neutral_line(&list));
     let frame = TextFrame { total: 0, budget: request.budget, profile: request.profile };
-    let (hinted, used) = frame.nothing(&line, store.counter().count(&line));
+    let (hinted, used) = frame.nothing(&line, O200k.count(&line));
     Ok(if used <= request.budget.get() { hinted } else { recall.body })
 }
