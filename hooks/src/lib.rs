@@ -24,5 +24,5 @@ mod stop;
 
 pub use approve::{SAFE_TOOLS, SERVERS};
 pub use judge_choice::{JudgeChoice, UnknownJudge};
-pub use run::{answer, run};
+pub use run::{answer, events, run};
 pub use surroundings::{MOST_CHARACTERS, Settings, Surroundings};

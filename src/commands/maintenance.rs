@@ -15,7 +15,7 @@ use crate::output::{self, Style};
 
 /// Counts what is there.
 pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
-    let Counts { stats, .. } = context.at_desk(Access::Read, |desk| Ok(desk.perform(Count)?))?;
+    let Counts { stats, .. } = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Count)?))?;
     if context.json {
         return output::json(&stats);
     }
