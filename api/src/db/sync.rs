@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use tessera_engine::compose::decided;
 use tessera_engine::domain::{MemoryId, Timestamp};
 use tessera_engine::sync::{
     Action, Answer, Arrival, Author, Decision, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, Shadow, Snapshot,
@@ -10,7 +11,7 @@ use tessera_engine::sync::{
 };
 use uuid::Uuid;
 
-use super::memories::{Stored, columns, seen, stored, uuid};
+use super::memories::{COUNTER, Stored, columns, seen, stored, uuid};
 use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// How often an insert is tried again that another one of the same memory came before.
@@ -308,19 +309,19 @@ impl UserTx {
         self.hold_shares(&owner).await?;
         let before = if current.is_some() { self.audience(&owner, op.memory).await? } else { Vec::new() };
         match current {
-            Some(_) => self.replace(&owner, &row).await?,
-            None if self.insert(&row).await? => {}
+            Some(found) => self.replace(&owner, &decided(*row, found.known.as_deref(), &*COUNTER)).await?,
+            None if self.insert(&decided(*row, None, &*COUNTER)).await? => {}
             None => return Ok(None),
         }
         let after = self.audience(&owner, op.memory).await?;
         self.told.add(before, &owner, op.memory);
         self.told.add(after, &owner, op.memory);
-        if let Some(copy) = copy
+        if let Some(copy) = copy.map(|copy| decided(*copy, None, &*COUNTER))
             && self.insert(&copy).await?
         {
-            let author = self.user.as_str().to_owned();
-            let those = self.audience(&author, copy.memory).await?;
-            self.told.add(those, &author, copy.memory);
+            let (author, copy) = (self.user.as_str().to_owned(), copy.row().memory);
+            let those = self.audience(&author, copy).await?;
+            self.told.add(those, &author, copy);
         }
         Ok(Some(None))
     }
