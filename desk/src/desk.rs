@@ -3,7 +3,6 @@
 use tessera_engine::Store;
 use tessera_engine::domain::Timestamp;
 use tessera_engine::store::StoreError;
-use tessera_engine::text::O200k;
 
 use crate::caller::Caller;
 
@@ -67,11 +66,6 @@ impl<'a> Desk<'a> {
     /// The time now, as the store sees it.
     pub fn now(&self) -> Timestamp {
         self.store.now()
-    }
-
-    /// The counter by which replies are kept within their budgets.
-    pub fn counter(&self) -> &O200k {
-        self.store.counter()
     }
 
     /// True when a verb was performed that may have changed something.

@@ -77,7 +77,6 @@ impl SharedStore {
 }
 
 fn tidy(store: &mut Store) {
-    store.release_counter();
     let chores = store.fold_accesses().and_then(|()| store.rebuild_if_due());
     if let Err(error) = chores {
         tracing::debug!(error = %error, "chores failed");

@@ -13,7 +13,6 @@ use tessera_engine::domain::{
 };
 use tessera_engine::pack::{LineCosts, Passage};
 use tessera_engine::sync::{Details, Document, Rights, Row, State};
-use tessera_engine::text::O200k;
 use uuid::Uuid;
 
 use super::{DbError, UserTx};
@@ -355,6 +354,3 @@ impl UserTx {
         Ok(())
     }
 }
-
-/// Counts tokens; loaded once, at the first write.
-pub(crate) static COUNTER: LazyLock<O200k> = LazyLock::new(O200k::load);

@@ -6,9 +6,10 @@ use std::time::Duration;
 use tessera_engine::compose::{Composed, Known, reanalysed};
 use tessera_engine::index::{Freshness, current_heads};
 use tessera_engine::pack::{LineCosts, Passage};
+use tessera_engine::text::O200k;
 use uuid::Uuid;
 
-use super::memories::{COUNTER, columns, counts, derived_columns, known, stored, uuid};
+use super::memories::{columns, counts, derived_columns, known, stored, uuid};
 use super::{Db, DbError, UserId, UserTx};
 
 /// Rows of one transaction.
@@ -25,7 +26,7 @@ pub(crate) struct Remade {
 impl Remade {
     /// Analyses and counts: for a thread that may work for a while.
     pub(crate) fn of(known: &Known) -> Self {
-        Self { old: known.forward.clone(), composed: reanalysed(known, &*COUNTER) }
+        Self { old: known.forward.clone(), composed: reanalysed(known, &O200k) }
     }
 }
 

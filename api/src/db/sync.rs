@@ -9,9 +9,10 @@ use tessera_engine::sync::{
     Action, Answer, Arrival, Author, Decision, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, Shadow, Snapshot,
     copy_id, decide,
 };
+use tessera_engine::text::O200k;
 use uuid::Uuid;
 
-use super::memories::{COUNTER, Stored, columns, seen, stored, uuid};
+use super::memories::{Stored, columns, seen, stored, uuid};
 use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// How often an insert is tried again that another one of the same memory came before.
@@ -309,14 +310,14 @@ impl UserTx {
         self.hold_shares(&owner).await?;
         let before = if current.is_some() { self.audience(&owner, op.memory).await? } else { Vec::new() };
         match current {
-            Some(found) => self.replace(&owner, &decided(*row, found.known.as_deref(), &*COUNTER)).await?,
-            None if self.insert(&decided(*row, None, &*COUNTER)).await? => {}
+            Some(found) => self.replace(&owner, &decided(*row, found.known.as_deref(), &O200k)).await?,
+            None if self.insert(&decided(*row, None, &O200k)).await? => {}
             None => return Ok(None),
         }
         let after = self.audience(&owner, op.memory).await?;
         self.told.add(before, &owner, op.memory);
         self.told.add(after, &owner, op.memory);
-        if let Some(copy) = copy.map(|copy| decided(*copy, None, &*COUNTER))
+        if let Some(copy) = copy.map(|copy| decided(*copy, None, &O200k))
             && self.insert(&copy).await?
         {
             let (author, copy) = (self.user.as_str().to_owned(), copy.row().memory);

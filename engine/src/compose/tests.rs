@@ -240,7 +240,7 @@ proptest! {
 
 #[test]
 fn lines_that_name_the_handle_cost_what_it_costs() {
-    let counter = O200k::load();
+    let counter = O200k;
     let composed = created(&Draft::new("The crane is serviced in May, says Mara"), now(), &counter).unwrap();
     let costs = composed.costs();
     let kept = [costs.detail, costs.index, costs.json_detail, costs.json_index, LineCosts::FORM];

@@ -34,7 +34,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let budget = budgeted(args, String::new())?.budget;
     let entries = desk.perform(History { id: args.required_id()? })?;
     let rows: Vec<String> = entries.iter().take(SHOWN).map(row).collect();
-    let lines = Lines { counter: desk.counter(), budget, profile: desk.caller().profile };
+    let lines = Lines { budget, profile: desk.caller().profile };
     let closing = |shown: usize, used: u32| {
         let which = if shown == entries.len() { String::new() } else { format!("{shown} of ") };
         format!("{which}{} changes, {}\n", entries.len(), lines.cost(used))

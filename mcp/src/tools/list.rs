@@ -9,7 +9,6 @@ use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, Handle, Memory, RecallRequest};
 use tessera_engine::pack::{Lines, attribution, neutral, neutral_line};
 use tessera_engine::store::Listing;
-use tessera_engine::text::O200k;
 
 use super::{Call, Entry, Reply, budgeted, form};
 use crate::args::Args;
@@ -47,14 +46,14 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         after: args.parsed(&["after"])?,
         ..List::default()
     })?;
-    let lines = Lines { counter: desk.counter(), budget, profile: desk.caller().profile };
+    let lines = Lines { budget, profile: desk.caller().profile };
     Ok(match form {
-        Form::Text => text(&listing, &lines)?,
-        Form::Json(_) => payload(&listing, &lines)?,
+        Form::Text => text(&listing, lines)?,
+        Form::Json(_) => payload(&listing, lines)?,
     })
 }
 
-fn text(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainError> {
+fn text(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
     let row = |memory: &Memory| {
         let (date, category) = (memory.created.date(), neutral_line(memory.category.as_str()));
         let summary = neutral_line(&memory.summary);
@@ -75,7 +74,7 @@ fn text(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainErr
     Ok(lines.fill("", &rows, closing)?.body)
 }
 
-fn payload(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainError> {
+fn payload(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
     let row = |(at, memory): (usize, &Memory)| {
         let row = Row {
             category: neutral(memory.category.as_str()),

@@ -5,7 +5,7 @@ use tessera_desk::verbs::{Answer, Form, Recall};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::RecallRequest;
 use tessera_engine::pack::{TextFrame, neutral_line};
-use tessera_engine::text::TokenCounter;
+use tessera_engine::text::{O200k, TokenCounter};
 
 use super::{Call, Entry, Reply, budgeted, form};
 use crate::args::Args;
@@ -69,6 +69,6 @@ pub(crate) fn text(desk: &mut Desk<'_>, request: RecallRequest) -> Reply {
     let list = near.iter().map(|(scope, count)| format!("{count} under {scope}")).collect::<Vec<_>>().join(", ");
     let line = format!("Elsewhere: {}.\n", neutral_line(&list));
     let frame = TextFrame { total: 0, budget: request.budget, profile: request.profile };
-    let (hinted, used) = frame.nothing(&line, desk.counter().count(&line));
+    let (hinted, used) = frame.nothing(&line, O200k.count(&line));
     Ok(if used <= request.budget.get() { hinted } else { reply.body })
 }
