@@ -27,3 +27,4 @@ mod setup;
 mod support;
 mod team;
 mod terminal;
+mod wings;

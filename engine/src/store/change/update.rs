@@ -2,10 +2,9 @@
 
 use super::links;
 use super::outbox::tell;
-use super::write::{Stored, Written, write_row};
+use super::write::{Stored, write_over};
 use crate::domain::{Memory, MemoryRef, Patch, Permission, Trust};
 use crate::enrich;
-use crate::index::Analysis;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -70,7 +69,7 @@ pub(crate) fn rewrite(
     apply(&mut memory, patch);
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
-    let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    let tokens = write_over(change, before, &memory)?;
     if memory.trust != before.trust {
         links::elect_around(change, &memory)?;
     }
@@ -83,6 +82,7 @@ pub(crate) fn rewrite(
 fn apply(memory: &mut Memory, patch: &Patch) {
     if let Some(content) = &patch.content {
         let was_derived = memory.entities == enrich::entities(&memory.content);
+        let was_told_apart = memory.kind == enrich::kind(&memory.content, &memory.entities);
         let was_scored = memory.importance == enrich::importance(&memory.content);
         memory.content.clone_from(content);
         // Whoever writes a text here writes it as themselves.
@@ -92,6 +92,9 @@ fn apply(memory: &mut Memory, patch: &Patch) {
         memory.summary = enrich::summary(content);
         if was_derived {
             memory.entities = enrich::entities(content);
+        }
+        if was_told_apart {
+            memory.kind = enrich::kind(content, patch.entities.as_ref().unwrap_or(&memory.entities));
         }
         if was_scored {
             memory.importance = enrich::importance(content);
