@@ -44,7 +44,7 @@ fn refuse_promises() -> Result<(), SetupError> {
 
 async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
     let tls = match (&args.tls_cert, &args.tls_key) {
-        (Some(certificate), Some(key)) => Some(Tls::read(certificate, key).await?),
+        (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),
         _ => None,
     };
     if !args.listen.ip().is_loopback() && !args.behind_proxy && tls.is_none() {
@@ -87,7 +87,8 @@ async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
     let listener = TcpListener::bind(args.listen).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     output::note(&format!("serving on {scheme}://{}", listener.local_addr()?));
-    Ok(tessera_api::serve(listener, app, tls, stopped()).await?)
+    tessera_api::serve(listener, app, tls, stopped()).await;
+    Ok(())
 }
 
 /// Takes over the keys that the environment names.
