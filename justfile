@@ -21,6 +21,10 @@ bench:
 accept-quality:
     UPDATE_EXPECT=1 cargo test --test it quality
 
+# Writes the tables of the token counter anew, from the vocabulary and from Unicode as the tests' crates have them.
+token-tables:
+    TESSERA_WRITE_TABLES=1 cargo test -p tessera-engine --test counter tables
+
 # The real Claude Code client against a scripted model.
 client:
     bash .ci/client

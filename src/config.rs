@@ -11,10 +11,10 @@ use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, T
 use tessera_engine::score::Weights;
 use tessera_engine::store::{StoreConfig, Usage};
 
-use tessera_hooks::project::{Claim, claim_of};
-use tessera_hooks::setup::Places;
+use tessera_desk::project::{Claim, claim_of};
+use tessera_desk::sync::{Mode, Remote};
 use tessera_hooks::{Settings as HookSettings, Surroundings};
-use tessera_mcp::sync::{Mode, Remote};
+use tessera_setup::Places;
 
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
@@ -167,7 +167,7 @@ pub(crate) fn no_color() -> bool {
 
 /// True inside a program that a judge started.
 pub(crate) fn is_judges_child() -> bool {
-    variable(tessera_hooks::run_guard::CHILD).is_some()
+    variable(tessera_learn::CHILD).is_some()
 }
 
 /// A variable of the environment that is set and not empty. A client that could not fill in an option
@@ -383,7 +383,7 @@ pub(crate) fn client_session() -> (Option<String>, Option<(Scope, PathBuf)>) {
 
 /// How to open the user's store.
 pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreConfig, SetupError> {
-    Ok(StoreConfig { home: home(home_flag)?, clock: clock()?, weights: Weights::default(), usage })
+    Ok(StoreConfig { home: home(home_flag)?.into(), clock: clock()?, weights: Weights::default(), usage })
 }
 
 /// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says.

@@ -93,7 +93,7 @@ impl ConfigFile {
     pub(crate) fn write(&self) -> anyhow::Result<()> {
         let dir = self.path.parent().unwrap_or(Path::new("."));
         tessera_engine::store::make_private_dir(dir)?;
-        tessera_hooks::replace_file(&self.path, self.document.to_string().as_bytes())?;
+        tessera_desk::files::replace(&self.path, self.document.to_string().as_bytes())?;
         Ok(())
     }
 }

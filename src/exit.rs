@@ -4,12 +4,12 @@
 
 use std::process::ExitCode;
 
+use tessera_desk::sync::{RemoteError, SyncError};
 use tessera_engine::domain::DomainError;
-use tessera_engine::eval::EvalError;
 use tessera_engine::store::StoreError;
-use tessera_hooks::setup::SetupError as ClientError;
+use tessera_eval::EvalError;
 use tessera_mcp::ServeError;
-use tessera_mcp::sync::{RemoteError, SyncError};
+use tessera_setup::SetupError as ClientError;
 
 use crate::output;
 

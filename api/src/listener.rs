@@ -83,3 +83,51 @@ impl One {
         let _ = self.watcher.watch(connection).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+    use tokio::sync::{Notify, oneshot};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_began_is_finished_after_the_stop_and_nobody_is_let_in_any_more() {
+        let (began, may_end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (begins, ends) = (began.clone(), may_end.clone());
+        let slow = get(|| async move {
+            begins.notify_one();
+            ends.notified().await;
+            "the whole answer"
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn(async move {
+            let router = Router::new().route("/", slow).route("/quick", get(|| async { "at once" }));
+            take(listener, router, &Limits::default(), None, async { drop(stopped.await) }).await;
+        });
+        let mut idle = TcpStream::connect(address).await.unwrap();
+        idle.write_all(b"GET /quick HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"at once") {
+            assert_ne!(idle.read_buf(&mut answer).await.unwrap(), 0, "it is kept open");
+        }
+        let mut busy = TcpStream::connect(address).await.unwrap();
+        busy.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        began.notified().await;
+        stop.send(()).unwrap();
+        // Whoever asks for nothing is let go, and by then nobody listens.
+        assert_eq!(idle.read(&mut [0; 16]).await.unwrap_or(0), 0);
+        assert!(TcpStream::connect(address).await.is_err());
+        may_end.notify_one();
+        let mut answer = String::new();
+        busy.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("the whole answer"), "{answer}");
+        serving.await.unwrap();
+    }
+}

@@ -42,8 +42,7 @@ impl Filled {
     /// Opens the store of a home.
     pub fn open(home: &Path, usage: Usage) -> Store {
         let clock = Arc::new(FixedClock(Self::now()));
-        Store::open(StoreConfig { home: home.to_path_buf(), clock, weights: Weights::default(), usage })
-            .expect("a store")
+        Store::open(StoreConfig { home: home.into(), clock, weights: Weights::default(), usage }).expect("a store")
     }
 
     /// Its home.

@@ -12,14 +12,11 @@
 //! - [`recall`]: the one pipeline over all of the above.
 //! - [`sync`]: what machines tell a server, and what they make of its answers; pure.
 //! - [`store`]: SQLite, behind the feature `sqlite`.
-//! - [`eval`]: how much of what was asked for comes back, per token; over throw-away stores.
 
 pub mod domain;
 pub mod text;
 
 pub mod enrich;
-#[cfg(feature = "sqlite")]
-pub mod eval;
 pub mod index;
 pub mod pack;
 pub mod recall;

@@ -87,7 +87,7 @@ fn weights() -> Weights {
 
 fn open(home: &std::path::Path, usage: Usage) -> Store {
     let clock = Arc::new(FixedClock(now()));
-    Store::open(StoreConfig { home: home.to_path_buf(), clock, weights: weights(), usage }).unwrap()
+    Store::open(StoreConfig { home: home.into(), clock, weights: weights(), usage }).unwrap()
 }
 
 fn apply(store: &mut Store, step: &Step, handles: &mut Vec<Handle>) {

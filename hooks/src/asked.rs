@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-use crate::files;
+use tessera_desk::files;
 
 /// The file in the store's directory: one hash a line. Nothing of what was said can be read from it.
 pub(crate) const FILE: &str = "told-once";

@@ -114,7 +114,7 @@ impl Reading {
 }
 
 /// What a person wrote themselves: no code, no pasted output, nothing that a harness put around it.
-pub(crate) fn own_words(text: &str) -> String {
+pub fn own_words(text: &str) -> String {
     parts(&WRAPPED.replace_all(text, " ")).0
 }
 
@@ -196,7 +196,7 @@ fn is_short(prose: &str) -> bool {
 }
 
 /// True when nothing of a text is more than agreement, greeting or steering.
-pub(crate) fn is_small_talk(prose: &str) -> bool {
+pub fn is_small_talk(prose: &str) -> bool {
     // No form of a word begins otherwise than the word: only those that begin alike are cut into terms.
     let is_listed = |term: &str| {
         let alike = SMALL_TALK.split_whitespace().filter(|word| word.chars().next() == term.chars().next());

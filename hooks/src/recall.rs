@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use tessera_desk::project::{Claim, claim_of};
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Packing, Purpose, RecallRequest, Scope, TokenBudget};
 use tessera_engine::pack::Recall;
 use tessera_engine::store::{Receipt, StoreError, Usage, given_by};
 
-use crate::project::{Claim, claim_of};
 use crate::prompt::Reading;
 use crate::reply::Reply;
 use crate::run::HookError;

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{process, thread};
 
+use tessera_desk::log;
 use tessera_engine::store::StoreError;
 
 use crate::reply::Reply;
 use crate::surroundings::Surroundings;
 use crate::wire::{MOST_BYTES, Payload, PayloadError};
-use crate::{approve, compaction, log, recall, session, stop};
+use crate::{approve, compaction, recall, session, stop};
 
 /// A fault of ours: logged, never shown to the client.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +73,7 @@ impl LastWord {
 ///
 /// # Errors
 /// A fault of ours.
-pub(crate) fn answer(input: &[u8], surroundings: &Surroundings) -> Result<Option<String>, HookError> {
+pub fn answer(input: &[u8], surroundings: &Surroundings) -> Result<Option<String>, HookError> {
     Ok(handle(input, None, surroundings)?.map(|reply| reply.to_string()))
 }
 

@@ -2,18 +2,19 @@
 
 use std::time::Instant;
 
+use tessera_desk::project::Claim;
+use tessera_desk::queue;
 use tessera_engine::Store;
 use tessera_engine::domain::{Handle, MemoryRef, RecallRequest};
 use tessera_engine::pack::neutral;
 use tessera_engine::store::{Receipt, Usage};
 
-use crate::project::Claim;
 use crate::recall::{blank, bounded, claim, give, keep, seen_in, unasked, visible};
 use crate::reply::Reply;
 use crate::run::HookError;
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
-use crate::{asked, learn, stop};
+use crate::{asked, stop};
 
 const EVENT: &str = "SessionStart";
 /// Memories of a brief, at most.
@@ -121,7 +122,7 @@ pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<
     if !Store::is_there(&surroundings.home) {
         return Ok(None);
     }
-    if learn::is_waiting(&surroundings.home) || Store::has_spooled(&surroundings.home) {
+    if queue::is_waiting(&surroundings.home) || Store::has_spooled(&surroundings.home) {
         stop::wake_worker(surroundings)?;
     }
     Ok(None)

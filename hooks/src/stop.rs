@@ -2,7 +2,10 @@
 
 use std::process::{Command, Stdio};
 
-use crate::learn::{self, Job, JudgeChoice};
+use tessera_desk::queue::{self, Job, WorkerTurn};
+use tessera_desk::screen;
+
+use crate::judge_choice::JudgeChoice;
 use crate::recall::{claim, dir_of};
 use crate::reply::Reply;
 use crate::run::HookError;
@@ -21,7 +24,7 @@ pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<
     }
     // What is written here is screened here: a queue may wait for days.
     let answer = payload.text(&["last_assistant_message"]).unwrap_or_default();
-    let answer = learn::screened_head(&answer, MOST_ANSWER_BYTES);
+    let answer = screen::screened_head(&answer, MOST_ANSWER_BYTES);
     let job = Job {
         session,
         transcript,
@@ -33,15 +36,15 @@ pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<
         attempts: 0,
         not_before: None,
     };
-    learn::submit(&surroundings.home, &job)
-        .map_err(|source| HookError::Queue { path: learn::queue_dir(&surroundings.home), source })?;
+    queue::submit(&surroundings.home, &job)
+        .map_err(|source| HookError::Queue { path: queue::queue_dir(&surroundings.home), source })?;
     wake_worker(surroundings)?;
     Ok(None)
 }
 
 /// Starts the worker unless one runs. It survives the client, and its streams are nobody's.
 pub(crate) fn wake_worker(surroundings: &Surroundings) -> Result<(), HookError> {
-    if learn::is_worker_running(&surroundings.home) {
+    if WorkerTurn::is_taken(&surroundings.home) {
         return Ok(());
     }
     let mut command = Command::new(&surroundings.program);
@@ -88,7 +91,7 @@ mod tests {
             r#"{{"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/", "last_assistant_message": "{said}"}}"#
         );
         on_stop(&Payload::read(input.as_bytes()).unwrap(), &surroundings).unwrap();
-        let [job] = learn::waiting(home.path()).try_into().unwrap();
+        let [job] = queue::waiting(home.path()).try_into().unwrap();
         let written = std::fs::read_to_string(job).unwrap();
         assert!(written.contains("It works now.") && !written.contains("abcd1234"), "{written}");
     }

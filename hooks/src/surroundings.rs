@@ -8,7 +8,7 @@ use tessera_engine::domain::{Clock, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Store, StoreConfig, StoreError, Usage};
 
-use crate::learn::JudgeChoice;
+use crate::judge_choice::JudgeChoice;
 
 /// The longest text that Claude Code shows a model whole, less a margin: longer ones become a file.
 pub const MOST_CHARACTERS: usize = 9_500;
@@ -78,9 +78,16 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Opens the store.
-    pub(crate) fn open(&self, usage: Usage) -> Result<Store, StoreError> {
-        let config =
-            StoreConfig { home: self.home.clone(), clock: Arc::clone(&self.clock), weights: Weights::default(), usage };
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(&self, usage: Usage) -> Result<Store, StoreError> {
+        let config = StoreConfig {
+            home: self.home.clone().into(),
+            clock: Arc::clone(&self.clock),
+            weights: Weights::default(),
+            usage,
+        };
         Store::open(config)
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::StoreError;
 
-use crate::sync::{RemoteError, SyncError};
+use tessera_desk::sync::{RemoteError, SyncError};
 
 /// A tool call that cannot be carried out. Shown to the model, so that it can mend the call.
 #[derive(Debug, thiserror::Error)]

@@ -42,7 +42,7 @@ pub async fn serve_http(
     let failed = |source| ServeError::Io { what: address.to_string(), source };
     let listener = tokio::net::TcpListener::bind(address).await.map_err(failed)?;
     ready(listener.local_addr().map_err(failed)?);
-    let desk = server.desk().clone();
+    let store = server.store().clone();
     let worker = server.team().map(Team::worker);
     let syncing = async {
         match &worker {
@@ -60,7 +60,7 @@ pub async fn serve_http(
     let mut serving = Box::pin(serving.into_future());
     let ended = tokio::select! {
         ended = &mut serving => ended.map_err(failed),
-        () = desk.keep_tidy() => Ok(()),
+        () = store.keep_tidy() => Ok(()),
         () = syncing => Ok(()),
         signal = ended_by_signal() => signal,
     };
@@ -68,7 +68,7 @@ pub async fn serve_http(
     if let Some(worker) = &worker {
         worker.finish().await;
     }
-    desk.close().await;
+    store.close().await;
     ended
 }
 

@@ -5,7 +5,6 @@
 //! runs them, off the protocol's thread. The server ranks nothing and prints nothing but the protocol.
 
 mod args;
-mod blocking;
 mod error;
 mod http;
 mod http_key;
@@ -13,7 +12,6 @@ mod prompts;
 mod resources;
 mod server;
 mod stdio;
-pub mod sync;
 mod tools;
 
 pub use error::ServeError;

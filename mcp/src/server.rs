@@ -12,14 +12,14 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tessera_desk::SharedStore;
+use tessera_desk::sync::{Mode, Remote, SyncError, Trouble, Worker};
 use tessera_engine::Store;
 use tessera_engine::domain::{Scope, TokenProfile};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Args;
-use crate::blocking::Desk;
 use crate::error::ToolError;
-use crate::sync::{Mode, Remote, SyncError, Trouble, Worker};
 use crate::tools::Caller;
 use crate::{prompts, resources, tools};
 
@@ -36,7 +36,7 @@ memory_forget undoes; memory_history shows where a memory comes from. Recalled t
 /// One store, served to one client or many.
 #[derive(Debug, Clone)]
 pub struct Server {
-    desk: Desk,
+    store: SharedStore,
     profile: TokenProfile,
     session: Option<String>,
     project: Option<Scope>,
@@ -48,7 +48,7 @@ pub struct Server {
 /// A team server, and how it is used.
 #[derive(Debug, Clone)]
 pub(crate) struct Team {
-    desk: Desk,
+    store: SharedStore,
     remote: Arc<Remote>,
     mode: Mode,
     trouble: Trouble,
@@ -60,7 +60,7 @@ impl Team {
     }
 
     pub(crate) fn worker(&self) -> Worker {
-        Worker::new(self.desk.clone(), Arc::clone(&self.remote), self.trouble.clone())
+        Worker::new(self.store.clone(), Arc::clone(&self.remote), self.trouble.clone())
     }
 
     /// Waits until the server has what the store has, and the other way round.
@@ -80,7 +80,7 @@ impl Team {
         &self,
         work: impl FnOnce(&mut Store) -> T + Send + 'static,
     ) -> Result<T, SyncError> {
-        self.desk.run_quietly(&CancellationToken::new(), work).await.ok_or(SyncError::Ended)
+        self.store.run_quietly(&CancellationToken::new(), work).await.ok_or(SyncError::Ended)
     }
 }
 
@@ -91,7 +91,15 @@ const TURN: Duration = Duration::from_millis(250);
 impl Server {
     /// Serves `store`; budgets that callers give count the tokens of `profile`.
     pub fn new(store: Store, profile: TokenProfile) -> Self {
-        Self { desk: Desk::new(store), profile, session: None, project: None, dir: None, team: None, problem: None }
+        Self {
+            store: SharedStore::new(store),
+            profile,
+            session: None,
+            project: None,
+            dir: None,
+            team: None,
+            problem: None,
+        }
     }
 
     /// Names the client's session, and the project it is in with its directory: memories are stored with them, and
@@ -111,7 +119,7 @@ impl Server {
     /// Keeps the store in sync with a team server once a client is connected.
     #[must_use]
     pub fn with_team(self, remote: Remote, mode: Mode) -> Self {
-        let team = Team { desk: self.desk.clone(), remote: Arc::new(remote), mode, trouble: Trouble::default() };
+        let team = Team { store: self.store.clone(), remote: Arc::new(remote), mode, trouble: Trouble::default() };
         Self { team: Some(team), ..self }
     }
 
@@ -155,8 +163,8 @@ impl Server {
         }
     }
 
-    pub(crate) fn desk(&self) -> &Desk {
-        &self.desk
+    pub(crate) fn store(&self) -> &SharedStore {
+        &self.store
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
@@ -172,7 +180,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&mut Store) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let done = self.desk.run(&context.ct, work).await;
+        let done = self.store.run(&context.ct, work).await;
         done.ok_or_else(|| ErrorData::internal_error("the call was cancelled", None))
     }
 }

@@ -10,7 +10,7 @@ use crate::server::{Server, Team};
 /// # Errors
 /// When the client breaks the handshake, or signals cannot be heard.
 pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
-    let desk = server.desk().clone();
+    let store = server.store().clone();
     let worker = server.team().map(Team::worker);
     let serving = async {
         match server.serve(rmcp::transport::stdio_pipes()).await {
@@ -30,13 +30,13 @@ pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
     };
     let ended = tokio::select! {
         ended = serving => ended,
-        () = desk.keep_tidy() => Ok(()),
+        () = store.keep_tidy() => Ok(()),
         signal = ended_by_signal() => signal,
     };
     if let Some(worker) = &worker {
         worker.finish().await;
     }
-    desk.close().await;
+    store.close().await;
     ended
 }
 

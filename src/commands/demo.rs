@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use tessera_engine::domain::{RecallRequest, Scope, TokenBudget};
-use tessera_engine::eval::{EvalConfig, Fixture, UsageTrace};
 use tessera_engine::pack::JsonRows;
 use tessera_engine::score::Weights;
+use tessera_eval::{EvalConfig, Fixture, UsageTrace};
 
 use super::Context;
 use crate::cli::EvalOptions;

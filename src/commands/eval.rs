@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use serde_json::json;
-use tessera_engine::eval::{EvalConfig, Report, Unit, evaluate_locomo};
 use tessera_engine::score::Weights;
-use tessera_hooks::replay::{ReplayReport, replay, total};
+use tessera_eval::{EvalConfig, Report, Unit, evaluate_locomo};
+use tessera_eval::{ReplayReport, replay, total};
 
 use super::Context;
 use crate::cli::{Eval, EvalOptions, EvalUnit};

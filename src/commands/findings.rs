@@ -1,6 +1,6 @@
 //! What is wrong with the settings of this machine, for `doctor` and for whoever stores something.
 
-use tessera_hooks::setup::{Row, RowVerdict};
+use tessera_setup::{Row, RowVerdict};
 
 use super::Context;
 use crate::config_file::ConfigFile;

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Ok(surroundings) => tessera_hooks::run(std::io::stdin().lock(), event, &surroundings),
         Err(error) => {
             if let (Ok(home), Ok(clock)) = (config::home(home), config::clock()) {
-                tessera_hooks::log::line_in_passing(&home, clock.now(), &error.to_string());
+                tessera_desk::log::line_in_passing(&home, clock.now(), &error.to_string());
             }
             None
         }

@@ -5,7 +5,7 @@ use crate::{config, output};
 
 /// Learns from every session that waits, and ends.
 pub(super) fn run(context: &Context) -> anyhow::Result<()> {
-    let learned = tessera_hooks::learn::drain(&config::surroundings(context.home.clone())?);
+    let learned = tessera_learn::drain(&config::surroundings(context.home.clone())?);
     if context.json {
         return output::json(&serde_json::json!({ "learned": learned }));
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use tessera_engine::Store;
 use tessera_engine::store::{Usage, Verdict};
-use tessera_hooks::setup::{RowVerdict, check};
+use tessera_setup::{RowVerdict, check};
 
 use super::Context;
 use crate::config;
@@ -32,7 +32,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     let kib = |bytes: u64| format!("{} KiB", bytes.div_ceil(1024));
     rows.push(vec!["database".to_owned(), kib(stats.database_bytes)]);
     rows.push(vec!["snapshot".to_owned(), format!("{}, {} changes since", kib(stats.snapshot_bytes), stats.tail_rows)]);
-    rows.push(vec!["home".to_owned(), store.home().display().to_string()]);
+    rows.push(vec!["home".to_owned(), store.home().dir().display().to_string()]);
     output::text(&output::table(&["what", "how much"], rows))
 }
 
@@ -40,7 +40,10 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
 pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode> {
     context.refuse_missing()?;
     let health = Store::examine(config::store(context.home.clone(), Usage::Write)?, repair)?;
-    let mut client = check(&config::surroundings(context.home.clone())?, &config::places(context.home.as_deref())?);
+    // What a hook could not read is found here.
+    config::surroundings(context.home.clone())?;
+    let looked = config::store(context.home.clone(), Usage::ReadOnce)?;
+    let mut client = check(&looked, &config::places(context.home.as_deref())?);
     client.extend(super::findings::rows(context));
     let is_good = health.is_good() && client.iter().all(|row| row.verdict == RowVerdict::Ok);
     if context.json {

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde_json::json;
+use tessera_desk::project::Claim;
 use tessera_engine::Store;
 use tessera_engine::domain::Scope;
 use tessera_engine::store::{Place, Usage};
-use tessera_hooks::project::Claim;
 
 use super::Context;
 use crate::cli::ProjectTask;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::json;
-use tessera_hooks::setup::{Client, Level, Plan, apply, uninstall_plan};
+use tessera_setup::{Client, Level, Plan, apply, uninstall_plan};
 
 use super::Context;
 use crate::cli::{Setup, SetupClient};

@@ -3,8 +3,8 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use serde_json::json;
+use tessera_desk::sync::{Remote, exchange, exchange_or_join};
 use tessera_engine::store::{SyncStatus, Upload, Usage};
-use tessera_mcp::sync::{Remote, exchange, exchange_or_join};
 
 use super::{Context, findings, watch::watched};
 use crate::cli::{SyncTask, UploadChoice};

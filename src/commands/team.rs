@@ -1,9 +1,9 @@
 //! `share`, `unshare`, `shares`, `resolve`: what a team has in common.
 
 use serde_json::json;
+use tessera_desk::sync::exchange;
 use tessera_engine::domain::MemoryRef;
 use tessera_engine::store::{ListRequest, Resolution, StoreError, Usage};
-use tessera_mcp::sync::exchange;
 
 use super::sync::{remote, runtime};
 use super::{Context, user};

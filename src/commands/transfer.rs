@@ -68,7 +68,7 @@ pub(super) fn import_claude_md(context: &Context, path: &Path, scope: Option<Sco
     let dir = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
     let scope = scope.unwrap_or_else(|| dir.map_or(Scope::Global, |dir| config::project(&dir)));
     let mut store = context.open(Usage::Write)?;
-    let notes = tessera_hooks::claude_md::notes(&text, &scope);
+    let notes = tessera_desk::claude_md::notes(&text, &scope);
     let known = listed(&store, notes.first())?;
     let (mut stored, mut skipped, mut rejected) = (0, 0, Vec::new());
     for draft in notes {

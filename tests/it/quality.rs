@@ -6,8 +6,8 @@ use std::path::Path;
 
 use expect_test::expect_file;
 use tessera_engine::domain::{MAX_LIMIT, MemoryId, MemoryRef, RecallRequest};
-use tessera_engine::eval::{EvalConfig, Fixture, UsageTrace};
 use tessera_engine::score::Weights;
+use tessera_eval::{EvalConfig, Fixture, UsageTrace};
 
 use crate::support::World;
 

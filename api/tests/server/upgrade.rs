@@ -27,11 +27,15 @@ fn fixture(name: &str) -> std::path::PathBuf {
 
 /// A copy of the machine's store.
 fn machine(home: &Path) -> Store {
+    machine_of("v3.db", home, 1_795_300_000_000_000)
+}
+
+fn machine_of(database: &str, home: &Path, now: i64) -> Store {
     std::fs::create_dir_all(home).unwrap();
-    std::fs::copy(fixture("v3.db"), home.join("tessera.db")).unwrap();
-    let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_300_000_000_000)));
+    std::fs::copy(fixture(database), home.join("tessera.db")).unwrap();
+    let clock = Arc::new(FixedClock(Timestamp::from_micros(now)));
     let home = home.to_path_buf();
-    Store::open(StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Serve }).unwrap()
+    Store::open(StoreConfig { home: home.into(), clock, weights: Weights::default(), usage: Usage::Serve }).unwrap()
 }
 
 fn live(store: &Store) -> Vec<Memory> {
@@ -146,5 +150,41 @@ fn shares_of_an_older_database_hold() {
                 .await
                 .unwrap();
         assert_eq!(ends, 0, "no end that a rule made");
+    });
+}
+
+/// A server and a machine of one schema later: what the machine had not been answered arrives once, what is private
+/// stays, what is offered stays an offer, and the teammate goes on seeing what is shared.
+#[test]
+fn a_database_with_marks_and_offers_and_its_machine_go_on_together() {
+    with_database(&fixture("server-v3.sql"), "SELECT 1", |site| async move {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = machine_of("v6.db", &dir.path().join("t"), 1_805_500_000_000_000);
+        let key = site.key("ada").await;
+        let before = live(&store).len();
+        assert_eq!(exchange(&site, &key, &mut store).await, 3, "a change that was not answered, a deletion, a new one");
+        assert_eq!(exchange(&site, &key, &mut store).await, 0);
+        assert_eq!(live(&store).len(), before);
+        let snapshot: Snapshot =
+            serde_json::from_value(Site::ok(site.get(&key, "/v1/sync/snapshot").await).await).unwrap();
+        let there: Vec<&str> = snapshot
+            .rows
+            .iter()
+            .filter_map(|shadow| shadow.row.state.live().map(|document| document.content.as_str()))
+            .collect();
+        let count = |text: &str| there.iter().filter(|content| **content == text).count();
+        assert_eq!(count("I prefer Svelte over React for new front ends, with TypeScript"), 1, "{there:?}");
+        assert_eq!(count("Buoy twelve sends nothing since the storm"), 1);
+        assert_eq!(count("Ferry line seven turns at the north mole"), 0, "deleted");
+        assert_eq!(count("The spare key of the boathouse hangs behind the tide table"), 0, "private");
+        assert_eq!(store.offers().unwrap().len(), 1);
+        let question = json!({ "context": "which port does the staging gateway listen on?", "max_tokens": 500 });
+        let answer: Value = Site::ok(site.post(&key, "/api/memories/recall", &question).await).await;
+        assert_eq!(answer["details"][0]["content"], "The staging gateway listens on port 9000", "{answer}");
+        let bob = site.key("bob").await;
+        let page = site.get(&bob, "/v1/sync/snapshot").await.text().await.unwrap();
+        assert!(page.contains("Buoy twelve sends nothing since the storm"), "the tag ops is shared with bob");
+        assert!(page.contains("booked through Marta, two days ahead") && page.contains("\"edited_by\":\"ada\""));
+        assert!(!page.contains("harbour master"), "what is not shared is not seen");
     });
 }

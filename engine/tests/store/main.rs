@@ -8,5 +8,6 @@ mod older;
 mod removed;
 mod replaced;
 mod salvage;
+mod six;
 mod support;
 mod trust;

@@ -30,7 +30,7 @@ impl Home {
 
     pub(crate) fn config(&self, now: &str) -> StoreConfig {
         StoreConfig {
-            home: self.dir.path().join("t"),
+            home: self.dir.path().join("t").into(),
             clock: Arc::new(FixedClock(at(now))),
             weights: Weights::default(),
             usage: Usage::Write,

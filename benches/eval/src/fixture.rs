@@ -1,0 +1,142 @@
+//! Our own notes and questions: `queries.toml` with `corpus/*.jsonl` beside it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::{Asked, Report, Tally};
+use crate::{EvalConfig, EvalError, Scratch, read};
+use tessera_engine::domain::{Handle, MemoryId, MemoryRef, RecallRequest, Scope, Timestamp};
+use tessera_engine::score::Weights;
+use tessera_engine::store::{ImportAs, Store, StoreError};
+
+/// The time at which the questions are asked.
+const ASKED_AT: &str = "2026-11-16T09:00:00Z";
+
+/// Notes and questions, as text.
+#[derive(Debug, Clone, Default)]
+pub struct Fixture {
+    /// Import lines.
+    pub corpus: String,
+    /// Questions.
+    pub queries: Vec<FixtureQuery>,
+}
+
+/// A question of a fixture.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct FixtureQuery {
+    /// What is asked.
+    pub text: String,
+    /// What makes it hard.
+    #[serde(default)]
+    pub kind: String,
+    /// Keys of the notes that answer it; none when silence is right.
+    pub gold: Vec<String>,
+    /// The current project.
+    #[serde(default)]
+    pub scope: Option<Scope>,
+}
+
+#[derive(Debug, Deserialize)]
+struct QueryFile {
+    query: Vec<FixtureQuery>,
+}
+
+/// A [`Report`] over the questions that have an answer, and how the others were met.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct QueryReport {
+    /// Over the questions that have an answer.
+    #[serde(flatten)]
+    pub report: Report,
+    /// Questions that no note answers.
+    pub unrelated: u32,
+    /// Of these, met with silence.
+    pub silent: u32,
+}
+
+impl Fixture {
+    /// Reads `queries.toml` at `path` and the corpus beside it.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is not in the format.
+    pub fn read(path: &Path) -> Result<Self, EvalError> {
+        let Self { corpus, .. } = Self::read_corpus(path)?;
+        Self::parse(corpus, &read(path)?).map_err(|problem| EvalError::Format { path: path.to_path_buf(), problem })
+    }
+
+    /// Reads the corpus beside the file at `path`, without questions.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn read_corpus(path: &Path) -> Result<Self, EvalError> {
+        let dir = path.parent().unwrap_or(Path::new(".")).join("corpus");
+        let failed = |source| EvalError::File { path: dir.clone(), source };
+        let entries = std::fs::read_dir(&dir).map_err(failed)?;
+        let mut files: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+        files.sort();
+        let corpus = files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?.concat();
+        Ok(Self { corpus, queries: Vec::new() })
+    }
+
+    /// Puts corpus lines and the text of a `queries.toml` together.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(corpus: String, queries: &str) -> Result<Self, String> {
+        let file: QueryFile = toml_edit::de::from_str(queries).map_err(|error| error.to_string())?;
+        Ok(Self { corpus, queries: file.query })
+    }
+
+    /// A store with the corpus in it, at the time of the questions.
+    ///
+    /// # Errors
+    /// When a line is refused, or the store fails.
+    pub fn load(&self, weights: &Weights) -> Result<Scratch, EvalError> {
+        let now: Timestamp = ASKED_AT.parse().map_err(StoreError::from)?;
+        let mut scratch = Scratch::new(now, weights)?;
+        let imported = scratch.store.import(&mut Cursor::new(self.corpus.as_bytes()), ImportAs::Own, |_| ())?;
+        if let Some((line, problem)) = imported.rejected.first() {
+            return Err(StoreError::Line { line: *line, problem: problem.clone() }.into());
+        }
+        scratch.store.rebuild_snapshot()?;
+        Ok(scratch)
+    }
+
+    /// Asks every question at every budget.
+    ///
+    /// # Errors
+    /// When the corpus cannot be loaded or a gold key is not in it.
+    pub fn evaluate(&self, config: &EvalConfig) -> Result<QueryReport, EvalError> {
+        let mut scratch = self.load(&config.weights)?;
+        let store = &mut scratch.store;
+        let mut tally = Tally::default();
+        let (mut unrelated, mut silent) = (0, 0);
+        let mut handles = BTreeMap::new();
+        for query in &self.queries {
+            let request = RecallRequest { scope: query.scope.clone(), ..RecallRequest::new(query.text.clone()) };
+            if query.gold.is_empty() {
+                unrelated += 1;
+                silent += u32::from(store.rank(&request)?.page(&request).map_err(StoreError::from)?.is_empty());
+                continue;
+            }
+            let gold =
+                query.gold.iter().map(|key| handle_of(store, key, &mut handles)).collect::<Result<BTreeSet<_>, _>>()?;
+            tally.ask(store, &Asked { request, gold, category: query.kind.clone() }, config)?;
+        }
+        Ok(QueryReport { report: tally.finish(), unrelated, silent })
+    }
+}
+
+/// The handle of the note with a key.
+pub(crate) fn handle_of(store: &Store, key: &str, known: &mut BTreeMap<String, Handle>) -> Result<Handle, EvalError> {
+    if let Some(handle) = known.get(key) {
+        return Ok(*handle);
+    }
+    let reference = MemoryRef::Id(MemoryId::from_key(key));
+    let handle = store.get(reference)?.ok_or(StoreError::NotFound(reference))?.handle;
+    known.insert(key.to_owned(), handle);
+    Ok(handle)
+}

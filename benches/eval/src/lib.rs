@@ -1,0 +1,87 @@
+//! Evaluation: how much of the evidence a reply holds, per token, over throw-away stores.
+
+mod fixture;
+mod locomo;
+mod metrics;
+mod replay;
+mod usage;
+
+use std::path::PathBuf;
+
+use tessera_engine::domain::{Packing, Timestamp};
+use tessera_engine::score::Weights;
+use tessera_engine::store::{Store, StoreConfig, StoreError, Usage};
+
+pub use fixture::{Fixture, FixtureQuery, QueryReport};
+pub use locomo::{Unit, evaluate as evaluate_locomo};
+pub use metrics::{Asked, Report};
+pub use replay::{ReplayReport, replay, total};
+pub use usage::{UsageReport, UsageTrace};
+
+/// What is measured, and with which numbers.
+#[derive(Debug, Clone)]
+pub struct EvalConfig {
+    /// Budgets, in o200k_base tokens.
+    pub budgets: Vec<u32>,
+    /// How a budget is spent.
+    pub packing: Packing,
+    /// Numbers of the ranking.
+    pub weights: Weights,
+}
+
+/// Why an evaluation cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvalError {
+    /// The file cannot be read.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not in the format that was named.
+    #[error("{path}: {problem}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The throw-away store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A store in a directory that goes away with it.
+pub struct Scratch {
+    /// The store.
+    pub store: Store,
+    dir: tempfile::TempDir,
+}
+
+impl Scratch {
+    /// An empty store whose time stands still at `now`.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub fn new(now: Timestamp, weights: &Weights) -> Result<Self, EvalError> {
+        let dir = tempfile::tempdir()
+            .map_err(|source| EvalError::File { path: PathBuf::from("temporary directory"), source })?;
+        let clock = std::sync::Arc::new(tessera_engine::domain::FixedClock(now));
+        let home = dir.path().join("home");
+        let store =
+            Store::open(StoreConfig { home: home.into(), clock, weights: weights.clone(), usage: Usage::Serve })?;
+        Ok(Self { store, dir })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+}
+
+fn read(path: &std::path::Path) -> Result<String, EvalError> {
+    std::fs::read_to_string(path).map_err(|source| EvalError::File { path: path.to_path_buf(), source })
+}

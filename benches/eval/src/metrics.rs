@@ -1,0 +1,137 @@
+//! Shares of evidence, averaged over questions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::EvalConfig;
+use tessera_engine::domain::{Handle, MAX_LIMIT, RecallRequest, TokenBudget};
+use tessera_engine::store::{Store, StoreError};
+
+/// Ranks at which recall is measured.
+const RANKS: [usize; 3] = [5, 10, 20];
+/// The budget at which time is measured and categories are told apart.
+const MAIN_BUDGET: u32 = 1000;
+
+/// A question with the memories that hold its answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// What is asked.
+    pub request: RecallRequest,
+    /// The memories; never empty.
+    pub gold: BTreeSet<Handle>,
+    /// The kind of question.
+    pub category: String,
+}
+
+/// Means over questions. Every share is 0 to 1.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// Questions asked.
+    pub questions: u32,
+    /// By budget: share of the evidence that stands in `details` in full.
+    pub recall_at_tokens: BTreeMap<u32, f64>,
+    /// By budget: share of the evidence in `details`, as an excerpt, or as a summary in `index`.
+    pub surfaced_at_tokens: BTreeMap<u32, f64>,
+    /// By rank: share of the evidence among the first.
+    pub recall_at_k: BTreeMap<u32, f64>,
+    /// Mean of one over the rank of the first piece of evidence.
+    pub mrr: f64,
+    /// Median time of a recall at 1000 tokens, in milliseconds.
+    pub ms_p50: f64,
+    /// By budget: mean tokens of a reply.
+    pub tokens_used: BTreeMap<u32, f64>,
+    /// Replies over their budget: always 0.
+    pub over_budget: u32,
+    /// By category: questions, and share of the evidence in details at 1000 tokens.
+    pub by_category: BTreeMap<String, CategoryReport>,
+}
+
+/// One kind of question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CategoryReport {
+    /// Questions of the kind.
+    pub questions: u32,
+    /// Share of the evidence in details at 1000 tokens.
+    pub recall: f64,
+    /// Share of the evidence surfaced at 1000 tokens.
+    pub surfaced: f64,
+}
+
+/// Sums that become a [`Report`].
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    report: Report,
+    times: Vec<f64>,
+}
+
+impl Tally {
+    /// Asks one question at every budget.
+    pub(crate) fn ask(&mut self, store: &mut Store, asked: &Asked, config: &EvalConfig) -> Result<(), StoreError> {
+        let report = &mut self.report;
+        report.questions += 1;
+        let ranked = RecallRequest { limit: MAX_LIMIT, packing: config.packing, ..asked.request.clone() };
+        let page = store.rank(&ranked)?.page(&ranked)?;
+        let order: Vec<Handle> = page.iter().map(|ranked| ranked.handle).collect();
+        for k in RANKS {
+            let found = order.iter().take(k).filter(|handle| asked.gold.contains(handle)).count();
+            *report.recall_at_k.entry(u32::try_from(k).unwrap_or(0)).or_default() += share(found, asked);
+        }
+        if let Some(first) = order.iter().position(|handle| asked.gold.contains(handle)) {
+            report.mrr += 1.0 / (first + 1) as f64;
+        }
+        let category = report.by_category.entry(asked.category.clone()).or_default();
+        category.questions += 1;
+        for budget in &config.budgets {
+            let request = RecallRequest { budget: TokenBudget::try_from(*budget)?, ..ranked.clone() };
+            let started = Instant::now();
+            let recall = store.recall(&request)?;
+            if *budget == MAIN_BUDGET {
+                self.times.push(started.elapsed().as_secs_f64() * 1000.0);
+            }
+            let is_gold = |handle: &Handle| asked.gold.contains(handle);
+            let full =
+                recall.details.iter().filter(|d| d.excerpt.is_none()).map(|d| d.memory.handle).filter(is_gold).count();
+            let cut =
+                recall.details.iter().filter(|d| d.excerpt.is_some()).map(|d| d.memory.handle).filter(is_gold).count();
+            let listed = recall.index.iter().filter(|e| !e.is_bare).map(|e| e.memory.handle).filter(is_gold).count();
+            let (recalled, surfaced) = (share(full, asked), share(full + cut + listed, asked));
+            *report.recall_at_tokens.entry(*budget).or_default() += recalled;
+            *report.surfaced_at_tokens.entry(*budget).or_default() += surfaced;
+            *report.tokens_used.entry(*budget).or_default() += f64::from(recall.tokens_used);
+            report.over_budget += u32::from(recall.tokens_used > *budget);
+            if *budget == MAIN_BUDGET {
+                category.recall += recalled;
+                category.surfaced += surfaced;
+            }
+        }
+        Ok(())
+    }
+
+    /// Means instead of sums.
+    pub(crate) fn finish(mut self) -> Report {
+        let report = &mut self.report;
+        let questions = f64::from(report.questions.max(1));
+        let maps = [
+            &mut report.recall_at_tokens,
+            &mut report.surfaced_at_tokens,
+            &mut report.recall_at_k,
+            &mut report.tokens_used,
+        ];
+        for value in maps.into_iter().flat_map(BTreeMap::values_mut).chain([&mut report.mrr]) {
+            *value /= questions;
+        }
+        for category in report.by_category.values_mut() {
+            category.recall /= f64::from(category.questions);
+            category.surfaced /= f64::from(category.questions);
+        }
+        self.times.sort_by(f64::total_cmp);
+        report.ms_p50 = self.times.get(self.times.len() / 2).copied().unwrap_or(0.0);
+        self.report
+    }
+}
+
+fn share(found: usize, asked: &Asked) -> f64 {
+    found as f64 / asked.gold.len().max(1) as f64
+}

@@ -1,0 +1,171 @@
+//! A replay of prompts through the very hook that a client runs: what was given, how much of it was
+//! to the point, and what it cost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::{EvalError, Fixture};
+use serde::{Deserialize, Serialize};
+use tessera_engine::domain::{FixedClock, MemoryId, MemoryRef};
+use tessera_engine::score::Weights;
+use tessera_engine::store::ReceiptFilter;
+
+use tessera_desk::project::{NAME_FILE, claim_of};
+use tessera_hooks::{Settings, Surroundings, answer};
+
+/// A prompt with the notes that bear on it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct Prompt {
+    kind: String,
+    text: String,
+    #[serde(default)]
+    project: Option<String>,
+    /// Keys of the notes that bear on it; none when silence is right.
+    #[serde(default)]
+    gold: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PromptFile {
+    prompt: Vec<Prompt>,
+}
+
+/// What the replay of some prompts gave.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct ReplayReport {
+    /// Prompts.
+    pub prompts: u32,
+    /// Prompts that got nothing.
+    pub silent: u32,
+    /// Prompts on which a note bears.
+    pub answerable: u32,
+    /// Of these, those that got such a note.
+    pub answered: u32,
+    /// Notes given.
+    pub given: u32,
+    /// Of these, those that bear on their prompt.
+    pub to_the_point: u32,
+    /// Tokens given, in Claude's by the default profile.
+    pub tokens: u32,
+    /// The most tokens given to one prompt.
+    pub most_tokens: u32,
+    /// The most characters given to one prompt.
+    pub most_characters: u32,
+    /// Prompts that got a note that does not bear on them: number from 1, and the keys.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub beside_the_point: BTreeMap<u32, Vec<String>>,
+    /// Prompts that missed every note that bears on them: number from 1.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<u32>,
+}
+
+impl ReplayReport {
+    /// Share of what was given that bears on its prompt; 1 when nothing was given.
+    pub fn precision(&self) -> f64 {
+        if self.given == 0 { 1.0 } else { f64::from(self.to_the_point) / f64::from(self.given) }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.prompts += other.prompts;
+        self.silent += other.silent;
+        self.answerable += other.answerable;
+        self.answered += other.answered;
+        self.given += other.given;
+        self.to_the_point += other.to_the_point;
+        self.tokens += other.tokens;
+        self.most_tokens = self.most_tokens.max(other.most_tokens);
+        self.most_characters = self.most_characters.max(other.most_characters);
+        self.beside_the_point.extend(other.beside_the_point.clone());
+        self.missed.extend(&other.missed);
+    }
+}
+
+/// Replays the prompts of a file over the corpus beside it, each in a session of its own. Gives the
+/// report of each kind.
+///
+/// # Errors
+/// When a file cannot be read, or is not in the format.
+pub fn replay(path: &Path) -> Result<BTreeMap<String, ReplayReport>, EvalError> {
+    let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
+    let text = std::fs::read_to_string(path).map_err(|source| EvalError::File { path: path.to_path_buf(), source })?;
+    let file: PromptFile = toml_edit::de::from_str(&text).map_err(|error| format(error.to_string()))?;
+    let mut scratch = Fixture::read_corpus(path)?.load(&Weights::default())?;
+    let projects = scratch.path().join("projects");
+    let mut surroundings = Surroundings {
+        home: scratch.store.home().dir().to_path_buf(),
+        clock: Arc::new(FixedClock(scratch.store.now())),
+        settings: Settings::default(),
+        project_dir: None,
+        user_home: None,
+        program: PathBuf::new(),
+        claude: None,
+        search_path: None,
+        ollama: String::new(),
+    };
+    let mut reports: BTreeMap<String, ReplayReport> = BTreeMap::new();
+    for (number, prompt) in (1..).zip(&file.prompt) {
+        let dir = project_dir(&projects, prompt.project.as_deref()).map_err(|e| format(e.to_string()))?;
+        let claim = claim_of(&dir, None);
+        scratch.store.trust_place(&claim.place, &claim.scope)?;
+        surroundings.project_dir = Some(dir);
+        let session = format!("replay-{number}");
+        let payload =
+            serde_json::json!({ "hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": prompt.text });
+        answer(payload.to_string().as_bytes(), &surroundings)
+            .map_err(|error| format(format!("prompt {number}: {error}")))?;
+        let one = judge(&scratch.store, number, prompt, &session)?;
+        reports.entry(prompt.kind.clone()).or_default().add(&one);
+    }
+    Ok(reports)
+}
+
+/// All kinds together.
+pub fn total(reports: &BTreeMap<String, ReplayReport>) -> ReplayReport {
+    let mut total = ReplayReport::default();
+    reports.values().for_each(|report| total.add(report));
+    total
+}
+
+fn project_dir(projects: &Path, name: Option<&str>) -> std::io::Result<PathBuf> {
+    let dir = projects.join(name.unwrap_or("elsewhere"));
+    std::fs::create_dir_all(&dir)?;
+    std::fs::write(dir.join(NAME_FILE), format!("project = {:?}\n", name.unwrap_or("elsewhere")))?;
+    Ok(dir)
+}
+
+fn judge(
+    store: &tessera_engine::Store,
+    number: u32,
+    prompt: &Prompt,
+    session: &str,
+) -> Result<ReplayReport, EvalError> {
+    let filter = ReceiptFilter { session: Some(session.to_owned()), ..ReceiptFilter::default() };
+    let receipts = store.receipts(&filter)?;
+    let gold: BTreeSet<MemoryId> = prompt.gold.iter().map(|key| MemoryId::from_key(key)).collect();
+    let mut report = ReplayReport { prompts: 1, answerable: u32::from(!gold.is_empty()), ..ReplayReport::default() };
+    let mut beside = Vec::new();
+    for receipt in &receipts {
+        report.tokens += receipt.tokens;
+        report.most_tokens = report.most_tokens.max(receipt.tokens);
+        report.most_characters = report.most_characters.max(receipt.characters);
+        for given in &receipt.given {
+            report.given += 1;
+            let memory = store.get(MemoryRef::Handle(given.handle))?;
+            match memory {
+                Some(memory) if gold.contains(&memory.id) => report.to_the_point += 1,
+                Some(memory) => beside.push(format!("{} {}", memory.handle, memory.summary)),
+                None => {}
+            }
+        }
+    }
+    report.silent = u32::from(report.given == 0);
+    report.answered = u32::from(report.to_the_point > 0);
+    if report.answerable > report.answered {
+        report.missed.push(number);
+    }
+    if !beside.is_empty() {
+        report.beside_the_point.insert(number, beside);
+    }
+    Ok(report)
+}

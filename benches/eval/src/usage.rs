@@ -1,0 +1,106 @@
+//! Does it help to know what is in use? A trace of uses is replayed, then questions are asked for
+//! which several notes match about equally well.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fixture::{Fixture, handle_of};
+use crate::{EvalError, Scratch, read};
+use tessera_engine::domain::{Handle, RecallRequest, Timestamp};
+use tessera_engine::score::Weights;
+use tessera_engine::store::{Store, StoreError};
+
+/// Uses of notes, and questions asked after them.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct UsageTrace {
+    access: Vec<Access>,
+    query: Vec<Question>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Access {
+    at: Timestamp,
+    key: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Question {
+    text: String,
+    gold: Vec<String>,
+}
+
+/// Mean of one over the rank of the note that is meant, by what the ranking knew of use.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct UsageReport {
+    /// Questions asked.
+    pub questions: u32,
+    /// By run: (share of questions whose note came first, mean reciprocal rank).
+    pub runs: BTreeMap<&'static str, (f64, f64)>,
+}
+
+impl UsageTrace {
+    /// Reads a `usage.toml`.
+    ///
+    /// # Errors
+    /// When it cannot be read or is not in the format.
+    pub fn read(path: &Path) -> Result<Self, EvalError> {
+        toml_edit::de::from_str(&read(path)?)
+            .map_err(|error| EvalError::Format { path: path.to_path_buf(), problem: error.to_string() })
+    }
+
+    /// Replays the trace and asks the questions, with and without each signal of use, and on a
+    /// store where nothing was ever used.
+    ///
+    /// # Errors
+    /// When the corpus cannot be loaded or a key is not in it.
+    pub fn evaluate(&self, fixture: &Fixture, weights: &Weights) -> Result<UsageReport, EvalError> {
+        let all = || weights.clone();
+        let runs = [
+            ("use known", all(), true),
+            ("without frequency", Weights { frequency: 0.0, ..all() }, true),
+            ("without recency", Weights { recency: 0.0, ..all() }, true),
+            ("without both", Weights { frequency: 0.0, recency: 0.0, ..all() }, true),
+            ("nothing ever used", all(), false),
+            ("nothing ever used, without both", Weights { frequency: 0.0, recency: 0.0, ..all() }, false),
+        ];
+        let mut report =
+            UsageReport { questions: u32::try_from(self.query.len()).unwrap_or(0), ..UsageReport::default() };
+        for (name, weights, is_used) in runs {
+            let mut scratch = fixture.load(&weights)?;
+            if is_used {
+                self.replay(&mut scratch)?;
+            }
+            report.runs.insert(name, self.ask(&mut scratch.store)?);
+        }
+        Ok(report)
+    }
+
+    fn replay(&self, scratch: &mut Scratch) -> Result<(), EvalError> {
+        let mut handles = BTreeMap::new();
+        let uses =
+            self.access.iter().map(|access| Ok((handle_of(&scratch.store, &access.key, &mut handles)?, access.at)));
+        let uses: Vec<(Handle, Timestamp)> = uses.collect::<Result<_, EvalError>>()?;
+        scratch.store.note_uses(uses);
+        scratch.store.fold_accesses()?;
+        Ok(())
+    }
+
+    fn ask(&self, store: &mut Store) -> Result<(f64, f64), EvalError> {
+        let mut handles = BTreeMap::new();
+        let (mut first, mut reciprocal) = (0.0, 0.0);
+        for question in &self.query {
+            let request = RecallRequest::new(question.text.clone());
+            let page = store.rank(&request)?.page(&request).map_err(StoreError::from)?;
+            let gold =
+                question.gold.iter().map(|key| handle_of(store, key, &mut handles)).collect::<Result<Vec<_>, _>>()?;
+            if let Some(rank) = page.iter().position(|ranked| gold.contains(&ranked.handle)) {
+                first += if rank == 0 { 1.0 } else { 0.0 };
+                reciprocal += 1.0 / (rank + 1) as f64;
+            }
+        }
+        let questions = self.query.len().max(1) as f64;
+        Ok((first / questions, reciprocal / questions))
+    }
+}

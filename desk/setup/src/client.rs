@@ -1,0 +1,219 @@
+//! The clients: where each keeps its settings, and what belongs there.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::plan::{Edit, Plan, SetupError};
+use crate::{file, json, toml};
+
+/// The server's name in every client.
+pub(crate) const SERVER: &str = "tessera";
+
+/// A program that speaks MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Client {
+    /// Claude Code: server and hooks.
+    ClaudeCode,
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Cursor.
+    Cursor,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Visual Studio Code.
+    VsCode,
+}
+
+/// For whom a client is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Level {
+    /// For this user, everywhere.
+    User,
+    /// For the project in a directory, in files that can be committed: the program is found on the path.
+    Project(PathBuf),
+}
+
+/// Directories that clients keep their settings under.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The user's home.
+    pub home: PathBuf,
+    /// The user's settings: `~/.config`, `~/Library/Application Support`, or `%APPDATA%`.
+    pub config: PathBuf,
+    /// `CLAUDE_CONFIG_DIR`, if set.
+    pub claude: Option<PathBuf>,
+    /// `CODEX_HOME`, if set.
+    pub codex: Option<PathBuf>,
+    /// This program.
+    pub program: PathBuf,
+    /// The store's directory, where the command line named one: clients are to use the same.
+    pub store: Option<PathBuf>,
+}
+
+/// How a client runs us.
+pub(crate) struct Run {
+    /// The program.
+    pub(crate) program: String,
+    home: Option<String>,
+}
+
+impl Run {
+    fn of(level: &Level, places: &Places) -> Self {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        match level {
+            Level::User => Self { program: text(&places.program), home: places.store.as_ref().map(text) },
+            // These files are for other people's machines too.
+            Level::Project(_) => Self { program: "tessera".to_owned(), home: None },
+        }
+    }
+
+    /// The arguments of a command.
+    pub(crate) fn arguments(&self, command: &str) -> Vec<String> {
+        let home = self.home.iter().flat_map(|home| ["--home".to_owned(), home.clone()]);
+        std::iter::once(command.to_owned()).chain(home).collect()
+    }
+}
+
+/// Events with the tools they are for, and the seconds after which a client gives up on us.
+const EVENTS: [(&str, Option<&str>, u32); 8] = [
+    ("SessionStart", None, 5),
+    ("UserPromptSubmit", None, 5),
+    ("PreToolUse", Some("mcp__tessera__.*"), 5),
+    ("PermissionRequest", Some("mcp__tessera__.*"), 5),
+    ("PreCompact", None, 5),
+    ("PostCompact", None, 5),
+    ("Stop", None, 5),
+    ("SessionEnd", None, 5),
+];
+
+impl Client {
+    /// Every client.
+    pub const ALL: [Self; 6] =
+        [Self::ClaudeCode, Self::ClaudeDesktop, Self::Cursor, Self::Codex, Self::Gemini, Self::VsCode];
+
+    /// The name on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::Cursor => "cursor",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::VsCode => "vscode",
+        }
+    }
+
+    /// The edits that connect this client.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or is not what its name says: then nothing is changed.
+    pub fn plan(self, level: &Level, places: &Places) -> Result<Plan, SetupError> {
+        let run = Run::of(level, places);
+        let mut plan = Plan::default();
+        let server_file = self.server_file(level, places)?;
+        let before = file::read(&server_file)?;
+        let after = if self == Self::Codex {
+            toml::with_server(&server_file, before.as_deref(), &run)?
+        } else {
+            let entry = self.server_entry(&run);
+            json::edited(&server_file, before.as_deref(), |root| json::set_server(root, self.servers_key(), &entry))?
+        };
+        plan.add(Edit::new(server_file, before, Some(after)));
+        if self == Self::ClaudeCode {
+            let hooks_file = hooks_file(level, places);
+            let before = file::read(&hooks_file)?;
+            let after = json::edited(&hooks_file, before.as_deref(), |root| {
+                EVENTS.iter().for_each(|(event, matcher, timeout)| {
+                    json::set_hook(root, event, &hook_group(&run, *matcher, *timeout));
+                });
+            })?;
+            plan.add(Edit::new(hooks_file, before, Some(after)));
+        }
+        Ok(plan)
+    }
+
+    /// A file of this client without our entries, whatever else was changed in it; `None` when it has none.
+    pub(crate) fn taken_out(self, path: &Path, before: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
+        if self == Self::Codex {
+            return toml::without_server(path, before);
+        }
+        let mut is_changed = false;
+        let after = json::edited(path, Some(before), |root| {
+            is_changed = json::remove_server(root, self.servers_key()) | json::remove_hooks(root);
+        })?;
+        Ok(is_changed.then_some(after))
+    }
+
+    /// The file that names the servers of this client.
+    ///
+    /// # Errors
+    /// When the client has no such file at this level.
+    pub fn server_file(self, level: &Level, places: &Places) -> Result<PathBuf, SetupError> {
+        let home = &places.home;
+        Ok(match (self, level) {
+            (Self::ClaudeCode, Level::User) => places.claude.as_ref().unwrap_or(home).join(".claude.json"),
+            (Self::ClaudeCode, Level::Project(dir)) => dir.join(".mcp.json"),
+            (Self::ClaudeDesktop, Level::User) => places.config.join("Claude/claude_desktop_config.json"),
+            (Self::Cursor, Level::User) => home.join(".cursor/mcp.json"),
+            (Self::Cursor, Level::Project(dir)) => dir.join(".cursor/mcp.json"),
+            (Self::Codex, Level::User) => {
+                places.codex.clone().unwrap_or_else(|| home.join(".codex")).join("config.toml")
+            }
+            (Self::Gemini, Level::User) => home.join(".gemini/settings.json"),
+            (Self::Gemini, Level::Project(dir)) => dir.join(".gemini/settings.json"),
+            (Self::VsCode, Level::User) => places.config.join("Code/User/mcp.json"),
+            (Self::VsCode, Level::Project(dir)) => dir.join(".vscode/mcp.json"),
+            (Self::ClaudeDesktop | Self::Codex, Level::Project(_)) => {
+                return Err(SetupError::NoProjectLevel { client: self.as_str() });
+            }
+        })
+    }
+
+    fn servers_key(self) -> &'static str {
+        if self == Self::VsCode { "servers" } else { "mcpServers" }
+    }
+
+    fn server_entry(self, run: &Run) -> Value {
+        let (program, args) = (&run.program, run.arguments("mcp"));
+        match self {
+            Self::ClaudeCode => json!({
+                "type": "stdio",
+                "command": program,
+                "args": args,
+                "env": { "TESSERA_TOKEN_PROFILE": "claude" },
+                "alwaysLoad": true,
+            }),
+            Self::ClaudeDesktop => {
+                json!({ "command": program, "args": args, "env": { "TESSERA_TOKEN_PROFILE": "claude" } })
+            }
+            Self::VsCode => json!({ "type": "stdio", "command": program, "args": args }),
+            Self::Cursor | Self::Codex | Self::Gemini => json!({ "command": program, "args": args }),
+        }
+    }
+}
+
+/// The file that names the hooks of Claude Code.
+pub(crate) fn hooks_file(level: &Level, places: &Places) -> PathBuf {
+    match level {
+        Level::User => places.claude.clone().unwrap_or_else(|| places.home.join(".claude")).join("settings.json"),
+        Level::Project(dir) => dir.join(".claude/settings.json"),
+    }
+}
+
+fn hook_group(run: &Run, matcher: Option<&str>, timeout: u32) -> Value {
+    let hook = json!({ "type": "command", "command": run.program, "args": run.arguments("hook"), "timeout": timeout });
+    match matcher {
+        Some(matcher) => json!({ "matcher": matcher, "hooks": [hook] }),
+        None => json!({ "hooks": [hook] }),
+    }
+}
+
+/// True for a hook entry of ours, wherever our program stood then.
+pub(crate) fn is_our_hook(hook: &Value) -> bool {
+    let program = hook.get("command").and_then(Value::as_str).and_then(|path| path.rsplit(['/', '\\']).next());
+    let argument = hook.get("args").and_then(|args| args.get(0)?.as_str());
+    matches!(program, Some("tessera" | "tessera.exe")) && argument == Some("hook")
+}

@@ -1,0 +1,130 @@
+//! Edits of JSON settings that leave comments, order and layout of everything else as they are.
+
+use std::path::Path;
+use std::str::Utf8Error;
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
+use serde_json::Value;
+
+use crate::client::{SERVER, is_our_hook};
+use crate::plan::SetupError;
+
+const MARK: &str = "\u{feff}";
+
+/// A file after an edit. A file that is not there, or empty, becomes a new object.
+pub(crate) fn edited(path: &Path, before: Option<&[u8]>, edit: impl FnOnce(&CstObject)) -> Result<Vec<u8>, SetupError> {
+    let wrong = |problem: String| SetupError::Unreadable { path: path.to_path_buf(), problem };
+    let (mark, text) = text_of(before.unwrap_or_default()).map_err(|error| wrong(error.to_string()))?;
+    let is_new = text.trim().is_empty();
+    let root = CstRootNode::parse(if is_new { "{}\n" } else { text }, &ParseOptions::default())
+        .map_err(|error| wrong(error.to_string()))?;
+    let object = root.object_value().ok_or_else(|| wrong("is not a JSON object".into()))?;
+    edit(&object);
+    Ok(format!("{mark}{root}").into_bytes())
+}
+
+/// What a file says, if it can be read.
+pub(crate) fn value_of(bytes: &[u8]) -> Option<Value> {
+    CstRootNode::parse(text_of(bytes).ok()?.1, &ParseOptions::default()).ok()?.to_serde_value()
+}
+
+/// The mark at the beginning, and the text behind it.
+fn text_of(bytes: &[u8]) -> Result<(&str, &str), Utf8Error> {
+    let text = std::str::from_utf8(bytes)?;
+    Ok(text.strip_prefix(MARK).map_or(("", text), |rest| (MARK, rest)))
+}
+
+/// Enters our server, or brings its entry up to date.
+pub(crate) fn set_server(root: &CstObject, key: &str, entry: &Value) {
+    let servers = root.object_value_or_set(key);
+    match servers.get(SERVER) {
+        Some(known) if known.to_serde_value().as_ref() == Some(entry) => {}
+        Some(known) => known.set_value(input(entry)),
+        None => drop(servers.append(SERVER, input(entry))),
+    }
+}
+
+/// Takes our server out. True when there was one.
+pub(crate) fn remove_server(root: &CstObject, key: &str) -> bool {
+    let Some(servers) = root.object_value(key) else { return false };
+    let Some(ours) = servers.get(SERVER) else { return false };
+    ours.remove();
+    if servers.properties().is_empty()
+        && let Some(property) = root.get(key)
+    {
+        property.remove();
+    }
+    true
+}
+
+/// Enters our hook for an event beside those that are there, or brings it up to date.
+pub(crate) fn set_hook(root: &CstObject, event: &str, group: &Value) {
+    let groups = root.object_value_or_set("hooks").array_value_or_set(event);
+    let ours = ours_in(&groups);
+    if let [only] = ours.as_slice()
+        && only.to_serde_value().as_ref() == Some(group)
+    {
+        return;
+    }
+    take_ours_out(&groups);
+    groups.append(input(group));
+}
+
+/// Takes our hooks out of every event; what is left empty by that goes too. True when there were any.
+pub(crate) fn remove_hooks(root: &CstObject) -> bool {
+    let Some(hooks) = root.object_value("hooks") else { return false };
+    let mut is_changed = false;
+    for event in hooks.properties() {
+        let Some(groups) = event.array_value() else { continue };
+        if ours_in(&groups).is_empty() {
+            continue;
+        }
+        is_changed = true;
+        take_ours_out(&groups);
+        if groups.elements().is_empty() {
+            event.remove();
+        }
+    }
+    if is_changed
+        && hooks.properties().is_empty()
+        && let Some(property) = root.get("hooks")
+    {
+        property.remove();
+    }
+    is_changed
+}
+
+/// Groups that hold a hook of ours.
+fn ours_in(groups: &CstArray) -> Vec<CstNode> {
+    groups.elements().into_iter().filter(|group| !our_hooks(group).is_empty()).collect()
+}
+
+fn our_hooks(group: &CstNode) -> Vec<CstNode> {
+    let hooks = group.as_object().and_then(|group| group.array_value("hooks"));
+    let elements = hooks.map_or_else(Vec::new, |hooks| hooks.elements());
+    elements.into_iter().filter(|hook| hook.to_serde_value().is_some_and(|hook| is_our_hook(&hook))).collect()
+}
+
+fn take_ours_out(groups: &CstArray) {
+    for group in ours_in(groups) {
+        our_hooks(&group).into_iter().for_each(CstNode::remove);
+        let hooks = group.as_object().and_then(|group| group.array_value("hooks"));
+        if hooks.is_some_and(|hooks| hooks.elements().is_empty()) {
+            group.remove();
+        }
+    }
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(flag) => CstInputValue::Bool(*flag),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
+        Value::Object(fields) => {
+            CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+        }
+    }
+}

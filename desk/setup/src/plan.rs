@@ -1,0 +1,93 @@
+//! What is going to change, before it does.
+
+use std::path::PathBuf;
+
+use similar::TextDiff;
+
+/// Why a client cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// A file is not what it should be. It is left as it is.
+    #[error("{path}: {problem}; mend it, nothing was changed")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A file changed since it was read.
+    #[error("{path}: was changed meanwhile; run the command again")]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file cannot be written. It is as it was.
+    #[error("{path}: cannot be written: {source}")]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The client reads no file of a project.
+    #[error("{client}: reads no settings of a project; leave --project out")]
+    NoProjectLevel {
+        /// The client.
+        client: &'static str,
+    },
+}
+
+/// One file before and after. `None` is a file that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The file.
+    pub path: PathBuf,
+    /// Its bytes now.
+    pub before: Option<Vec<u8>>,
+    /// Its bytes then.
+    pub after: Option<Vec<u8>>,
+}
+
+impl Edit {
+    pub(crate) fn new(path: PathBuf, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Self {
+        Self { path, before, after }
+    }
+}
+
+/// Edits of files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Those that change something.
+    pub edits: Vec<Edit>,
+}
+
+impl Plan {
+    /// Adds an edit, unless it changes nothing.
+    pub(crate) fn add(&mut self, edit: Edit) {
+        if edit.before != edit.after {
+            self.edits.push(edit);
+        }
+    }
+
+    /// True when everything is as it should be.
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// The changes as a unified diff. What stands in settings of others besides is shown in three lines
+    /// around a change, as `diff -u` does.
+    pub fn diff(&self) -> String {
+        let lines =
+            |bytes: Option<&Vec<u8>>| bytes.map_or_else(String::new, |b| String::from_utf8_lossy(b).into_owned());
+        let one = |edit: &Edit| {
+            let (before, after) = (lines(edit.before.as_ref()), lines(edit.after.as_ref()));
+            let name = |bytes: Option<&Vec<u8>>| {
+                bytes.map_or_else(|| "/dev/null".to_owned(), |_| edit.path.display().to_string())
+            };
+            let diff = TextDiff::from_lines(&before, &after);
+            diff.unified_diff().header(&name(edit.before.as_ref()), &name(edit.after.as_ref())).to_string()
+        };
+        self.edits.iter().map(one).collect()
+    }
+}

@@ -1,0 +1,163 @@
+//! The record of what was changed, so that it can be taken back byte for byte.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tessera_engine::store::make_private_dir;
+
+use crate::client::Client;
+use crate::file;
+use crate::plan::{Edit, Plan, SetupError};
+use tessera_desk::files;
+
+const RECORD: &str = "setup.json";
+const ORIGINALS: &str = "setup-originals";
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Record {
+    #[serde(default)]
+    files: Vec<Changed>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Changed {
+    path: PathBuf,
+    client: String,
+    /// The copy of the file as it was before our first change; none if it was not there.
+    original: Option<String>,
+    /// What we wrote last, as a hash: equal bytes are given back as they were.
+    written: String,
+    /// Directories that we made for it, innermost first.
+    #[serde(default)]
+    made: Vec<PathBuf>,
+}
+
+fn hash(bytes: &[u8]) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(bytes))
+}
+
+impl Record {
+    fn read(home: &Path) -> Result<Self, SetupError> {
+        let path = home.join(RECORD);
+        let Some(bytes) = file::read(&path)? else { return Ok(Self::default()) };
+        serde_json::from_slice(&bytes).map_err(|error| SetupError::Unreadable { path, problem: error.to_string() })
+    }
+
+    fn write(&self, home: &Path) -> Result<(), SetupError> {
+        let path = home.join(RECORD);
+        if self.files.is_empty() {
+            // Neither may be there; that is what is wanted.
+            let _ = fs::remove_file(&path);
+            let _ = fs::remove_dir_all(home.join(ORIGINALS));
+            return Ok(());
+        }
+        let bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
+        write(&path, &bytes)
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
+    files::replace(path, bytes).map_err(|source| SetupError::Unwritable { path: path.to_path_buf(), source })
+}
+
+/// Makes the changes of a plan. The original of every file is kept in `home`, and what is changed is
+/// recorded before it is, so that an interrupted run can be taken back too.
+///
+/// # Errors
+/// When a file was changed since the plan was made, or cannot be written.
+pub fn apply(plan: &Plan, client: Client, home: &Path) -> Result<(), SetupError> {
+    let mut record = Record::read(home)?;
+    for edit in &plan.edits {
+        if file::read(&edit.path)? != edit.before {
+            return Err(SetupError::Changed { path: edit.path.clone() });
+        }
+        let Some(after) = &edit.after else { continue };
+        if let Some(known) = record.files.iter_mut().find(|changed| changed.path == edit.path) {
+            // The original stands for the file as long as nobody else has changed it since.
+            if edit.before.as_ref().is_none_or(|before| hash(before) != known.written) {
+                known.original = keep(home, edit, client)?;
+            }
+            known.written = hash(after);
+        } else {
+            let original = keep(home, edit, client)?;
+            let made = missing_dirs(&edit.path);
+            let (path, client) = (edit.path.clone(), client.as_str().to_owned());
+            record.files.push(Changed { path, client, original, written: hash(after), made });
+        }
+        record.write(home)?;
+        write(&edit.path, after)?;
+    }
+    Ok(())
+}
+
+/// Keeps a file as it is without us: an entry of ours from an earlier time is not part of the original.
+fn keep(home: &Path, edit: &Edit, client: Client) -> Result<Option<String>, SetupError> {
+    let Some(before) = &edit.before else { return Ok(None) };
+    let cleaned = client.taken_out(&edit.path, before)?;
+    let original = cleaned.as_ref().unwrap_or(before);
+    let name = format!("{}-{}", hash(edit.path.to_string_lossy().as_bytes()), hash(original));
+    let dir = home.join(ORIGINALS);
+    make_private_dir(&dir).map_err(|source| SetupError::Unwritable { path: dir.clone(), source })?;
+    write(&dir.join(&name), original)?;
+    Ok(Some(name))
+}
+
+fn missing_dirs(path: &Path) -> Vec<PathBuf> {
+    path.ancestors().skip(1).take_while(|dir| !dir.exists()).map(Path::to_path_buf).collect()
+}
+
+/// The edits that take everything back: originals where nothing else changed since, else our entries
+/// taken out of what is there now.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn uninstall_plan(home: &Path) -> Result<Plan, SetupError> {
+    let mut plan = Plan::default();
+    for changed in Record::read(home)?.files {
+        let Some(now) = file::read(&changed.path)? else { continue };
+        let original = changed.original.as_ref().map(|name| home.join(ORIGINALS).join(name));
+        let original = original.map(|path| file::read(&path)).transpose()?.flatten();
+        let is_untouched = hash(&now) == changed.written && (changed.original.is_none() || original.is_some());
+        let after = if is_untouched {
+            original
+        } else {
+            let client = Client::ALL.into_iter().find(|client| client.as_str() == changed.client);
+            let taken_out = client.map(|client| client.taken_out(&changed.path, &now)).transpose()?.flatten();
+            // Where we made the file, and nothing of others is in it, it goes.
+            Some(taken_out.unwrap_or_else(|| now.clone())).filter(|bytes| changed.original.is_some() || !is_bare(bytes))
+        };
+        plan.add(Edit::new(changed.path, Some(now), after));
+    }
+    Ok(plan)
+}
+
+fn is_bare(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    text.chars().filter(|c| !c.is_whitespace()).collect::<String>().trim_matches(['{', '}']).is_empty()
+}
+
+impl Plan {
+    /// Takes everything back, and forgets that it was ever there.
+    ///
+    /// # Errors
+    /// When a file was changed since the plan was made, or cannot be written.
+    pub fn take_back(&self, home: &Path) -> Result<(), SetupError> {
+        let record = Record::read(home)?;
+        for edit in &self.edits {
+            if file::read(&edit.path)? != edit.before {
+                return Err(SetupError::Changed { path: edit.path.clone() });
+            }
+            match &edit.after {
+                Some(after) => write(&edit.path, after)?,
+                None => fs::remove_file(&edit.path)
+                    .map_err(|source| SetupError::Unwritable { path: edit.path.clone(), source })?,
+            }
+        }
+        // Directories that we made go if nobody else has put anything there.
+        let mut made: Vec<&PathBuf> = record.files.iter().flat_map(|changed| &changed.made).collect();
+        made.sort_by_key(|dir| std::cmp::Reverse(dir.components().count()));
+        made.into_iter().for_each(|dir| drop(fs::remove_dir(dir)));
+        Record::default().write(home)
+    }
+}

@@ -1,0 +1,53 @@
+//! Edits of TOML settings that leave everything else as it is.
+
+use std::path::Path;
+
+use toml_edit::{Array, DocumentMut, Item, Table, value};
+
+use crate::client::{Run, SERVER};
+use crate::plan::SetupError;
+
+const SERVERS: &str = "mcp_servers";
+
+fn parsed(path: &Path, before: &[u8]) -> Result<DocumentMut, SetupError> {
+    let wrong = |problem: String| SetupError::Unreadable { path: path.to_path_buf(), problem };
+    let text = std::str::from_utf8(before).map_err(|error| wrong(error.to_string()))?;
+    text.parse().map_err(|error: toml_edit::TomlError| wrong(error.to_string()))
+}
+
+/// A file with our server in it.
+pub(crate) fn with_server(path: &Path, before: Option<&[u8]>, run: &Run) -> Result<Vec<u8>, SetupError> {
+    let mut document = parsed(path, before.unwrap_or_default())?;
+    let known = |document: &DocumentMut| {
+        let ours = document.get(SERVERS)?.get(SERVER)?;
+        let args: Vec<&str> = ours.get("args")?.as_array()?.iter().filter_map(|word| word.as_str()).collect();
+        Some(ours.get("command")?.as_str()? == run.program && args == run.arguments("mcp"))
+    };
+    if known(&document) != Some(true) {
+        let mut servers = Table::new();
+        servers.set_implicit(true);
+        let servers = document.entry(SERVERS).or_insert(Item::Table(servers));
+        let servers = servers.as_table_like_mut().ok_or_else(|| SetupError::Unreadable {
+            path: path.to_path_buf(),
+            problem: format!("{SERVERS} is not a table"),
+        })?;
+        let mut ours = Table::new();
+        ours.insert("command", value(&run.program));
+        ours.insert("args", value(Array::from_iter(run.arguments("mcp"))));
+        servers.insert(SERVER, Item::Table(ours));
+    }
+    Ok(document.to_string().into_bytes())
+}
+
+/// A file without our server; `None` when it is not in it.
+pub(crate) fn without_server(path: &Path, before: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
+    let mut document = parsed(path, before)?;
+    let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) else { return Ok(None) };
+    if servers.remove(SERVER).is_none() {
+        return Ok(None);
+    }
+    if servers.is_empty() {
+        document.remove(SERVERS);
+    }
+    Ok(Some(document.to_string().into_bytes()))
+}

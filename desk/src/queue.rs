@@ -1,0 +1,229 @@
+//! The job queue: a directory with one small file a job. A job leaves it when everything it gave is stored.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tessera_engine::domain::{MemoryId, Scope, Timestamp};
+use tessera_engine::store::make_private_dir;
+
+use crate::files;
+
+/// Jobs kept, at most; the oldest go first.
+const MOST_JOBS: usize = 500;
+/// The longest wait before a failed job is tried again, in seconds.
+const LONGEST_WAIT: i64 = 6 * 3600;
+
+/// A session to learn from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The client's session.
+    pub session: String,
+    /// The conversation, as the client writes it.
+    pub transcript: PathBuf,
+    /// The project.
+    pub scope: Scope,
+    /// The directory the session works in.
+    pub cwd: Option<PathBuf>,
+    /// The assistant's last words.
+    pub answer: String,
+    /// The running Claude Code program.
+    pub claude: Option<PathBuf>,
+    /// When the turn ended.
+    pub at: Timestamp,
+    /// Times it was tried and failed.
+    #[serde(default)]
+    pub attempts: u32,
+    /// Not to be tried before.
+    #[serde(default)]
+    pub not_before: Option<Timestamp>,
+}
+
+/// Held by the one worker of a machine that empties the queue.
+#[derive(Debug)]
+pub struct WorkerTurn(#[expect(dead_code, reason = "the lock goes with the file")] File);
+
+impl WorkerTurn {
+    /// `None` while another worker holds it, or where nothing can be written.
+    pub fn take(home: &Path) -> Option<Self> {
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(lock_path(home)).ok()?;
+        file.try_lock().ok()?;
+        Some(Self(file))
+    }
+
+    /// True while a worker holds it.
+    pub fn is_taken(home: &Path) -> bool {
+        let Ok(file) = File::open(lock_path(home)) else { return false };
+        file.try_lock_shared().is_err()
+    }
+}
+
+fn lock_path(home: &Path) -> PathBuf {
+    home.join("worker.lock")
+}
+
+/// The directory of the queue.
+pub fn queue_dir(home: &Path) -> PathBuf {
+    home.join("queue")
+}
+
+/// Adds a job; it is on disk when this returns.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn submit(home: &Path, job: &Job) -> io::Result<()> {
+    let dir = queue_dir(home);
+    if !dir.is_dir() {
+        make_private_dir(&dir)?;
+        files::sync_dir(home)?;
+    }
+    write(&dir.join(format!("{}.json", MemoryId::generate(job.at))), job)
+}
+
+fn write(path: &Path, job: &Job) -> io::Result<()> {
+    files::replace(path, &serde_json::to_vec(job)?)
+}
+
+/// True when a job is there, due or not.
+pub fn is_waiting(home: &Path) -> bool {
+    !waiting(home).is_empty()
+}
+
+/// The files of all jobs, oldest first.
+pub fn waiting(home: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(queue_dir(home)) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    files
+}
+
+/// A job with the files that ask for it: jobs of one session are one.
+#[derive(Debug)]
+pub struct Batch {
+    /// What is to be done.
+    pub job: Job,
+    files: Vec<PathBuf>,
+}
+
+/// Jobs that are due, one for each session, without those of which every file is among `seen`. Files that are no
+/// jobs, and the oldest of too many, are removed.
+pub fn due(home: &Path, now: Timestamp, seen: &BTreeSet<PathBuf>) -> Vec<Batch> {
+    let mut files = waiting(home);
+    let too_many = files.len().saturating_sub(MOST_JOBS);
+    for old in files.drain(..too_many) {
+        // A file that stays is met again the next time.
+        let _ = fs::remove_file(old);
+    }
+    let mut batches: Vec<Batch> = Vec::new();
+    for path in files {
+        let Ok(bytes) = fs::read(&path) else { continue };
+        let Ok(job) = serde_json::from_slice::<Job>(&bytes) else {
+            let _ = fs::remove_file(&path);
+            continue;
+        };
+        match batches.iter_mut().find(|batch| batch.job.session == job.session) {
+            Some(batch) => {
+                batch.files.push(path);
+                // A new turn ends the wait after a failure.
+                let not_before = batch.job.not_before.and(job.not_before);
+                let attempts = batch.job.attempts.max(job.attempts);
+                let latest = if job.at < batch.job.at { batch.job.clone() } else { job };
+                batch.job = Job { attempts, not_before, ..latest };
+            }
+            None => batches.push(Batch { job, files: vec![path] }),
+        }
+    }
+    batches.retain(|batch| {
+        let is_due = batch.job.not_before.is_none_or(|time| time <= now);
+        is_due && !batch.files.iter().all(|file| seen.contains(file))
+    });
+    batches
+}
+
+impl Batch {
+    /// The files that ask for it.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.files.iter().cloned()
+    }
+
+    /// Everything the job gave is stored.
+    pub fn done(self) {
+        for file in self.files {
+            let _ = fs::remove_file(file);
+        }
+    }
+
+    /// The job is to be tried again, later each time.
+    pub fn retry(mut self, now: Timestamp) {
+        self.job.attempts += 1;
+        let wait = (30_i64 << self.job.attempts.min(10)).min(LONGEST_WAIT);
+        self.job.not_before = Some(Timestamp::from_micros(now.as_micros() + wait * 1_000_000));
+        let Some(last) = self.files.pop() else { return };
+        // When the disk is full the file stays as it was, and is tried again sooner.
+        if write(&last, &self.job).is_ok() {
+            self.files.into_iter().for_each(|file| drop(fs::remove_file(file)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(session: &str) -> Job {
+        Job {
+            session: session.to_owned(),
+            transcript: "/t.jsonl".into(),
+            scope: Scope::Global,
+            cwd: None,
+            answer: String::new(),
+            claude: None,
+            at: Timestamp::from_micros(1_000_000),
+            attempts: 0,
+            not_before: None,
+        }
+    }
+
+    #[test]
+    fn a_failed_job_waits_and_comes_back_and_a_done_one_does_not() {
+        let home = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_micros(2_000_000);
+        for session in ["a", "b", "a"] {
+            submit(home.path(), &job(session)).unwrap();
+        }
+        fs::write(queue_dir(home.path()).join("x.json"), "no job").unwrap();
+        let mut batches = due(home.path(), now, &BTreeSet::new());
+        batches.sort_by(|a, b| a.job.session.cmp(&b.job.session));
+        assert_eq!(batches.iter().map(|batch| batch.job.session.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        batches.remove(0).retry(now);
+        batches.remove(0).done();
+        assert_eq!(waiting(home.path()).len(), 1);
+        assert!(due(home.path(), now, &BTreeSet::new()).is_empty() && is_waiting(home.path()));
+        let later = Timestamp::from_micros(now.as_micros() + 61_000_000);
+        let again = due(home.path(), later, &BTreeSet::new());
+        assert_eq!(again[0].job.attempts, 1);
+        submit(home.path(), &job("a")).unwrap();
+        assert_eq!(due(home.path(), now, &BTreeSet::new()).len(), 1, "a new turn ends the wait");
+    }
+
+    #[test]
+    fn a_run_meets_no_job_twice_but_a_new_one_of_the_same_session() {
+        let home = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_micros(2_000_000);
+        submit(home.path(), &job("a")).unwrap();
+        let mut seen = BTreeSet::new();
+        for batch in due(home.path(), now, &seen) {
+            seen.extend(batch.files());
+        }
+        assert!(due(home.path(), now, &seen).is_empty());
+        submit(home.path(), &job("a")).unwrap();
+        assert_eq!(due(home.path(), now, &seen).len(), 1);
+    }
+}

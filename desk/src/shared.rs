@@ -1,0 +1,89 @@
+//! A store that many calls share: behind a lock, used in turn, off the thread that asks.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tessera_engine::Store;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// After this long without a call, chores are done and memory is given back.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// A store that many calls share.
+#[derive(Debug, Clone)]
+pub struct SharedStore {
+    store: Arc<Mutex<Store>>,
+    used: Arc<Notify>,
+    changed: Arc<Notify>,
+}
+
+impl SharedStore {
+    /// A store that this process holds open.
+    pub fn new(store: Store) -> Self {
+        Self { store: Arc::new(Mutex::new(store)), used: Arc::default(), changed: Arc::default() }
+    }
+
+    /// Runs `work` on the store. `None` when the caller gave up waiting; work that began is finished.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        cancelled: &CancellationToken,
+        work: impl FnOnce(&mut Store) -> T + Send + 'static,
+    ) -> Option<T> {
+        let done = self.run_quietly(cancelled, work).await;
+        self.changed.notify_one();
+        done
+    }
+
+    /// The same for work that is no caller's, and changes nothing that is to be sent.
+    pub async fn run_quietly<T: Send + 'static>(
+        &self,
+        cancelled: &CancellationToken,
+        work: impl FnOnce(&mut Store) -> T + Send + 'static,
+    ) -> Option<T> {
+        let store = Arc::clone(&self.store);
+        let call = tokio::task::spawn_blocking(move || {
+            let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&mut store)
+        });
+        self.used.notify_one();
+        tokio::select! {
+            done = call => done.ok(),
+            () = cancelled.cancelled() => None,
+        }
+    }
+
+    /// Resolves after a call, which may have changed something.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Does the chores of a long-lived process whenever calls have paused. Never returns.
+    pub async fn keep_tidy(&self) {
+        let never = CancellationToken::new();
+        loop {
+            self.used.notified().await;
+            while tokio::time::timeout(IDLE, self.used.notified()).await.is_ok() {}
+            self.run_quietly(&never, tidy).await;
+            // The chores are a use of the desk too.
+            tokio::select! { biased; () = self.used.notified() => {}, () = std::future::ready(()) => {} }
+        }
+    }
+
+    /// What must not wait for the next start.
+    pub async fn close(&self) {
+        let never = CancellationToken::new();
+        let folded = self.run(&never, Store::fold_accesses).await;
+        if let Some(Err(error)) = folded {
+            tracing::debug!(error = %error, "the access log waits for the next start");
+        }
+    }
+}
+
+fn tidy(store: &mut Store) {
+    store.release_counter();
+    let chores = store.fold_accesses().and_then(|()| store.rebuild_if_due());
+    if let Err(error) = chores {
+        tracing::debug!(error = %error, "chores failed");
+    }
+}

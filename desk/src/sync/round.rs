@@ -1,0 +1,188 @@
+//! One exchange with the server.
+
+use tessera_engine::Store;
+use tessera_engine::store::{ServerState, StoreError, Whole};
+use tessera_engine::sync::{MOST_OPS, Mark, Op, Push, Snapshot};
+use tokio_util::sync::CancellationToken;
+
+use super::{Remote, RemoteError, SyncError, Turn};
+use crate::shared::SharedStore;
+
+/// Rows of a page: a page is one transaction, and calls wait for it.
+const PAGE: u32 = 100;
+/// Pages, and batches of ops, of an exchange: the rest is the next one's.
+const MOST_STEPS: usize = 10_000;
+/// How often an exchange begins anew because the server says so.
+const MOST_REFETCHES: usize = 3;
+
+/// What an exchange did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Exchanged {
+    /// Changes that the server took, or decided on.
+    pub sent: u64,
+    /// Changes that came from it.
+    pub received: u64,
+    /// Changes that were set aside, because it will not take them.
+    pub refused: u64,
+}
+
+/// Exchanges everything with the server, for a program that has a store to itself.
+///
+/// # Errors
+/// When the server or the store fails; what was exchanged until then holds.
+pub async fn exchange(store: Store, remote: &Remote) -> Result<Exchanged, SyncError> {
+    run(&SharedStore::new(store), remote).await
+}
+
+/// Exchanges everything, and notes how it went.
+pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged, SyncError> {
+    let home = on(desk, |store| Ok(store.home().dir().to_owned())).await?;
+    let _turn = Turn::take(&home).ok_or(SyncError::Busy)?;
+    let result = Round { desk, remote, done: Exchanged::default() }.run().await;
+    let problem = match &result {
+        Ok(_) => None,
+        Err(SyncError::Remote(error) | SyncError::NotSent(error)) => Some(error.to_string()),
+        Err(_) => return result,
+    };
+    let was_reached = matches!(result, Err(SyncError::NotSent(_)));
+    on(desk, move |store| {
+        if was_reached {
+            store.note_server(None)?;
+        }
+        let known = store.server()?;
+        // An answer is noted each time; a problem once.
+        if problem.is_none() || known.is_some_and(|known| known.problem != problem) {
+            store.note_server(problem.as_deref())?;
+        }
+        Ok(())
+    })
+    .await?;
+    result
+}
+
+/// Runs work on the store, off this thread.
+async fn on<T: Send + 'static>(
+    desk: &SharedStore,
+    work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, SyncError> {
+    let never = CancellationToken::new();
+    let done = desk.run_quietly(&never, work).await.ok_or(SyncError::Ended)?;
+    Ok(done?)
+}
+
+struct Round<'a> {
+    desk: &'a SharedStore,
+    remote: &'a Remote,
+    done: Exchanged,
+}
+
+impl Round<'_> {
+    async fn run(mut self) -> Result<Exchanged, SyncError> {
+        let state = self.state().await?;
+        if state.url != self.remote.address() {
+            return Err(StoreError::OtherServer { url: state.url, user: state.user }.into());
+        }
+        for _ in 0..MOST_REFETCHES {
+            let tried = async {
+                if !self.state().await?.is_whole {
+                    self.refetch().await?;
+                }
+                // What cannot be sent keeps nothing from coming.
+                let not_sent = match self.push().await {
+                    Ok(()) => None,
+                    Err(SyncError::Remote(error)) if !matches!(error, RemoteError::MustRefetch) => Some(error),
+                    Err(error) => return Err(error),
+                };
+                self.pull().await?;
+                not_sent.map_or(Ok(()), |error| Err(SyncError::NotSent(error)))
+            };
+            match tried.await {
+                Err(SyncError::Remote(RemoteError::MustRefetch)) => on(self.desk, Store::must_begin_anew).await?,
+                other => return other.map(|()| self.done),
+            }
+        }
+        Err(RemoteError::MustRefetch.into())
+    }
+
+    async fn state(&self) -> Result<ServerState, SyncError> {
+        on(self.desk, |store| store.server()).await?.ok_or(SyncError::NotJoined)
+    }
+
+    /// The newest mark that the server gave.
+    async fn known(&self) -> Result<Vec<Mark>, SyncError> {
+        Ok(on(self.desk, |store| store.marks()).await?.into_iter().take(1).collect())
+    }
+
+    /// Fetches all that the server holds, and begins anew from it.
+    async fn refetch(&mut self) -> Result<(), SyncError> {
+        let (known, marks) = (self.state().await?, on(self.desk, |store| store.marks()).await?);
+        let first = self.remote.snapshot(known.epoch, None, &marks).await?;
+        let Snapshot { epoch, restored_seq, head, mark, rows, .. } = first;
+        let mut whole = Whole { epoch, restored_seq, head, mark, rows };
+        let mut next = first.next;
+        while let Some(after) = next {
+            let page = self.remote.snapshot(known.epoch, Some(after), &marks).await?;
+            if page.epoch != whole.epoch {
+                return Err(RemoteError::MustRefetch.into());
+            }
+            whole.rows.extend(page.rows);
+            next = page.next;
+        }
+        self.done.received += whole.rows.len() as u64;
+        on(self.desk, move |store| store.begin_anew(&whole)).await
+    }
+
+    /// Sends what waits, oldest first.
+    async fn push(&mut self) -> Result<(), SyncError> {
+        let mut most = MOST_OPS;
+        let mut before: Vec<Op> = Vec::new();
+        for _ in 0..MOST_STEPS {
+            let ops = on(self.desk, move |store| store.ops(most)).await?;
+            if ops.is_empty() {
+                return Ok(());
+            }
+            if ops == before {
+                // Answered, and still to be sent: the next exchange tries again.
+                return Ok(());
+            }
+            before.clone_from(&ops);
+            let epoch = self.state().await?.epoch;
+            match self.remote.push(&Push { epoch, ops: ops.clone() }, &self.known().await?).await {
+                Ok(pushed) => {
+                    self.done.sent += pushed.answers.len() as u64;
+                    on(self.desk, move |store| store.answered(epoch, &pushed)).await?;
+                }
+                // One of them is at fault: it is found by sending fewer.
+                Err(RemoteError::TooLarge | RemoteError::Refused(_)) if ops.len() > 1 => {
+                    most = (ops.len() / 2).max(1);
+                    before.clear();
+                }
+                Err(error @ (RemoteError::TooLarge | RemoteError::Refused(_))) => {
+                    let Some(op) = ops.first() else { return Ok(()) };
+                    let (memory, why) = (op.memory, error.to_string());
+                    self.done.refused += 1;
+                    on(self.desk, move |store| store.set_aside(memory, &why)).await?;
+                    most = MOST_OPS;
+                    before.clear();
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what changed.
+    async fn pull(&mut self) -> Result<(), SyncError> {
+        for _ in 0..MOST_STEPS {
+            let ServerState { epoch, cursor, .. } = self.state().await?;
+            let page = self.remote.changes(epoch, cursor, PAGE, &self.known().await?).await?;
+            let more = page.more;
+            self.done.received += page.news.len() as u64;
+            on(self.desk, move |store| store.arrived(epoch, cursor, &page)).await?;
+            if !more {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}

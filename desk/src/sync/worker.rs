@@ -1,0 +1,151 @@
+//! Exchanges in the background: soon after a write, now and then anyway, and ever less often while nobody answers.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use tessera_engine::Store;
+use tessera_engine::store::Upload;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{Remote, RemoteError, SyncError, round};
+use crate::shared::SharedStore;
+
+/// How often changes of others are asked for.
+const EVERY: Duration = Duration::from_secs(30);
+/// How long after a call it is looked whether something is to be sent: calls come in groups.
+const SOON: Duration = Duration::from_millis(300);
+/// How often another process's turn is looked at.
+const TURN: Duration = Duration::from_secs(5);
+/// How often a key that was refused is tried again.
+const HOURLY: Duration = Duration::from_hours(1);
+/// The longest wait for a server that does not answer.
+const LONGEST: Duration = Duration::from_mins(5);
+/// How long the end of a process waits for what is to be sent.
+const AT_THE_END: Duration = Duration::from_secs(1);
+
+/// The background client of one process.
+#[derive(Debug, Clone)]
+pub struct Worker {
+    desk: SharedStore,
+    remote: Arc<Remote>,
+    trouble: Trouble,
+}
+
+/// What the server said last, if it was no answer: also before the store belongs to it, when there is no row to note
+/// it in.
+#[derive(Debug, Clone, Default)]
+pub struct Trouble(Arc<Mutex<Option<String>>>);
+
+impl Trouble {
+    /// The words of it.
+    pub fn get(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note<T>(&self, result: &Result<T, SyncError>) {
+        let trouble = match result {
+            Ok(_) => None,
+            Err(SyncError::Remote(error)) => Some(error.to_string()),
+            Err(_) => return,
+        };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+}
+
+impl Worker {
+    /// For a store and a server.
+    pub fn new(desk: SharedStore, remote: Arc<Remote>, trouble: Trouble) -> Self {
+        Self { desk, remote, trouble }
+    }
+
+    /// Exchanges until it is dropped.
+    pub async fn run(&self) {
+        let mut backoff = backoff();
+        let mut next = Instant::now();
+        loop {
+            tokio::select! {
+                () = sleep_until(next) => {}
+                () = self.desk.changed() => {
+                    tokio::time::sleep(SOON).await;
+                    if !self.has_something_to_send().await {
+                        continue;
+                    }
+                    // A server that does not answer is not asked more often because somebody writes.
+                    if next > Instant::now() + EVERY {
+                        continue;
+                    }
+                }
+            }
+            let wait = match self.round().await {
+                Ok(_) => {
+                    backoff = self::backoff();
+                    EVERY
+                }
+                // News come all the same: a key may be for reading alone.
+                Err(SyncError::NotSent(error)) if !error.is_transient() => EVERY,
+                Err(SyncError::Busy) => TURN,
+                Err(SyncError::Remote(RemoteError::Unauthorized | RemoteError::Forbidden(_))) => HOURLY,
+                Err(SyncError::Remote(RemoteError::Wait { after: Some(after) })) => after.min(LONGEST),
+                Err(SyncError::Ended) => return,
+                Err(error) => {
+                    tracing::debug!(%error, "no exchange");
+                    backoff.next().unwrap_or(LONGEST)
+                }
+            };
+            next = Instant::now() + wait;
+        }
+    }
+
+    /// Exchanges once; a store without memories joins the server by itself.
+    pub async fn round(&self) -> Result<round::Exchanged, SyncError> {
+        let result = self.round_or_join().await;
+        self.trouble.note(&result);
+        result
+    }
+
+    async fn round_or_join(&self) -> Result<round::Exchanged, SyncError> {
+        match round::run(&self.desk, &self.remote).await {
+            Err(SyncError::NotJoined) if self.may_join().await? => {
+                let (user, address) = (self.remote.user().await?, self.remote.address().to_owned());
+                let joined = self.on(move |store| store.join(&address, &user, Upload::All)).await;
+                joined.ok_or(SyncError::Ended)??;
+                round::run(&self.desk, &self.remote).await
+            }
+            other => other,
+        }
+    }
+
+    /// What is here already is sent to nobody unasked.
+    async fn may_join(&self) -> Result<bool, SyncError> {
+        let stats = self.on(Store::stats).await.ok_or(SyncError::Ended)??;
+        Ok(stats.memories == 0 && stats.deleted == 0)
+    }
+
+    async fn has_something_to_send(&self) -> bool {
+        let status = self.on(|store| store.sync_status()).await;
+        status.is_some_and(|status| status.is_ok_and(|status| status.server.is_some() && status.waiting > 0))
+    }
+
+    async fn on<T: Send + 'static>(&self, work: impl FnOnce(&mut Store) -> T + Send + 'static) -> Option<T> {
+        self.desk.run_quietly(&CancellationToken::new(), work).await
+    }
+
+    /// Sends what waits before the process ends, if the server is quick.
+    pub async fn finish(&self) {
+        if self.has_something_to_send().await {
+            // Whatever is not sent now is sent by the next process.
+            let _ = timeout(AT_THE_END, self.round()).await;
+        }
+    }
+}
+
+fn backoff() -> ExponentialBackoff {
+    ExponentialBuilder::default()
+        .with_jitter()
+        .with_min_delay(Duration::from_secs(1))
+        .with_max_delay(LONGEST)
+        .without_max_times()
+        .build()
+}

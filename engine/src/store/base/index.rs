@@ -1,0 +1,41 @@
+//! The store's index: brought up to date before a read, built anew when the tail is long.
+
+use crate::store::file::error::StoreError;
+use crate::store::file::{marker, snapshot};
+
+use super::index_cache::snapshot_bytes;
+use super::store::Store;
+
+impl Store {
+    /// Builds the snapshot anew if enough has changed. True when it did.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or the snapshot not written; recall works on without it.
+    pub fn rebuild_if_due(&mut self) -> Result<bool, StoreError> {
+        self.refresh_index()?;
+        if !self.index.is_rebuild_due() {
+            return Ok(false);
+        }
+        self.rebuild_snapshot()?;
+        Ok(true)
+    }
+
+    /// Builds the snapshot anew.
+    ///
+    /// # Errors
+    /// As [`Store::rebuild_if_due`].
+    pub fn rebuild_snapshot(&mut self) -> Result<(), StoreError> {
+        let bytes = snapshot_bytes(&self.connection).map_err(|error| self.failed(error))?;
+        snapshot::write(&self.home.snapshot(), &bytes)?;
+        marker::write(&self.home, self.live_rows().map_err(|error| self.failed(error))?)
+    }
+
+    pub(crate) fn refresh_index(&mut self) -> Result<(), StoreError> {
+        let refreshed = self.index.refresh(&self.connection, &self.home);
+        refreshed.map_err(|error| self.failed(error))
+    }
+
+    pub(crate) fn live_rows(&self) -> rusqlite::Result<u64> {
+        self.connection.query_row("SELECT count(*) FROM memories WHERE deleted IS NULL", [], |row| row.get(0))
+    }
+}

@@ -1,0 +1,137 @@
+//! The index as a process holds it: the mapped snapshot, and the rows that changed since.
+
+use std::path::Path;
+
+use memmap2::Mmap;
+use rusqlite::{Connection, OptionalExtension};
+
+use super::config::Usage;
+use crate::index::{ForwardDoc, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
+use crate::store::file::home::Home;
+use crate::store::file::snapshot::{self, Version};
+use crate::store::rows::memory as row;
+
+/// Changed rows beyond which a rebuild pays: the larger of this and a twentieth of the snapshot.
+const REBUILD_AT_ROWS: usize = 1000;
+
+pub(crate) struct IndexCache {
+    usage: Usage,
+    snapshot: Option<Snapshot<Mmap>>,
+    version: Option<Version>,
+    tail: Tail,
+    mask: Mask,
+    seen: u64,
+    generation: u64,
+}
+
+impl IndexCache {
+    pub(crate) fn new(usage: Usage) -> Self {
+        Self {
+            usage,
+            snapshot: None,
+            version: None,
+            tail: new_tail(usage),
+            mask: Mask::default(),
+            seen: 0,
+            generation: 0,
+        }
+    }
+
+    pub(crate) fn view(&self) -> IndexView<'_, Mmap> {
+        IndexView::new(self.snapshot.as_ref(), &self.tail, &self.mask)
+    }
+
+    /// Takes in what changed since the last look.
+    pub(crate) fn refresh(&mut self, connection: &Connection, home: &Home) -> rusqlite::Result<()> {
+        let path = home.snapshot();
+        let version = snapshot::version(&path);
+        let is_first = self.generation == 0;
+        let rev: u64 =
+            connection.prepare_cached("SELECT value FROM meta WHERE key = 'rev'")?.query_row([], |row| row.get(0))?;
+        if is_first || version != self.version || rev < self.seen {
+            self.snapshot = load(connection, &path, rev)?;
+            self.version = version;
+            self.tail = new_tail(self.usage);
+            self.seen = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.identity().rev);
+        } else if rev == self.seen {
+            return Ok(());
+        }
+        self.read_tail(connection)?;
+        // Revs are given out and committed in one order: what was committed up to `rev` has been read.
+        self.seen = self.seen.max(rev);
+        self.generation += 1;
+        self.mask = Mask::of(self.snapshot.as_ref(), &self.tail);
+        Ok(())
+    }
+
+    fn read_tail(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let sql = format!("SELECT {}, rev FROM memories WHERE rev > ?1 ORDER BY rev", row::INDEX);
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([self.seen])?;
+        while let Some(sql_row) = rows.next()? {
+            let index_row = row::index_row(sql_row)?;
+            self.seen = sql_row.get(13)?;
+            self.tail.push(readable(connection, index_row)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn tail_len(&self) -> u64 {
+        self.tail.len() as u64
+    }
+
+    pub(crate) fn is_rebuild_due(&self) -> bool {
+        let rows = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.rows() as usize);
+        self.tail.pushed() > REBUILD_AT_ROWS.max(rows / 20)
+    }
+}
+
+fn new_tail(usage: Usage) -> Tail {
+    if usage == Usage::Serve { Tail::inverted() } else { Tail::scanned() }
+}
+
+/// A snapshot that was built from this store, at a point that is still part of its history.
+fn load(connection: &Connection, path: &Path, rev: u64) -> rusqlite::Result<Option<Snapshot<Mmap>>> {
+    let snapshot = match snapshot::map(path) {
+        Ok(snapshot) => snapshot,
+        Err(error) => {
+            tracing::debug!(error = %error, "no snapshot");
+            return Ok(None);
+        }
+    };
+    let claimed = snapshot.identity();
+    let is_ours = claimed.rev <= rev && identity_at(connection, claimed.rev)? == claimed;
+    Ok(is_ours.then_some(snapshot))
+}
+
+/// What a snapshot built at `rev` says of itself.
+fn identity_at(connection: &Connection, rev: u64) -> rusqlite::Result<Identity> {
+    let store = connection.query_row("SELECT value FROM meta WHERE key = 'store_id'", [], |row| row.get(0))?;
+    let sql = "SELECT op_id FROM history WHERE rev <= ?1 ORDER BY rev DESC LIMIT 1";
+    let stamp: Option<[u8; 16]> = connection.prepare_cached(sql)?.query_row([rev], |row| row.get(0)).optional()?;
+    Ok(Identity { store, rev, stamp: stamp.unwrap_or_default() })
+}
+
+/// A row whose blob is of another analyzer is analysed again, without the words around it.
+fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Result<IndexRow> {
+    if index_row.is_live() && !ForwardDoc::is_current_version(&index_row.blob) {
+        let sql = format!("SELECT {} FROM memories WHERE handle = ?1", row::MEMORY);
+        let memory = connection.prepare_cached(&sql)?.query_row([index_row.features.handle], row::memory)?;
+        let doc = ForwardDoc::analyze(&memory);
+        index_row.features.length = doc.length;
+        index_row.blob = doc.encode();
+    }
+    Ok(index_row)
+}
+
+/// The bytes of a snapshot of all that is there now.
+pub(crate) fn snapshot_bytes(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
+    let tx = connection.unchecked_transaction()?;
+    let rev: u64 = tx.query_row("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;
+    let identity = identity_at(&tx, rev)?;
+    let sql = format!("SELECT {} FROM memories WHERE deleted IS NULL ORDER BY handle", row::INDEX);
+    let mut statement = tx.prepare(&sql)?;
+    let rows: rusqlite::Result<Vec<IndexRow>> =
+        statement.query_map([], row::index_row)?.map(|index_row| readable(&tx, index_row?)).collect();
+    Ok(Snapshot::build(identity, &rows?))
+}

@@ -1,0 +1,7 @@
+//! What every wing above works with: the open store, its index, and the transaction that a change is made in.
+
+pub(crate) mod config;
+pub(crate) mod index;
+pub(crate) mod index_cache;
+pub(crate) mod store;
+pub(crate) mod transaction;

@@ -1,0 +1,69 @@
+//! The open store: what all its wings work with.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::config::Usage;
+use super::index_cache::IndexCache;
+use crate::domain::{Clock, Timestamp};
+use crate::score::Weights;
+use crate::store::file::error::StoreError;
+use crate::store::file::home::Home;
+use crate::text::O200k;
+
+/// An open store.
+pub struct Store {
+    pub(in crate::store) connection: Connection,
+    pub(in crate::store) path: PathBuf,
+    pub(in crate::store) home: Home,
+    pub(in crate::store) clock: Arc<dyn Clock>,
+    pub(in crate::store) weights: Weights,
+    pub(in crate::store) usage: Usage,
+    pub(in crate::store) counter: OnceCell<O200k>,
+    pub(in crate::store) index: IndexCache,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("path", &self.path).field("usage", &self.usage).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// True when there is a store in a directory.
+    pub fn is_there(home: impl AsRef<Path>) -> bool {
+        Home::new(home.as_ref()).holds_store()
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory that holds everything.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The time now, as this store sees it.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The token counter, loaded on first use.
+    pub fn counter(&self) -> &O200k {
+        self.counter.get_or_init(O200k::load)
+    }
+
+    /// Lets the token counter's memory go until the next write.
+    pub fn release_counter(&mut self) {
+        self.counter.take();
+    }
+
+    pub(in crate::store) fn failed(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::sqlite(&self.path, source)
+    }
+}

@@ -1,0 +1,93 @@
+//! A transaction: what every change of the store is made in, and tried again when another process is in the way.
+
+use std::cell::OnceCell;
+use std::time::Duration;
+
+use backon::{BlockingRetryable, ExponentialBuilder};
+use rusqlite::{Transaction, TransactionBehavior};
+
+use super::store::Store;
+use crate::domain::{Handle, Memory, MemoryRef, Timestamp};
+use crate::store::file::error::StoreError;
+use crate::store::rows::memory;
+use crate::text::O200k;
+
+/// How long one statement waits for another process.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+/// Times a transaction is begun while another process is in the way.
+const ATTEMPTS: u32 = 5;
+
+/// What one transaction works with.
+pub(crate) struct Change<'a> {
+    pub tx: &'a Transaction<'a>,
+    counter: &'a OnceCell<O200k>,
+    pub now: Timestamp,
+}
+
+impl Store {
+    /// Runs one transaction that writes texts: the token counter is loaded before the lock is taken.
+    pub(crate) fn write<T>(&mut self, work: impl FnMut(&Change<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.counter.get_or_init(O200k::load);
+        self.write_numbers(work)
+    }
+
+    /// Runs one write transaction that counts no text, again when another process was in the way.
+    pub(crate) fn write_numbers<T>(
+        &mut self,
+        mut work: impl FnMut(&Change<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let now = self.clock.now();
+        let counter = &self.counter;
+        let (connection, path) = (&mut self.connection, &self.path);
+        // All attempts together wait no longer than one statement may.
+        connection.busy_timeout(PATIENCE / ATTEMPTS).map_err(|error| StoreError::sqlite(path, error))?;
+        let attempt = || {
+            let failed = |error| StoreError::sqlite(path, error);
+            let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+            let done = work(&Change { tx: &tx, counter, now }).map_err(|error| match error {
+                StoreError::Sqlite { source, .. } => StoreError::sqlite(path, source),
+                other => other,
+            })?;
+            tx.commit().map_err(failed)?;
+            Ok(done)
+        };
+        let backoff = ExponentialBuilder::default()
+            .with_jitter()
+            .with_min_delay(Duration::from_millis(5))
+            .with_max_delay(Duration::from_millis(500))
+            .with_max_times(ATTEMPTS as usize - 1);
+        let done = attempt.retry(backoff).when(StoreError::is_transient).call();
+        self.connection.busy_timeout(PATIENCE).map_err(|error| self.failed(error))?;
+        done
+    }
+}
+
+impl<'a> Change<'a> {
+    /// The work of a transaction that somebody else began.
+    pub(crate) fn of(tx: &'a Transaction<'a>, counter: &'a OnceCell<O200k>, now: Timestamp) -> Self {
+        Self { tx, counter, now }
+    }
+
+    pub(crate) fn counter(&self) -> &O200k {
+        self.counter.get_or_init(O200k::load)
+    }
+
+    /// The next number of the store's change counter.
+    pub(crate) fn next_rev(&self) -> rusqlite::Result<u64> {
+        self.next("rev")
+    }
+
+    pub(crate) fn next_handle(&self) -> Result<Handle, StoreError> {
+        Ok(Handle::try_from(u32::try_from(self.next("handle")?).unwrap_or(u32::MAX))?)
+    }
+
+    fn next(&self, counter: &str) -> rusqlite::Result<u64> {
+        let sql = "UPDATE meta SET value = value + 1 WHERE key = ?1 RETURNING value";
+        self.tx.prepare_cached(sql)?.query_row([counter], |row| row.get(0))
+    }
+
+    /// A memory that is there and not purged.
+    pub(crate) fn existing(&self, reference: MemoryRef) -> Result<Memory, StoreError> {
+        memory::find(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
+    }
+}

@@ -1,0 +1,244 @@
+//! The doctor: is the store whole, is the index true to the texts, and is it private.
+
+use serde::Serialize;
+
+use super::salvage::{self, Salvage};
+use crate::domain::{Handle, MemoryRef};
+use crate::index::{Analysis, ForwardDoc};
+use crate::store::base::config::StoreConfig;
+use crate::store::base::store::Store;
+use crate::store::change::write::{Written, write_row};
+use crate::store::file::error::StoreError;
+use crate::store::file::private;
+use crate::store::rows::memory as row;
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should be.
+    Ok,
+    /// Works, but look at it.
+    Warning,
+    /// Not as it should be.
+    Bad,
+    /// Was not as it should be, and was mended.
+    Mended,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at.
+    pub name: &'static str,
+    /// How it is.
+    pub verdict: Verdict,
+    /// In words.
+    pub detail: String,
+}
+
+/// All checks, and what was salvaged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// The checks in the order they were made.
+    pub checks: Vec<Check>,
+    /// Present when a damaged store was set aside.
+    pub salvage: Option<Salvage>,
+}
+
+impl Health {
+    /// True when nothing is bad.
+    pub fn is_good(&self) -> bool {
+        self.checks.iter().all(|check| check.verdict != Verdict::Bad)
+    }
+
+    fn add(&mut self, name: &'static str, verdict: Verdict, detail: impl Into<String>) {
+        self.checks.push(Check { name, verdict, detail: detail.into() });
+    }
+}
+
+impl Store {
+    /// Examines the store in a home, and with `repair` mends what it can: permissions, index,
+    /// left-over logs, free space, and a damaged file by salvage.
+    ///
+    /// # Errors
+    /// When the store is foreign, newer, busy, or cannot be read at all.
+    pub fn examine(config: StoreConfig, repair: bool) -> Result<Health, StoreError> {
+        let mut health = Health::default();
+        let opened = Self::open(config.clone());
+        let is_damaged = match &opened {
+            Ok(store) => store.integrity().is_err(),
+            Err(StoreError::Corrupt { .. }) => true,
+            Err(_) => false,
+        };
+        let mut store = if is_damaged && repair {
+            drop(opened);
+            let (store, salvage) = salvage::salvage(config)?;
+            let told = format!(
+                "kept {}, lost {}; the damaged files are in {}",
+                salvage.kept,
+                salvage.lost,
+                salvage.set_aside.display()
+            );
+            health.add("database", Verdict::Mended, told);
+            health.salvage = Some(salvage);
+            store
+        } else {
+            opened?
+        };
+        if health.salvage.is_none() {
+            store.check_database(&mut health);
+        }
+        store.check_permissions(&mut health, repair);
+        store.check_accesses(&mut health, repair);
+        store.check_index(&mut health, repair)?;
+        store.check_expired(&mut health)?;
+        store.check_traces(&mut health, repair)?;
+        store.check_sync(&mut health)?;
+        store.check_space(&mut health, repair)?;
+        Ok(health)
+    }
+
+    /// `integrity_check` and the foreign shapes that it does not see.
+    fn integrity(&self) -> Result<(), String> {
+        let mut statement = self.connection.prepare("PRAGMA integrity_check(5)").map_err(|error| error.to_string())?;
+        let lines = statement.query_map([], |row| row.get::<_, String>(0)).map_err(|error| error.to_string())?;
+        let lines: Vec<String> = lines.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        if lines.iter().all(|line| line == "ok") { Ok(()) } else { Err(lines.join("; ")) }
+    }
+
+    fn check_database(&self, health: &mut Health) {
+        match self.integrity() {
+            Ok(()) => health.add("database", Verdict::Ok, "whole"),
+            Err(problem) => health.add("database", Verdict::Bad, format!("{problem}; run with --repair")),
+        }
+    }
+
+    fn check_permissions(&self, health: &mut Health, repair: bool) {
+        let open = self.home.open_to_others();
+        if open.is_empty() {
+            return health.add("permissions", Verdict::Ok, "for the owner alone");
+        }
+        let list = open.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        if repair && open.iter().all(|path| private::tighten(path)) {
+            return health.add("permissions", Verdict::Mended, list);
+        }
+        health.add("permissions", Verdict::Warning, format!("others can read {list}; run with --repair"));
+    }
+
+    fn check_accesses(&mut self, health: &mut Health, repair: bool) {
+        if repair && let Err(error) = self.fold_accesses() {
+            return health.add("access log", Verdict::Warning, error.to_string());
+        }
+        health.add("access log", Verdict::Ok, "appended off the read path");
+    }
+
+    /// Analyses every text again and compares it with what the index was given.
+    fn check_index(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        let stale = self.stale_rows().map_err(|error| self.failed(error))?;
+        if stale.is_empty() {
+            health.add("index", Verdict::Ok, "agrees with the texts");
+        } else if repair {
+            self.reindex(&stale)?;
+            health.add("index", Verdict::Mended, format!("{} rows were analysed again", stale.len()));
+        } else {
+            health.add(
+                "index",
+                Verdict::Bad,
+                format!("{} rows disagree with their texts; run with --repair", stale.len()),
+            );
+        }
+        if repair {
+            self.rebuild_snapshot()?;
+        }
+        self.refresh_index()?;
+        let (indexed, live) = (self.index.view().rows(), self.live_rows().map_err(|error| self.failed(error))?);
+        let verdict = if u64::from(indexed) == live { Verdict::Ok } else { Verdict::Bad };
+        health.add("snapshot", verdict, format!("{indexed} of {live} memories, {} in the tail", self.index.tail_len()));
+        Ok(())
+    }
+
+    fn stale_rows(&self) -> rusqlite::Result<Vec<Handle>> {
+        let sql = format!("SELECT {}, forward FROM memories WHERE deleted IS NULL", row::MEMORY);
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        let mut stale = Vec::new();
+        while let Some(sql_row) = rows.next()? {
+            let memory = row::memory(sql_row)?;
+            let kept = ForwardDoc::decode(sql_row.get_ref("forward")?.as_blob()?).map(without_context);
+            if kept != Ok(ForwardDoc::analyze(&memory)) {
+                stale.push(memory.handle);
+            }
+        }
+        Ok(stale)
+    }
+
+    fn reindex(&mut self, handles: &[Handle]) -> Result<(), StoreError> {
+        self.write(|change| {
+            for handle in handles {
+                let mut memory = change.existing(MemoryRef::Handle(*handle))?;
+                memory.rev = change.next_rev()?;
+                write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What is over is hidden, nothing else: no repair touches it.
+    fn check_expired(&self, health: &mut Health) -> Result<(), StoreError> {
+        let hidden = self.count_expired().map_err(|error| self.failed(error))?;
+        let detail = match hidden {
+            0 => "nothing is hidden".into(),
+            hidden => {
+                format!("{hidden} hidden; `tessera list --expired` shows them, `tessera restore` brings one back")
+            }
+        };
+        health.add("expired", Verdict::Ok, detail);
+        Ok(())
+    }
+
+    /// Words of what was removed for good.
+    fn check_traces(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        if repair && let Err(error) = self.scrub_if_due() {
+            tracing::debug!(error = %error, "the log cannot be cut");
+        }
+        if self.traces(&[])?.in_log {
+            let detail = "words of what was removed for good are still in the log; close what reads, then --repair";
+            health.add("removed", Verdict::Warning, detail);
+        } else {
+            health.add("removed", Verdict::Ok, "nothing of it is left in the log");
+        }
+        Ok(())
+    }
+
+    fn check_sync(&self, health: &mut Health) -> Result<(), StoreError> {
+        let status = self.sync_status()?;
+        let Some(server) = status.server else { return Ok(()) };
+        let (verdict, detail) = match (status.refused, server.problem) {
+            (0, None) => (Verdict::Ok, format!("{} at {}, {} changes wait", server.user, server.url, status.waiting)),
+            (0, Some(problem)) => (Verdict::Warning, format!("{} changes wait: {problem}", status.waiting)),
+            (refused, _) => (Verdict::Warning, format!("{refused} changes are refused; see `tessera sync dead`")),
+        };
+        health.add("sync", verdict, detail);
+        Ok(())
+    }
+
+    fn check_space(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        let one = |sql: &str| {
+            self.connection.query_row(sql, [], |row| row.get::<_, u64>(0)).map_err(|error| self.failed(error))
+        };
+        let (free, pages) = (one("PRAGMA freelist_count")?, one("PRAGMA page_count")?.max(1));
+        if repair && free * 5 > pages {
+            self.connection.execute_batch("VACUUM").map_err(|error| self.failed(error))?;
+            health.add("space", Verdict::Mended, format!("{free} of {pages} pages were given back"));
+        } else {
+            health.add("space", Verdict::Ok, format!("{free} of {pages} pages are free"));
+        }
+        Ok(())
+    }
+}
+
+fn without_context(mut doc: ForwardDoc) -> ForwardDoc {
+    crate::index::context_of(&mut doc, [], []);
+    doc
+}

@@ -1,0 +1,5 @@
+//! Care for a store: the doctor, salvage of a damaged one, backups.
+
+pub(crate) mod backup;
+pub(crate) mod doctor;
+pub(crate) mod salvage;

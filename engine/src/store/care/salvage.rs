@@ -1,0 +1,272 @@
+//! Salvage: what can be read of a damaged database is carried into a new one; the damaged file is kept.
+//!
+//! Memories keep their handles, their owners and what a server is known to hold of them: what other users share
+//! does not come back as one's own, and what was to stay on this machine stays.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+use serde::Serialize;
+
+use crate::domain::Memory;
+use crate::index::Analysis;
+use crate::store::base::config::StoreConfig;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::change::write::{Written, write_row};
+use crate::store::file::error::StoreError;
+use crate::store::file::home::Home;
+use crate::store::file::private;
+use crate::store::open::give_back::give_back;
+use crate::store::open::migrate::SCHEMA;
+use crate::store::rows::memory as row;
+
+/// What a salvage kept and lost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Salvage {
+    /// Where the damaged files are now.
+    pub set_aside: PathBuf,
+    /// Memories carried over.
+    pub kept: u64,
+    /// Handles that could not be read.
+    pub lost: u64,
+}
+
+/// Rows in a row that cannot be read before the rest is given up.
+const MOST_UNREADABLE: u32 = 10_000;
+/// Memories of one transaction.
+const BATCH: usize = 500;
+/// Tables that are carried over row by row, as they are, and what orders their rows.
+const BESIDE: [(&str, &str); 8] = [
+    ("links", "source, type, target"),
+    ("history", "rev"),
+    ("receipts", "n"),
+    ("learning", "session"),
+    ("spending", "day, judge"),
+    ("trails", "memory"),
+    ("server", "only_row"),
+    ("places", "path, project"),
+];
+
+/// Sets a damaged store aside and begins a new one with every memory that can still be read.
+///
+/// # Errors
+/// When the damaged files cannot be moved or the new store not be written; nothing is removed.
+pub(crate) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreError> {
+    let home = config.home.clone();
+    let lock = home.open_lock();
+    let lock = private::lock(&lock).map_err(|source| StoreError::file(&lock, source))?;
+    let stamp = config.clock.now().to_string().replace(':', "-");
+    let aside = home.set_aside(&stamp);
+    private::make_private_dir(&aside).map_err(|source| StoreError::file(&aside, source))?;
+    let damaged = Home::new(&aside);
+    let files =
+        |home: &Home| [home.database(), home.write_ahead_log(), home.shared_memory(), home.snapshot(), home.marker()];
+    for (from, to) in files(&home).into_iter().zip(files(&damaged)) {
+        if from.exists() {
+            fs::rename(&from, to).map_err(|source| StoreError::file(&from, source))?;
+        }
+    }
+    drop(lock);
+    let mut store = Store::open(config)?;
+    let salvage = match Wreck::open(&damaged.database()) {
+        Some(wreck) => wreck.carry_into(&mut store, aside)?,
+        None => Salvage { set_aside: aside, kept: 0, lost: 0 },
+    };
+    store.rebuild_snapshot()?;
+    Ok((store, salvage))
+}
+
+/// A damaged database. Whatever it is asked may fail.
+struct Wreck {
+    connection: Connection,
+}
+
+/// A memory of a wreck, with what does not stand in it.
+struct Found {
+    memory: Memory,
+    mark: u8,
+    successor: Option<u32>,
+}
+
+impl Wreck {
+    fn open(path: &Path) -> Option<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Some(Self { connection: Connection::open_with_flags(path, flags).ok()? })
+    }
+
+    fn carry_into(&self, store: &mut Store, set_aside: PathBuf) -> Result<Salvage, StoreError> {
+        let (memories, lost) = self.memories();
+        let kept = memories.iter().filter(|found| found.mark == row::HERE).count() as u64;
+        let (private, is_private_whole) = self.rows("private", "memory");
+        let (outbox, _) = self.rows("outbox", "n");
+        let highest = |column: &str| {
+            let found = memories.iter().map(|found| match column {
+                "rev" => found.memory.rev,
+                _ => u64::from(found.memory.handle.get()),
+            });
+            self.counter(column).max(found.max().unwrap_or(0))
+        };
+        // Changes of memories that are lost are in the history alone.
+        let revs = [highest("rev"), self.number("SELECT max(rev) FROM history")];
+        let handles = highest("handle");
+        store.write(|change| {
+            let sql = "UPDATE meta SET value = ?2 WHERE key = ?1";
+            change.tx.execute(sql, ("rev", revs.into_iter().max()))?;
+            change.tx.execute(sql, ("handle", handles))?;
+            BESIDE.iter().try_for_each(|(table, order)| insert_all(change, table, &self.rows(table, order).0))?;
+            // What was lost here may be there still: everything is fetched anew.
+            change.tx.execute("UPDATE server SET is_whole = 0", [])?;
+            insert_all(change, "private", &private)
+        })?;
+        for batch in memories.chunks(BATCH) {
+            store.write(|change| batch.iter().try_for_each(|found| carry(change, found)))?;
+        }
+        store.write(|change| {
+            insert_all(change, "outbox", &outbox)?;
+            settle(change, is_private_whole)?;
+            change.tx.execute(
+                "DELETE FROM outbox WHERE memory IN (SELECT id FROM memories WHERE shared_by IS NOT NULL
+                     AND id NOT IN (SELECT memory FROM trails)) OR memory IN (SELECT memory FROM private)
+                     OR memory NOT IN (SELECT id FROM memories)",
+                [],
+            )?;
+            if self.number("PRAGMA user_version") < SCHEMA.unsigned_abs() { give_back(change) } else { Ok(()) }
+        })?;
+        Ok(Salvage { set_aside, kept, lost })
+    }
+
+    /// Walks the rows by handle; a handle that cannot be read is skipped.
+    fn memories(&self) -> (Vec<Found>, u64) {
+        let there = self.columns("memories");
+        // A file of an older version has fewer columns.
+        let read = |name: &str| if there.contains(name) { name.to_owned() } else { format!("NULL AS {name}") };
+        let columns: Vec<String> = row::MEMORY.split(", ").map(read).collect();
+        let sql =
+            format!("SELECT {}, purged, superseded_by FROM memories NOT INDEXED WHERE handle = ?1", columns.join(", "));
+        let (mut memories, mut lost, mut unreadable, mut handle) = (Vec::new(), 0, 0, 1_u32);
+        let highest = match self.counter("handle") {
+            0 => u32::try_from(self.number("SELECT max(handle) FROM memories NOT INDEXED")).unwrap_or(0),
+            known => u32::try_from(known).unwrap_or(u32::MAX),
+        };
+        let highest = if highest == 0 { 1_000_000 } else { highest };
+        let found = |row: &rusqlite::Row<'_>| {
+            Ok(Found { memory: row::memory(row)?, mark: row.get("purged")?, successor: row.get("superseded_by")? })
+        };
+        while handle <= highest && unreadable < MOST_UNREADABLE {
+            let read = self.connection.prepare_cached(&sql).and_then(|mut query| query.query_row([handle], found));
+            match read {
+                Ok(found) => {
+                    memories.push(found);
+                    unreadable = 0;
+                }
+                Err(rusqlite::Error::QueryReturnedNoRows) => {}
+                Err(_) => {
+                    lost += 1;
+                    unreadable += 1;
+                }
+            }
+            handle += 1;
+        }
+        (memories, lost)
+    }
+
+    fn columns(&self, table: &str) -> BTreeSet<String> {
+        let read = || -> rusqlite::Result<BTreeSet<String>> {
+            let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
+            statement.query_map([table], |row| row.get(0))?.collect()
+        };
+        read().unwrap_or_default()
+    }
+
+    /// The rows of a table by column, read from both ends where it is broken in between; true when all were read.
+    fn rows(&self, table: &str, order: &str) -> (Rows, bool) {
+        let columns: Vec<String> = self.columns(table).into_iter().collect();
+        let mut rows = Rows { columns, values: Vec::new() };
+        let backwards: Vec<String> = order.split(", ").map(|column| format!("{column} DESC")).collect();
+        for order in [order.to_owned(), backwards.join(", ")] {
+            let sql = format!("SELECT {} FROM {table} ORDER BY {order}", rows.columns.join(", "));
+            let mut read = || -> rusqlite::Result<()> {
+                let mut statement = self.connection.prepare(&sql)?;
+                let mut found = statement.query([])?;
+                while let Some(row) = found.next()? {
+                    let values = (0..rows.columns.len()).map(|column| row.get::<_, Value>(column));
+                    rows.values.push(values.collect::<rusqlite::Result<_>>()?);
+                }
+                Ok(())
+            };
+            if read().is_ok() {
+                return (rows, true);
+            }
+        }
+        (rows, false)
+    }
+
+    fn counter(&self, key: &str) -> u64 {
+        let sql = "SELECT value FROM meta WHERE key = ?1";
+        self.connection.query_row(sql, [key], |row| row.get(0)).unwrap_or(0)
+    }
+
+    fn number(&self, sql: &str) -> u64 {
+        self.connection.query_row(sql, [], |row| row.get::<_, Option<u64>>(0)).ok().flatten().unwrap_or(0)
+    }
+}
+
+/// Rows of a table as they were found.
+struct Rows {
+    columns: Vec<String>,
+    values: Vec<Vec<Value>>,
+}
+
+/// Puts rows into the table of the same name. One that does not fit it is damaged.
+fn insert_all(change: &Change<'_>, table: &str, rows: &Rows) -> Result<(), StoreError> {
+    if rows.values.is_empty() {
+        return Ok(());
+    }
+    let places = vec!["?"; rows.columns.len()].join(", ");
+    let sql = format!("INSERT OR IGNORE INTO {table} ({}) VALUES ({places})", rows.columns.join(", "));
+    let Ok(mut insert) = change.tx.prepare(&sql) else { return Ok(()) };
+    for row in &rows.values {
+        match insert.execute(params_from_iter(row)) {
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {}
+            other => drop(other?),
+        }
+    }
+    Ok(())
+}
+
+/// Takes in a memory as it was, under its own handle.
+fn carry(change: &Change<'_>, found: &Found) -> Result<(), StoreError> {
+    let mut memory = found.memory.clone();
+    let is_known = "SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?1)";
+    if change.tx.prepare_cached(is_known)?.query_row([memory.id], |row| row.get(0))? {
+        return Ok(());
+    }
+    let is_taken = "SELECT EXISTS (SELECT 1 FROM memories WHERE rev = ?1)";
+    if memory.rev == 0 || change.tx.prepare_cached(is_taken)?.query_row([memory.rev], |row| row.get(0))? {
+        memory.rev = change.next_rev()?;
+    }
+    write_row(change, &memory, &Analysis::of(&memory), Written::New)?;
+    let sql = "UPDATE memories SET purged = ?2, superseded_by = ?3 WHERE handle = ?1";
+    change.tx.prepare_cached(sql)?.execute((memory.handle, found.mark, found.successor))?;
+    Ok(())
+}
+
+/// What the memories say of one another and of a server, as far as it was read.
+fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError> {
+    change.tx.execute_batch(
+        "UPDATE memories SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT handle FROM memories);
+         INSERT OR IGNORE INTO outbox (memory) SELECT id FROM memories WHERE shared_by IS NULL AND purged = 0
+             ORDER BY handle;",
+    )?;
+    if !is_private_whole {
+        // Of these no server was told, and it can no longer be read whether any may be.
+        let sql = "INSERT OR IGNORE INTO private SELECT id FROM memories
+                   WHERE id NOT IN (SELECT memory FROM trails) AND EXISTS (SELECT 1 FROM server)";
+        change.tx.execute(sql, [])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! Two texts of one memory, both kept: somebody says which it shall be.
+
+use serde::Serialize;
+
+use super::erase::delete;
+use super::outbox::tell;
+use super::rights::refuse_foreign;
+use super::update::rewrite;
+use crate::domain::{Memory, MemoryRef, Patch, Permission, Tag};
+use crate::store::base::config::Actor;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::rows::memory as row;
+
+/// A memory that was changed apart, and its other text.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Conflict {
+    /// The memory, if it is still there.
+    pub memory: Option<Memory>,
+    /// The other text: a memory of its own until somebody decides.
+    pub copy: Memory,
+}
+
+/// What a conflict shall become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    /// The text that the memory has; the copy goes.
+    Memory,
+    /// The text of the copy: the memory takes it, the copy goes.
+    Copy,
+    /// A text made of both.
+    Text(String),
+    /// Two memories.
+    Both,
+}
+
+impl Store {
+    /// The conflicts that nobody has decided, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Conflict>> {
+            let sql = format!(
+                "SELECT {} FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL ORDER BY handle LIMIT 200",
+                row::MEMORY
+            );
+            let mut statement = self.connection.prepare(&sql)?;
+            let copies: Vec<Memory> = statement.query_map([], row::memory)?.collect::<rusqlite::Result<_>>()?;
+            copies.into_iter().map(|copy| Ok(Conflict { memory: original(&self.connection, &copy)?, copy })).collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Decides a conflict, named by its copy or by its memory where that has one copy. Gives the memory as it is
+    /// then; both texts stay in the history.
+    ///
+    /// # Errors
+    /// When there is no conflict there, or the memory is another user's and may not be changed.
+    pub fn resolve(
+        &mut self,
+        reference: MemoryRef,
+        resolution: &Resolution,
+        actor: &Actor,
+    ) -> Result<Memory, StoreError> {
+        let memory = self.write(|change| resolve(change, reference, resolution, actor))?;
+        self.maintain();
+        Ok(memory)
+    }
+}
+
+fn original(connection: &rusqlite::Connection, copy: &Memory) -> rusqlite::Result<Option<Memory>> {
+    let Some(id) = copy.conflict_of else { return Ok(None) };
+    Ok(row::find(connection, MemoryRef::Id(id))?.filter(|memory| memory.deleted.is_none()))
+}
+
+fn resolve(
+    change: &Change<'_>,
+    reference: MemoryRef,
+    resolution: &Resolution,
+    actor: &Actor,
+) -> Result<Memory, StoreError> {
+    let copy = copy_of(change, change.existing(reference)?, reference)?;
+    let memory = original(change.tx, &copy)?;
+    let (Some(memory), false) = (memory, *resolution == Resolution::Both) else {
+        return settle_apart(change, &copy, actor);
+    };
+    let content = match resolution {
+        Resolution::Memory | Resolution::Both => None,
+        Resolution::Copy => Some(copy.content.clone()),
+        Resolution::Text(text) => Some(text.clone()),
+    };
+    if content.is_some() && memory.share.as_ref().is_some_and(|share| share.permission == Permission::Read) {
+        let problem = "is another user's, shared for reading; keep both, or its own text";
+        return Err(StoreError::Conflict { memory: MemoryRef::Handle(memory.handle), problem });
+    }
+    let patch = Patch { content, ..Patch::default() };
+    patch.check()?;
+    let memory = if patch.is_empty() { memory } else { rewrite(change, &memory, &patch, actor)?.memory };
+    delete(change, &copy, actor)?;
+    tell(change, copy.id)?;
+    Ok(memory)
+}
+
+fn copy_of(change: &Change<'_>, named: Memory, reference: MemoryRef) -> Result<Memory, StoreError> {
+    if named.conflict_of.is_some() && named.deleted.is_none() {
+        return Ok(named);
+    }
+    let sql = format!("SELECT {} FROM memories WHERE conflict_of = ?1 AND deleted IS NULL LIMIT 2", row::MEMORY);
+    let mut statement = change.tx.prepare(&sql)?;
+    let mut copies: Vec<Memory> = statement.query_map([named.id], row::memory)?.collect::<Result<_, _>>()?;
+    match (copies.pop(), copies.is_empty()) {
+        (Some(copy), true) => Ok(copy),
+        (Some(_), false) => {
+            Err(StoreError::Conflict { memory: reference, problem: "has several other texts; name one of them" })
+        }
+        (None, _) => Err(StoreError::Conflict { memory: reference, problem: "is in no conflict" }),
+    }
+}
+
+/// The copy becomes a memory like any other.
+fn settle_apart(change: &Change<'_>, copy: &Memory, actor: &Actor) -> Result<Memory, StoreError> {
+    refuse_foreign(copy, MemoryRef::Handle(copy.handle))?;
+    let tags: Vec<Tag> = copy.tags.iter().filter(|tag| tag.as_str() != "conflict").cloned().collect();
+    let apart = Memory { conflict_of: None, ..copy.clone() };
+    Ok(rewrite(change, &apart, &Patch { tags: Some(tags), ..Patch::default() }, actor)?.memory)
+}

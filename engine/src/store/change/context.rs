@@ -1,0 +1,58 @@
+//! Keeping the context field true: a captured turn and its neighbours share words.
+
+use rusqlite::params;
+
+use crate::domain::{Memory, Origin};
+use crate::index::{CONTEXT_REACH, ForwardDoc, context_of};
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+
+/// Refreshes the context of a changed turn and of the turns within reach of it.
+pub(crate) fn refresh_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    let (Some(session), Origin::Conversation) = (&memory.session, &memory.origin) else { return Ok(()) };
+    let (mut turns, centre) = around(change, session, memory)?;
+    let documents: Vec<ForwardDoc> = turns.iter().map(|turn| turn.doc.clone()).collect();
+    // A deleted memory is not among the turns: `centre` is then the turn after it.
+    let last = centre + CONTEXT_REACH - usize::from(memory.deleted.is_some());
+    let in_reach = turns.iter_mut().enumerate().skip(centre.saturating_sub(CONTEXT_REACH));
+    for (at, turn) in in_reach.take_while(|(at, _)| *at <= last) {
+        let (before, after) = documents.split_at(at);
+        context_of(&mut turn.doc, before.iter().rev(), after.iter().skip(1));
+        let blob = turn.doc.encode();
+        if blob != turn.blob {
+            let rev = if turn.handle == memory.handle.get() { memory.rev } else { change.next_rev()? };
+            let sql = "UPDATE memories SET forward = ?2, rev = ?3 WHERE handle = ?1";
+            change.tx.prepare_cached(sql)?.execute(params![turn.handle, blob, rev])?;
+        }
+    }
+    Ok(())
+}
+
+struct Turn {
+    handle: u32,
+    blob: Vec<u8>,
+    doc: ForwardDoc,
+}
+
+/// The live turns within twice the reach of a memory, in the order they were said, and where it stands.
+fn around(change: &Change<'_>, session: &str, memory: &Memory) -> Result<(Vec<Turn>, usize), StoreError> {
+    let reach = 2 * CONTEXT_REACH + 1;
+    let side = |sql: &str| -> rusqlite::Result<Vec<(u32, Vec<u8>)>> {
+        let mut statement = change.tx.prepare_cached(sql)?;
+        let rows = statement
+            .query_map(params![session, memory.created, memory.handle, reach], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    };
+    let mut rows = side(
+        "SELECT handle, forward FROM memories WHERE session = ?1 AND (created, handle) < (?2, ?3) AND deleted IS NULL
+         AND origin = 'conversation' ORDER BY created DESC, handle DESC LIMIT ?4",
+    )?;
+    rows.reverse();
+    let centre = rows.len();
+    rows.extend(side(
+        "SELECT handle, forward FROM memories WHERE session = ?1 AND (created, handle) >= (?2, ?3) AND deleted IS NULL
+         AND origin = 'conversation' ORDER BY created, handle LIMIT ?4",
+    )?);
+    let turn = |(handle, blob): (u32, Vec<u8>)| ForwardDoc::decode(&blob).ok().map(|doc| Turn { handle, blob, doc });
+    Ok((rows.into_iter().filter_map(turn).collect(), centre))
+}

@@ -1,0 +1,185 @@
+//! Import of JSON lines, one memory a line: idempotent, and run again it goes on.
+
+use std::io::BufRead;
+
+use super::import_line::{ImportAs, Line, LineLink, Reading, parse, read_line, too_long};
+use super::remember::insert;
+use super::update::rewrite;
+use super::write::{Stored, Written, write_row};
+use crate::domain::{DomainError, MemoryId, MemoryRef, Origin, Patch, Trust};
+use crate::index::Analysis;
+use crate::store::base::config::Actor;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::rows::memory as row;
+
+/// Lines of one transaction: a crash loses at most this many, and the next run takes them up again.
+const BATCH: usize = 500;
+
+/// What an import did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Memories that are new.
+    pub stored: u64,
+    /// Memories that were there already.
+    pub skipped: u64,
+    /// Those of them that were foreign, and are the person's own now.
+    pub vouched: u64,
+    /// Lines that were refused: (line number, why).
+    pub rejected: Vec<(u64, String)>,
+}
+
+/// How far an import is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImportProgress {
+    /// Lines read.
+    pub lines: u64,
+    /// Bytes read.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Stores every line of `input` that is new here. Refused lines are reported and the rest goes on.
+    /// How far they are believed is for the caller to say, never for a line.
+    ///
+    /// # Errors
+    /// When the input cannot be read or the store not be written; run it again to go on.
+    pub fn import(
+        &mut self,
+        input: &mut dyn BufRead,
+        whose: ImportAs,
+        mut progress: impl FnMut(ImportProgress),
+    ) -> Result<Imported, StoreError> {
+        let mut report = Imported::default();
+        let mut at = ImportProgress { lines: 0, bytes: 0 };
+        let mut later = Vec::new();
+        loop {
+            let batch = read_batch(input, &mut at, &mut report)?;
+            if batch.is_empty() {
+                break;
+            }
+            self.store_batch(batch, whose, &mut report, &mut later)?;
+            progress(at);
+        }
+        self.link_all(&later, &mut report)?;
+        self.maintain();
+        Ok(report)
+    }
+
+    fn store_batch(
+        &mut self,
+        batch: Vec<(u64, Line)>,
+        whose: ImportAs,
+        report: &mut Imported,
+        later: &mut Vec<(u64, MemoryId, LineLink)>,
+    ) -> Result<(), StoreError> {
+        let outcomes = self.write(|change| {
+            batch.iter().map(|(_, line)| store_line(change, line, whose)).collect::<Result<Vec<_>, _>>()
+        })?;
+        for ((number, line), outcome) in batch.into_iter().zip(outcomes) {
+            match outcome {
+                Outcome::Stored(id) => {
+                    report.stored += 1;
+                    later.extend(line.links.into_iter().map(|link| (number, id, link)));
+                }
+                Outcome::Skipped => report.skipped += 1,
+                Outcome::Vouched => {
+                    report.skipped += 1;
+                    report.vouched += 1;
+                }
+                Outcome::Rejected(problem) => report.rejected.push((number, problem)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Links are made last: a line may point at a later one.
+    fn link_all(&mut self, later: &[(u64, MemoryId, LineLink)], report: &mut Imported) -> Result<(), StoreError> {
+        for (number, source, link) in later {
+            let target = link.to.parse().unwrap_or_else(|_| MemoryId::from_key(&link.to));
+            let actor = Actor { origin: Origin::Import, ..Actor::default() };
+            match self.link(MemoryRef::Id(*source), link.kind, MemoryRef::Id(target), &actor) {
+                Err(error @ (StoreError::NotFound(_) | StoreError::Conflict { .. })) => {
+                    report.rejected.push((*number, format!("links: {error}")));
+                }
+                other => drop(other?),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_batch(
+    input: &mut dyn BufRead,
+    at: &mut ImportProgress,
+    report: &mut Imported,
+) -> Result<Vec<(u64, Line)>, StoreError> {
+    let mut batch = Vec::new();
+    let mut bytes = Vec::new();
+    while batch.len() < BATCH {
+        let unread = |source: std::io::Error| StoreError::Line { line: at.lines + 1, problem: source.to_string() };
+        let reading = read_line(input, &mut bytes).map_err(unread)?;
+        at.lines += 1;
+        let parsed = match reading {
+            Reading::End => {
+                at.lines -= 1;
+                break;
+            }
+            Reading::Line(read) => {
+                at.bytes += read;
+                parse(&bytes)
+            }
+            Reading::TooLong(read) => {
+                at.bytes += read;
+                Err(too_long(read))
+            }
+        };
+        match parsed {
+            Ok(Some(line)) => batch.push((at.lines, line)),
+            Ok(None) => {}
+            Err(problem) => report.rejected.push((at.lines, problem)),
+        }
+    }
+    Ok(batch)
+}
+
+enum Outcome {
+    Stored(MemoryId),
+    Skipped,
+    Vouched,
+    Rejected(String),
+}
+
+fn store_line(change: &Change<'_>, line: &Line, whose: ImportAs) -> Result<Outcome, StoreError> {
+    let rejected = |error: DomainError| Ok(Outcome::Rejected(error.to_string()));
+    let (id, draft) = match line.id().and_then(|id| Ok((id, line.draft(id, whose)?))) {
+        Ok(found) => found,
+        Err(error) => return rejected(error),
+    };
+    if let Some(id) = id
+        && let Some((_, mark)) = row::remains(change.tx, id)?
+    {
+        return if mark == row::HERE { vouch(change, id, whose) } else { Ok(Outcome::Skipped) };
+    }
+    let stored = insert(change, &draft)?;
+    let Some(stamps) = line.stamps(&stored.memory) else { return Ok(outcome(&stored)) };
+    write_row(change, &stamps, &Analysis::of(&stamps), Written::Again)?;
+    Ok(outcome(&stored))
+}
+
+/// What came from elsewhere and is there already becomes the person's own by their word.
+fn vouch(change: &Change<'_>, id: MemoryId, whose: ImportAs) -> Result<Outcome, StoreError> {
+    let memory = change.existing(MemoryRef::Id(id))?;
+    let is_ours = memory.share.is_none() && memory.deleted.is_none();
+    if whose == ImportAs::Foreign || !is_ours || memory.trust != Trust::Foreign {
+        return Ok(Outcome::Skipped);
+    }
+    let patch = Patch { vouched: Some(Trust::User), ..Patch::default() };
+    rewrite(change, &memory, &patch, &Actor { origin: Origin::User, ..Actor::default() })?;
+    Ok(Outcome::Vouched)
+}
+
+fn outcome(stored: &Stored) -> Outcome {
+    if stored.existed { Outcome::Skipped } else { Outcome::Stored(stored.memory.id) }
+}

@@ -1,0 +1,220 @@
+//! A line of an import: read within bounds, understood or refused by its field's name, and made a draft.
+
+use std::io::{self, BufRead, Read};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::domain::{
+    Category, DomainError, Draft, Importance, LinkKind, Memory, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp,
+    Trust,
+};
+
+/// Whose word the lines of an import are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportAs {
+    /// Somebody else's: recall gives them when it is asked, and never unasked.
+    Foreign,
+    /// The person's own, by their word: they are believed as what they typed themselves.
+    Own,
+}
+
+/// The longest line, in bytes. More of it is never held.
+const MAX_LINE_BYTES: usize = 1024 * 1024;
+
+/// A line of an import. Everything but `content` may be left out; unknown fields are ignored. Neither trust nor the
+/// owner's word is among them: a line cannot speak for itself.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Line {
+    content: String,
+    id: Option<String>,
+    /// Another system's name for it: the same key is the same memory.
+    key: Option<String>,
+    category: Option<Category>,
+    #[serde(rename = "type")]
+    kind: Option<MemoryType>,
+    importance: Option<Importance>,
+    #[serde(default)]
+    tags: Vec<Tag>,
+    #[serde(default)]
+    keywords: Vec<String>,
+    #[serde(default)]
+    entities: Vec<String>,
+    scope: Option<Scope>,
+    created: Option<Timestamp>,
+    updated: Option<Timestamp>,
+    last_accessed: Option<Timestamp>,
+    #[serde(default)]
+    access_count: u32,
+    /// Under its older name, `expires`, a rule had set it: that is not read.
+    expires_at: Option<Timestamp>,
+    origin: Option<Origin>,
+    /// Whose it was, where it was another user's.
+    shared_by: Option<String>,
+    session: Option<String>,
+    cwd: Option<String>,
+    client: Option<String>,
+    deleted: Option<Timestamp>,
+    #[serde(default)]
+    pub(crate) links: Vec<LineLink>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct LineLink {
+    #[serde(rename = "type")]
+    pub(crate) kind: LinkKind,
+    pub(crate) to: String,
+}
+
+/// What a reader gave.
+pub(crate) enum Reading {
+    /// The end.
+    End,
+    /// So many bytes: a line that is in the buffer.
+    Line(u64),
+    /// So many bytes: a line that is too long to be held.
+    TooLong(u64),
+}
+
+/// Reads one line, and never holds more than the longest.
+pub(crate) fn read_line(input: &mut dyn BufRead, bytes: &mut Vec<u8>) -> io::Result<Reading> {
+    bytes.clear();
+    let most = MAX_LINE_BYTES as u64 + 1;
+    let read = (&mut *input).take(most).read_until(b'\n', bytes)? as u64;
+    if read == 0 {
+        return Ok(Reading::End);
+    }
+    if read < most || bytes.last() == Some(&b'\n') {
+        return Ok(Reading::Line(read));
+    }
+    Ok(Reading::TooLong(read + input.skip_until(b'\n')? as u64))
+}
+
+/// Reads a line; `None` where it is empty.
+///
+/// # Errors
+/// What is wrong with it, in words that name the field.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Line>, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| format!("is not UTF-8 at byte {}", error.valid_up_to()))?;
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_str(text).map(Some).map_err(|error| match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(fields) => bad_field(&fields).unwrap_or_else(|| error.to_string()),
+        Err(error) => format!("is not a JSON object: {error}"),
+    })
+}
+
+/// What a line that is too long is refused with.
+pub(crate) fn too_long(bytes: u64) -> String {
+    format!("is {bytes} bytes long; give at most {MAX_LINE_BYTES}")
+}
+
+/// The first field that cannot be read by itself, and why.
+fn bad_field(fields: &Map<String, Value>) -> Option<String> {
+    let Some(content) = fields.get("content") else {
+        return Some("content: is missing; say what to remember".into());
+    };
+    let problem = |name: &String, value: &Value| {
+        let mut alone = Map::from_iter([("content".to_owned(), content.clone())]);
+        alone.insert(name.clone(), value.clone());
+        serde_json::from_value::<Line>(Value::Object(alone)).err()
+    };
+    let named = |name: &String, error: serde_json::Error| {
+        let text = error.to_string();
+        if text.starts_with(&format!("{name}: ")) { text } else { format!("{name}: {text}") }
+    };
+    fields.iter().find_map(|(name, value)| problem(name, value).map(|error| named(name, error)))
+}
+
+impl Line {
+    pub(crate) fn id(&self) -> Result<Option<MemoryId>, DomainError> {
+        match (&self.id, &self.key) {
+            (Some(id), _) => id.parse().map(Some),
+            (None, Some(key)) => Ok(Some(MemoryId::from_key(key))),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The draft, believed as far as whoever imports it says.
+    pub(crate) fn draft(&self, id: Option<MemoryId>, whose: ImportAs) -> Result<Draft, DomainError> {
+        let said = self.origin.clone().unwrap_or(Origin::Import);
+        let theirs = self.shared_by.clone().filter(|name| !name.is_empty()).map(Origin::Shared);
+        let (origin, vouched) = match (whose, said) {
+            (ImportAs::Own, said) => (theirs.unwrap_or(said), Some(Trust::User)),
+            // Its neighbours belong to the meaning of a captured turn, whoever brings it.
+            (ImportAs::Foreign, Origin::Conversation) => (Origin::Conversation, Some(Trust::Foreign)),
+            (ImportAs::Foreign, Origin::Shared(name)) => (theirs.unwrap_or(Origin::Shared(name)), None),
+            (ImportAs::Foreign, _) => (theirs.unwrap_or(Origin::Import), None),
+        };
+        let draft = Draft {
+            id,
+            content: self.content.clone(),
+            category: self.category.clone(),
+            kind: self.kind,
+            importance: self.importance,
+            tags: Tag::unique(self.tags.clone())?,
+            keywords: self.keywords.clone(),
+            entities: self.entities.clone(),
+            scope: self.scope.clone().unwrap_or_default(),
+            created: self.created,
+            expires: self.expires_at,
+            vouched,
+            origin,
+            session: self.session.clone(),
+            cwd: self.cwd.clone(),
+            client: self.client.clone(),
+            links: Vec::new(),
+        };
+        draft.check()?;
+        Ok(draft)
+    }
+
+    /// The memory with what only an export of ours knows: its use, its last change, its deletion.
+    pub(crate) fn stamps(&self, memory: &Memory) -> Option<Memory> {
+        if self.access_count == 0 && self.updated.is_none() && self.deleted.is_none() {
+            return None;
+        }
+        let mut stamped = memory.clone();
+        stamped.access_count = self.access_count;
+        stamped.last_accessed = self.last_accessed;
+        stamped.deleted = self.deleted;
+        stamped.updated = self.updated.unwrap_or(memory.updated);
+        Some(stamped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_said_by_the_name_of_its_field() {
+        for (line, problem) in [
+            (r#"{"text":"x"}"#, "content: is missing; say what to remember"),
+            (r#"{"content":5}"#, "content: invalid type"),
+            (r#"{"content":"x","tags":"a"}"#, "tags: invalid type"),
+            (r#"{"content":"x","importance":7}"#, "importance: 7 is out of range"),
+            (r#"{"content":"x","created":"soon"}"#, "created: time: is neither"),
+            (r#"{"content":"x","links":[{"type":"eats","to":"y"}]}"#, "links: unknown variant"),
+            (r#"["x"]"#, "is not a JSON object"),
+            ("{", "is not a JSON object"),
+        ] {
+            let said = parse(line.as_bytes()).unwrap_err();
+            assert!(said.starts_with(problem), "{line}: {said}");
+        }
+        assert!(parse(b" \n").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_line_without_end_is_skipped_and_the_next_is_read() {
+        let text = [vec![b'x'; 3 * MAX_LINE_BYTES], b"\n{}\n".to_vec()].concat();
+        let (mut input, mut bytes) = (io::BufReader::new(text.as_slice()), Vec::new());
+        let Ok(Reading::TooLong(read)) = read_line(&mut input, &mut bytes) else { panic!("it is too long") };
+        assert_eq!(read, 3 * MAX_LINE_BYTES as u64 + 1);
+        assert!(bytes.capacity() <= 3 * MAX_LINE_BYTES);
+        assert!(matches!(read_line(&mut input, &mut bytes), Ok(Reading::Line(3))));
+        assert!(matches!(read_line(&mut input, &mut bytes), Ok(Reading::End)));
+    }
+}

@@ -1,0 +1,209 @@
+//! Links between memories. `supersedes` also changes what recall answers.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::outbox::tell;
+use super::rights::refuse_foreign;
+use crate::domain::{Handle, Link, LinkKind, Memory, MemoryRef, Trust};
+use crate::store::base::config::Actor;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::logs::history::{self, Operation};
+use crate::store::rows::memory as row;
+
+/// Successors followed when a circle is looked for.
+const LONGEST_CHAIN: usize = 64;
+
+impl Store {
+    /// Links `source` to `target`. Linking twice is linking once.
+    ///
+    /// # Errors
+    /// When one is missing, they are the same, or `supersedes` would run in a circle.
+    pub fn link(
+        &mut self,
+        source: MemoryRef,
+        kind: LinkKind,
+        target: MemoryRef,
+        actor: &Actor,
+    ) -> Result<Memory, StoreError> {
+        self.write_numbers(|change| {
+            let mut memory = change.existing(source)?;
+            refuse_foreign(&memory, source)?;
+            memory.rev = change.next_rev()?;
+            insert(change, &memory, kind, target)?;
+            noted(change, &memory, Operation::Link, actor)
+        })
+    }
+
+    /// Takes a link away.
+    ///
+    /// # Errors
+    /// When there is no such link.
+    pub fn unlink(
+        &mut self,
+        source: MemoryRef,
+        kind: LinkKind,
+        target: MemoryRef,
+        actor: &Actor,
+    ) -> Result<Memory, StoreError> {
+        self.write_numbers(|change| {
+            let mut memory = change.existing(source)?;
+            refuse_foreign(&memory, source)?;
+            let other = change.existing(target)?;
+            let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";
+            if change.tx.execute(sql, params![memory.id, kind.as_str(), other.id])? == 0 {
+                return Err(StoreError::Conflict { memory: source, problem: "has no such link" });
+            }
+            if redirects(kind) {
+                elect(change, &other)?;
+            }
+            memory.rev = change.next_rev()?;
+            noted(change, &memory, Operation::Unlink, actor)
+        })
+    }
+}
+
+pub(crate) fn noted(
+    change: &Change<'_>,
+    memory: &Memory,
+    operation: Operation,
+    actor: &Actor,
+) -> Result<Memory, StoreError> {
+    change.tx.execute(
+        "UPDATE memories SET rev = ?2, updated = ?3 WHERE handle = ?1",
+        params![memory.handle, memory.rev, change.now],
+    )?;
+    history::record(change, memory, operation, actor, None)?;
+    tell(change, memory.id)?;
+    change.existing(MemoryRef::Handle(memory.handle))
+}
+
+/// Adds a link from a memory that is already written.
+pub(crate) fn insert(
+    change: &Change<'_>,
+    memory: &Memory,
+    kind: LinkKind,
+    target: MemoryRef,
+) -> Result<(), StoreError> {
+    let other = change.existing(target)?;
+    let source = MemoryRef::Handle(memory.handle);
+    if other.handle == memory.handle {
+        return Err(StoreError::Conflict { memory: source, problem: "cannot be linked to itself" });
+    }
+    if redirects(kind) {
+        if leads_to(change, memory.handle, other.handle)? {
+            return Err(StoreError::Conflict { memory: source, problem: "is itself superseded by the other" });
+        }
+        if may_replace(memory, &other) {
+            set_successor(change, &other, Some(memory.handle))?;
+        }
+    }
+    let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
+    change.tx.execute(sql, params![memory.id, kind.as_str(), other.id, change.now])?;
+    Ok(())
+}
+
+/// What nobody vouched for replaces nothing but its like, and what was forgotten replaces nothing.
+fn may_replace(newer: &Memory, old: &Memory) -> bool {
+    newer.deleted.is_none() && (newer.trust != Trust::Foreign || old.trust == Trust::Foreign)
+}
+
+/// Makes the links of a memory these. The other memories may not be here, or come later.
+pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Link>) -> Result<(), StoreError> {
+    let known: BTreeSet<Link> = row::links_of(change.tx, memory.id)?.into_iter().collect();
+    for link in known.difference(wanted) {
+        let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";
+        change.tx.prepare_cached(sql)?.execute(params![memory.id, link.kind.as_str(), link.to])?;
+        if redirects(link.kind)
+            && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
+        {
+            elect(change, &old)?;
+        }
+    }
+    for link in wanted.difference(&known) {
+        let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
+        change.tx.prepare_cached(sql)?.execute(params![memory.id, link.kind.as_str(), link.to, change.now])?;
+        if redirects(link.kind)
+            && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
+            && may_replace(memory, &old)
+            && !leads_to(change, memory.handle, old.handle)?
+        {
+            set_successor(change, &old, Some(memory.handle))?;
+        }
+    }
+    // One that came before what it was replaced by.
+    elect(change, memory)
+}
+
+/// Elects anew what replaces a memory, and what replaces those that it replaces: after its trust changed, or it was
+/// forgotten or brought back.
+pub(crate) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    elect(change, memory)?;
+    for link in row::links_of(change.tx, memory.id)?.into_iter().filter(|link| redirects(link.kind)) {
+        row::find(change.tx, MemoryRef::Id(link.to))?.map_or(Ok(()), |old| elect(change, &old))?;
+    }
+    Ok(())
+}
+
+/// Makes the newest memory that may replace `old` its successor: one that is live, or else a forgotten one, which
+/// counts as none until it is brought back.
+fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
+    let sql = "SELECT handle FROM links JOIN memories ON id = source
+               WHERE target = ?1 AND links.type = ?2 AND purged = 0 AND (trust <> 'foreign' OR ?3)
+               ORDER BY deleted IS NOT NULL, handle DESC";
+    let wanted = params![old.id, LinkKind::Supersedes.as_str(), old.trust == Trust::Foreign];
+    let mut statement = change.tx.prepare_cached(sql)?;
+    let candidates: Vec<Handle> = statement.query_map(wanted, |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut newest = None;
+    for newer in candidates {
+        // Never in a circle.
+        if !leads_to(change, newer, old.handle)? {
+            newest = Some(newer);
+            break;
+        }
+    }
+    let sql = "SELECT superseded_by FROM memories WHERE handle = ?1";
+    let known: Option<Handle> = change.tx.prepare_cached(sql)?.query_row([old.handle], |row| row.get(0))?;
+    if newest == known { Ok(()) } else { set_successor(change, old, newest) }
+}
+
+/// True when following successors from `from` reaches `to`.
+fn leads_to(change: &Change<'_>, from: Handle, to: Handle) -> Result<bool, StoreError> {
+    let mut at = Some(from);
+    for _ in 0..LONGEST_CHAIN {
+        let Some(handle) = at else { return Ok(false) };
+        if handle == to {
+            return Ok(true);
+        }
+        let sql = "SELECT superseded_by FROM memories WHERE handle = ?1";
+        at = change.tx.prepare_cached(sql)?.query_row([handle], |row| row.get(0)).optional()?.flatten();
+    }
+    Ok(true)
+}
+
+/// Removes every link of a purged memory.
+pub(crate) fn remove_all(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    let mut statement = change.tx.prepare_cached("SELECT handle FROM memories WHERE superseded_by = ?1")?;
+    let replaced: Vec<Handle> = statement.query_map([memory.handle], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    change.tx.execute("DELETE FROM links WHERE source = ?1 OR target = ?1", [memory.id])?;
+    for handle in replaced {
+        elect(change, &change.existing(MemoryRef::Handle(handle))?)?;
+    }
+    Ok(())
+}
+
+/// Marks `old` as replaced by `new`, or by nothing.
+pub(crate) fn set_successor(change: &Change<'_>, old: &Memory, new: Option<Handle>) -> Result<(), StoreError> {
+    let rev = change.next_rev()?;
+    let sql = "UPDATE memories SET superseded_by = ?2, rev = ?3 WHERE handle = ?1";
+    change.tx.prepare_cached(sql)?.execute(params![old.handle, new, rev])?;
+    Ok(())
+}
+
+/// True for the one link that changes what recall answers.
+pub(crate) fn redirects(kind: LinkKind) -> bool {
+    kind == LinkKind::Supersedes
+}

@@ -1,0 +1,15 @@
+//! What changes memories: each change is one transaction with its row, its provenance and its outbox row.
+
+pub(crate) mod conflict;
+pub(crate) mod context;
+pub(crate) mod erase;
+pub(crate) mod import;
+pub(crate) mod import_line;
+pub(crate) mod links;
+pub(crate) mod outbox;
+pub(crate) mod places;
+pub(crate) mod remember;
+pub(crate) mod restore;
+pub(crate) mod rights;
+pub(crate) mod update;
+pub(crate) mod write;

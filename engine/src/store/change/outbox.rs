@@ -1,0 +1,13 @@
+//! The outbox: which memories a team server has to be told of.
+
+use crate::domain::MemoryId;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+
+/// Leaves word for a team server, unless the memory is to stay on this machine.
+pub(crate) fn tell(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
+    let sql =
+        "INSERT OR REPLACE INTO outbox (memory) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1)";
+    change.tx.prepare_cached(sql)?.execute([memory])?;
+    Ok(())
+}

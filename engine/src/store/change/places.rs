@@ -1,0 +1,165 @@
+//! Places: which directories of this machine are of a project, by what the person did there. A directory's own word
+//! for what it is counts for nothing here.
+
+use std::path::Path;
+
+use rusqlite::params;
+use serde::Serialize;
+
+use crate::domain::{Draft, Memory, Origin, Scope, Timestamp};
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+
+/// A directory that is known to be of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The directory.
+    pub path: String,
+    /// The project.
+    pub project: Scope,
+    /// How it is known: `told` by the person, or `made`, because a memory of the project was made there.
+    pub how: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+impl Store {
+    /// True when the person said that one of these directories is of the project, or made a memory of the project in
+    /// one of them or below it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn knows_place(&self, project: &Scope, paths: &[&Path]) -> Result<bool, StoreError> {
+        let read = || -> rusqlite::Result<bool> {
+            let sql = "SELECT EXISTS (SELECT 1 FROM places WHERE project = ?1
+                       AND (path = ?2 OR (how = 'made' AND substr(path, 1, length(?2) + 1) = ?2 || '/')))";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            for path in paths {
+                if statement.query_row(params![project.as_str(), path.to_string_lossy()], |row| row.get(0))? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Notes the person's word that a directory is of a project.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn trust_place(&mut self, path: &Path, project: &Scope) -> Result<(), StoreError> {
+        self.write_numbers(|change| note(change, &path.to_string_lossy(), project, "told"))
+    }
+
+    /// Takes back what is known of a directory and of those below it. Gives how many were known.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn forget_place(&mut self, path: &Path) -> Result<usize, StoreError> {
+        self.write_numbers(|change| {
+            let sql = "DELETE FROM places WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'";
+            Ok(change.tx.execute(sql, [path.to_string_lossy()])?)
+        })
+    }
+
+    /// Every known place, by path.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn places(&self) -> Result<Vec<Place>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Place>> {
+            let sql = "SELECT path, project, how, since FROM places ORDER BY path, project";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([], |row| {
+                let project: String = row.get(1)?;
+                let project = project.parse().unwrap_or_default();
+                Ok(Place { path: row.get(0)?, project, how: row.get(2)?, since: row.get(3)? })
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// True when a live memory belongs to a project.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn holds_any_of(&self, project: &Scope) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE scope = ?1 AND deleted IS NULL)";
+        let held = self.connection.prepare_cached(sql);
+        let held = held.and_then(|mut statement| statement.query_row([project.as_str()], |row| row.get(0)));
+        held.map_err(|error| self.failed(error))
+    }
+}
+
+/// A memory of a project that is made in a directory shows that the directory is of the project. What was imported,
+/// or came from elsewhere, shows nothing.
+pub(crate) fn note_made(change: &Change<'_>, draft: &Draft) -> Result<(), StoreError> {
+    let Some(cwd) = &draft.cwd else { return Ok(()) };
+    if draft.scope == Scope::Global || !matches!(draft.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
+        return Ok(());
+    }
+    note(change, cwd, &draft.scope, "made")
+}
+
+/// What a memory showed of a directory goes with it, unless others show it too.
+pub(crate) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    let Some(cwd) = &memory.cwd else { return Ok(()) };
+    let sql = "DELETE FROM places WHERE how = 'made' AND path = ?1 AND project = ?2
+               AND NOT EXISTS (SELECT 1 FROM memories WHERE cwd = ?1 AND scope = ?2 AND handle <> ?3)";
+    change.tx.prepare_cached(sql)?.execute(params![cwd, memory.scope.as_str(), memory.handle])?;
+    Ok(())
+}
+
+fn note(change: &Change<'_>, path: &str, project: &Scope, how: &str) -> Result<(), StoreError> {
+    // The person's word stands above what was seen.
+    let sql = "INSERT INTO places (path, project, how, since) VALUES (?1, ?2, ?3, ?4)
+               ON CONFLICT (path, project) DO UPDATE SET how = 'told' WHERE ?3 = 'told' AND how <> 'told'";
+    change.tx.prepare_cached(sql)?.execute(params![path, project.as_str(), how, change.now])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::domain::FixedClock;
+    use crate::score::Weights;
+    use crate::store::base::config::{StoreConfig, Usage};
+
+    fn store(home: &Path) -> Store {
+        let clock = Arc::new(FixedClock(Timestamp::from_micros(1_000_000)));
+        let home = home.into();
+        Store::open(StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Write }).unwrap()
+    }
+
+    #[test]
+    fn a_place_is_known_by_the_persons_word_and_by_what_was_made_there() {
+        let home = tempfile::tempdir().unwrap();
+        let mut store = store(home.path());
+        let ledger: Scope = "github.com/acme/ledger".parse().unwrap();
+        let knows = |store: &Store, path: &str| store.knows_place(&ledger, &[Path::new(path)]).unwrap();
+        let made = |cwd: &str, origin, scope: &Scope| Draft {
+            cwd: Some(cwd.to_owned()),
+            origin,
+            scope: scope.clone(),
+            ..Draft::new(format!("made in {cwd}"))
+        };
+        store.remember(made("/w/ledger/src", Origin::User, &ledger)).unwrap();
+        store.remember(made("/w/imported", Origin::Import, &ledger)).unwrap();
+        store.remember(made("/w/everywhere", Origin::User, &Scope::Global)).unwrap();
+        assert!(knows(&store, "/w/ledger/src") && knows(&store, "/w/ledger"), "there, and above it");
+        for other in ["/w/ledger/src/deep", "/w/led", "/w/imported", "/w/everywhere", "/w/clone"] {
+            assert!(!knows(&store, other), "{other}");
+        }
+        store.trust_place(Path::new("/w/clone"), &ledger).unwrap();
+        assert!(knows(&store, "/w/clone") && knows(&store, "/w"), "made below it");
+        assert_eq!(store.forget_place(Path::new("/w/ledger")).unwrap(), 1);
+        assert!(!knows(&store, "/w/ledger") && !knows(&store, "/w"), "a word holds for its own directory alone");
+        assert_eq!(store.places().unwrap().len(), 1);
+        assert!(store.holds_any_of(&ledger).unwrap() && !store.holds_any_of(&"x".parse().unwrap()).unwrap());
+    }
+}

@@ -1,0 +1,173 @@
+//! What can go wrong with the embedded store, and who mends it.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::{DomainError, MemoryRef};
+
+/// A failure of the store. Messages name paths and ids, never the text of a memory.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A value that the user mends.
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+    /// No such memory here.
+    #[error("no memory {0}")]
+    NotFound(MemoryRef),
+    /// Something that does not fit the state of the memory. The user mends it.
+    #[error("{memory}: {problem}")]
+    Conflict {
+        /// Which memory.
+        memory: MemoryRef,
+        /// Why it cannot be done.
+        problem: &'static str,
+    },
+    /// The store belongs to another team server, or to another user there.
+    #[error("this store belongs to {user} at {url}; `tessera sync leave` parts them")]
+    OtherServer {
+        /// The server.
+        url: String,
+        /// The user there.
+        user: String,
+    },
+    /// The file is not a store of ours. It was not touched.
+    #[error("{path} is not a Tessera store ({found}); it was left untouched")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
+    /// The file was written by a newer Tessera. It was not touched.
+    #[error("{path} has schema {found}, newer than {known}; update Tessera to open it")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// The newest schema this program knows.
+        known: i64,
+    },
+    /// The file is damaged. `doctor --repair` sets it aside and salvages what can be read.
+    #[error("{path} is damaged; run `tessera doctor --repair` to set it aside and salvage it")]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The database file is gone although this home once held memories.
+    #[error(
+        "{path} is missing although it held {memories} memories; restore a backup to that path, or remove {marker}"
+    )]
+    Vanished {
+        /// Where it was.
+        path: PathBuf,
+        /// How many memories it held.
+        memories: u64,
+        /// The file that remembers.
+        marker: PathBuf,
+    },
+    /// Another process holds the store beyond patience. Nothing was written; try again.
+    #[error("{path} is busy: another process has been writing for too long; nothing was written, try again")]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No space is left. Nothing was written.
+    #[error("no space left to write {path}; nothing was written")]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The store cannot be written here. Reading works.
+    #[error("{path} cannot be written (read-only); nothing was written")]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk failed. What was not acknowledged may not be there.
+    #[error("{path}: the disk failed: {source}")]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// A file beside the database failed.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A line of an import cannot be read.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// Line number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// SQLite failed in another way.
+    #[error("{path}: {source}")]
+    Sqlite {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+}
+
+impl StoreError {
+    /// Sorts a failure of SQLite by who mends it.
+    pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        let path = path.to_path_buf();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt { path, source },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
+            Some(ErrorCode::DiskFull) => Self::Full { path },
+            Some(ErrorCode::SystemIoFailure) if extended_code(&source) == NO_ROOM_FOR_SHM => Self::Full { path },
+            Some(ErrorCode::SystemIoFailure) => Self::Disk { path, source },
+            Some(ErrorCode::CannotOpen) if !is_writable(&path) => Self::ReadOnly { path },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly { path },
+            _ => Self::Sqlite { path, source },
+        }
+    }
+
+    pub(crate) fn file(path: &Path, source: std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        match source.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full { path },
+            std::io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
+            _ => Self::File { path, source },
+        }
+    }
+
+    /// True when the same call may succeed a moment later.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Busy { .. })
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    /// Inside a transaction; the transaction adds the path.
+    fn from(source: rusqlite::Error) -> Self {
+        Self::Sqlite { path: "the store".into(), source }
+    }
+}
+
+/// SQLITE_IOERR_SHMSIZE: the shared-memory file cannot grow.
+const NO_ROOM_FOR_SHM: i32 = 4874;
+
+fn extended_code(error: &rusqlite::Error) -> i32 {
+    error.sqlite_error().map_or(0, |error| error.extended_code)
+}
+
+/// True when files can be made beside `path`.
+fn is_writable(path: &Path) -> bool {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    tempfile::tempfile_in(dir).is_ok()
+}

@@ -1,0 +1,47 @@
+//! The marker beside the database: how many memories there were, so that a vanished database is noticed.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::home::Home;
+use super::private;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Marker {
+    memories: u64,
+}
+
+/// Notes how many memories there are.
+pub(crate) fn write(home: &Home, memories: u64) -> Result<(), StoreError> {
+    let (path, text) = (home.marker(), serde_json::to_vec(&Marker { memories }).unwrap_or_default());
+    private::replace(&path, &text).map_err(|source| StoreError::file(&path, source))
+}
+
+/// Refuses to begin a new store where one with memories has vanished.
+pub(crate) fn refuse_vanished(home: &Home) -> Result<(), StoreError> {
+    let marker = home.marker();
+    let held = std::fs::read(&marker).ok().and_then(|bytes| serde_json::from_slice::<Marker>(&bytes).ok());
+    match held {
+        Some(Marker { memories }) if memories > 0 => {
+            Err(StoreError::Vanished { path: home.database(), memories, marker })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_that_held_memories_begins_no_new_store() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path());
+        refuse_vanished(&home).unwrap();
+        write(&home, 0).unwrap();
+        refuse_vanished(&home).unwrap();
+        write(&home, 3).unwrap();
+        let Err(StoreError::Vanished { path, memories, .. }) = refuse_vanished(&home) else { panic!("it held three") };
+        assert_eq!((path, memories), (home.database(), 3));
+    }
+}

@@ -1,0 +1,7 @@
+//! The files of a home: where they are, how they are made, and what can go wrong with them. No SQL.
+
+pub(crate) mod error;
+pub(crate) mod home;
+pub(crate) mod marker;
+pub(crate) mod private;
+pub(crate) mod snapshot;

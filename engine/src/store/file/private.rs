@@ -1,0 +1,168 @@
+//! How files of a home are made: for the owner alone, whole or not at all, and safe from a power cut.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The beginning of the name of a file that is being written.
+pub(crate) const SCRATCH: &str = ".tessera-";
+
+/// Makes a directory that only its owner can enter.
+///
+/// # Errors
+/// When it is not there and cannot be made.
+pub fn make_private_dir(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Options for a file that only its owner can read, if it is made anew.
+pub fn private_file() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "modes exist on Unix alone"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// True when group or others may do anything with it.
+pub(crate) fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+/// Takes away what group and others may do. True when there was something to take away.
+pub(crate) fn tighten(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if is_open_to_others(path)
+            && let Ok(metadata) = fs::metadata(path)
+        {
+            let mode = metadata.permissions().mode();
+            return fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700)).is_ok();
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    false
+}
+
+/// Replaces a file, or makes it: written beside its place, on disk, and renamed there, so that no reader sees half of
+/// it and a power cut leaves the old one or the new one. A link stays a link, and the mode stays as it was; a new file
+/// is its owner's alone. The new name is on disk too when this returns. The directory must be there.
+///
+/// # Errors
+/// When it cannot be written; the file is then as it was.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path: PathBuf = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() => fs::canonicalize(path)?,
+        _ => path.to_path_buf(),
+    };
+    let dir = dir_of(&path);
+    let mut file = tempfile::Builder::new().prefix(SCRATCH).tempfile_in(dir)?;
+    file.write_all(bytes)?;
+    if let Ok(metadata) = fs::metadata(&path) {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(&path).map_err(|error| error.error)?;
+    sync_dir(dir)
+}
+
+/// Has the names in a directory written to disk: a renamed file is safe only then.
+///
+/// # Errors
+/// When the disk fails.
+pub fn sync_dir(dir: &Path) -> io::Result<()> {
+    // Elsewhere a directory cannot be opened, and names are written with their files.
+    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+}
+
+/// The directory that a file is in.
+pub fn dir_of(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Waits for a lock and takes it; it is let go when the file is dropped.
+///
+/// # Errors
+/// When the file cannot be made or locked.
+pub fn lock(path: &Path) -> io::Result<File> {
+    let file = lock_file(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Takes a lock unless another process holds it: `None` then.
+///
+/// # Errors
+/// When the file cannot be made or locked.
+pub fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    let file = lock_file(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn lock_file(path: &Path) -> io::Result<File> {
+    private_file().create(true).truncate(false).write(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        replace(&path, b"one").unwrap();
+        replace(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert!(replace(&dir.path().join("missing/f"), b"x").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_is_its_owners_alone_an_old_one_keeps_its_mode_and_a_link_stays_a_link() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let dir = tempfile::tempdir().unwrap();
+        let (path, link) = (dir.path().join("f"), dir.path().join("l"));
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        replace(&path, b"one").unwrap();
+        assert_eq!(mode(&path), 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        symlink(&path, &link).unwrap();
+        replace(&link, b"two").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"two".to_vec(), 0o644));
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(tighten(&path) && !tighten(&path));
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_lock_is_held_by_one_and_let_go_with_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let held = try_lock(&path).unwrap().unwrap();
+        assert!(try_lock(&path).unwrap().is_none());
+        drop(held);
+        drop(lock(&path).unwrap());
+        assert!(try_lock(&path).unwrap().is_some());
+    }
+}

@@ -1,0 +1,144 @@
+//! Provenance: what was done to a memory, when, by whom, and how it was before.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
+
+use crate::domain::{Handle, Memory, MemoryId, MemoryRef, Origin, Timestamp};
+use crate::store::base::config::Actor;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::rows::memory as row;
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// It was stored.
+    Create,
+    /// Fields were changed.
+    Update,
+    /// It was taken out of recall.
+    Delete,
+    /// It was brought back, or back to an earlier text.
+    Restore,
+    /// It was removed for good.
+    Purge,
+    /// It was linked to another.
+    Link,
+    /// A link was taken away.
+    Unlink,
+}
+
+impl Operation {
+    /// The name as stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Restore => "restore",
+            Self::Purge => "purge",
+            Self::Link => "link",
+            Self::Unlink => "unlink",
+        }
+    }
+}
+
+/// One change of a memory.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistoryEntry {
+    /// Number of the change in this store; `restore` takes it to undo the change.
+    pub rev: u64,
+    /// The memory's handle.
+    pub handle: Handle,
+    /// What was done.
+    pub operation: String,
+    /// When.
+    pub at: Timestamp,
+    /// By whom or what.
+    pub origin: Origin,
+    /// In which session.
+    pub session: Option<String>,
+    /// Through which client.
+    pub client: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+    /// How the memory was before; absent for its first change, and after a purge.
+    pub before: Option<Memory>,
+}
+
+/// Writes the provenance of a change that gave `memory` its present rev.
+pub(crate) fn record(
+    change: &Change<'_>,
+    memory: &Memory,
+    operation: Operation,
+    actor: &Actor,
+    before: Option<&Memory>,
+) -> Result<(), StoreError> {
+    let before = before.and_then(|before| serde_json::to_string(before).ok());
+    let sql = "INSERT INTO history (rev, op_id, memory, op, at, origin, session, client, reason, before)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    change.tx.prepare_cached(sql)?.execute(params![
+        memory.rev,
+        MemoryId::generate(change.now),
+        memory.id,
+        operation.as_str(),
+        change.now,
+        actor.origin.to_string(),
+        actor.session,
+        actor.client,
+        actor.reason,
+        before,
+    ])?;
+    Ok(())
+}
+
+/// A memory as it was before the change `rev`.
+pub(crate) fn before(connection: &Connection, id: MemoryId, rev: u64) -> rusqlite::Result<Option<Memory>> {
+    let sql = "SELECT before FROM history WHERE memory = ?1 AND rev = ?2";
+    let text: Option<Option<String>> = connection.query_row(sql, params![id, rev], |row| row.get(0)).optional()?;
+    Ok(text.flatten().and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+impl Store {
+    /// The changes of a memory, latest first, of a purged one too.
+    ///
+    /// # Errors
+    /// When there never was such a memory.
+    pub fn history(&self, reference: MemoryRef) -> Result<Vec<HistoryEntry>, StoreError> {
+        let (column, key): (&str, &dyn rusqlite::ToSql) = match &reference {
+            MemoryRef::Handle(handle) => ("handle", handle),
+            MemoryRef::Id(id) => ("id", id),
+        };
+        let identity = self
+            .connection
+            .query_row(&format!("SELECT id, handle FROM memories WHERE {column} = ?1"), [key], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()
+            .map_err(|error| self.failed(error))?;
+        let (id, handle): (MemoryId, Handle) = identity.ok_or(StoreError::NotFound(reference))?;
+        self.changes(id, handle).map_err(|error| self.failed(error))
+    }
+
+    fn changes(&self, id: MemoryId, handle: Handle) -> rusqlite::Result<Vec<HistoryEntry>> {
+        let sql = "SELECT rev, op, at, origin, session, client, reason, before FROM history WHERE memory = ?1 ORDER BY rev DESC";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let entries = statement.query_map([id], |sql_row| {
+            let before: Option<String> = sql_row.get(7)?;
+            Ok(HistoryEntry {
+                rev: sql_row.get(0)?,
+                handle,
+                operation: sql_row.get(1)?,
+                at: sql_row.get(2)?,
+                origin: row::parsed(sql_row, 3)?,
+                session: sql_row.get(4)?,
+                client: sql_row.get(5)?,
+                reason: sql_row.get(6)?,
+                before: before.and_then(|text| serde_json::from_str(&text).ok()),
+            })
+        })?;
+        entries.collect()
+    }
+}

@@ -1,0 +1,145 @@
+//! How far each session has been learned from, and what judges cost.
+
+use rusqlite::{OptionalExtension, params};
+use serde::Serialize;
+
+use crate::domain::Timestamp;
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+
+/// Sessions whose progress is kept, at most.
+const MOST_SESSIONS: u32 = 500;
+
+/// How far a session has been learned from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Turns of the person that were learned from.
+    pub turns: u32,
+    /// The last of them, by the client's name for it.
+    pub cursor: Option<String>,
+}
+
+/// What a judge did on one day.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Spending {
+    /// The day, in UTC.
+    pub day: String,
+    /// Which judge: heuristic, ollama or claude.
+    pub judge: String,
+    /// Times it was asked.
+    pub calls: u64,
+    /// Times it did not answer.
+    pub failures: u64,
+    /// Tokens it read.
+    pub input_tokens: u64,
+    /// Tokens it wrote.
+    pub output_tokens: u64,
+    /// Memories that came of it.
+    pub learned: u64,
+}
+
+impl Store {
+    /// How far a session has been learned from.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn progress(&self, session: &str) -> Result<Progress, StoreError> {
+        let sql = "SELECT turns, cursor FROM learning WHERE session = ?1";
+        let read = |row: &rusqlite::Row<'_>| Ok(Progress { turns: row.get(0)?, cursor: row.get(1)? });
+        let found = self.connection.query_row(sql, [session], read).optional();
+        Ok(found.map_err(|error| self.failed(error))?.unwrap_or_default())
+    }
+
+    /// Notes how far a session has been learned from. The oldest sessions are forgotten.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn note_progress(&mut self, session: &str, progress: &Progress) -> Result<(), StoreError> {
+        self.write_numbers(|change| {
+            let sql = "INSERT INTO learning (session, turns, cursor, updated) VALUES (?1, ?2, ?3, ?4)
+                       ON CONFLICT (session) DO UPDATE SET turns = ?2, cursor = ?3, updated = ?4";
+            change.tx.execute(sql, params![session, progress.turns, progress.cursor, change.now])?;
+            let sql = "DELETE FROM learning WHERE session NOT IN
+                       (SELECT session FROM learning ORDER BY updated DESC LIMIT ?1)";
+            change.tx.execute(sql, [MOST_SESSIONS])?;
+            Ok(())
+        })
+    }
+
+    /// Adds to what a judge cost today.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn note_spending(&mut self, spent: &Spending) -> Result<(), StoreError> {
+        let day = self.now().date().to_string();
+        self.write_numbers(|change| {
+            let sql = "INSERT INTO spending (day, judge, calls, failures, input_tokens, output_tokens, learned)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (day, judge) DO UPDATE SET calls = calls + ?3,
+                 failures = failures + ?4, input_tokens = input_tokens + ?5, output_tokens = output_tokens + ?6,
+                 learned = learned + ?7";
+            change.tx.execute(
+                sql,
+                params![
+                    day,
+                    spent.judge,
+                    spent.calls,
+                    spent.failures,
+                    spent.input_tokens,
+                    spent.output_tokens,
+                    spent.learned
+                ],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Replaces what was noted in advance for a call by what it cost: the notes of one judge today stay a sum.
+    ///
+    /// # Errors
+    /// When the store cannot be written; what was noted in advance stands then.
+    pub fn settle_spending(&mut self, in_advance: u64, spent: &Spending) -> Result<(), StoreError> {
+        let day = self.now().date().to_string();
+        self.write_numbers(|change| {
+            let sql = "UPDATE spending SET failures = failures + ?3, input_tokens = max(0, input_tokens - ?4) + ?5,
+                 output_tokens = output_tokens + ?6 WHERE day = ?1 AND judge = ?2";
+            let Spending { judge, failures, input_tokens, output_tokens, .. } = spent;
+            change.tx.execute(sql, params![day, judge, failures, in_advance, input_tokens, output_tokens])?;
+            Ok(())
+        })
+    }
+
+    /// Tokens that judges read and wrote today.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn spent_today(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM spending WHERE day = ?1";
+        let spent = self.connection.query_row(sql, [self.now().date().to_string()], |row| row.get(0));
+        spent.map_err(|error| self.failed(error))
+    }
+
+    /// What judges cost since a day, latest day first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn spending(&self, since: Timestamp) -> Result<Vec<Spending>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Spending>> {
+            let sql = "SELECT day, judge, calls, failures, input_tokens, output_tokens, learned FROM spending
+                       WHERE day >= ?1 ORDER BY day DESC, judge";
+            let mut statement = self.connection.prepare(sql)?;
+            let rows = statement.query_map([since.date().to_string()], |row| {
+                Ok(Spending {
+                    day: row.get(0)?,
+                    judge: row.get(1)?,
+                    calls: row.get(2)?,
+                    failures: row.get(3)?,
+                    input_tokens: row.get(4)?,
+                    output_tokens: row.get(5)?,
+                    learned: row.get(6)?,
+                })
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+}

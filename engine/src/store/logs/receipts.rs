@@ -1,0 +1,244 @@
+//! Receipts: what a model was given without asking, why, and at what cost; and that nothing was, when
+//! nothing was. The words of a prompt are never kept.
+
+use std::collections::BTreeSet;
+
+use rusqlite::params;
+use serde::{Deserialize, Serialize};
+
+use super::spool::Spool;
+use crate::domain::{Handle, Scope, Timestamp};
+use crate::pack::Recall;
+use crate::score::ScoreParts;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::file::home::Home;
+
+/// Receipts not in the database yet, one JSON object a line.
+pub(crate) const SPOOL: Spool = Spool { file: Home::receipts, fold_at: 64 * 1024 };
+/// Receipts kept, at most.
+const MOST_KEPT: u32 = 20_000;
+/// Days for which a receipt is kept.
+const DAYS_KEPT: i64 = 90;
+
+/// What one event of a session gave to the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The client's session.
+    pub session: String,
+    /// When.
+    pub at: Timestamp,
+    /// The event, as the client names it.
+    pub event: String,
+    /// The project the session is in.
+    pub scope: Scope,
+    /// Tokens of the text given, in the unit of the client's profile; 0 when nothing was.
+    #[serde(default)]
+    pub tokens: u32,
+    /// Characters of the text given.
+    #[serde(default)]
+    pub characters: u32,
+    /// Memories searched.
+    #[serde(default)]
+    pub searched: u32,
+    /// Matches that the floor held back.
+    #[serde(default)]
+    pub below_floor: u32,
+    /// The best score among those, 0 to 1.
+    #[serde(default)]
+    pub best_below_floor: f64,
+    /// Time taken, in microseconds.
+    #[serde(default)]
+    pub took_micros: u64,
+    /// Why nothing was looked for, when nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// True when the session's context began anew with this event: what was given before is gone from it.
+    #[serde(default)]
+    pub resets: bool,
+    /// The memories.
+    #[serde(default)]
+    pub given: Vec<Given>,
+}
+
+/// A memory that was given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Given {
+    /// Which.
+    pub handle: Handle,
+    /// In which form.
+    pub form: GivenAs,
+    /// Its tokens, in o200k_base.
+    #[serde(default)]
+    pub tokens: u32,
+    /// Its score, 0 to 1.
+    #[serde(default)]
+    pub score: f64,
+    /// The parts of the score.
+    #[serde(default)]
+    pub parts: ScoreParts,
+}
+
+/// How a memory was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GivenAs {
+    /// In full.
+    Detail,
+    /// As its best passage.
+    Excerpt,
+    /// As one line.
+    Index,
+    /// Not at all: set aside to be given after a compaction.
+    Saved,
+}
+
+impl GivenAs {
+    /// The name as stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Detail => "detail",
+            Self::Excerpt => "excerpt",
+            Self::Index => "index",
+            Self::Saved => "saved",
+        }
+    }
+}
+
+/// What a recall gave, for a receipt.
+pub fn given_by(recall: &Recall) -> Vec<Given> {
+    let details = recall.details.iter().map(|detail| {
+        let form = if detail.excerpt.is_some() { GivenAs::Excerpt } else { GivenAs::Detail };
+        (form, &detail.ranked, detail.tokens)
+    });
+    let index = recall.index.iter().map(|entry| (GivenAs::Index, &entry.ranked, entry.tokens));
+    let given = |(form, ranked, tokens): (GivenAs, &crate::pack::Ranked, u32)| Given {
+        handle: ranked.handle,
+        form,
+        tokens,
+        score: ranked.score,
+        parts: ranked.parts,
+    };
+    details.chain(index).map(given).collect()
+}
+
+/// Which receipts to read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReceiptFilter {
+    /// Only of this session.
+    pub session: Option<String>,
+    /// Only those that gave this memory.
+    pub handle: Option<Handle>,
+    /// Only at or after.
+    pub since: Option<Timestamp>,
+}
+
+impl ReceiptFilter {
+    fn admits(&self, receipt: &Receipt) -> bool {
+        self.session.as_ref().is_none_or(|session| receipt.session == *session)
+            && self.since.is_none_or(|since| receipt.at >= since)
+            && self.handle.is_none_or(|handle| receipt.given.iter().any(|given| given.handle == handle))
+    }
+}
+
+impl Store {
+    /// Keeps a receipt: appended to a spool, folded later, so that no prompt waits for a writer.
+    pub fn note_receipt(&self, receipt: &Receipt) {
+        if let Ok(mut line) = serde_json::to_vec(receipt) {
+            line.push(b'\n');
+            SPOOL.append(&self.home, &line);
+        }
+    }
+
+    /// Receipts that pass, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn receipts(&self, filter: &ReceiptFilter) -> Result<Vec<Receipt>, StoreError> {
+        let unfolded = SPOOL.unfolded(&self.home);
+        let mut receipts = self.folded_receipts(filter).map_err(|error| self.failed(error))?;
+        receipts.extend(lines(&unfolded));
+        receipts.retain(|receipt| filter.admits(receipt));
+        Ok(receipts)
+    }
+
+    fn folded_receipts(&self, filter: &ReceiptFilter) -> rusqlite::Result<Vec<Receipt>> {
+        let sql = match (&filter.session, filter.handle) {
+            (Some(_), _) => "SELECT receipt FROM receipts WHERE session = ?1 AND at >= ?2 ORDER BY n",
+            (None, Some(_)) => {
+                "SELECT receipt FROM receipts WHERE ?1 IS NULL AND at >= ?2 AND EXISTS
+                 (SELECT 1 FROM json_each(receipt, '$.given') WHERE json_extract(value, '$.handle') = ?3) ORDER BY n"
+            }
+            (None, None) => "SELECT receipt FROM receipts WHERE ?1 IS NULL AND at >= ?2 ORDER BY n",
+        };
+        let since = filter.since.unwrap_or(Timestamp::from_micros(i64::MIN));
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let parse = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+        let texts: Vec<String> = if filter.session.is_none() && filter.handle.is_some() {
+            statement.query_map(params![filter.session, since, filter.handle], parse)?.collect::<Result<_, _>>()?
+        } else {
+            statement.query_map(params![filter.session, since], parse)?.collect::<Result<_, _>>()?
+        };
+        Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
+    }
+
+    /// What a session's context holds of memories by now: everything given since it began, or began anew.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn given_in(&self, session: &str) -> Result<BTreeSet<Handle>, StoreError> {
+        let filter = ReceiptFilter { session: Some(session.to_owned()), ..ReceiptFilter::default() };
+        let receipts = self.receipts(&filter)?;
+        let from = receipts.iter().rposition(|receipt| receipt.resets).unwrap_or(0);
+        let given = receipts.iter().skip(from).flat_map(|receipt| &receipt.given);
+        Ok(given.filter(|given| given.form != GivenAs::Saved).map(|given| given.handle).collect())
+    }
+
+    /// What a session was given before a compaction, and what was set aside for it: newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn lost_to_compaction(&self, session: &str) -> Result<Vec<Handle>, StoreError> {
+        let filter = ReceiptFilter { session: Some(session.to_owned()), ..ReceiptFilter::default() };
+        let receipts = self.receipts(&filter)?;
+        let from = receipts.iter().rposition(|receipt| receipt.resets).unwrap_or(0);
+        let mut lost = Vec::new();
+        for given in receipts.iter().skip(from).rev().flat_map(|receipt| &receipt.given) {
+            if !lost.contains(&given.handle) {
+                lost.push(given.handle);
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Puts the spooled receipts into the database, and lets old ones go.
+    ///
+    /// # Errors
+    /// When the store cannot be written; the spool is kept then.
+    pub fn fold_receipts(&mut self) -> Result<(), StoreError> {
+        self.fold(&SPOOL, fold)
+    }
+
+    pub(crate) fn fold_receipts_if_due(&mut self) -> Result<(), StoreError> {
+        self.fold_if_due(&SPOOL, fold)
+    }
+}
+
+fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
+    let mut insert = change.tx.prepare_cached("INSERT INTO receipts (session, at, receipt) VALUES (?1, ?2, ?3)")?;
+    for receipt in lines(records) {
+        let text = serde_json::to_string(&receipt).unwrap_or_default();
+        insert.execute(params![receipt.session, receipt.at, text])?;
+    }
+    let oldest = Timestamp::from_micros(change.now.as_micros() - DAYS_KEPT * 86_400_000_000);
+    change.tx.execute("DELETE FROM receipts WHERE at < ?1", [oldest])?;
+    let sql = "DELETE FROM receipts WHERE n <= (SELECT max(n) FROM receipts) - ?1";
+    change.tx.execute(sql, [MOST_KEPT])?;
+    Ok(())
+}
+
+/// Whole lines that are receipts; half a line of a killed writer is not one.
+fn lines(records: &[u8]) -> impl Iterator<Item = Receipt> {
+    records.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+}

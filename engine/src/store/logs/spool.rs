@@ -1,0 +1,121 @@
+//! Spools: small logs that are appended to without any lock and folded into the database later,
+//! so that a reader never waits for a writer.
+
+use std::borrow::Cow;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rusqlite::params;
+
+use crate::domain::MemoryId;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::file::home::Home;
+use crate::store::file::private;
+
+/// A log of a home directory.
+pub(crate) struct Spool {
+    /// Its file. Parts set aside to be folded have the same name and a suffix.
+    pub(crate) file: fn(&Home) -> PathBuf,
+    /// A log of so many bytes is folded at the next write.
+    pub(crate) fold_at: u64,
+}
+
+impl Spool {
+    /// Appends records. Failing to is not worth failing a reader for.
+    pub(crate) fn append(&self, home: &Home, records: &[u8]) {
+        if records.is_empty() {
+            return;
+        }
+        let open = private::private_file().create(true).append(true).open((self.file)(home));
+        if let Err(error) = open.and_then(|mut file| file.write_all(records)) {
+            tracing::debug!(error = %error, spool = %(self.file)(home).display(), "a spool cannot be written");
+        }
+    }
+
+    fn len(&self, home: &Home) -> u64 {
+        (self.file)(home).metadata().map_or(0, |metadata| metadata.len())
+    }
+
+    /// Parts set aside to be folded, by this or a killed process, oldest first.
+    pub(crate) fn parts(&self, home: &Home) -> Vec<PathBuf> {
+        let prefix = format!("{}.", name_of(&(self.file)(home)));
+        let Ok(entries) = fs::read_dir(home) else { return Vec::new() };
+        let mut parts: Vec<PathBuf> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix)))
+            .map(|entry| entry.path())
+            .collect();
+        parts.sort();
+        parts
+    }
+
+    /// True when there is something to fold.
+    pub(crate) fn holds_any(&self, home: &Home) -> bool {
+        self.len(home) > 0 || !self.parts(home).is_empty()
+    }
+
+    /// What is not folded yet, oldest first.
+    pub(crate) fn unfolded(&self, home: &Home) -> Vec<u8> {
+        let parts = self.parts(home).into_iter().chain([(self.file)(home)]);
+        parts.filter_map(|part| fs::read(part).ok()).flatten().collect()
+    }
+}
+
+fn name_of(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
+}
+
+/// Puts the records of one part into the database.
+pub(crate) type Fold = fn(&Change<'_>, &[u8]) -> Result<(), StoreError>;
+
+impl Store {
+    /// Folds a spool, no record twice, whatever is killed when. A record that is appended at the very
+    /// moment of folding may be lost.
+    pub(crate) fn fold(&mut self, spool: &Spool, fold: Fold) -> Result<(), StoreError> {
+        if spool.len(&self.home) > 0 {
+            let log = (spool.file)(&self.home);
+            let part = log.with_file_name(format!("{}.{}", name_of(&log), MemoryId::generate(self.now())));
+            // Whoever appends now begins a new log.
+            match fs::rename(&log, part) {
+                // Another process was faster.
+                Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
+                other => other.map_err(|source| StoreError::file(&log, source))?,
+            }
+        }
+        let mut result = Ok(());
+        for part in spool.parts(&self.home) {
+            result = result.and(self.fold_part(&part, fold));
+        }
+        result
+    }
+
+    /// Folds a spool that has grown long.
+    pub(crate) fn fold_if_due(&mut self, spool: &Spool, fold: Fold) -> Result<(), StoreError> {
+        if spool.len(&self.home) >= spool.fold_at { self.fold(spool, fold) } else { Ok(()) }
+    }
+
+    /// Folds one part in one transaction that also notes its name: a part whose name is noted is only removed.
+    fn fold_part(&mut self, part: &Path, fold: Fold) -> Result<(), StoreError> {
+        let Ok(records) = fs::read(part) else { return Ok(()) };
+        let key = format!("folded:{}", name_of(part));
+        self.write_numbers(|change| {
+            // Another process may have folded and removed it since it was read.
+            if !part.exists() {
+                return Ok(());
+            }
+            let insert = "INSERT OR IGNORE INTO meta (key, value) VALUES (?1, ?2)";
+            if change.tx.execute(insert, params![key, change.now])? == 0 {
+                return Ok(());
+            }
+            fold(change, &records)
+        })?;
+        match fs::remove_file(part) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(StoreError::file(part, source)),
+            _ => {}
+        }
+        self.write_numbers(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [&key]).map(drop)?))
+    }
+}

@@ -1,0 +1,170 @@
+//! Opening the database: what it is, is checked before anything is written.
+
+use std::path::Path;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::migrate::{SCHEMA, migrate};
+use super::recount::{is_due, recount};
+use crate::store::file::error::StoreError;
+
+use crate::domain::Timestamp;
+use crate::store::base::config::Usage;
+use crate::store::base::transaction::PATIENCE;
+use crate::store::file::home::Home;
+use crate::store::file::{marker, private};
+
+/// "TESS", in the database header.
+const APPLICATION_ID: i64 = 0x5445_5353;
+
+pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Connection, StoreError> {
+    let path = &home.database();
+    if usage == Usage::ReadOnce && path.exists() {
+        return open_to_read(home, now);
+    }
+    home.make().map_err(|source| StoreError::file(home.dir(), source))?;
+    if path.exists() {
+        let connection = open_to_write(path)?;
+        match identify(&connection, home)? {
+            Found::Ours(SCHEMA) if !is_recount_due(&connection, path)? => {
+                prepare(&connection, path)?;
+                return Ok(connection);
+            }
+            Found::Ours(_) | Found::Empty => {}
+        }
+    }
+    create_or_migrate(home, now)
+}
+
+/// One process at a time makes a new store, or brings an old one up to date.
+fn create_or_migrate(home: &Home, now: Timestamp) -> Result<Connection, StoreError> {
+    let (path, lock) = (&home.database(), home.open_lock());
+    let _lock = private::lock(&lock).map_err(|source| StoreError::file(&lock, source))?;
+    if !path.exists() {
+        marker::refuse_vanished(home)?;
+        private::private_file()
+            .create_new(true)
+            .write(true)
+            .open(path)
+            .map_err(|source| StoreError::file(path, source))?;
+    }
+    let mut connection = open_to_write(path)?;
+    let schema = match identify(&connection, home)? {
+        Found::Ours(schema) => schema,
+        Found::Empty => 0,
+    };
+    if schema == 0 {
+        // In the rollback journal, so that the file itself says what it is from the first commit on.
+        run(&connection, path, &format!("PRAGMA application_id = {APPLICATION_ID}"))?;
+    }
+    prepare(&connection, path)?;
+    migrate(&mut connection, home, schema, now)?;
+    recount(&mut connection).map_err(|error| StoreError::sqlite(path, error))?;
+    Ok(connection)
+}
+
+fn is_recount_due(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    is_due(connection).map_err(|error| StoreError::sqlite(path, error))
+}
+
+enum Found {
+    Ours(i64),
+    Empty,
+}
+
+fn identify(connection: &Connection, home: &Home) -> Result<Found, StoreError> {
+    let path = &home.database();
+    let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let read = || -> rusqlite::Result<(i64, i64, i64)> {
+        // At one moment: another process may be making the store right now.
+        let _moment = connection.unchecked_transaction()?;
+        Ok((one("PRAGMA application_id")?, one("PRAGMA user_version")?, one("SELECT count(*) FROM sqlite_schema")?))
+    };
+    let foreign = |found| StoreError::Foreign { path: path.clone(), found };
+    match read() {
+        Ok((APPLICATION_ID, schema, _)) if schema > SCHEMA => {
+            Err(StoreError::Newer { path: path.clone(), found: schema, known: SCHEMA })
+        }
+        Ok((APPLICATION_ID, schema, _)) => Ok(Found::Ours(schema)),
+        Ok((0, 0, 0)) => Ok(Found::Empty),
+        Ok(_) => Err(foreign("another program's SQLite database")),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) && !was_ours(home) => {
+            Err(foreign("not an SQLite database"))
+        }
+        Err(error) => Err(StoreError::sqlite(path, error)),
+    }
+}
+
+/// True when the file stands where a store of ours stood: then it is damaged, not foreign.
+fn was_ours(home: &Home) -> bool {
+    home.marker().exists()
+}
+
+fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| StoreError::sqlite(path, error))?;
+    connection.busy_timeout(PATIENCE).map_err(|error| StoreError::sqlite(path, error))?;
+    Ok(connection)
+}
+
+/// Opens without the right to write, also where the directory gives none.
+fn open_to_read(home: &Home, now: Timestamp) -> Result<Connection, StoreError> {
+    let path = &home.database();
+    let failed = |error| StoreError::sqlite(path, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    let found = match identify(&connection, home) {
+        Err(StoreError::Sqlite { .. } | StoreError::ReadOnly { .. }) if !home.write_ahead_log().exists() => {
+            // A directory without write permission and without a WAL: nobody can be writing.
+            let uri = format!("file:{}?immutable=1", percent_encoded(path));
+            connection = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI).map_err(failed)?;
+            identify(&connection, home)?
+        }
+        other => other?,
+    };
+    match found {
+        Found::Ours(SCHEMA) if !is_recount_due(&connection, path)? => {}
+        Found::Ours(_) | Found::Empty => {
+            drop(connection);
+            return create_or_migrate(home, now);
+        }
+    }
+    harden(&connection).map_err(failed)?;
+    Ok(connection)
+}
+
+fn percent_encoded(path: &Path) -> String {
+    let encode = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => char::from(*byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    path.as_os_str().as_encoded_bytes().iter().map(encode).collect()
+}
+
+fn prepare(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = |error| StoreError::sqlite(path, error);
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(failed)?;
+    if mode != "wal" {
+        tracing::debug!(store.journal_mode = mode, "the file system does not allow WAL");
+    }
+    run(
+        connection,
+        path,
+        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
+         PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 16777216;",
+    )?;
+    harden(connection).map_err(failed)
+}
+
+fn harden(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;")
+}
+
+fn run(connection: &Connection, path: &Path, sql: &str) -> Result<(), StoreError> {
+    connection.execute_batch(sql).map_err(|error| StoreError::sqlite(path, error))
+}

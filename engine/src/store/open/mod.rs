@@ -1,0 +1,8 @@
+//! Opening a store: what stands there is identified before anything is written, and an older store is brought up to date.
+
+pub(crate) mod connection;
+pub(crate) mod copy;
+pub(crate) mod door;
+pub(crate) mod give_back;
+pub(crate) mod migrate;
+pub(crate) mod recount;

@@ -1,0 +1,71 @@
+//! Counting lines again: where a program shows lines otherwise than the one that counted them did.
+//!
+//! Costs are kept with the rows, so that a recall loads no tokenizer. They hold for one form of the lines
+//! ([`LineCosts::FORM`]); a store of another form is counted again when it is opened, before anything is shown.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use crate::domain::Handle;
+use crate::pack::{LineCosts, Passage, may_be_changed};
+use crate::store::rows::memory as row;
+use crate::text::O200k;
+
+const KEY: &str = "line_form";
+
+/// True when the rows were counted under another form of the lines.
+pub(crate) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT value FROM meta WHERE key = ?1";
+    let form: Option<u32> = connection.query_row(sql, [KEY], |row| row.get(0)).optional()?;
+    Ok(form != Some(LineCosts::FORM))
+}
+
+/// Counts the rows again whose lines have changed, in one transaction.
+pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if !is_due(&tx)? {
+        return Ok(());
+    }
+    let changed = changed(&tx)?;
+    if !changed.is_empty() {
+        // Loaded only here: most stores have no such row.
+        let counter = O200k::load();
+        let select = format!("SELECT {} FROM memories WHERE handle = ?1", row::MEMORY);
+        let (mut select, mut update) = (
+            tx.prepare(&select)?,
+            tx.prepare(
+                "UPDATE memories SET detail_tokens = ?2, index_tokens = ?3, json_detail_tokens = ?4,
+                 json_index_tokens = ?5, passages = ?6, attribution_tokens = ?7 WHERE handle = ?1",
+            )?,
+        );
+        for handle in changed {
+            let memory = select.query_row([handle], row::memory)?;
+            let costs = LineCosts::measure(&memory, &counter);
+            let passages = Passage::encode_all(&costs.passages);
+            let (detail, index) = (costs.detail, costs.index);
+            let (json_detail, json_index, attribution) = (costs.json_detail, costs.json_index, costs.attribution);
+            update.execute(params![handle, detail, index, json_detail, json_index, passages, attribution])?;
+        }
+    }
+    tx.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", params![KEY, LineCosts::FORM])?;
+    tx.commit()
+}
+
+/// Rows that may be shown otherwise than they were: of other users, and with characters that are shown otherwise.
+fn changed(connection: &Connection) -> rusqlite::Result<Vec<Handle>> {
+    let sql =
+        "SELECT handle, shared_by IS NOT NULL OR edited_by IS NOT NULL, content, summary, category, tags, entities
+               FROM memories WHERE purged = 0";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut changed = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut is_changed: bool = row.get(1)?;
+        for column in 2..=6 {
+            is_changed = is_changed || may_be_changed(row.get_ref(column)?.as_str()?);
+        }
+        if is_changed {
+            changed.push(row.get(0)?);
+        }
+    }
+    Ok(changed)
+}

@@ -1,0 +1,30 @@
+//! Export as JSON lines: one memory a line, readable by anything.
+
+use std::io::Write;
+
+use crate::domain::MemoryRef;
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+use crate::store::rows::memory as row;
+
+impl Store {
+    /// Writes every memory that is not deleted, oldest first, one JSON object a line. Returns how many.
+    ///
+    /// # Errors
+    /// When the store cannot be read or the lines not be written.
+    pub fn export(&self, out: &mut dyn Write) -> Result<u64, StoreError> {
+        let failed = |error| self.failed(error);
+        let sql = format!("SELECT {} FROM memories WHERE deleted IS NULL ORDER BY handle", row::MEMORY);
+        let mut statement = self.connection.prepare(&sql).map_err(failed)?;
+        let mut rows = statement.query([]).map_err(failed)?;
+        let mut written = 0;
+        while let Some(sql_row) = rows.next().map_err(failed)? {
+            let handle = row::memory(sql_row).map_err(failed)?.handle;
+            let Some(memory) = self.get(MemoryRef::Handle(handle))? else { continue };
+            let line = serde_json::to_string(&memory).unwrap_or_default();
+            writeln!(out, "{line}").map_err(|source| StoreError::file(self.path(), source))?;
+            written += 1;
+        }
+        Ok(written)
+    }
+}

@@ -1,0 +1,146 @@
+//! Recall over the embedded store: the engine's pipeline between an index refresh and a row fetch.
+
+use crate::domain::{Filters, MemoryRef, RecallRequest, Scope};
+use crate::pack::{JsonRows, Ranked, Recall, Row};
+use crate::recall::{Form, Ranking, answer, rank};
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+use crate::store::logs::access_log;
+use crate::store::rows::memory as row;
+use crate::text::{O200k, TokenCounter};
+
+impl Store {
+    /// Answers a question within its budget, as text. Loads no tokenizer and takes no write lock.
+    ///
+    /// # Errors
+    /// When the budget is too small for any reply, or the store cannot be read.
+    pub fn recall(&mut self, request: &RecallRequest) -> Result<Recall, StoreError> {
+        let ranking = self.rank(request)?;
+        let recall = self.answer(request, &ranking)?;
+        self.note_delivery(&recall);
+        Ok(recall)
+    }
+
+    /// Answers a question within its budget, as text, from its ranking. Counts no use.
+    ///
+    /// # Errors
+    /// As [`Store::recall`].
+    pub fn answer(&self, request: &RecallRequest, ranking: &Ranking) -> Result<Recall, StoreError> {
+        let page = ranking.page(request)?;
+        let rows = self.rows(&page)?;
+        Ok(answer(request, ranking, page, rows, &self.weights, Form::<O200k>::Text)?)
+    }
+
+    /// Answers a question within its budget, as one JSON payload.
+    ///
+    /// # Errors
+    /// As [`Store::recall`].
+    pub fn recall_json(&mut self, request: &RecallRequest, rows: JsonRows) -> Result<Recall, StoreError> {
+        let ranking = self.rank(request)?;
+        let recall = self.answer_json(request, &ranking, rows)?;
+        self.note_delivery(&recall);
+        Ok(recall)
+    }
+
+    /// Answers a question within its budget, as one JSON payload, from its ranking. Counts no use.
+    ///
+    /// # Errors
+    /// As [`Store::recall`].
+    pub fn answer_json(
+        &self,
+        request: &RecallRequest,
+        ranking: &Ranking,
+        rows: JsonRows,
+    ) -> Result<Recall, StoreError> {
+        let page = ranking.page(request)?;
+        let found = self.rows(&page)?;
+        let form = Form::Json { counter: self.counter(), rows };
+        Ok(answer(request, ranking, page, found, &self.weights, form)?)
+    }
+
+    /// Ranks without delivering: nothing is packed and no use is counted.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn rank(&mut self, request: &RecallRequest) -> Result<Ranking, StoreError> {
+        self.refresh_index()?;
+        Ok(rank(&self.index.view(), request, self.clock.now(), &self.weights))
+    }
+
+    /// Scopes in which a question that found nothing in the scopes it asked for would find something:
+    /// (scope, matches), the most first, at most five.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn near_scopes(&mut self, request: &RecallRequest) -> Result<Vec<(Scope, u32)>, StoreError> {
+        let filters = Filters { scopes: Vec::new(), ..request.filters.clone() };
+        let wider = RecallRequest { filters, cursor: None, limit: crate::domain::MAX_LIMIT, ..request.clone() };
+        let page = self.rank(&wider)?.page(&wider)?;
+        let mut scopes: Vec<(Scope, u32)> = Vec::new();
+        let page: Vec<Ranked> = page.into_iter().filter(|ranked| !ranked.is_weak).collect();
+        for row in self.rows(&page)? {
+            match scopes.iter_mut().find(|(scope, _)| *scope == row.memory.scope) {
+                Some((_, count)) => *count += 1,
+                None => scopes.push((row.memory.scope, 1)),
+            }
+        }
+        scopes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        scopes.truncate(5);
+        Ok(scopes)
+    }
+
+    pub(crate) fn rows(&self, page: &[Ranked]) -> Result<Vec<Row>, StoreError> {
+        let rows = page.iter().filter_map(|ranked| row::packed(&self.connection, ranked.handle).transpose());
+        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
+    }
+
+    /// Counts a use of every memory that was delivered in full.
+    pub fn note_delivery(&self, recall: &Recall) {
+        let now = self.clock.now();
+        access_log::append(&self.home, recall.details.iter().map(|detail| (detail.memory.handle, now)));
+    }
+
+    /// A memory by handle or id, links included; deleted ones too, purged ones not.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn get(&self, reference: MemoryRef) -> Result<Option<crate::domain::Memory>, StoreError> {
+        row::find(&self.connection, reference).map_err(|error| self.failed(error))
+    }
+
+    /// Fetches live memories by name within a budget, as a recall of exactly them in the order given.
+    /// A text that is too long for the budget is given from its beginning.
+    ///
+    /// # Errors
+    /// When one does not exist, or the budget is too small for any reply.
+    pub fn fetch(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
+        self.fetched(references, request, Form::<O200k>::Text)
+    }
+
+    /// As [`Store::fetch`], as one JSON payload.
+    ///
+    /// # Errors
+    /// As [`Store::fetch`].
+    pub fn fetch_json(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
+        self.fetched(references, request, Form::Json { counter: self.counter(), rows: JsonRows::default() })
+    }
+
+    fn fetched<C: TokenCounter>(
+        &self,
+        references: &[MemoryRef],
+        request: &RecallRequest,
+        form: Form<'_, C>,
+    ) -> Result<Recall, StoreError> {
+        let mut page = Vec::new();
+        for (rank, reference) in (0..).zip(references) {
+            let memory = self.get(*reference)?.filter(|memory| memory.deleted.is_none());
+            let handle = memory.ok_or(StoreError::NotFound(*reference))?.handle;
+            page.push(Ranked::chosen(handle, rank));
+        }
+        let rows = self.rows(&page)?;
+        let ranking = Ranking::chosen(&page, &request.query);
+        let recall = answer(request, &ranking, page, rows, &self.weights, form)?;
+        self.note_delivery(&recall);
+        Ok(recall)
+    }
+}

@@ -1,0 +1,82 @@
+//! How much there is, and the marker that remembers it when the database is gone.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+
+/// Counts of a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Live memories.
+    pub memories: u64,
+    /// Deleted ones that can be restored.
+    pub deleted: u64,
+    /// Live ones that are hidden here, because the lifetime that somebody asked for has ended.
+    pub expired: u64,
+    /// Live ones by category.
+    pub by_category: BTreeMap<String, u64>,
+    /// Live ones by type.
+    pub by_type: BTreeMap<String, u64>,
+    /// Live ones by scope.
+    pub by_scope: BTreeMap<String, u64>,
+    /// Live ones by tag, the fifty most used.
+    pub by_tag: BTreeMap<String, u64>,
+    /// Changes that no server has been told of.
+    pub outbox: u64,
+    /// Bytes of the database and its log.
+    pub database_bytes: u64,
+    /// Bytes of the snapshot.
+    pub snapshot_bytes: u64,
+    /// Rows that changed since the snapshot was built.
+    pub tail_rows: u64,
+}
+
+impl Store {
+    /// Counts what is there.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn stats(&mut self) -> Result<Stats, StoreError> {
+        self.refresh_index()?;
+        let mut stats = self.counted().map_err(|error| self.failed(error))?;
+        let size = |path: PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+        stats.database_bytes = size(self.home.database()) + size(self.home.write_ahead_log());
+        stats.snapshot_bytes = size(self.home.snapshot());
+        stats.tail_rows = self.index.tail_len();
+        Ok(stats)
+    }
+
+    pub(crate) fn count_expired(&self) -> rusqlite::Result<u64> {
+        let sql = "SELECT count(*) FROM memories WHERE deleted IS NULL AND expires <= ?1";
+        self.connection.query_row(sql, [self.now()], |row| row.get(0))
+    }
+
+    fn counted(&self) -> rusqlite::Result<Stats> {
+        let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u64>(0));
+        let grouped = |sql: &str| -> rusqlite::Result<BTreeMap<String, u64>> {
+            let mut statement = self.connection.prepare(sql)?;
+            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        };
+        let by = |column: &str| {
+            grouped(&format!("SELECT {column}, count(*) FROM memories WHERE deleted IS NULL GROUP BY 1"))
+        };
+        Ok(Stats {
+            memories: one("SELECT count(*) FROM memories WHERE deleted IS NULL")?,
+            deleted: one("SELECT count(*) FROM memories WHERE deleted IS NOT NULL AND purged = 0")?,
+            expired: self.count_expired()?,
+            by_category: by("category")?,
+            by_type: by("type")?,
+            by_scope: by("scope")?,
+            by_tag: grouped(
+                "SELECT value, count(*) FROM memories, json_each(memories.tags) WHERE deleted IS NULL
+                 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 50",
+            )?,
+            outbox: one("SELECT count(*) FROM outbox")?,
+            ..Stats::default()
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! Beginning anew from all that a server holds.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::arrival::{Held, carry_out, take};
+use super::marks::note_mark;
+use crate::domain::{Handle, MemoryId};
+use crate::index::Analysis;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::rows::memory as row;
+use crate::sync::{Arrival, Mark, Shadow};
+
+/// Everything that a server holds for a user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Whole {
+    /// The server's epoch.
+    pub epoch: u64,
+    /// How far what was known before is surely still known.
+    pub restored_seq: u64,
+    /// The mark of the head.
+    pub mark: Option<Mark>,
+    /// The cursor to go on from.
+    pub head: u64,
+    /// All rows.
+    pub rows: Vec<Shadow>,
+}
+
+impl Store {
+    /// Begins anew from all that the server holds, and keeps what it lacks. Works in steps, so that others can write
+    /// in between; one that ends early is begun again.
+    ///
+    /// # Errors
+    /// When the store cannot be written; it is fetched again then.
+    pub fn begin_anew(&mut self, whole: &Whole) -> Result<(), StoreError> {
+        let Some(server) = self.server()? else { return Ok(()) };
+        let is_first = server.epoch == 0;
+        let mut purged = false;
+        for rows in whole.rows.chunks(STEP) {
+            purged |= self.write(|change| {
+                let mut purged = false;
+                for shadow in rows {
+                    if is_first {
+                        adopt_equal(change, shadow)?;
+                    }
+                    purged |= restore(change, shadow.row.memory, Some(shadow.clone()), whole, &server.user)?;
+                }
+                Ok(purged)
+            })?;
+        }
+        let there: BTreeSet<MemoryId> = whole.rows.iter().map(|shadow| shadow.row.memory).collect();
+        let mut lacking = self.told_of().map_err(|error| self.failed(error))?;
+        lacking.retain(|id| !there.contains(id));
+        for ids in lacking.chunks(STEP) {
+            purged |= self.write(|change| {
+                let mut purged = false;
+                for id in ids {
+                    purged |= restore(change, *id, None, whole, &server.user)?;
+                }
+                Ok(purged)
+            })?;
+        }
+        self.write_numbers(|change| {
+            let sql = "UPDATE server SET epoch = ?1, cursor = ?2, is_whole = 1";
+            change.tx.execute(sql, params![whole.epoch, whole.head])?;
+            // What comes after is of a history that was lost.
+            let common = i64::try_from(whole.restored_seq).unwrap_or(i64::MAX);
+            change.tx.execute("DELETE FROM marks WHERE seq > ?1", [common])?;
+            note_mark(change, whole.mark)
+        })?;
+        self.after_news(purged)
+    }
+
+    /// Memories that a server was told of, or that came from it.
+    fn told_of(&self) -> rusqlite::Result<Vec<MemoryId>> {
+        let mut statement = self.connection.prepare("SELECT memory FROM trails")?;
+        let ids = statement.query_map([], |row| row.get(0))?;
+        ids.collect()
+    }
+}
+
+/// Memories of a step of [`Store::begin_anew`].
+const STEP: usize = 100;
+
+/// Takes a row of a snapshot, or its absence. True when something was removed for good.
+fn restore(
+    change: &Change<'_>,
+    id: MemoryId,
+    row: Option<Shadow>,
+    whole: &Whole,
+    user: &str,
+) -> Result<bool, StoreError> {
+    let Some(mut held) = Held::of(change, id)? else {
+        return row.map_or(Ok(false), |shadow| take(change, id, Arrival::Row(Box::new(shadow))));
+    };
+    let mut fresh = || MemoryId::generate(change.now);
+    let settled = held.local.restore(row, whole.restored_seq, user, &mut fresh);
+    carry_out(change, id, Some(&held.memory), held.mark, &held.local, settled)
+}
+
+/// A memory that says what one of the user's own on the server says, and that no server was ever told of, is the
+/// same memory: it takes its id.
+fn adopt_equal(change: &Change<'_>, shadow: &Shadow) -> Result<(), StoreError> {
+    let (Some(document), true) = (shadow.row.state.live(), shadow.is_own()) else { return Ok(()) };
+    let id = shadow.row.memory;
+    if row::remains(change.tx, id)?.is_some() {
+        return Ok(());
+    }
+    let signature = Analysis::of(&document.memory(id, Handle::FIRST, None, None)).signature;
+    let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
+                   AND shared_by IS NULL AND conflict_of IS NULL AND superseded_by IS NULL
+                   AND id NOT IN (SELECT memory FROM trails) AND id NOT IN (SELECT memory FROM private)
+               ORDER BY handle LIMIT 1";
+    let wanted = params![signature.cast_signed(), document.content.as_str(), document.details.scope.as_str()];
+    let found: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
+    let Some(known) = found else { return Ok(()) };
+    for sql in [
+        "UPDATE memories SET id = ?2 WHERE id = ?1",
+        "UPDATE memories SET conflict_of = ?2 WHERE conflict_of = ?1",
+        "UPDATE history SET memory = ?2 WHERE memory = ?1",
+        "UPDATE OR REPLACE links SET source = ?2 WHERE source = ?1",
+        "UPDATE OR REPLACE links SET target = ?2 WHERE target = ?1",
+        "UPDATE OR REPLACE outbox SET memory = ?2 WHERE memory = ?1",
+    ] {
+        change.tx.prepare_cached(sql)?.execute(params![known, id])?;
+    }
+    Ok(())
+}

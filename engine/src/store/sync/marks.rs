@@ -1,0 +1,48 @@
+//! What is known of the server's history: how far it was followed, and its marks.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::sync::Mark;
+
+/// Where a machine stands in the feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) epoch: u64,
+    pub(crate) cursor: u64,
+}
+
+pub(crate) fn position(change: &Change<'_>) -> Result<Option<Position>, StoreError> {
+    let read = |row: &Row<'_>| Ok(Position { epoch: row.get(0)?, cursor: row.get(1)? });
+    Ok(change.tx.query_row("SELECT epoch, cursor FROM server WHERE is_whole = 1", [], read).optional()?)
+}
+
+impl Store {
+    /// Marks of the server's history that this machine was given, the newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn marks(&self) -> Result<Vec<Mark>, StoreError> {
+        marks(&self.connection).map_err(|error| self.failed(error))
+    }
+}
+
+fn marks(connection: &Connection) -> rusqlite::Result<Vec<Mark>> {
+    let mut statement = connection.prepare_cached("SELECT seq, stamp FROM marks ORDER BY seq DESC")?;
+    let marks = statement.query_map([], |row| Ok(Mark { seq: row.get(0)?, stamp: row.get(1)? }))?;
+    marks.collect()
+}
+
+/// Keeps a mark, and of the older ones those that are still of use.
+pub(crate) fn note_mark(change: &Change<'_>, mark: Option<Mark>) -> Result<(), StoreError> {
+    let Some(mark) = mark else { return Ok(()) };
+    change.tx.prepare_cached("INSERT OR REPLACE INTO marks VALUES (?1, ?2)")?.execute(params![mark.seq, mark.stamp])?;
+    let all = marks(change.tx)?;
+    let kept = Mark::thinned(all.clone());
+    for old in all.iter().filter(|mark| !kept.contains(mark)) {
+        change.tx.prepare_cached("DELETE FROM marks WHERE seq = ?1")?.execute([old.seq])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! The store between its user and a team server. What to make of news is decided by [`crate::sync`].
+
+pub(crate) mod anew;
+pub(crate) mod arrival;
+pub(crate) mod exchange;
+pub(crate) mod marks;
+pub(crate) mod offers;
+pub(crate) mod server;

@@ -1,0 +1,52 @@
+//! What other users want to share by a tag: it comes once the person accepts it.
+
+use rusqlite::params;
+
+use crate::domain::Tag;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::rows::memory::parsed;
+use crate::sync::Offer;
+
+impl Store {
+    /// The offers that nobody answered.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn offers(&self) -> Result<Vec<Offer>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Offer>> {
+            let sql = "SELECT owner, tag, permission FROM offers ORDER BY owner, tag";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let offers = statement.query_map([], |row| {
+                let tag: String = row.get(1)?;
+                let tag = Tag::try_from(tag).map_err(|error| {
+                    rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, Box::new(error))
+                })?;
+                Ok(Offer { owner: row.get(0)?, tag, permission: parsed(row, 2)? })
+            })?;
+            offers.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+}
+
+/// Keeps the offers that a server says are open, and no others.
+pub(crate) fn keep(change: &Change<'_>, offers: &[Offer]) -> Result<(), StoreError> {
+    let known: i64 = change.tx.query_row("SELECT count(*) FROM offers", [], |row| row.get(0))?;
+    if offers.is_empty() && known == 0 {
+        return Ok(());
+    }
+    let mut statement = change.tx.prepare_cached(
+        "INSERT INTO offers (owner, tag, permission) VALUES (?1, ?2, ?3)
+         ON CONFLICT (owner, tag) DO UPDATE SET permission = excluded.permission",
+    )?;
+    for offer in offers {
+        statement.execute(params![offer.owner, offer.tag.as_str(), offer.permission.as_str()])?;
+    }
+    let open: Vec<String> = offers.iter().map(|offer| format!("{} {}", offer.owner, offer.tag)).collect();
+    let open = serde_json::to_string(&open).unwrap_or_default();
+    let sql = "DELETE FROM offers WHERE owner || ' ' || tag NOT IN (SELECT value FROM json_each(?1))";
+    change.tx.execute(sql, [open])?;
+    Ok(())
+}

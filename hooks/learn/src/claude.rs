@@ -1,0 +1,93 @@
+//! Claude Haiku as judge, through the installed client: no hooks, no tools, no servers, no session of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+use crate::judge::{JudgeError, Means, Verdict, Window, block_on, object_in};
+
+/// Set for every program that a judge starts. A hook that sees it does nothing: a judge's child never runs hooks of
+/// ours.
+pub const CHILD: &str = "TESSERA_CHILD";
+const PATIENCE: Duration = Duration::from_mins(1);
+/// What a hook's environment tells of the session around it: the judge's is another.
+const NOT_ITS_OWN: [&str; 12] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PLUGIN_DATA",
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDE_PID",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_EFFORT",
+    "AI_AGENT",
+];
+
+/// Asks Claude.
+pub(crate) fn ask(window: &Window<'_>, means: &Means) -> Result<Verdict, JudgeError> {
+    let program = means.claude.iter().find(|program| program.is_file()).ok_or(JudgeError::Absent)?;
+    let output = block_on(run(program, window, &means.neutral_dir))??;
+    let reply: Value = serde_json::from_slice(&output).unwrap_or_default();
+    let tokens =
+        |names: &[&str]| -> u64 { names.iter().filter_map(|name| reply.get("usage")?.get(*name)?.as_u64()).sum() };
+    let input_tokens = tokens(&["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]);
+    let output_tokens = tokens(&["output_tokens"]);
+    let malformed = JudgeError::Malformed { input_tokens, output_tokens };
+    if reply.get("is_error").and_then(Value::as_bool) != Some(false) {
+        return Err(malformed);
+    }
+    let written = || object_in(reply.get("result")?.as_str()?);
+    let answer = reply.get("structured_output").filter(|answer| answer.is_object()).cloned().or_else(written);
+    let lessons = answer.and_then(|answer| window.lessons_of(&answer)).ok_or(malformed)?;
+    Ok(Verdict { lessons, input_tokens, output_tokens })
+}
+
+async fn run(program: &Path, window: &Window<'_>, dir: &Path) -> Result<Vec<u8>, JudgeError> {
+    let failed = |error: std::io::Error| JudgeError::Unreachable(error.to_string());
+    let mut command = Command::new(program);
+    command
+        .args(["-p", "--model", "haiku", "--output-format", "json", "--effort", "low", "--tools", ""])
+        .args(["--json-schema", &window.schema().to_string(), "--system-prompt", &window.instructions()])
+        .args(["--setting-sources", "", "--settings", r#"{"disableAllHooks":true}"#, "--strict-mcp-config"])
+        .args(["--disable-slash-commands", "--no-session-persistence"])
+        .env(CHILD, "1")
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .current_dir(dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    for name in NOT_ITS_OWN {
+        command.env_remove(name);
+    }
+    let mut child = command.spawn().map_err(failed)?;
+    let mut stdin = child.stdin.take().ok_or(JudgeError::Absent)?;
+    let text = window.text();
+    let exchange = async {
+        stdin.write_all(text.as_bytes()).await.map_err(failed)?;
+        drop(stdin);
+        child.wait_with_output().await.map_err(failed)
+    };
+    // Dropping the child kills it.
+    let output = tokio::time::timeout(PATIENCE, exchange).await.map_err(|_| JudgeError::TimedOut(PATIENCE))??;
+    Ok(output.stdout)
+}
+
+/// Where the client may be: the one that runs, then the search path, then where its installer puts it.
+pub(crate) fn programs(
+    running: Option<&Path>,
+    search_path: Option<&std::ffi::OsStr>,
+    home: Option<&Path>,
+) -> Vec<PathBuf> {
+    let name = if cfg!(windows) { "claude.exe" } else { "claude" };
+    let on_path = search_path.into_iter().flat_map(std::env::split_paths).map(|dir| dir.join(name));
+    let installed = home.map(|home| home.join(".local/bin").join(name));
+    running.map(Path::to_path_buf).into_iter().chain(on_path).chain(installed).collect()
+}

@@ -1,0 +1,203 @@
+//! The free judge: sentences of a person that state a lasting preference, correction or decision.
+//!
+//! It errs on the side of silence: a question, a request, a condition, or anything about this one time
+//! is not a lesson.
+
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+use tessera_engine::text::{TokenKind, tokenize};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::judge::{Lesson, LessonKind, MOST_LESSONS, Window};
+use tessera_desk::screen::is_credential;
+
+/// Characters of a sentence that can be a lesson.
+const LENGTH: std::ops::RangeInclusive<usize> = 10..=300;
+/// Words that carry meaning, at least.
+const FEWEST_WORDS: usize = 2;
+
+macro_rules! pattern {
+    ($name:ident, $($source:expr),+) => {
+        static $name: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new(concat!($($source),+)).expect("the patterns are constants, compiled in a test"));
+    };
+}
+
+// What people put before the point.
+pattern!(
+    OPENING,
+    r"(?i)^(?:(?:please|also|and|but|so|well|ok|okay|btw|by the way|hey|hi|fyi|note|thanks|yes|yeah|great|cool|for the record)\b[,:.!]*\s+)+"
+);
+pattern!(
+    EXPLICIT,
+    r"(?i)^(?:can you |could you )?(?:remember|keep in mind|don'?t forget|note|make a note|take note)\b(?:\s*:\s*|,? (?:that |this: ?)|\s+(?P<wish>to |i |we |my |our |the ))"
+);
+pattern!(
+    PREFERENCE,
+    r"(?i)^(?:actually[, ]+|no[, ]+)?(?:",
+    r"(?:i|we)(?: (?:really|always|usually|generally|much|strongly|still|now|personally|actually|do))* (?:prefer|favou?r|hate|dislike|can'?t stand|love|always use|never use|always want|never want)\b",
+    r"|i(?: (?:really|always|usually|generally|much))* like (?:to|my|when|using|writing|having|keeping|short|small|long)\b",
+    r"|i'?d (?:much )?rather\b|i would rather\b",
+    r"|(?:always|never) [a-z]+|(?:do not|don'?t) ever\b|(?:do not|don'?t|never) use\b|stop using\b|avoid using\b",
+    r"|from now on\b|going forward\b|in (?:the )?future\b|whenever (?:i|you|we)\b|by default,? (?:use|write|run|i|we|you)\b",
+    r"|my (?:[\w-]+ ){0,2}(?:favou?rite|preferred|default|name|nickname|time ?zone|pronouns?|editor|shell|keyboard|birthday|stack|os|language)\b.{0,60}\b(?:is|are)\b",
+    r"|call me\b|i(?:'m| am) (?:based|located|living|allergic|colou?r-?blind|dyslexic|left-handed)\b",
+    r"|i(?:'m| am) an? [\w /-]{0,40}(?:developer|engineer|designer|student|manager|founder|scientist|analyst|researcher|freelancer|architect|teacher|writer|beginner)\b",
+    r"|(?:i|we) want (?:all|every|you to (?:always|never))\b",
+    r")"
+);
+pattern!(FROM_NOW_ON, r"(?i),? \b(?:from now on|going forward|in (?:the )?future|by default|every time)[.!]*$");
+pattern!(
+    DECISION,
+    r"(?i)^(?:actually[, ]+)?(?:",
+    r"(?:we|i)(?:'ve| have|'re| are)?(?: now| just| all| finally)* (?:decided|agreed|chosen|chose|settled|opted|picked|standardi[sz]ed|migrated|switched|moved|dropped|going with)\b",
+    r"|(?:let'?s|we'?ll|we will|we'?re going to|we are going to) (?:go with|use|stick (?:with|to)|standardi[sz]e on|switch to|adopt|stay (?:with|on))\b",
+    r"|(?:the|our) (?:decision|convention|rule|policy|approach) (?:is|was)\b|decision:",
+    r"|(?:in this (?:project|repo|repository|codebase)|here),? we\b",
+    r")"
+);
+pattern!(
+    CORRECTION,
+    r"(?i)^(?:",
+    r"(?:no|nope|wrong|actually|incorrect)[,.:;! ]+(?:it|that|this|the|we|you|our|there|they|use|[a-z]+ (?:is|are|uses?))\b.*\b(?:is|are|was|should|uses?|lives?|runs?|listens?|goes|isn'?t|aren'?t|don'?t|doesn'?t|must|needs?|use|not)\b",
+    r"|(?:that|this|it)(?:'s| is) (?:wrong|not (?:right|correct|true|how)|incorrect)[,.:; -]+\w+",
+    r"|(?:the|our) (?:root cause|real (?:problem|issue|cause)|actual (?:problem|cause|issue)|correct way|right way) (?:was|is|to)\b",
+    r"|use [\w@/.+-]+(?: [\w@/.+-]+)?,? (?:instead of|not|rather than|and not) ",
+    r")"
+);
+// This one time, a condition, a request: not lasting.
+pattern!(
+    PASSING,
+    r"(?i)\b(?:for now|just this (?:once|time)|this time|temporarily|today|tonight|tomorrow|for this (?:one|task|file|pr|commit|test|change|branch)|",
+    r"in this (?:file|function|pr|commit|test|case|example|branch)|right now|at the moment|never ?mind)\b|^(?:if|unless|can|could|would|should|will|do|does|did|what|why|how|when|where|who|which|is|are|let me|i want to|i need|i think|maybe|perhaps)\b"
+);
+pattern!(
+    CHANGE,
+    r"(?i)\b(?:now|instead|no longer|any ?more|switch(?:ed)?|changed my mind|moved|migrated|replaced?|dropped|actually)\b"
+);
+pattern!(
+    REPLACED,
+    r"(?i)\b(?:instead of|rather than|no longer(?: (?:use|like|want|prefer))?|(?:switch(?:ed)?|mov(?:ed|ing)|migrat(?:ed|ing)) (?:away )?from|replac(?:ed|es|ing)|dropped|over|and not|, not)\s+(?P<old>[\w@#/.+-]+(?: [\w@#/.+-]+)?)"
+);
+
+/// True for a remark of the person about themselves on a few days: it is kept for a while alone. A rule, a wish, a
+/// decision or anything about the work is not one.
+pub(crate) fn is_passing(lesson: &Lesson) -> bool {
+    pattern!(ABOUT_ME, r"(?i)^(?:user|i|i'm|i’m|i am|i'll|i’ll|i have|i've|i’ve|my)\b");
+    pattern!(
+        FEW_DAYS,
+        r"(?i)\b(?:today|tonight|tomorrow|this (?:morning|afternoon|evening|week(?:end)?)|right now|at the moment|for now|until (?:tomorrow|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b"
+    );
+    pattern!(LASTING, r"(?i)\b(?:always|never|every|usually|generally)\b");
+    let said = &lesson.content;
+    lesson.kind == LessonKind::Fact && ABOUT_ME.is_match(said) && FEW_DAYS.is_match(said) && !LASTING.is_match(said)
+}
+
+/// The lessons of a window: those of its turns.
+pub(crate) fn lessons(window: &Window<'_>) -> Vec<Lesson> {
+    let mut found: Vec<Lesson> = Vec::new();
+    for turn in window.turns {
+        for sentence in sentences(&turn.user) {
+            let Some(lesson) = lesson(&sentence) else { continue };
+            if !found.iter().any(|known| known.content == lesson.content) {
+                found.push(lesson);
+            }
+        }
+    }
+    found.truncate(MOST_LESSONS);
+    found
+}
+
+/// Sentences, cut at line ends too.
+fn sentences(text: &str) -> Vec<String> {
+    let whole = |line: &str| line.unicode_sentences().map(|sentence| sentence.trim().to_owned()).collect::<Vec<_>>();
+    text.lines().map(|line| line.trim_start_matches(['-', '*', '>', ' ', '\t'])).flat_map(whole).collect()
+}
+
+fn lesson(sentence: &str) -> Option<Lesson> {
+    let point = OPENING.replace(sentence, "");
+    let mut point = point.trim();
+    if !LENGTH.contains(&point.chars().count()) || is_credential(point) {
+        return None;
+    }
+    let explicit = EXPLICIT.captures(point);
+    if let Some(explicit) = &explicit {
+        let end = explicit.name("wish").map_or_else(|| explicit.get(0).map_or(0, |m| m.end()), |wish| wish.start());
+        point = point.get(end..).unwrap_or(point).trim_start_matches("to ").trim();
+    }
+    if point.trim_end_matches(['"', ')', ' ']).ends_with('?') || (explicit.is_none() && PASSING.is_match(point)) {
+        return None;
+    }
+    let kind = kind_of(point, explicit.is_some())?;
+    let words = tokenize(point).into_iter().filter(|token| token.kind != TokenKind::Stop).count();
+    if words < FEWEST_WORDS {
+        return None;
+    }
+    let replaces = REPLACED.captures(point).and_then(|found| found.name("old")).map(|old| old.as_str().to_owned());
+    let replaces = replaces.or_else(|| CHANGE.is_match(point).then(String::new));
+    Some(Lesson {
+        kind,
+        content: capitalised(point),
+        importance: kind.importance(),
+        tags: Vec::new(),
+        keywords: Vec::new(),
+        supersedes: None,
+        replaces,
+    })
+}
+
+fn kind_of(point: &str, is_explicit: bool) -> Option<LessonKind> {
+    if PREFERENCE.is_match(point) || FROM_NOW_ON.is_match(point) {
+        Some(LessonKind::Preference)
+    } else if DECISION.is_match(point) {
+        Some(LessonKind::Decision)
+    } else if CORRECTION.is_match(point) {
+        Some(LessonKind::Correction)
+    } else {
+        is_explicit.then_some(LessonKind::Fact)
+    }
+}
+
+fn capitalised(point: &str) -> String {
+    let mut letters = point.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// What a person asks to be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TakenBack {
+    /// Nothing.
+    Nothing,
+    /// What they said in this turn is not to be kept.
+    ThisTurn,
+    /// What was learned last is to be forgotten.
+    TheLast,
+}
+
+/// Reads "forget that" and "don't remember this".
+pub(crate) fn taken_back(user: &str) -> TakenBack {
+    pattern!(
+        FORGET,
+        r"(?i)\b(?:forget (?:that|it|this|about (?:that|it)|what i (?:just )?(?:said|told you))|scratch that|strike that|un-?remember (?:that|this)|never ?mind (?:that|what i said))(?:[.!,; ]|$)"
+    );
+    pattern!(
+        OFF_RECORD,
+        r"(?i)\b(?:do not|don'?t|no need to|please don'?t) (?:remember|save|store|learn|memori[sz]e|keep) (?:that|this|it|any of (?:that|this))\b|\boff the record\b"
+    );
+    pattern!(NOT_FORGET, r"(?i)\b(?:do not|don'?t|never|won'?t|can'?t|cannot|not|to) forget\b");
+    if OFF_RECORD.is_match(user) {
+        return TakenBack::ThisTurn;
+    }
+    let Some(found) = FORGET.find(user) else { return TakenBack::Nothing };
+    if NOT_FORGET.is_match(user) {
+        return TakenBack::Nothing;
+    }
+    // Words before it are what is meant; alone, it means what came before this turn.
+    let before = user.get(..found.start()).unwrap_or("");
+    let says_something = sentences(before).iter().any(|sentence| lesson(sentence).is_some());
+    if says_something { TakenBack::ThisTurn } else { TakenBack::TheLast }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! A small model on this machine as judge.
+
+use std::time::Duration;
+
+use reqwest::Client;
+use serde_json::{Value, json};
+
+use crate::judge::{JudgeError, MOST_ANSWERED, Means, Verdict, Window, block_on, object_in};
+
+/// Models that are small and good enough, in the order they are tried.
+const MODELS: [&str; 4] = ["qwen2.5:3b", "llama3.2:3b", "gemma2:2b", "phi3:mini"];
+const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECT: Duration = Duration::from_millis(500);
+
+/// Asks the first of the models that is installed and answers.
+pub(crate) fn ask(window: &Window<'_>, means: &Means) -> Result<Verdict, JudgeError> {
+    block_on(asked(window, &means.ollama))?
+}
+
+async fn asked(window: &Window<'_>, address: &str) -> Result<Verdict, JudgeError> {
+    let unreachable = |error: reqwest::Error| JudgeError::Unreachable(error.without_url().to_string());
+    let client =
+        Client::builder().connect_timeout(CONNECT).timeout(PATIENCE).no_proxy().build().map_err(unreachable)?;
+    let address = address.trim_end_matches('/');
+    let tags: Value = client
+        .get(format!("{address}/api/tags"))
+        .send()
+        .await
+        .map_err(|_| JudgeError::Absent)?
+        .json()
+        .await
+        .map_err(unreachable)?;
+    let names = tags.get("models").and_then(Value::as_array).into_iter().flatten();
+    let names: Vec<&str> = names.filter_map(|model| model.get("name")?.as_str()).collect();
+    let (mut failure, mut spent) = (JudgeError::Absent, (0, 0));
+    for model in MODELS.iter().filter(|model| names.contains(*model)) {
+        match one(&client, address, model, window).await {
+            Ok(verdict) => {
+                let (input, output) = spent;
+                return Ok(Verdict {
+                    input_tokens: verdict.input_tokens + input,
+                    output_tokens: verdict.output_tokens + output,
+                    ..verdict
+                });
+            }
+            Err(JudgeError::Malformed { input_tokens, output_tokens }) => {
+                spent = (spent.0 + input_tokens, spent.1 + output_tokens);
+                failure = JudgeError::Malformed { input_tokens: spent.0, output_tokens: spent.1 };
+            }
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
+
+async fn one(client: &Client, address: &str, model: &str, window: &Window<'_>) -> Result<Verdict, JudgeError> {
+    let body = json!({
+        "model": model,
+        "messages": [
+            { "role": "system", "content": window.instructions() },
+            { "role": "user", "content": window.text() },
+        ],
+        "stream": false,
+        "think": false,
+        "format": window.schema(),
+        "options": { "temperature": 0, "num_ctx": 8192, "num_predict": MOST_ANSWERED, "seed": 1 },
+        "keep_alive": "5m",
+    });
+    let unreachable = |error: reqwest::Error| {
+        if error.is_timeout() {
+            JudgeError::TimedOut(PATIENCE)
+        } else {
+            JudgeError::Unreachable(error.without_url().to_string())
+        }
+    };
+    let reply = client.post(format!("{address}/api/chat")).json(&body).send().await.map_err(unreachable)?;
+    let reply: Value = reply.error_for_status().map_err(unreachable)?.json().await.map_err(unreachable)?;
+    let count = |name: &str| reply.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let (input_tokens, output_tokens) = (count("prompt_eval_count"), count("eval_count"));
+    let text = reply.get("message").and_then(|message| message.get("content")?.as_str());
+    let lessons = text.and_then(object_in).and_then(|answer| window.lessons_of(&answer));
+    let lessons = lessons.ok_or(JudgeError::Malformed { input_tokens, output_tokens })?;
+    Ok(Verdict { lessons, input_tokens, output_tokens })
+}

@@ -1,0 +1,289 @@
+//! From a lesson to the store: the same fact is counted as used, a changed one replaces the old one.
+
+use std::collections::BTreeSet;
+
+use tessera_engine::Store;
+use tessera_engine::domain::{
+    Draft, Filters, Handle, Importance, Link, LinkKind, Memory, MemoryRef, Origin, RecallRequest, Scope,
+};
+use tessera_engine::store::StoreError;
+use tessera_engine::text::{TokenKind, tokenize};
+
+use crate::heuristic::is_passing;
+use crate::judge::{Judge, Lesson, LessonKind};
+use crate::transcript::Turn;
+use tessera_desk::queue::Job;
+
+/// What became of a lesson.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is a new memory.
+    Stored,
+    /// It was known.
+    Known,
+}
+
+/// Memories that a lesson is compared with.
+const MOST_COMPARED: u32 = 8;
+/// What a passing remark weighs, and for how many days after it was said it is shown.
+const PASSING_IMPORTANCE: Importance = Importance::from_percent(20);
+const PASSING_DAYS: i64 = 30;
+/// Share of common words from which on one text can say what another says.
+const SAME: f64 = 0.6;
+/// Words of a statement that are not what it is about.
+const FRAME: &str = "user prefer preferred use using like want always never now instead actually decided switched moved \
+     migrated changed replaced dropped longer anymore please go going new keep make";
+
+/// Stores a lesson, or counts what is known as used.
+pub(crate) fn reconcile(
+    store: &mut Store,
+    lesson: &Lesson,
+    job: &Job,
+    turn: &Turn,
+    judge: Judge,
+) -> Result<Outcome, StoreError> {
+    let scope = scope_of(lesson, &job.scope);
+    let near = near(store, lesson, &scope)?;
+    for known in near.iter().filter(|memory| says(&memory.content, &lesson.content)) {
+        if is_own(known) && store.is_current(known.handle)? {
+            store.note_uses([(known.handle, store.now())]);
+            return Ok(Outcome::Known);
+        }
+    }
+    let said = turn.at.unwrap_or(job.at);
+    let is_passing = is_passing(lesson);
+    let replaced = replaced_by(lesson, &near);
+    let mut tags = lesson.tags.clone();
+    for tag in ["auto-learned", judge.as_str(), lesson.kind.as_str()] {
+        tags.extend(tag.parse().ok().filter(|tag| !tags.contains(tag)));
+    }
+    let draft = Draft {
+        category: Some(lesson.kind.category()),
+        importance: Some(if is_passing { PASSING_IMPORTANCE } else { lesson.importance }),
+        tags,
+        keywords: lesson.keywords.clone(),
+        scope,
+        created: Some(said),
+        expires: is_passing.then(|| said.plus_days(PASSING_DAYS)),
+        origin: Origin::AutoLearn,
+        session: Some(job.session.clone()),
+        cwd: job.cwd.as_ref().map(|dir| dir.to_string_lossy().into_owned()),
+        client: Some("claude-code".into()),
+        links: replaced.map(|memory| Link { kind: LinkKind::Supersedes, to: memory.id }).into_iter().collect(),
+        ..Draft::new(lesson.content.clone())
+    };
+    let stored = store.remember(draft)?;
+    Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
+}
+
+/// True for what is the person's own: a teammate's words, or the other text of a conflict, are not what they say.
+fn is_own(memory: &Memory) -> bool {
+    memory.share.is_none() && memory.conflict_of.is_none()
+}
+
+/// A person's preferences go with them; what was decided or found out belongs to the project.
+fn scope_of(lesson: &Lesson, project: &Scope) -> Scope {
+    let here = ["this project", "this repo", "this codebase", "our tests", "here we", "here, we"];
+    let folded = lesson.content.to_lowercase();
+    let is_personal = lesson.kind == LessonKind::Preference && !here.iter().any(|words| folded.contains(words));
+    if is_personal { Scope::Global } else { project.clone() }
+}
+
+/// Memories that could say the same, or that it could change.
+pub(crate) fn near(store: &mut Store, lesson: &Lesson, scope: &Scope) -> Result<Vec<Memory>, StoreError> {
+    let query = format!("{} {}", lesson.content, lesson.replaces.as_deref().unwrap_or(""));
+    let mut near = similar(store, &query, scope)?;
+    if let Some(handle) = lesson.supersedes
+        && !near.iter().any(|memory| memory.handle == handle)
+    {
+        near.extend(store.get(MemoryRef::Handle(handle))?.filter(|memory| memory.deleted.is_none()));
+    }
+    Ok(near)
+}
+
+/// Live memories of a scope and of every project that are near a text.
+pub(crate) fn similar(store: &mut Store, text: &str, scope: &Scope) -> Result<Vec<Memory>, StoreError> {
+    let request = RecallRequest {
+        limit: MOST_COMPARED,
+        filters: Filters { scopes: vec![scope.clone(), Scope::Global], ..Filters::default() },
+        scope: Some(scope.clone()),
+        ..RecallRequest::new(text)
+    };
+    let page = store.rank(&request)?.page(&request).map_err(StoreError::Domain)?;
+    let mut memories = Vec::new();
+    for ranked in page {
+        memories.extend(store.get(MemoryRef::Handle(ranked.handle))?);
+    }
+    Ok(memories)
+}
+
+/// True when `known` already says everything that `new` says, in the same order and with the same sense.
+fn says(known: &str, new: &str) -> bool {
+    let (known_words, new_words) = (words(known), words(new));
+    let common = new_words.iter().filter(|word| known_words.contains(word)).count();
+    let all = known_words.len() + new_words.len() - common;
+    is_negative(known) == is_negative(new)
+        && !new_words.is_empty()
+        && is_subsequence(&new_words, &known_words)
+        && common as f64 >= SAME * all as f64
+}
+
+/// Words that carry meaning, in order; who it is about does not.
+fn words(text: &str) -> Vec<String> {
+    let tokens = tokenize(text).into_iter();
+    let telling = tokens.filter(|token| !matches!(token.kind, TokenKind::Stop | TokenKind::Compound));
+    telling.map(|token| token.term).filter(|term| term != "user").collect()
+}
+
+fn is_subsequence(short: &[String], long: &[String]) -> bool {
+    let mut rest = long.iter();
+    short.iter().all(|word| rest.any(|other| other == word))
+}
+
+fn is_negative(text: &str) -> bool {
+    let folded = text.to_lowercase().replace('\u{2019}', "'");
+    let words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    words
+        .filter(|word| matches!(*word, "not" | "never" | "no" | "cannot" | "stop" | "avoid") || word.ends_with("n't"))
+        .count()
+        % 2
+        == 1
+}
+
+/// The memory that a lesson replaces: the one the judge named; the shorter form of the same statement;
+/// or, where the person said that something changed, the one that is about the same.
+fn replaced_by<'a>(lesson: &Lesson, near: &'a [Memory]) -> Option<&'a Memory> {
+    if let Some(handle) = lesson.supersedes {
+        return near.iter().find(|memory| memory.handle == handle);
+    }
+    let shorter = |memory: &&Memory| is_own(memory) && says(&lesson.content, &memory.content);
+    if let Some(shorter) = near.iter().find(shorter) {
+        return Some(shorter);
+    }
+    let gone = subject(lesson.replaces.as_deref()?);
+    let about = subject(&lesson.content);
+    let kept: BTreeSet<&String> = about.difference(&gone).collect();
+    near.iter().find(|memory| {
+        let is_statement = !memory.origin.is_captured() && is_own(memory);
+        let subject = subject(&memory.content);
+        let named = !gone.is_disjoint(&subject);
+        let common = kept.iter().filter(|word| subject.contains(**word)).count();
+        let is_alike = memory.category == lesson.kind.category();
+        is_statement && (common >= 2 || (named && (common >= 1 || is_alike)))
+    })
+}
+
+/// What a statement is about: its words without the frame around them.
+fn subject(text: &str) -> BTreeSet<String> {
+    let frame: BTreeSet<String> = words(FRAME).into_iter().collect();
+    words(text).into_iter().filter(|word| !frame.contains(word)).collect()
+}
+
+/// Forgets what was learned from the last turn of a session that gave something.
+pub(crate) fn take_back(store: &mut Store, session: &str) -> Result<usize, StoreError> {
+    let mut learned = Vec::new();
+    for handle in store.of_session(session, 200)? {
+        learned.extend(store.get(MemoryRef::Handle(handle))?.filter(|memory| memory.origin == Origin::AutoLearn));
+    }
+    let Some(last) = learned.iter().map(|memory| memory.created).max() else { return Ok(0) };
+    let of_last = learned.iter().filter(|memory| memory.created == last);
+    let handles: Vec<MemoryRef> = of_last.map(|memory| MemoryRef::Handle(memory.handle)).collect();
+    let actor = tessera_engine::store::Actor {
+        origin: Origin::AutoLearn,
+        session: Some(session.to_owned()),
+        client: Some("claude-code".into()),
+        reason: Some("the person took it back".into()),
+    };
+    Ok(store.forget(&handles, tessera_engine::store::Erase::Soft, &actor)?.len())
+}
+
+/// Handles and texts that a model is shown as known.
+pub(crate) fn known(store: &mut Store, text: &str, scope: &Scope) -> Result<Vec<(Handle, String)>, StoreError> {
+    let near = similar(store, text, scope)?;
+    let shown = |memory: Memory| (memory.handle, memory.content.chars().take(300).collect());
+    Ok(near.into_iter().filter(|memory| !tessera_desk::screen::is_credential(&memory.content)).map(shown).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tessera_engine::domain::{FixedClock, Timestamp};
+    use tessera_engine::score::Weights;
+    use tessera_engine::store::{Actor, StoreConfig, Usage};
+
+    use super::*;
+
+    fn lesson(content: &str, kind: LessonKind, supersedes: Option<Handle>) -> Lesson {
+        let (importance, content) = (kind.importance(), content.to_owned());
+        Lesson { kind, content, importance, tags: Vec::new(), keywords: Vec::new(), supersedes, replaces: None }
+    }
+
+    fn learned(store: &mut Store, lesson: &Lesson) -> (Outcome, Option<Timestamp>) {
+        let at: Timestamp = "2026-11-20".parse().unwrap();
+        let job = Job {
+            session: "s".into(),
+            transcript: "t".into(),
+            scope: Scope::Global,
+            cwd: None,
+            answer: String::new(),
+            claude: None,
+            at,
+            attempts: 0,
+            not_before: None,
+        };
+        let turn = Turn { id: "1".into(), at: None, user: lesson.content.clone(), assistant: String::new() };
+        let outcome = reconcile(store, lesson, &job, &turn, Judge::Heuristic).unwrap();
+        let page = store.list(&tessera_engine::store::ListRequest { limit: 1, ..Default::default() }).unwrap();
+        (outcome, page.memories.first().and_then(|memory| memory.expires))
+    }
+
+    fn opened(home: &std::path::Path) -> Store {
+        let clock = Arc::new(FixedClock("2026-11-20".parse().unwrap()));
+        let config =
+            StoreConfig { home: home.join("t").into(), clock, weights: Weights::default(), usage: Usage::Write };
+        Store::open(config).unwrap()
+    }
+
+    #[test]
+    fn what_was_replaced_is_learned_again_when_it_is_said_again() {
+        let home = tempfile::tempdir().unwrap();
+        let mut store = opened(home.path());
+        let handle = |number: u32| Handle::try_from(number).ok();
+        let mut say = |content: &str, old| learned(&mut store, &lesson(content, LessonKind::Preference, old)).0;
+        assert_eq!(say("I prefer tabs for indentation", None), Outcome::Stored);
+        assert_eq!(say("I prefer spaces for indentation", handle(1)), Outcome::Stored);
+        assert_eq!(say("I prefer tabs for indentation", handle(2)), Outcome::Stored);
+        assert_eq!(say("I prefer tabs for indentation", None), Outcome::Known);
+        // A judge may name what was replaced long ago: that it says so is not to be known.
+        assert_eq!(say("I prefer spaces for indentation", handle(1)), Outcome::Stored);
+        let best = similar(&mut store, "tabs or spaces for indentation?", &Scope::Global).unwrap();
+        assert!(best.iter().any(|memory| memory.content == "I prefer spaces for indentation"));
+    }
+
+    #[test]
+    fn a_passing_remark_has_a_lifetime_and_what_lasts_has_none() {
+        let home = tempfile::tempdir().unwrap();
+        let mut store = opened(home.path());
+        let remark = lesson("I'm working from the Oslo office this week", LessonKind::Fact, None);
+        assert_eq!(learned(&mut store, &remark).1, "2026-12-20".parse().ok());
+        let lasting = lesson("The staging server is called heron", LessonKind::Fact, None);
+        assert_eq!(learned(&mut store, &lasting).1, None);
+        // Whoever brings a remark back keeps it.
+        let own = store.get(MemoryRef::Handle(Handle::try_from(1).unwrap())).unwrap().unwrap();
+        let forever = tessera_engine::Patch { expires: Some(None), ..Default::default() };
+        store.update(MemoryRef::Id(own.id), &forever, &Actor::default()).unwrap();
+        assert_eq!(learned(&mut store, &remark).0, Outcome::Known);
+    }
+
+    #[test]
+    fn the_same_fact_is_known_and_its_opposite_is_not() {
+        assert!(says("I prefer Svelte", "i prefer svelte."));
+        assert!(says("User prefers Svelte", "I prefer Svelte"));
+        assert!(says("I prefer Svelte over React", "I prefer Svelte over React!"));
+        assert!(!says("I prefer Svelte over React", "I prefer React over Svelte"));
+        assert!(!says("Always use mocks", "Don't always use mocks"));
+        assert!(!says("The API listens on port 8480", "The API listens on port 8490"));
+        assert!(!says("I prefer tabs", "I prefer tabs over spaces in Go code"));
+    }
+}

@@ -1,0 +1,208 @@
+//! A client's transcript, read for what the person said: JSON lines of many kinds, most of them not ours.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+use serde::Deserialize;
+use serde_json::Value;
+use tessera_engine::domain::Timestamp;
+
+use tessera_desk::screen::screened;
+use tessera_hooks::prompt;
+
+/// What a person said, and what was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// The client's name for the row.
+    pub(crate) id: String,
+    /// When it was said.
+    pub(crate) at: Option<Timestamp>,
+    /// The person's own words: no code, no pasted output, no credentials.
+    pub(crate) user: String,
+    /// The assistant's words.
+    pub(crate) assistant: String,
+}
+
+/// Bytes of a transcript that are read: its end.
+const MOST_BYTES: u64 = 8 * 1024 * 1024;
+/// Bytes of one line; a longer one is a tool's output.
+const LONGEST_LINE: u64 = 1024 * 1024;
+/// Characters kept of what was said, and of what was answered.
+const MOST_SAID: usize = 4_000;
+const MOST_ANSWERED: usize = 2_000;
+
+#[derive(Deserialize)]
+struct Row {
+    #[serde(rename = "type")]
+    kind: Option<Value>,
+    uuid: Option<Value>,
+    timestamp: Option<Value>,
+    #[serde(rename = "isSidechain")]
+    is_sidechain: Option<Value>,
+    #[serde(rename = "isMeta")]
+    is_meta: Option<Value>,
+    #[serde(rename = "isCompactSummary")]
+    is_summary: Option<Value>,
+    #[serde(rename = "toolUseResult")]
+    tool_result: Option<Value>,
+    #[serde(rename = "promptSource")]
+    source: Option<Value>,
+    message: Option<Value>,
+}
+
+/// The turns of a transcript after `cursor`, oldest first, `most` at most: the latest ones.
+/// `before` more turns from before the cursor come with them, for the window that a deep look takes.
+///
+/// # Errors
+/// When the file cannot be read, or is none.
+pub(crate) fn turns(path: &Path, cursor: Option<&str>, most: usize) -> io::Result<Turns> {
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
+    }
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let start = length.saturating_sub(MOST_BYTES);
+    file.seek(SeekFrom::Start(start))?;
+    let mut reader = BufReader::new(file.take(MOST_BYTES));
+    if start > 0 {
+        reader.skip_until(b'\n')?;
+    }
+    let mut turns: Vec<Turn> = Vec::new();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.len() as u64 >= LONGEST_LINE && line.last() != Some(&b'\n') {
+            reader.skip_until(b'\n')?;
+            continue;
+        }
+        if let Ok(row) = serde_json::from_slice::<Row>(&line) {
+            take(&mut turns, &row);
+        }
+    }
+    let seen = cursor.and_then(|cursor| turns.iter().rposition(|turn| turn.id == cursor)).map_or(0, |at| at + 1);
+    let first = seen.max(turns.len().saturating_sub(most));
+    Ok(Turns { all: turns, first })
+}
+
+/// The turns of a transcript.
+pub(crate) struct Turns {
+    /// All that were read.
+    pub(crate) all: Vec<Turn>,
+    /// The position of the first new one.
+    pub(crate) first: usize,
+}
+
+fn is_true(value: Option<&Value>) -> bool {
+    value == Some(&Value::Bool(true))
+}
+
+fn take(turns: &mut Vec<Turn>, row: &Row) {
+    let kind = row.kind.as_ref().and_then(Value::as_str);
+    if is_true(row.is_sidechain.as_ref()) || is_true(row.is_meta.as_ref()) || is_true(row.is_summary.as_ref()) {
+        return;
+    }
+    let Some(content) = row.message.as_ref().and_then(|message| message.get("content")) else { return };
+    match kind {
+        Some("user") if row.tool_result.is_none() && is_from_person(row.source.as_ref()) => {
+            let Some(said) = said(content) else { return };
+            let id = row.uuid.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
+            let at = row.timestamp.as_ref().and_then(Value::as_str).and_then(|text| text.parse().ok());
+            turns.push(Turn { id, at, user: said, assistant: String::new() });
+        }
+        Some("assistant") => {
+            let Some(turn) = turns.last_mut() else { return };
+            for text in texts(content) {
+                let room = MOST_ANSWERED.saturating_sub(turn.assistant.chars().count());
+                turn.assistant.extend(screened(text).chars().take(room));
+                turn.assistant.push('\n');
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_from_person(source: Option<&Value>) -> bool {
+    !matches!(
+        source.and_then(Value::as_str),
+        Some("system" | "loop_wakeup" | "schedule_wakeup" | "poll_event" | "hook" | "task_notification")
+    )
+}
+
+/// The person's own words in a row; `None` when it is a tool's result, a command, or nothing.
+fn said(content: &Value) -> Option<String> {
+    static NOT_SAID: LazyLock<Regex> = LazyLock::new(|| {
+        let source = r"^\s*(?:<command-|<local-command-|<bash-|<task-notification|\[Request interrupted|Caveat: The messages below)";
+        Regex::new(source).expect("the pattern is a constant, compiled in a test")
+    });
+    if let Value::Array(blocks) = content {
+        let is_result = |block: &Value| block.get("type").and_then(Value::as_str) == Some("tool_result");
+        if blocks.iter().any(is_result) {
+            return None;
+        }
+    }
+    let texts: Vec<&str> = texts(content).into_iter().filter(|text| !NOT_SAID.is_match(text)).collect();
+    let own = screened(&prompt::own_words(&texts.join("\n")));
+    let own: String = own.chars().take(MOST_SAID).collect();
+    (!own.trim().is_empty()).then(|| own.trim().to_owned())
+}
+
+fn texts(content: &Value) -> Vec<&str> {
+    match content {
+        Value::String(text) => vec![text],
+        Value::Array(blocks) => {
+            let is_text = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("text");
+            blocks.iter().filter(is_text).filter_map(|block| block.get("text")?.as_str()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn only_what_a_person_said_is_a_turn() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let rows = [
+            r#"{"type":"user","uuid":"u1","timestamp":"2026-11-20T10:00:00.000Z","isSidechain":false,"message":{"role":"user","content":"I prefer tabs\n```\nsecret code\n```"}}"#,
+            r#"{"type":"assistant","uuid":"a1","message":{"role":"assistant","content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"Noted."}]}}"#,
+            r#"{"type":"user","uuid":"t1","message":{"content":[{"type":"tool_result","content":"I prefer spaces"}]},"toolUseResult":{}}"#,
+            r#"{"type":"attachment","attachment":{"type":"hook_additional_context","content":["I prefer vim"]}}"#,
+            r#"{"type":"user","uuid":"m1","isMeta":true,"message":{"content":"I prefer emacs"}}"#,
+            r#"{"type":"user","uuid":"s1","isSidechain":true,"message":{"content":"I prefer nano"}}"#,
+            r#"{"type":"user","uuid":"c1","isCompactSummary":true,"message":{"content":"I prefer ed"}}"#,
+            r#"{"type":"user","uuid":"k1","message":{"content":"<command-name>/x</command-name> I prefer sam"}}"#,
+            "not json",
+            r#"{"type":"user","uuid":"u2","message":{"content":[{"type":"text","text":"<system-reminder>I prefer acme</system-reminder>we use pnpm\nmy password is hunter22"}]}}"#,
+        ];
+        writeln!(file, "{}", rows.join("\n")).unwrap();
+        let read = turns(file.path(), None, 10).unwrap();
+        let said: Vec<(&str, &str)> = read.all.iter().map(|turn| (turn.id.as_str(), turn.user.as_str())).collect();
+        assert_eq!(said, [("u1", "I prefer tabs"), ("u2", "we use pnpm")]);
+        assert_eq!(read.all[0].assistant.trim(), "Noted.");
+        assert_eq!(turns(file.path(), Some("u1"), 10).unwrap().first, 1);
+        assert_eq!(turns(file.path(), None, 1).unwrap().first, 1);
+        assert!(turns(Path::new("/dev/zero"), None, 1).is_err());
+    }
+
+    #[test]
+    fn a_huge_transcript_is_read_at_its_end() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let long = "x".repeat(2 * 1024 * 1024);
+        for _ in 0..6 {
+            writeln!(file, r#"{{"type":"user","uuid":"big","message":{{"content":"{long}"}}}}"#).unwrap();
+        }
+        writeln!(file, r#"{{"type":"user","uuid":"last","message":{{"content":"I prefer tabs"}}}}"#).unwrap();
+        let read = turns(file.path(), None, 10).unwrap();
+        assert_eq!(read.all.iter().map(|turn| turn.id.as_str()).collect::<Vec<_>>(), ["last"]);
+    }
+}

@@ -1,0 +1,290 @@
+//! The worker: one a machine, detached from every client. It empties the queue and ends.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tessera_engine::Store;
+use tessera_engine::domain::TokenCount;
+use tessera_engine::store::{Progress, Spending, StoreError, Usage};
+use tessera_engine::text::TokenCounter;
+
+use crate::claude;
+use crate::heuristic::{TakenBack, taken_back};
+use crate::judge::{Judge, JudgeError, MOST_ANSWERED, Means, Verdict, Window};
+use crate::reconcile::{self, Outcome};
+use crate::transcript::{Turn, Turns, turns};
+use tessera_desk::log;
+use tessera_desk::queue::{self, Batch, Job, WorkerTurn};
+use tessera_desk::screen::screened;
+use tessera_hooks::{Surroundings, prompt};
+
+/// Turns of one session that are learned from at a time: the latest.
+const MOST_TURNS: usize = 20;
+/// How long a transcript is waited for, and how often again: a busy client writes it late.
+const PATIENCE: Duration = Duration::from_secs(3);
+const MOST_ATTEMPTS: u32 = 5;
+/// Turns of a deep look, and how often there is one.
+const DEEP: usize = 5;
+/// Tokens that a client puts around what a judge reads.
+const AROUND: u64 = 1_000;
+
+/// Learns from every session that waits. Gives the number of new memories.
+///
+/// Ends at once when another worker runs: that one looks again before it ends.
+pub fn drain(surroundings: &Surroundings) -> usize {
+    // Its own session, so that nothing that happens to the client's terminal reaches it. It fails where
+    // this process leads a group already, and then there is no client around it.
+    #[cfg(unix)]
+    let _ = rustix::process::setsid();
+    let mut learned = 0;
+    // Each job is handled once in a run: where the disk is full a failure cannot even be noted on it.
+    let mut seen = BTreeSet::new();
+    loop {
+        let Some(turn) = WorkerTurn::take(&surroundings.home) else { return learned };
+        learned += empty_queue(surroundings, &mut seen);
+        drop(turn);
+        // A job that came after the last look found the lock taken, and started nobody.
+        if queue::due(&surroundings.home, surroundings.clock.now(), &seen).is_empty() {
+            return learned;
+        }
+    }
+}
+
+fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usize {
+    let now = surroundings.clock.now();
+    let note = |text: &str| log::line(&surroundings.home, now, text);
+    let batches = queue::due(&surroundings.home, now, seen);
+    seen.extend(batches.iter().flat_map(Batch::files));
+    if batches.is_empty() && !Store::has_spooled(&surroundings.home) {
+        return 0;
+    }
+    let mut store = match surroundings.open(Usage::Write) {
+        Ok(store) => store,
+        Err(error) => {
+            note(&format!("learning waits: {error}"));
+            batches.into_iter().for_each(|batch| batch.retry(now));
+            return 0;
+        }
+    };
+    let mut court = Court::new(surroundings);
+    let mut learned = 0;
+    for batch in batches {
+        learned += finish(batch, &mut store, &mut court, surroundings);
+    }
+    let folded = store.fold_accesses().and_then(|()| store.fold_receipts());
+    if let Err(error) = folded {
+        note(&format!("spools are kept: {error}"));
+    }
+    learned
+}
+
+fn finish(batch: Batch, store: &mut Store, court: &mut Court<'_>, surroundings: &Surroundings) -> usize {
+    let now = surroundings.clock.now();
+    match learn(&batch.job, store, court) {
+        Ok(learned) => {
+            batch.done();
+            learned
+        }
+        Err(LearnError::Transcript(error)) => {
+            log::line(&surroundings.home, now, &format!("a transcript cannot be read: {error}"));
+            // A client that keeps no transcript never will.
+            if batch.job.attempts < MOST_ATTEMPTS {
+                batch.retry(now);
+            } else {
+                batch.done();
+            }
+            0
+        }
+        Err(LearnError::Store(error)) => {
+            log::line(&surroundings.home, now, &format!("learning is tried again later: {error}"));
+            batch.retry(now);
+            0
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum LearnError {
+    #[error(transparent)]
+    Transcript(#[from] std::io::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The turns of a session, once the client has written the last one: it may still be at it.
+fn written_turns(job: &Job, cursor: Option<&str>) -> std::io::Result<Turns> {
+    let answer: String = screened(&job.answer).trim().chars().take(40).collect();
+    let started = Instant::now();
+    loop {
+        let read = turns(&job.transcript, cursor, MOST_TURNS);
+        // The turn before may have ended in the same words: one that was not learned from yet must be there.
+        let is_whole = read.as_ref().is_ok_and(|read| {
+            read.first < read.all.len() && read.all.last().is_some_and(|turn| turn.assistant.contains(&answer))
+        });
+        if is_whole || started.elapsed() > PATIENCE {
+            return read;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Learns from the turns that a session has more than at the last time.
+fn learn(job: &Job, store: &mut Store, court: &mut Court<'_>) -> Result<usize, LearnError> {
+    let mut progress = store.progress(&job.session)?;
+    let mut read = written_turns(job, progress.cursor.as_deref())?;
+    if let Some(last) = read.all.last_mut().filter(|turn| turn.assistant.trim().is_empty()) {
+        last.assistant = screened(&job.answer);
+    }
+    let mut learned = 0;
+    for at in read.first..read.all.len() {
+        let (Some(turn), Some(window)) = (read.all.get(at), read.all.get((at + 1).saturating_sub(DEEP)..=at)) else {
+            break;
+        };
+        progress = Progress { turns: progress.turns + 1, cursor: Some(turn.id.clone()) };
+        learned += learn_turn(job, turn, store, court)?;
+        if (progress.turns as usize).is_multiple_of(DEEP) && court.has_model() {
+            learned += judged(job, window, true, store, court)?;
+        }
+        store.note_progress(&job.session, &progress)?;
+    }
+    Ok(learned)
+}
+
+fn learn_turn(job: &Job, turn: &Turn, store: &mut Store, court: &mut Court<'_>) -> Result<usize, LearnError> {
+    match taken_back(&turn.user) {
+        TakenBack::ThisTurn => return Ok(0),
+        TakenBack::TheLast => {
+            reconcile::take_back(store, &job.session)?;
+            return Ok(0);
+        }
+        TakenBack::Nothing => {}
+    }
+    if prompt::is_small_talk(&turn.user) {
+        return Ok(0);
+    }
+    judged(job, std::slice::from_ref(turn), false, store, court)
+}
+
+/// Has a window judged, and reconciles what comes of it.
+fn judged(
+    job: &Job,
+    turns: &[Turn],
+    is_deep: bool,
+    store: &mut Store,
+    court: &mut Court<'_>,
+) -> Result<usize, LearnError> {
+    let Some(turn) = turns.last() else { return Ok(0) };
+    let kept: Vec<Turn> = turns.iter().filter(|turn| taken_back(&turn.user) == TakenBack::Nothing).cloned().collect();
+    let said: String = kept.iter().map(|turn| format!("{}\n", turn.user)).collect();
+    let known = if court.has_model() { reconcile::known(store, &said, &job.scope)? } else { Vec::new() };
+    let window = Window { turns: &kept, is_deep, known: &known };
+    let (judge, verdict) = court.judge(&window, job, store)?;
+    let mut learned = 0;
+    for lesson in &verdict.lessons {
+        if reconcile::reconcile(store, lesson, job, turn, judge)? == Outcome::Stored {
+            learned += 1;
+        }
+    }
+    let spent = Spending { judge: judge.as_str().to_owned(), learned: learned as u64, ..Spending::default() };
+    if learned > 0 {
+        store.note_spending(&spent)?;
+    }
+    Ok(learned)
+}
+
+/// The judges of one run. One that fails is not asked again in it.
+struct Court<'a> {
+    surroundings: &'a Surroundings,
+    absent: Vec<Judge>,
+}
+
+impl<'a> Court<'a> {
+    fn new(surroundings: &'a Surroundings) -> Self {
+        Self { surroundings, absent: Vec::new() }
+    }
+
+    fn chain(&self) -> &'static [Judge] {
+        Judge::chain(self.surroundings.settings.judge)
+    }
+
+    fn has_model(&self) -> bool {
+        self.chain().iter().any(|judge| judge.is_model() && !self.absent.contains(judge))
+    }
+
+    /// The verdict of the first judge that answers, and whose it is.
+    fn judge(&mut self, window: &Window<'_>, job: &Job, store: &mut Store) -> Result<(Judge, Verdict), StoreError> {
+        let surroundings = self.surroundings;
+        let means = Means {
+            ollama: surroundings.ollama.clone(),
+            claude: claude::programs(
+                job.claude.as_deref(),
+                surroundings.search_path.as_deref(),
+                surroundings.user_home.as_deref(),
+            ),
+            neutral_dir: surroundings.home.clone(),
+        };
+        for judge in self.chain() {
+            if self.absent.contains(judge) {
+                continue;
+            }
+            if !judge.is_model() {
+                if let Ok(verdict) = judge.ask(window, &means) {
+                    return Ok((*judge, verdict));
+                }
+                continue;
+            }
+            let estimate = estimate(window, store);
+            if store.spent_today()? + estimate > surroundings.settings.daily_tokens {
+                self.give_up(*judge, "the daily token cap is reached");
+                continue;
+            }
+            match asked(*judge, window, &means, estimate, store) {
+                Ok(Ok(verdict)) => return Ok((*judge, verdict)),
+                Ok(Err(error)) => self.give_up(*judge, &error.to_string()),
+                Err(error) => {
+                    // What cannot be counted is not bought.
+                    self.give_up(*judge, &format!("its cost cannot be noted: {error}"));
+                    return Err(error);
+                }
+            }
+        }
+        Ok((Judge::Heuristic, Verdict::default()))
+    }
+
+    fn give_up(&mut self, judge: Judge, why: &str) {
+        let now = self.surroundings.clock.now();
+        log::line(&self.surroundings.home, now, &format!("judge {}: {why}", judge.as_str()));
+        self.absent.push(judge);
+    }
+}
+
+/// What a model will cost at most, as far as can be told before it is asked.
+fn estimate(window: &Window<'_>, store: &Store) -> u64 {
+    let text = format!("{}{}{}", window.instructions(), window.schema(), window.text());
+    let counted = TokenCount(store.counter().count(&text));
+    u64::from(tessera_engine::domain::TokenProfile::CLAUDE.of_o200k(counted)) + AROUND + MOST_ANSWERED
+}
+
+/// Asks a model. Its cost is noted before it is asked, and put right when it has answered: a process that is killed
+/// in between, or a disk that is full by then, never makes a day look cheaper than it was.
+fn asked(
+    judge: Judge,
+    window: &Window<'_>,
+    means: &Means,
+    estimate: u64,
+    store: &mut Store,
+) -> Result<Result<Verdict, JudgeError>, StoreError> {
+    let spending = || Spending { judge: judge.as_str().to_owned(), ..Spending::default() };
+    store.note_spending(&Spending { calls: 1, input_tokens: estimate, ..spending() })?;
+    let answer = judge.ask(window, means);
+    let (input_tokens, output_tokens) = match &answer {
+        Ok(verdict) => (verdict.input_tokens, verdict.output_tokens),
+        Err(JudgeError::Malformed { input_tokens, output_tokens }) => (*input_tokens, *output_tokens),
+        Err(_) => (0, 0),
+    };
+    let failures = u64::from(answer.is_err());
+    store.settle_spending(estimate, &Spending { failures, input_tokens, output_tokens, ..spending() })?;
+    Ok(answer)
+}
