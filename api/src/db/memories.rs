@@ -1,7 +1,6 @@
 //! Rows of memories, as the sync's decisions take and give them.
 
 use std::str::FromStr;
-use std::sync::LazyLock;
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -220,9 +219,6 @@ impl UserTx {
     }
 }
 
-/// Counts tokens; loaded once, at the first write.
-pub(crate) static COUNTER: LazyLock<O200k> = LazyLock::new(O200k::load);
-
 /// What recall needs of a memory, made when it is written.
 #[derive(Default)]
 struct Derived {
@@ -241,7 +237,7 @@ impl Derived {
         // Handle and share are the reader's: nothing that is kept here depends on them.
         let memory = document.memory(row.memory, Handle::FIRST, None, None);
         let analysis = Analysis::of(&memory);
-        let costs = LineCosts::measure(&memory, &*COUNTER);
+        let costs = LineCosts::measure(&memory, &O200k);
         let forward = if row.state.live().is_some() { analysis.doc.encode() } else { Vec::new() };
         let tokens = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
         Self {

@@ -11,7 +11,7 @@ pub use admin::{KeyInfo, NewKey};
 pub(crate) use ask::{Ask, ChangedAfter, Idempotency, Listed, Reply};
 pub use error::DbError;
 pub(crate) use error::{Remedy, unless_overtaken};
-pub(crate) use memories::{COUNTER, Stored, columns, stored};
+pub(crate) use memories::{Stored, columns, stored};
 pub(crate) use shares::{MyShares, ShareError, Target};
 pub(crate) use sync::Position;
 

@@ -14,10 +14,10 @@ use tessera_engine::domain::{Clock, Handle, Memory, RecallRequest};
 use tessera_engine::pack::{JsonRows, LineCosts, Passage, Ranked, Recall, Row};
 use tessera_engine::recall::{Form, Ranking, answer};
 use tessera_engine::score::Weights;
-use tessera_engine::text::number_tokens;
+use tessera_engine::text::{O200k, number_tokens};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::db::{COUNTER, Db, DbError, Stored, UserId, UserTx, columns, stored, unless_overtaken};
+use crate::db::{Db, DbError, Stored, UserId, UserTx, columns, stored, unless_overtaken};
 use cache::{Cache, Slot};
 use news::News;
 
@@ -77,7 +77,7 @@ struct Found {
 impl Found {
     /// Counts tokens where need be: for a thread that may work for a while.
     fn row(memory: Memory, costs: Option<LineCosts>, signature: u64) -> Row {
-        let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &*COUNTER));
+        let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &O200k));
         Row { memory, costs, signature }
     }
 }
@@ -183,14 +183,7 @@ impl Recaller {
                 .into_iter()
                 .map(|found| (found.ranked, Found::row(found.memory, found.costs, found.signature)))
                 .unzip();
-            answer(
-                &request,
-                &ranking,
-                page,
-                rows,
-                &weights,
-                Form::Json { counter: &*COUNTER, rows: JsonRows::default() },
-            )
+            answer(&request, &ranking, page, rows, &weights, Form::Json(JsonRows::default()))
         })
         .await??;
         self.note(user, recall.details.iter().map(|detail| detail.ranked.handle.get()));

@@ -17,6 +17,7 @@ use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
 use crate::store::logs::history::{self, Operation};
 use crate::store::rows::memory as row;
+use crate::text::O200k;
 
 impl Store {
     /// Stores a memory. What the draft leaves out is derived from its text.
@@ -127,7 +128,7 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
         links::noted(change, &memory, Operation::Link, actor)?;
     }
     let memory = change.existing(MemoryRef::Handle(known.handle))?;
-    let tokens = LineCosts::measure(&memory, change.counter()).detail;
+    let tokens = LineCosts::measure(&memory, &O200k).detail;
     Ok(Stored { memory, tokens, existed: true })
 }
 

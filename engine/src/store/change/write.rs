@@ -9,6 +9,7 @@ use crate::pack::{LineCosts, Passage};
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::memory as row;
+use crate::text::O200k;
 
 /// A memory that was stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +46,7 @@ pub(crate) fn write_row(
         Written::New => format!("INSERT INTO memories (handle, {COLUMNS}) VALUES (?1, {places})"),
         Written::Again => format!("UPDATE memories SET ({COLUMNS}) = ({places}) WHERE handle = ?1"),
     };
-    let costs = LineCosts::measure(memory, change.counter());
+    let costs = LineCosts::measure(memory, &O200k);
     let forward = if memory.deleted.is_some() { Vec::new() } else { analysis.doc.encode() };
     change.tx.prepare_cached(&sql)?.execute(params![
         memory.handle,

@@ -1,6 +1,6 @@
 //! Counting lines again: where a program shows lines otherwise than the one that counted them did.
 //!
-//! Costs are kept with the rows, so that a recall loads no tokenizer. They hold for one form of the lines
+//! Costs are kept with the rows, so that a recall counts nothing. They hold for one form of the lines
 //! ([`LineCosts::FORM`]); a store of another form is counted again when it is opened, before anything is shown.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
@@ -27,8 +27,6 @@ pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
     }
     let changed = changed(&tx)?;
     if !changed.is_empty() {
-        // Loaded only here: most stores have no such row.
-        let counter = O200k::load();
         let select = format!("SELECT {} FROM memories WHERE handle = ?1", row::MEMORY);
         let (mut select, mut update) = (
             tx.prepare(&select)?,
@@ -39,7 +37,7 @@ pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
         );
         for handle in changed {
             let memory = select.query_row([handle], row::memory)?;
-            let costs = LineCosts::measure(&memory, &counter);
+            let costs = LineCosts::measure(&memory, &O200k);
             let passages = Passage::encode_all(&costs.passages);
             let (detail, index) = (costs.detail, costs.index);
             let (json_detail, json_index, attribution) = (costs.json_detail, costs.json_index, costs.attribution);

@@ -8,7 +8,6 @@ use crate::recall::{Form, Ranking, answer};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::memory as row;
-use crate::text::O200k;
 
 impl Store {
     /// Live memories by handle, in the order given, within a budget; those that are gone or replaced
@@ -32,7 +31,7 @@ impl Store {
         }
         let rows = self.rows(&page)?;
         let ranking = Ranking::chosen(&page, &request.query);
-        Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::<O200k>::Text)?))
+        Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::Text)?))
     }
 
     /// True for a memory that holds now and is the person's own: neither deleted, replaced nor over, nor somebody
