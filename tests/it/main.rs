@@ -19,3 +19,4 @@ mod serve;
 mod setup;
 mod support;
 mod terminal;
+mod wings;

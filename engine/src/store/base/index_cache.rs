@@ -9,6 +9,9 @@ use super::config::Usage;
 use crate::index::{ForwardDoc, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
 use crate::store::file::home::Home;
 use crate::store::file::snapshot::{self, Version};
+use crate::store::rows::codec::{Reader, sql};
+use crate::store::rows::columns::MEMORY;
+use crate::store::rows::index::{IndexColumns, index_row, read_index_row};
 use crate::store::rows::memory as row;
 
 /// Changed rows beyond which a rebuild pays: the larger of this and a twentieth of the snapshot.
@@ -65,12 +68,13 @@ impl IndexCache {
     }
 
     fn read_tail(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let sql = format!("SELECT {}, rev FROM memories WHERE rev > ?1 ORDER BY rev", row::INDEX);
-        let mut statement = connection.prepare_cached(&sql)?;
+        let sql = sql!("SELECT ", IndexColumns::LIST, ", rev FROM memories WHERE rev > ?1 ORDER BY rev");
+        let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query([self.seen])?;
         while let Some(sql_row) = rows.next()? {
-            let index_row = row::index_row(sql_row)?;
-            self.seen = sql_row.get(13)?;
+            let mut from = Reader::new(sql_row);
+            let index_row = read_index_row(&mut from)?;
+            self.seen = from.take()?;
             self.tail.push(readable(connection, index_row)?);
         }
         Ok(())
@@ -115,8 +119,8 @@ fn identity_at(connection: &Connection, rev: u64) -> rusqlite::Result<Identity> 
 /// A row whose blob is of another analyzer is analysed again, without the words around it.
 fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Result<IndexRow> {
     if index_row.is_live() && !ForwardDoc::is_current_version(&index_row.blob) {
-        let sql = format!("SELECT {} FROM memories WHERE handle = ?1", row::MEMORY);
-        let memory = connection.prepare_cached(&sql)?.query_row([index_row.features.handle], row::memory)?;
+        let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE handle = ?1");
+        let memory = connection.prepare_cached(sql)?.query_row([index_row.features.handle], row::memory)?;
         let doc = ForwardDoc::analyze(&memory);
         index_row.features.length = doc.length;
         index_row.blob = doc.encode();
@@ -129,9 +133,9 @@ pub(crate) fn snapshot_bytes(connection: &Connection) -> rusqlite::Result<Vec<u8
     let tx = connection.unchecked_transaction()?;
     let rev: u64 = tx.query_row("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;
     let identity = identity_at(&tx, rev)?;
-    let sql = format!("SELECT {} FROM memories WHERE deleted IS NULL ORDER BY handle", row::INDEX);
-    let mut statement = tx.prepare(&sql)?;
+    let sql = sql!("SELECT ", IndexColumns::LIST, " FROM memories WHERE deleted IS NULL ORDER BY handle");
+    let mut statement = tx.prepare(sql)?;
     let rows: rusqlite::Result<Vec<IndexRow>> =
-        statement.query_map([], row::index_row)?.map(|index_row| readable(&tx, index_row?)).collect();
+        statement.query_map([], index_row)?.map(|index_row| readable(&tx, index_row?)).collect();
     Ok(Snapshot::build(identity, &rows?))
 }

@@ -10,6 +10,8 @@ use crate::store::base::store::Store;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
+use crate::store::rows::codec::sql;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
 /// How a check ended.
@@ -159,8 +161,8 @@ impl Store {
     }
 
     fn stale_rows(&self) -> rusqlite::Result<Vec<Handle>> {
-        let sql = format!("SELECT {}, forward FROM memories WHERE deleted IS NULL", row::MEMORY);
-        let mut statement = self.connection.prepare(&sql)?;
+        let sql = sql!("SELECT ", MEMORY, ", forward FROM memories WHERE deleted IS NULL");
+        let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
         let mut stale = Vec::new();
         while let Some(sql_row) = rows.next()? {

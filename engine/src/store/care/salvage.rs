@@ -22,6 +22,7 @@ use crate::store::file::home::Home;
 use crate::store::file::private;
 use crate::store::open::give_back::give_back;
 use crate::store::open::migrate::SCHEMA;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
 /// What a salvage kept and lost.
@@ -144,7 +145,7 @@ impl Wreck {
         let there = self.columns("memories");
         // A file of an older version has fewer columns.
         let read = |name: &str| if there.contains(name) { name.to_owned() } else { format!("NULL AS {name}") };
-        let columns: Vec<String> = row::MEMORY.split(", ").map(read).collect();
+        let columns: Vec<String> = MEMORY.split(", ").map(read).collect();
         let sql =
             format!("SELECT {}, purged, superseded_by FROM memories NOT INDEXED WHERE handle = ?1", columns.join(", "));
         let (mut memories, mut lost, mut unreadable, mut handle) = (Vec::new(), 0, 0, 1_u32);

@@ -11,6 +11,8 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::sql;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
 /// A memory that was changed apart, and its other text.
@@ -42,11 +44,12 @@ impl Store {
     /// When the store cannot be read.
     pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Conflict>> {
-            let sql = format!(
-                "SELECT {} FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL ORDER BY handle LIMIT 200",
-                row::MEMORY
+            let sql = sql!(
+                "SELECT ",
+                MEMORY,
+                " FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL ORDER BY handle LIMIT 200"
             );
-            let mut statement = self.connection.prepare(&sql)?;
+            let mut statement = self.connection.prepare(sql)?;
             let copies: Vec<Memory> = statement.query_map([], row::memory)?.collect::<rusqlite::Result<_>>()?;
             copies.into_iter().map(|copy| Ok(Conflict { memory: original(&self.connection, &copy)?, copy })).collect()
         };
@@ -107,8 +110,8 @@ fn copy_of(change: &Change<'_>, named: Memory, reference: MemoryRef) -> Result<M
     if named.conflict_of.is_some() && named.deleted.is_none() {
         return Ok(named);
     }
-    let sql = format!("SELECT {} FROM memories WHERE conflict_of = ?1 AND deleted IS NULL LIMIT 2", row::MEMORY);
-    let mut statement = change.tx.prepare(&sql)?;
+    let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE conflict_of = ?1 AND deleted IS NULL LIMIT 2");
+    let mut statement = change.tx.prepare(sql)?;
     let mut copies: Vec<Memory> = statement.query_map([named.id], row::memory)?.collect::<Result<_, _>>()?;
     match (copies.pop(), copies.is_empty()) {
         (Some(copy), true) => Ok(copy),

@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::outbox::tell;
 use super::rights::refuse_foreign;
-use super::write::{Written, write_row};
+use super::write::{Written, write_over, write_row};
 use super::{context, links, places};
 use crate::domain::{Category, Handle, Importance, Memory, MemoryId, MemoryRef, MemoryType, Scope};
 use crate::index::Analysis;
@@ -74,7 +74,7 @@ pub(crate) fn delete(change: &Change<'_>, before: &Memory, actor: &Actor) -> Res
     memory.deleted = Some(before.deleted.unwrap_or(change.now));
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
-    write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    write_over(change, before, &memory)?;
     links::elect_around(change, &memory)?;
     history::record(change, &memory, Operation::Delete, actor, None)
 }

@@ -5,9 +5,8 @@ use std::io::BufRead;
 use super::import_line::{ImportAs, Line, LineLink, Reading, parse, read_line, too_long};
 use super::remember::insert;
 use super::update::rewrite;
-use super::write::{Stored, Written, write_row};
+use super::write::{Stored, write_over};
 use crate::domain::{DomainError, MemoryId, MemoryRef, Origin, Patch, Trust};
-use crate::index::Analysis;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -164,7 +163,7 @@ fn store_line(change: &Change<'_>, line: &Line, whose: ImportAs) -> Result<Outco
     }
     let stored = insert(change, &draft)?;
     let Some(stamps) = line.stamps(&stored.memory) else { return Ok(outcome(&stored)) };
-    write_row(change, &stamps, &Analysis::of(&stamps), Written::Again)?;
+    write_over(change, &stored.memory, &stamps)?;
     Ok(outcome(&stored))
 }
 

@@ -16,6 +16,8 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
 use crate::store::logs::history::{self, Operation};
+use crate::store::rows::codec::sql;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -139,13 +141,14 @@ fn same_text(change: &Change<'_>, memory: &Memory, signature: u64) -> Result<Opt
     if !matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
         return Ok(None);
     }
-    let sql = format!(
-        "SELECT {} FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
+    let sql = sql!(
+        "SELECT ",
+        MEMORY,
+        " FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
          AND superseded_by IS NULL AND conflict_of IS NULL AND trust <> 'foreign' AND (expires IS NULL OR expires > ?4)
-         ORDER BY handle LIMIT 1",
-        row::MEMORY
+         ORDER BY handle LIMIT 1"
     );
-    let mut statement = change.tx.prepare_cached(&sql)?;
+    let mut statement = change.tx.prepare_cached(sql)?;
     let wanted = params![signature.cast_signed(), memory.content, memory.scope.as_str(), change.now];
     Ok(statement.query_row(wanted, row::memory).optional()?)
 }

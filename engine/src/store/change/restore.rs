@@ -3,9 +3,8 @@
 use super::links;
 use super::outbox::tell;
 use super::rights::refuse_foreign;
-use super::write::{Stored, Written, write_row};
+use super::write::{Stored, write_over};
 use crate::domain::MemoryRef;
-use crate::index::Analysis;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -53,7 +52,7 @@ fn restore(
     memory.expires = None;
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
-    let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    let tokens = write_over(change, &before, &memory)?;
     links::elect_around(change, &memory)?;
     history::record(change, &memory, Operation::Restore, actor, Some(&before))?;
     tell(change, memory.id)?;

@@ -2,10 +2,9 @@
 
 use super::links;
 use super::outbox::tell;
-use super::write::{Stored, Written, write_row};
+use super::write::{Stored, write_over};
 use crate::domain::{Memory, MemoryRef, Patch, Permission, Trust};
 use crate::enrich;
-use crate::index::Analysis;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -70,7 +69,7 @@ pub(crate) fn rewrite(
     apply(&mut memory, patch);
     memory.updated = change.now;
     memory.rev = change.next_rev()?;
-    let tokens = write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    let tokens = write_over(change, before, &memory)?;
     if memory.trust != before.trust {
         links::elect_around(change, &memory)?;
     }

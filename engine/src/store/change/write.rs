@@ -1,14 +1,17 @@
-//! Writing a row: every column of a memory, derived ones too, and its outbox's word beside it.
+//! Writing a row: what somebody gave, and what derives from it where that changed.
 
-use rusqlite::params;
+use std::sync::LazyLock;
+
+use rusqlite::params_from_iter;
 
 use super::context;
-use crate::domain::{Memory, Trust};
+use crate::domain::Memory;
 use crate::index::Analysis;
-use crate::pack::{LineCosts, Passage};
+use crate::pack::LineCosts;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::memory as row;
+use crate::store::rows::codec::{self, ToCell, Values};
+use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, Fields};
 use crate::text::O200k;
 
 /// A memory that was stored.
@@ -29,6 +32,17 @@ pub(crate) enum Written {
     Again,
 }
 
+/// A row is made, with all its columns.
+static INSERT: LazyLock<String> =
+    LazyLock::new(|| codec::insert(&[Fields::NAMES, AnalysisColumns::NAMES, CostColumns::NAMES]));
+/// All columns are written again: the text is another one.
+static UPDATE: LazyLock<String> =
+    LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES, CostColumns::NAMES]));
+/// The text is the same and its lines cost what they did; its terms, which a deleted row has not, come back.
+static UPDATE_ANALYSIS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES]));
+/// Nothing is written of what derives from the text.
+static UPDATE_FIELDS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES]));
+
 /// Writes every column of a memory, derived ones too. Returns the tokens of its full line.
 pub(crate) fn write_row(
     change: &Change<'_>,
@@ -36,59 +50,73 @@ pub(crate) fn write_row(
     analysis: &Analysis,
     written: Written,
 ) -> Result<u32, StoreError> {
-    const COLUMNS: &str = "id, content, summary, category, type, importance, tags, keywords, entities, scope, created, updated, \
-         last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, standing, length, \
-         signature, forward, detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, shared_by, \
-         share_permission, conflict_of, edited_by, vouched, attribution_tokens";
-    let places: Vec<String> = (2..=39).map(|n| format!("?{n}")).collect();
-    let places = places.join(", ");
-    let sql = match written {
-        Written::New => format!("INSERT INTO memories (handle, {COLUMNS}) VALUES (?1, {places})"),
-        Written::Again => format!("UPDATE memories SET ({COLUMNS}) = ({places}) WHERE handle = ?1"),
-    };
     let costs = LineCosts::measure(memory, &O200k);
-    let forward = if memory.deleted.is_some() { Vec::new() } else { analysis.doc.encode() };
-    change.tx.prepare_cached(&sql)?.execute(params![
-        memory.handle,
-        memory.id,
-        memory.content,
-        memory.summary,
-        memory.category.as_str(),
-        memory.kind.as_str(),
-        memory.importance.percent(),
-        row::json(&memory.tags),
-        row::json(&memory.keywords),
-        row::json(&memory.entities),
-        memory.scope.as_str(),
-        memory.created,
-        memory.updated,
-        memory.last_accessed,
-        memory.access_count,
-        memory.expires,
-        memory.origin.to_string(),
-        memory.trust.as_str(),
-        memory.session,
-        memory.cwd,
-        memory.client,
-        memory.sensitive,
-        memory.rev,
-        memory.deleted,
-        analysis.is_standing,
-        analysis.doc.length,
-        analysis.signature.cast_signed(),
-        forward,
-        costs.detail,
-        costs.index,
-        costs.json_detail,
-        costs.json_index,
-        Passage::encode_all(&costs.passages),
-        memory.share.as_ref().map(|share| &share.by),
-        memory.share.as_ref().map(|share| share.permission.as_str()),
-        memory.conflict_of,
-        memory.edited_by,
-        memory.vouched.map(Trust::as_str),
-        costs.attribution,
-    ])?;
+    let analysed = Analysed::of(memory, analysis);
+    let mut values = fields(memory)?;
+    AnalysisColumns::write(&analysed, &mut values)?;
+    CostColumns::write(&costs, &mut values)?;
+    execute(change, if written == Written::New { &INSERT } else { &UPDATE }, values)?;
     context::refresh_around(change, memory)?;
     Ok(costs.detail)
+}
+
+/// Writes a memory over what it was before. Its terms and the costs of its lines are made anew only where something
+/// changed that they are made from. Returns the tokens of its full line.
+pub(crate) fn write_over(change: &Change<'_>, before: &Memory, memory: &Memory) -> Result<u32, StoreError> {
+    if !derive_the_same(before, memory) {
+        return write_row(change, memory, &Analysis::of(memory), Written::Again);
+    }
+    let is_shown_again = before.deleted.is_some() && memory.deleted.is_none();
+    if is_shown_again {
+        let analysed = Analysed::of(memory, &Analysis::of(memory));
+        let mut values = fields(memory)?;
+        AnalysisColumns::write(&analysed, &mut values)?;
+        execute(change, &UPDATE_ANALYSIS, values)?;
+    } else {
+        execute(change, &UPDATE_FIELDS, fields(memory)?)?;
+    }
+    if memory.deleted.is_some() {
+        let sql = "UPDATE memories SET forward = x'' WHERE handle = ?1";
+        change.tx.prepare_cached(sql)?.execute([memory.handle])?;
+    }
+    context::refresh_around(change, memory)?;
+    kept_tokens(change, memory)
+}
+
+/// True when all is equal of two states of a memory that its terms and its lines are made from.
+pub(crate) fn derive_the_same(one: &Memory, other: &Memory) -> bool {
+    // What is left of a memory when everything is taken away that no term and no line is made from.
+    let derived_from = |memory: &Memory| Memory {
+        updated: one.updated,
+        last_accessed: one.last_accessed,
+        access_count: one.access_count,
+        expires: one.expires,
+        origin: one.origin.clone(),
+        trust: one.trust,
+        vouched: one.vouched,
+        session: one.session.clone(),
+        cwd: one.cwd.clone(),
+        client: one.client.clone(),
+        sensitive: one.sensitive,
+        rev: one.rev,
+        conflict_of: one.conflict_of,
+        links: one.links.clone(),
+        ..memory.clone()
+    };
+    derived_from(one) == derived_from(other)
+}
+
+fn fields(memory: &Memory) -> rusqlite::Result<Values<'_>> {
+    let mut values = vec![memory.handle.to_cell()?];
+    Fields::write(memory, &mut values)?;
+    Ok(values)
+}
+
+fn execute(change: &Change<'_>, sql: &str, values: Values<'_>) -> rusqlite::Result<()> {
+    change.tx.prepare_cached(sql)?.execute(params_from_iter(values)).map(drop)
+}
+
+fn kept_tokens(change: &Change<'_>, memory: &Memory) -> Result<u32, StoreError> {
+    let sql = "SELECT detail_tokens FROM memories WHERE handle = ?1";
+    Ok(change.tx.prepare_cached(sql)?.query_row([memory.handle], |row| row.get(0))?)
 }

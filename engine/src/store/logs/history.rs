@@ -8,7 +8,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::memory as row;
+use crate::store::rows::codec::{FromColumns, Reader, read_columns, sql};
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -68,6 +68,30 @@ pub struct HistoryEntry {
     pub before: Option<Memory>,
 }
 
+read_columns! {
+    /// One change, without the handle of its memory.
+    HistoryColumns of HistoryEntry {
+        "rev" => rev,
+        "op" => operation,
+        "at" => at,
+        "origin" => origin,
+        "session" => session,
+        "client" => client,
+        "reason" => reason,
+        "before" => before,
+    } beside {
+        handle: Handle::FIRST,
+    }
+}
+
+impl FromColumns for Option<Memory> {
+    /// One that cannot be read any more is none.
+    fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
+        let text: Option<String> = from.take()?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+    }
+}
+
 /// Writes the provenance of a change that gave `memory` its present rev.
 pub(crate) fn record(
     change: &Change<'_>,
@@ -123,22 +147,10 @@ impl Store {
     }
 
     fn changes(&self, id: MemoryId, handle: Handle) -> rusqlite::Result<Vec<HistoryEntry>> {
-        let sql = "SELECT rev, op, at, origin, session, client, reason, before FROM history WHERE memory = ?1 ORDER BY rev DESC";
+        let sql = sql!("SELECT ", HistoryColumns::LIST, " FROM history WHERE memory = ?1 ORDER BY rev DESC");
         let mut statement = self.connection.prepare_cached(sql)?;
-        let entries = statement.query_map([id], |sql_row| {
-            let before: Option<String> = sql_row.get(7)?;
-            Ok(HistoryEntry {
-                rev: sql_row.get(0)?,
-                handle,
-                operation: sql_row.get(1)?,
-                at: sql_row.get(2)?,
-                origin: row::parsed(sql_row, 3)?,
-                session: sql_row.get(4)?,
-                client: sql_row.get(5)?,
-                reason: sql_row.get(6)?,
-                before: before.and_then(|text| serde_json::from_str(&text).ok()),
-            })
-        })?;
+        let entries = statement
+            .query_map([id], |row| Ok(HistoryEntry { handle, ..HistoryColumns::read(&mut Reader::new(row))? }))?;
         entries.collect()
     }
 }

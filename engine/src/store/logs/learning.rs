@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::domain::Timestamp;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::{Reader, read_columns, sql};
 
 /// Sessions whose progress is kept, at most.
 const MOST_SESSIONS: u32 = 500;
@@ -36,6 +37,19 @@ pub struct Spending {
     pub output_tokens: u64,
     /// Memories that came of it.
     pub learned: u64,
+}
+
+read_columns! {
+    /// What a judge did on one day.
+    SpendingColumns of Spending {
+        "day" => day,
+        "judge" => judge,
+        "calls" => calls,
+        "failures" => failures,
+        "input_tokens" => input_tokens,
+        "output_tokens" => output_tokens,
+        "learned" => learned,
+    }
 }
 
 impl Store {
@@ -124,20 +138,10 @@ impl Store {
     /// When the store cannot be read.
     pub fn spending(&self, since: Timestamp) -> Result<Vec<Spending>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Spending>> {
-            let sql = "SELECT day, judge, calls, failures, input_tokens, output_tokens, learned FROM spending
-                       WHERE day >= ?1 ORDER BY day DESC, judge";
+            let sql = sql!("SELECT ", SpendingColumns::LIST, " FROM spending WHERE day >= ?1 ORDER BY day DESC, judge");
             let mut statement = self.connection.prepare(sql)?;
-            let rows = statement.query_map([since.date().to_string()], |row| {
-                Ok(Spending {
-                    day: row.get(0)?,
-                    judge: row.get(1)?,
-                    calls: row.get(2)?,
-                    failures: row.get(3)?,
-                    input_tokens: row.get(4)?,
-                    output_tokens: row.get(5)?,
-                    learned: row.get(6)?,
-                })
-            })?;
+            let since = [since.date().to_string()];
+            let rows = statement.query_map(since, |row| SpendingColumns::read(&mut Reader::new(row)))?;
             rows.collect()
         };
         read().map_err(|error| self.failed(error))

@@ -15,7 +15,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::transaction::Change;
 use crate::store::change::links;
 use crate::store::change::outbox::tell;
-use crate::store::change::write::{Written, write_row};
+use crate::store::change::write::{Written, write_over, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
 
@@ -63,7 +63,7 @@ fn readable(change: &Change<'_>, handle: Handle) -> Result<Option<Memory>, Store
 /// A memory that the rule deleted is there again, and a server is told so.
 fn bring_back(change: &Change<'_>, before: &Memory, expires: Option<Timestamp>) -> Result<(), StoreError> {
     let memory = Memory { deleted: None, expires, rev: change.next_rev()?, ..before.clone() };
-    write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    write_over(change, before, &memory)?;
     links::elect_around(change, &memory)?;
     let actor = Actor { reason: Some("nothing expires by itself".into()), ..Actor::default() };
     history::record(change, &memory, Operation::Restore, &actor, Some(before))?;

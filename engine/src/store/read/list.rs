@@ -7,6 +7,7 @@ use rusqlite::types::Value;
 use crate::domain::{Filters, Handle, Memory, MemoryRef, Timestamp};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::fold;
 
@@ -91,8 +92,7 @@ impl Store {
         }
         let limit = request.limit.clamp(1, crate::domain::MAX_LIMIT);
         values.push((limit + 1).into());
-        let select =
-            format!("SELECT {} FROM memories WHERE {sql} ORDER BY created DESC, handle DESC LIMIT ?", row::MEMORY);
+        let select = format!("SELECT {} FROM memories WHERE {sql} ORDER BY created DESC, handle DESC LIMIT ?", MEMORY);
         let mut statement = self.connection.prepare(&select)?;
         let rows = statement.query_map(rusqlite::params_from_iter(&values), row::memory)?;
         let mut memories = rows.collect::<rusqlite::Result<Vec<_>>>()?;

@@ -9,7 +9,7 @@ use crate::store::base::transaction::Change;
 use crate::store::change::erase::purge;
 use crate::store::change::links;
 use crate::store::change::outbox::tell;
-use crate::store::change::write::{Written, write_row};
+use crate::store::change::write::{Written, write_over, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
 use crate::store::rows::memory as row;
@@ -179,8 +179,11 @@ fn show(change: &Change<'_>, shown: Shown<'_>, held: Option<&Memory>, mark: u8) 
         (memory.last_accessed, memory.access_count) = (known.last_accessed, known.access_count);
         (memory.cwd, memory.client, memory.sensitive) = (known.cwd.clone(), known.client.clone(), known.sensitive);
     }
-    let written = if held.is_some() { Written::Again } else { Written::New };
-    write_row(change, &memory, &Analysis::of(&memory), written)?;
+    match (known, held) {
+        (Some(known), _) => write_over(change, known, &memory)?,
+        (None, Some(_)) => write_row(change, &memory, &Analysis::of(&memory), Written::Again)?,
+        (None, None) => write_row(change, &memory, &Analysis::of(&memory), Written::New)?,
+    };
     if mark != row::HERE {
         change.tx.execute("UPDATE memories SET purged = 0 WHERE handle = ?1", [memory.handle])?;
     }

@@ -10,6 +10,8 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::change::erase::purge;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::{Reader, read_columns, sql};
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
 /// The server that a store belongs to.
@@ -70,24 +72,37 @@ pub struct RefusedChange {
     pub why: String,
 }
 
+read_columns! {
+    /// The one server.
+    ServerColumns of ServerState {
+        "url" => url,
+        "user" => user,
+        "epoch" => epoch,
+        "cursor" => cursor,
+        "is_whole" => is_whole,
+        "reached" => reached,
+        "problem" => problem,
+    }
+}
+
+read_columns! {
+    /// A refused change.
+    RefusedColumns of RefusedChange {
+        "handle" => handle,
+        "id" => id,
+        "summary" => summary,
+        "refused" => why,
+    }
+}
+
 impl Store {
     /// The server that this store belongs to.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn server(&self) -> Result<Option<ServerState>, StoreError> {
-        let sql = "SELECT url, user, epoch, cursor, is_whole, reached, problem FROM server";
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(ServerState {
-                url: row.get(0)?,
-                user: row.get(1)?,
-                epoch: row.get(2)?,
-                cursor: row.get(3)?,
-                is_whole: row.get(4)?,
-                reached: row.get(5)?,
-                problem: row.get(6)?,
-            })
-        };
+        let sql = sql!("SELECT ", ServerColumns::LIST, " FROM server");
+        let read = |row: &rusqlite::Row<'_>| ServerColumns::read(&mut Reader::new(row));
         self.connection.query_row(sql, [], read).optional().map_err(|error| self.failed(error))
     }
 
@@ -119,8 +134,8 @@ impl Store {
     /// When the store cannot be written.
     pub fn leave(&mut self) -> Result<(), StoreError> {
         self.write(|change| {
-            let sql = format!("SELECT {} FROM memories WHERE shared_by IS NOT NULL AND purged = 0", row::MEMORY);
-            let mut statement = change.tx.prepare(&sql)?;
+            let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE shared_by IS NOT NULL AND purged = 0");
+            let mut statement = change.tx.prepare(sql)?;
             let theirs: Vec<Memory> = statement.query_map([], row::memory)?.collect::<Result<_, _>>()?;
             for memory in theirs {
                 purge(change, &memory, row::GONE, &Actor::default())?;
@@ -158,12 +173,13 @@ impl Store {
     /// When the store cannot be read.
     pub fn refused_changes(&self) -> Result<Vec<RefusedChange>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RefusedChange>> {
-            let sql = "SELECT handle, id, summary, refused FROM outbox JOIN memories ON id = memory
-                       WHERE refused IS NOT NULL ORDER BY n";
+            let sql = sql!(
+                "SELECT ",
+                RefusedColumns::LIST,
+                " FROM outbox JOIN memories ON id = memory WHERE refused IS NOT NULL ORDER BY n"
+            );
             let mut statement = self.connection.prepare(sql)?;
-            let rows = statement.query_map([], |row| {
-                Ok(RefusedChange { handle: row.get(0)?, id: row.get(1)?, summary: row.get(2)?, why: row.get(3)? })
-            })?;
+            let rows = statement.query_map([], |row| RefusedColumns::read(&mut Reader::new(row)))?;
             rows.collect()
         };
         read().map_err(|error| self.failed(error))

@@ -1,0 +1,198 @@
+//! The column codec: a group of columns is listed once, and from that list come its names, what is read and what is
+//! written, in one order. Nothing here counts columns by hand.
+
+use rusqlite::Row;
+use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+
+/// A value that stands in one column, read.
+pub(crate) trait FromCell: Sized {
+    fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self>;
+}
+
+/// A value that stands in one column, written.
+pub(crate) trait ToCell {
+    fn to_cell(&self) -> rusqlite::Result<ToSqlOutput<'_>>;
+}
+
+/// A field of a record, in as many columns as it needs, read.
+pub(crate) trait FromColumns: Sized {
+    fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self>;
+}
+
+/// A field of a record, in as many columns as it needs, written.
+pub(crate) trait ToColumns {
+    fn to_columns<'a>(&'a self, to: &mut Values<'a>) -> rusqlite::Result<()>;
+}
+
+/// What a statement is given, in the order of its columns.
+pub(crate) type Values<'a> = Vec<ToSqlOutput<'a>>;
+
+/// Reads a row from its first column on.
+pub(crate) struct Reader<'row, 'statement> {
+    row: &'row Row<'statement>,
+    next: usize,
+}
+
+impl<'row, 'statement> Reader<'row, 'statement> {
+    pub(crate) fn new(row: &'row Row<'statement>) -> Self {
+        Self { row, next: 0 }
+    }
+
+    /// The next field.
+    pub(crate) fn take<T: FromColumns>(&mut self) -> rusqlite::Result<T> {
+        T::from_columns(self)
+    }
+
+    /// The next column.
+    pub(crate) fn cell<T: FromCell>(&mut self) -> rusqlite::Result<T> {
+        let at = self.next;
+        self.next += 1;
+        let value = self.row.get_ref(at)?;
+        T::from_cell(value).map_err(|error| match error {
+            FromSqlError::InvalidType => {
+                let name = self.row.as_ref().column_name(at).unwrap_or_default().to_owned();
+                rusqlite::Error::InvalidColumnType(at, name, value.data_type())
+            }
+            FromSqlError::OutOfRange(number) => rusqlite::Error::IntegralValueOutOfRange(at, number),
+            other => rusqlite::Error::FromSqlConversionFailure(at, value.data_type(), Box::new(other)),
+        })
+    }
+}
+
+impl<T: FromCell> FromCell for Option<T> {
+    fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        if matches!(value, ValueRef::Null) { Ok(None) } else { T::from_cell(value).map(Some) }
+    }
+}
+
+impl<T: ToCell> ToCell for Option<T> {
+    fn to_cell(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        self.as_ref().map_or(Ok(ToSqlOutput::Borrowed(ValueRef::Null)), ToCell::to_cell)
+    }
+}
+
+impl<T: FromCell> FromColumns for T {
+    fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
+        from.cell()
+    }
+}
+
+impl<T: ToCell> ToColumns for T {
+    fn to_columns<'a>(&'a self, to: &mut Values<'a>) -> rusqlite::Result<()> {
+        to.push(self.to_cell()?);
+        Ok(())
+    }
+}
+
+/// Lists the columns of a record that is read: `"column" => field`, or `"one" & "two" => field` for a field that needs
+/// both, and `beside` them the fields that stand in no column. Gives a type with the `LIST` of names for a statement, and
+/// `read`.
+macro_rules! read_columns {
+    ($(#[$doc:meta])* $group:ident of $record:ident {
+        $first:literal $(& $more:literal)* => $head:ident,
+        $($($column:literal)&+ => $field:ident,)*
+    } $(beside { $($rest:ident: $value:expr,)+ })?) => {
+        $(#[$doc])*
+        pub(crate) struct $group;
+
+        impl $group {
+            /// The names of the columns, for a statement.
+            pub(crate) const LIST: &'static str = concat!($first $(, ", ", $more)* $($(, ", ", $column)+)*);
+
+            /// Reads the record from the columns that come next.
+            pub(crate) fn read(from: &mut $crate::store::rows::codec::Reader<'_, '_>) -> rusqlite::Result<$record> {
+                Ok($record { $head: from.take()?, $($field: from.take()?,)* $($($rest: $value,)+)? })
+            }
+        }
+    };
+}
+pub(crate) use read_columns;
+
+/// Lists the columns of a record that is written, as [`read_columns`] does: adds `NAMES` and `write` to a type.
+macro_rules! write_columns {
+    ($group:ident of $record:ident {
+        $first:literal $(& $more:literal)* => $head:ident,
+        $($($column:literal)&+ => $field:ident,)*
+    }) => {
+        impl $group {
+            /// The names of the columns, one by one.
+            pub(crate) const NAMES: &'static [&'static str] = &[$first $(, $more)* $($(, $column)+)*];
+
+            /// Adds what the columns hold for a record.
+            pub(crate) fn write<'a>(
+                record: &'a $record,
+                to: &mut $crate::store::rows::codec::Values<'a>,
+            ) -> rusqlite::Result<()> {
+                $crate::store::rows::codec::ToColumns::to_columns(&record.$head, to)?;
+                $($crate::store::rows::codec::ToColumns::to_columns(&record.$field, to)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use write_columns;
+
+/// Lists the columns of a record that is read and written: [`read_columns`] and [`write_columns`] in one.
+macro_rules! columns {
+    ($(#[$doc:meta])* $group:ident of $record:ident { $($columns:tt)* } $($beside:tt)*) => {
+        $crate::store::rows::codec::read_columns! { $(#[$doc])* $group of $record { $($columns)* } $($beside)* }
+        $crate::store::rows::codec::write_columns! { $group of $record { $($columns)* } }
+    };
+}
+pub(crate) use columns;
+
+/// Joins constant pieces of a statement when the program is compiled.
+macro_rules! sql {
+    ($($piece:expr),+ $(,)?) => {{
+        const PIECES: &[&str] = &[$($piece),+];
+        const JOINED: [u8; $crate::store::rows::codec::length(PIECES)] = $crate::store::rows::codec::joined(PIECES);
+        const SQL: &str = match std::str::from_utf8(&JOINED) {
+            Ok(sql) => sql,
+            Err(_) => panic!("whole texts are joined"),
+        };
+        SQL
+    }};
+}
+pub(crate) use sql;
+
+/// Bytes of all pieces.
+pub(crate) const fn length(pieces: &[&str]) -> usize {
+    let mut rest = pieces;
+    let mut length = 0;
+    while let [piece, after @ ..] = rest {
+        length += piece.len();
+        rest = after;
+    }
+    length
+}
+
+/// The pieces, one after the other.
+pub(crate) const fn joined<const N: usize>(pieces: &[&str]) -> [u8; N] {
+    let mut bytes = [0; N];
+    let mut room: &mut [u8] = &mut bytes;
+    let mut rest = pieces;
+    while let [piece, after @ ..] = rest {
+        let (place, left) = room.split_at_mut(piece.len());
+        place.copy_from_slice(piece.as_bytes());
+        room = left;
+        rest = after;
+    }
+    bytes
+}
+
+/// A statement that makes a row of `memories`: its handle is `?1`, the columns of the groups follow.
+pub(crate) fn insert(groups: &[&[&str]]) -> String {
+    let names = groups.concat();
+    format!("INSERT INTO memories (handle, {}) VALUES (?1, {})", names.join(", "), places(names.len()))
+}
+
+/// A statement that writes groups of columns of the row with the handle `?1`.
+pub(crate) fn update(groups: &[&[&str]]) -> String {
+    let names = groups.concat();
+    format!("UPDATE memories SET ({}) = ({}) WHERE handle = ?1", names.join(", "), places(names.len()))
+}
+
+fn places(columns: usize) -> String {
+    let places: Vec<String> = (2..columns + 2).map(|number| format!("?{number}")).collect();
+    places.join(", ")
+}
