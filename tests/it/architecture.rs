@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MOST_LINES: usize = 500;
-const ROOMS: [&str; 9] = ["domain", "text", "enrich", "index", "score", "pack", "recall", "sync", "store"];
+const ROOMS: [&str; 10] = ["domain", "text", "enrich", "index", "score", "pack", "recall", "sync", "compose", "store"];
 
 /// Places, the more exact first, and what their code may not name. The arrows are root → {mcp, hooks, learn, setup,
 /// eval} → desk → engine; beside them learn and eval use hooks, whose settings they share.
