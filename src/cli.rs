@@ -320,7 +320,7 @@ pub(crate) struct Remember {
     /// Named things in it, comma-separated; extracted if left out.
     #[arg(long, value_delimiter = ',')]
     pub(crate) entities: Vec<String>,
-    /// The project it belongs to; everywhere if left out.
+    /// The project it belongs to, or global; if left out, that of this directory, but global for preferences and people.
     #[arg(long)]
     pub(crate) scope: Option<Scope>,
     /// The session it comes from.
@@ -377,7 +377,7 @@ pub(crate) struct Recall {
     /// What the memories must be.
     #[command(flatten)]
     pub(crate) filter: Filter,
-    /// The current project: its memories and global ones come first.
+    /// The current project, that of this directory if left out: its memories and global ones come first.
     #[arg(long)]
     pub(crate) project: Option<Scope>,
     /// hybrid, relevance, importance or recency.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use etcetera::{AppStrategy, AppStrategyArgs};
 use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{StoreConfig, Usage};
+use tessera_engine::store::{Home, StoreConfig, Usage};
 
 use tessera_desk::Project;
 use tessera_desk::project::{Claim, claim_of};
@@ -212,22 +212,19 @@ impl Setting {
 }
 
 /// Where the store is.
-pub(crate) fn home(flag: Option<PathBuf>) -> Result<PathBuf, SetupError> {
-    if let Some(home) = flag {
-        return Ok(home);
-    }
-    if let Some(home) = HOME.value() {
-        return Ok(PathBuf::from(home));
+pub(crate) fn home(flag: Option<PathBuf>) -> Result<Home, SetupError> {
+    if let Some(home) = flag.or_else(|| HOME.value().map(PathBuf::from)) {
+        return Ok(home.into());
     }
     if let Some(database) = DATABASE.value() {
         let dir = PathBuf::from(database).parent().map(|dir| dir.join("tessera"));
-        return dir.ok_or_else(|| DATABASE.wrong("has no directory"));
+        return dir.map(Home::from).ok_or_else(|| DATABASE.wrong("has no directory"));
     }
     let names =
         AppStrategyArgs { top_level_domain: "dev".into(), author: "tessera".into(), app_name: "tessera".into() };
     let dirs = etcetera::choose_app_strategy(names)
         .map_err(|error| HOME.wrong(format!("no home directory ({error}); set it")))?;
-    Ok(dirs.data_dir())
+    Ok(dirs.data_dir().into())
 }
 
 /// The clock: the machine's, or the one a replay sets.
@@ -406,7 +403,7 @@ pub(crate) fn client_session() -> (Option<String>, Option<Project>) {
 
 /// How to open the user's store.
 pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreConfig, SetupError> {
-    Ok(StoreConfig { home: home(home_flag)?.into(), clock: clock()?, weights: Weights::default(), usage })
+    Ok(StoreConfig { home: home(home_flag)?, clock: clock()?, weights: Weights::default(), usage })
 }
 
 /// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says.

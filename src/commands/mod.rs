@@ -71,16 +71,9 @@ impl Context {
         self.open(Usage::Write)
     }
 
-    /// The person at this program, in the project of the working directory.
-    fn caller(&self) -> Caller {
-        let dir = std::env::current_dir().ok();
-        let project = dir.and_then(|dir| Project::of(&dir, config::user_home().as_deref()));
-        Caller { project, client: Some("tessera".into()), ..Caller::new(Origin::User) }
-    }
-
     /// Works at the desk; in direct mode between two exchanges with the team server.
     fn at_desk<T>(&self, access: Access, work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        self.at_desk_as(&self.caller(), access, work)
+        self.at_desk_as(&caller(), access, work)
     }
 
     /// The same for a caller who counts in another way.
@@ -109,7 +102,7 @@ impl Context {
         access: Access,
         work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        self.at_local_desk_as(&self.caller(), access, work)
+        self.at_local_desk_as(&caller(), access, work)
     }
 
     fn at_local_desk_as<T>(
@@ -141,6 +134,13 @@ impl Context {
             _ => Ok(()),
         }
     }
+}
+
+/// The person at this program, in the project of the working directory.
+fn caller() -> Caller {
+    let dir = std::env::current_dir().ok();
+    let project = dir.and_then(|dir| Project::of(&dir, config::user_home().as_deref()));
+    Caller { project, client: Some("tessera".into()), ..Caller::new(Origin::User) }
 }
 
 /// Runs a command; its exit code is 0 unless it found something wrong.

@@ -155,6 +155,54 @@ fn what_only_the_server_needs_is_linked_into_the_server_alone() {
     );
 }
 
+/// What changes memories, or leaves a trace of having told them: the store's own methods, which the desk alone calls.
+const OF_THE_DESK: [&str; 22] = [
+    ".remember(",
+    ".update(",
+    ".update_all(",
+    ".forget(",
+    ".restore(",
+    ".link(",
+    ".unlink(",
+    ".resolve(",
+    ".import(",
+    ".export(",
+    ".trust_place(",
+    ".forget_place(",
+    ".recall(",
+    ".recall_json(",
+    ".near_scopes(",
+    ".fetch(",
+    ".fetch_json(",
+    ".brief(",
+    ".given_in(",
+    ".note_receipt(",
+    ".note_delivery(",
+    ".history(",
+];
+
+fn past_the_desk(text: &str) -> Vec<&'static str> {
+    OF_THE_DESK.into_iter().filter(|method| product(text).contains(method)).collect()
+}
+
+#[test]
+fn faces_ask_at_the_desk() {
+    let sources = sources();
+    for (name, text) in &sources {
+        if ["src/", "mcp/src/", "hooks/"].iter().any(|face| name.starts_with(face)) {
+            assert_eq!(past_the_desk(text), Vec::<&str>::new(), "{name}");
+        }
+    }
+    // A method that has another name by now would be looked for in vain.
+    let desk: String =
+        sources.iter().filter(|(name, _)| name.starts_with("desk/src/verbs/")).map(|(_, t)| &**t).collect();
+    for method in OF_THE_DESK {
+        assert!(desk.contains(method), "the desk does not know {method}");
+    }
+    assert_eq!(past_the_desk("let stored = store.remember(draft)?;"), [".remember("]);
+    assert_eq!(past_the_desk("#[cfg(test)]\nmod tests { store.remember(draft) }"), Vec::<&str>::new());
+}
+
 #[test]
 fn packages_link_only_what_they_may() {
     for (package, may_not) in MAY_NOT_LINK {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::server::{TeamServer, exchange};
 use crate::support::hooks::{event, hook};
-use crate::support::{Client, World};
+use crate::support::{Client, Ran, World};
 
 fn texts(world: &World) -> Vec<String> {
     let mut texts = world.contents();
@@ -167,6 +167,10 @@ fn a_server_that_does_not_answer_stops_nobody() {
     let (told, refused) = client.call("memory_store", json!({ "content": "Not stored" }));
     assert!(refused, "{told}");
     assert!(client.close().success());
+    // By the command line neither.
+    let mut command = world.command(World::binary());
+    let ran: Ran = command.envs(direct).args(["remember", "Not stored"]).output().unwrap().into();
+    assert!(ran.code == Some(1) && ran.stdout.is_empty(), "{ran:?}");
     assert_eq!(texts(&world), ["Stored all the same"]);
 }
 
