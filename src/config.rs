@@ -11,6 +11,7 @@ use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, T
 use tessera_engine::score::Weights;
 use tessera_engine::store::{StoreConfig, Usage};
 
+use tessera_desk::Project;
 use tessera_desk::project::{Claim, claim_of};
 use tessera_desk::sync::{Mode, Remote};
 use tessera_hooks::{Settings as HookSettings, Surroundings};
@@ -279,6 +280,23 @@ pub(crate) fn team(home_flag: Option<PathBuf>) -> Result<Option<(Remote, Mode)>,
     Ok(Some((remote, if is_direct { Mode::Direct } else { mode })))
 }
 
+/// The team server where each call waits for it. Settings that cannot be read are no reason to wait: `doctor` and
+/// whatever stores something say so.
+pub(crate) fn direct_server(home_flag: Option<PathBuf>) -> Option<Remote> {
+    let is_set = || -> Option<bool> {
+        let file = ConfigFile::read(&home(home_flag.clone()).ok()?).ok()?;
+        let mode = SYNC.text().or_else(|| file.text(&SYNC)).unwrap_or_default();
+        let is_disabled = SYNC_DISABLE.text().is_some_and(|text| text == "1");
+        Some(is_disabled || mode.trim().eq_ignore_ascii_case("direct"))
+    };
+    // What it takes to speak to a server is made only where one is spoken to.
+    if !is_set()? {
+        return None;
+    }
+    let (remote, mode) = team(home_flag).ok()??;
+    (mode == Mode::Direct).then_some(remote)
+}
+
 /// The key that the environment or the file holds.
 pub(crate) fn team_key(file: &ConfigFile) -> Option<String> {
     KEY.text().or_else(|| file.text(&KEY)).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty())
@@ -339,7 +357,7 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
         clock: clock()?,
         settings,
         project_dir: variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute()),
-        user_home: etcetera::home_dir().ok(),
+        user_home: user_home(),
         program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
         claude: running_claude(),
         search_path: variable("PATH"),
@@ -367,9 +385,14 @@ pub(crate) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     hook_settings(file).map(drop)
 }
 
+/// The user's home directory, which is no project.
+pub(crate) fn user_home() -> Option<PathBuf> {
+    etcetera::home_dir().ok()
+}
+
 /// What a directory says that it is.
 pub(crate) fn claim(dir: &Path) -> Claim {
-    claim_of(dir, etcetera::home_dir().ok().as_deref())
+    claim_of(dir, user_home().as_deref())
 }
 
 /// The project of a directory, as the directory says.
@@ -410,10 +433,10 @@ fn running_claude() -> Option<PathBuf> {
 }
 
 /// The client's session, and its project with its directory, for a server that it started.
-pub(crate) fn client_session() -> (Option<String>, Option<(Scope, PathBuf)>) {
+pub(crate) fn client_session() -> (Option<String>, Option<Project>) {
     let session = variable("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
     let dir = variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    (session, dir.map(|dir| (project(&dir), dir)))
+    (session, dir.and_then(|dir| Project::of(&dir, user_home().as_deref())))
 }
 
 /// How to open the user's store.

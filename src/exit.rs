@@ -75,18 +75,15 @@ fn code_of(error: &anyhow::Error) -> u8 {
     let of_clients = || error.downcast_ref().map(of_clients);
     let of_database = || error.downcast_ref().map(of_database);
     let of_serving = || error.downcast_ref().map(of_serving);
-    let known = of_store.or_else(of_eval).or_else(of_clients).or_else(of_database).or_else(of_serving);
+    let of_sync = || error.downcast_ref().map(of_sync);
+    let known = of_store.or_else(of_eval).or_else(of_clients).or_else(of_database).or_else(of_serving).or_else(of_sync);
     if let Some(code) = known {
         code
     } else if error.is::<DomainError>() {
         USAGE
     } else if error.is::<SetupError>() || error.is::<tessera_api::TlsError>() {
         SETUP
-    } else if error.is::<UserError>()
-        || error.is::<RemoteError>()
-        || error.is::<SyncError>()
-        || error.is::<std::io::Error>()
-    {
+    } else if error.is::<UserError>() || error.is::<RemoteError>() || error.is::<std::io::Error>() {
         USER
     } else {
         INTERNAL
@@ -110,6 +107,13 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::Disk { .. }
         | StoreError::File { .. } => SETUP,
         _ => INTERNAL,
+    }
+}
+
+fn of_sync(error: &SyncError) -> u8 {
+    match error {
+        SyncError::Store(error) => of_store(error),
+        _ => USER,
     }
 }
 

@@ -15,7 +15,7 @@ use tessera_engine::domain::{Clock, SystemClock};
 use tokio::net::TcpListener;
 
 use crate::connections::Door;
-use crate::db::Db;
+use crate::db::{Db, DbError};
 use crate::layers;
 use crate::limits::{Gate, Limits};
 use crate::recall::Recaller;
@@ -27,6 +27,10 @@ const DRAIN: Duration = Duration::from_secs(20);
 const PRUNE: Duration = Duration::from_secs(5);
 /// Bytes of a connection's buffers: also how long the head of a request may be.
 const BUFFER: usize = 64 * 1024;
+/// How often rows of an older program are looked for, unless set: another replica may still be one.
+const REANALYSE: Duration = Duration::from_hours(1);
+/// Between two tries to make rows current, where the database was in the way.
+const REANALYSE_AGAIN: Duration = Duration::from_mins(1);
 /// How often uses are counted, unless set.
 const FLUSH: Duration = Duration::from_secs(5);
 
@@ -37,6 +41,8 @@ pub struct Settings {
     pub index_bytes: usize,
     /// How often what was delivered is counted as used.
     pub count_uses_every: Duration,
+    /// How often rows of an older program are looked for and made current, at the start first; never, if absent.
+    pub reanalyse_every: Option<Duration>,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// What a caller may ask.
@@ -48,6 +54,7 @@ impl Default for Settings {
         Self {
             index_bytes: 256 * 1024 * 1024,
             count_uses_every: FLUSH,
+            reanalyse_every: Some(REANALYSE),
             clock: Arc::new(SystemClock),
             limits: Limits::default(),
         }
@@ -58,6 +65,7 @@ impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Settings");
         shown.field("index_bytes", &self.index_bytes).field("count_uses_every", &self.count_uses_every);
+        shown.field("reanalyse_every", &self.reanalyse_every);
         shown.field("limits", &self.limits).finish_non_exhaustive()
     }
 }
@@ -70,6 +78,7 @@ pub struct App {
     pub(crate) clock: Arc<dyn Clock>,
     gate: Arc<Gate>,
     count_uses_every: Duration,
+    reanalyse_every: Option<Duration>,
     is_draining: Arc<AtomicBool>,
 }
 
@@ -88,6 +97,7 @@ impl App {
             clock: settings.clock,
             gate: Arc::new(Gate::new(settings.limits)),
             count_uses_every: settings.count_uses_every,
+            reanalyse_every: settings.reanalyse_every,
             is_draining: Arc::default(),
         }
     }
@@ -157,7 +167,7 @@ pub async fn serve(
         draining.is_draining.store(true, Ordering::Relaxed);
         ending.graceful_shutdown(Some(DRAIN));
     });
-    let chores = tokio::spawn(chores(app.clone()));
+    let (chores, reanalysis) = (tokio::spawn(chores(app.clone())), tokio::spawn(reanalyse(app.clone())));
     let service = app.router().into_make_service_with_connect_info::<SocketAddr>();
     let door = Door::new(app.gate.limits());
     let mut server = axum_server::from_tcp(listener.into_std()?)?.handle(handle).acceptor(door).http1_only();
@@ -168,6 +178,7 @@ pub async fn serve(
         None => server.serve(service).await,
     };
     chores.abort();
+    reanalysis.abort();
     app.recaller.flush(&app.db).await;
     ended
 }
@@ -182,6 +193,33 @@ async fn chores(app: App) {
             _ = prune.tick() => app.gate.prune(),
         }
     }
+}
+
+/// Makes rows current that an older program wrote, one user after another; requests go first.
+async fn reanalyse(app: App) {
+    let Some(every) = app.reanalyse_every else { return };
+    loop {
+        let wait = match reanalyse_all(&app.db).await {
+            Ok(0) => every,
+            Ok(rows) => {
+                tracing::info!(rows, "rows of an older program are current");
+                every
+            }
+            Err(error) => {
+                tracing::warn!(%error, "rows of an older program are made current later");
+                REANALYSE_AGAIN.min(every)
+            }
+        };
+        tokio::time::sleep(wait).await;
+    }
+}
+
+async fn reanalyse_all(db: &Db) -> Result<usize, DbError> {
+    let mut rows = 0;
+    for user in db.users().await? {
+        rows += db.reanalyse(&user.parse()?).await?;
+    }
+    Ok(rows)
 }
 
 /// Serves the metrics for those who watch the server, and tells them whether it is well.

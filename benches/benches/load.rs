@@ -102,7 +102,7 @@ struct Row {
     passages: Vec<u8>,
 }
 
-fn row(note: &Note, counter: &O200k) -> Row {
+fn row(note: &Note) -> Row {
     let document = tessera_engine::sync::Document {
         content: note.text.clone().try_into().unwrap(),
         tags: [].into(),
@@ -124,7 +124,7 @@ fn row(note: &Note, counter: &O200k) -> Row {
     };
     let memory: Memory = document.memory(MemoryId::from_key(&note.text), Handle::FIRST, None, None);
     let analysis = Analysis::of(&memory);
-    let costs = LineCosts::measure(&memory, counter);
+    let costs = LineCosts::measure(&memory, &O200k);
     Row {
         importance: i16::from(note.importance),
         summary: memory.summary.clone(),
@@ -318,8 +318,7 @@ async fn run() {
     }
     let admin = PgPool::connect(&cluster.url("admin")).await.unwrap();
     let mut corpus = Corpus::new(7);
-    let counter = O200k::load();
-    let rows: Vec<Row> = corpus.notes(each).iter().map(|note| row(note, &counter)).collect();
+    let rows: Vec<Row> = corpus.notes(each).iter().map(row).collect();
     let queries = corpus.queries(2_000);
     let started = Instant::now();
     fill(&admin, users, &rows).await;

@@ -13,14 +13,13 @@ use tessera_engine::text::{O200k, TokenCounter, tokenize};
 fn analysis(c: &mut Criterion) {
     let notes = Corpus::new(1).notes(200);
     let bytes: usize = notes.iter().map(|note| note.text.len()).sum();
-    let counter = O200k::load();
     let mut group = c.benchmark_group("analysis");
     group.throughput(Throughput::Bytes(bytes as u64));
     group.bench_function("tokenize 200 notes", |b| {
         b.iter(|| notes.iter().map(|note| tokenize(&note.text).len()).sum::<usize>());
     });
     group.bench_function("count tokens of 200 notes", |b| {
-        b.iter(|| notes.iter().map(|note| counter.count(&note.text)).sum::<u32>());
+        b.iter(|| notes.iter().map(|note| O200k.count(&note.text)).sum::<u32>());
     });
     group.finish();
 }

@@ -35,7 +35,6 @@ impl Filled {
             store.remember_all(&drafts).expect("the notes are sound");
         }
         store.rebuild_snapshot().expect("a snapshot");
-        store.release_counter();
         Self { store, dir }
     }
 

@@ -1,14 +1,19 @@
 //! What every face of Tessera shares: the way from a command, a tool call or a hook to the store.
 //!
+//! - [`Desk`]: the door. A face parses, [performs](Desk::perform) one of the [`verbs`], and renders what comes of it.
+//! - [`Caller`]: who asks, and the defaults that depend on it.
 //! - [`project`]: which project a directory belongs to, and whether it is believed.
 //! - [`queue`]: sessions that wait to be learned from. [`screen`]: what learning must not see.
 //! - [`claude_md`]: notes out of a client's own memory files.
 //! - [`files`], [`log`]: files that are replaced whole; one line for each fault.
-//! - `shared`, `sync` (feature `team`): a store that many calls share, and the client of a team server.
+//! - `team`, `sync`, `shared` (feature `team`): the verbs that need a team server, its client, a store that many calls
+//!   share.
 //!
 //! Without the feature `team` nothing here knows a runtime or a network.
 
+mod caller;
 pub mod claude_md;
+mod desk;
 pub mod files;
 pub mod log;
 pub mod project;
@@ -18,6 +23,12 @@ pub mod screen;
 mod shared;
 #[cfg(feature = "team")]
 pub mod sync;
+#[cfg(feature = "team")]
+pub mod team;
+pub mod verbs;
+pub mod views;
 
+pub use caller::{Caller, Project};
+pub use desk::{Desk, Effect, Verb};
 #[cfg(feature = "team")]
 pub use shared::SharedStore;

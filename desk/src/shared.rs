@@ -24,33 +24,29 @@ impl SharedStore {
         Self { store: Arc::new(Mutex::new(store)), used: Arc::default(), changed: Arc::default() }
     }
 
+    /// Notes that something may be to be sent.
+    pub fn note_change(&self) {
+        self.changed.notify_one();
+    }
+
     /// Runs `work` on the store. `None` when the caller gave up waiting; work that began is finished.
     pub async fn run<T: Send + 'static>(
         &self,
         cancelled: &CancellationToken,
         work: impl FnOnce(&mut Store) -> T + Send + 'static,
     ) -> Option<T> {
-        let done = self.run_quietly(cancelled, work).await;
-        self.changed.notify_one();
-        done
-    }
-
-    /// The same for work that is no caller's, and changes nothing that is to be sent.
-    pub async fn run_quietly<T: Send + 'static>(
-        &self,
-        cancelled: &CancellationToken,
-        work: impl FnOnce(&mut Store) -> T + Send + 'static,
-    ) -> Option<T> {
         let store = Arc::clone(&self.store);
-        let call = tokio::task::spawn_blocking(move || {
-            let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut store)
-        });
+        let call = tokio::task::spawn_blocking(move || work(&mut store.lock().unwrap_or_else(PoisonError::into_inner)));
         self.used.notify_one();
         tokio::select! {
             done = call => done.ok(),
             () = cancelled.cancelled() => None,
         }
+    }
+
+    /// Runs `work` on the store, on this thread.
+    pub fn here<T>(&self, work: impl FnOnce(&mut Store) -> T) -> T {
+        work(&mut self.store.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Resolves after a call, which may have changed something.
@@ -64,7 +60,7 @@ impl SharedStore {
         loop {
             self.used.notified().await;
             while tokio::time::timeout(IDLE, self.used.notified()).await.is_ok() {}
-            self.run_quietly(&never, tidy).await;
+            self.run(&never, tidy).await;
             // The chores are a use of the desk too.
             tokio::select! { biased; () = self.used.notified() => {}, () = std::future::ready(()) => {} }
         }
@@ -81,7 +77,6 @@ impl SharedStore {
 }
 
 fn tidy(store: &mut Store) {
-    store.release_counter();
     let chores = store.fold_accesses().and_then(|()| store.rebuild_if_due());
     if let Err(error) = chores {
         tracing::debug!(error = %error, "chores failed");

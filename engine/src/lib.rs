@@ -11,8 +11,10 @@
 //! - [`pack`]: fit ranked memories into a token budget and render them.
 //! - [`recall`]: the one pipeline over all of the above.
 //! - [`sync`]: what machines tell a server, and what they make of its answers; pure.
+//! - [`compose`]: what becomes of a text, whoever stores it: fields, derived values and costs in one value.
 //! - [`store`]: SQLite, behind the feature `sqlite`.
 
+pub mod compose;
 pub mod domain;
 pub mod text;
 

@@ -121,14 +121,13 @@ struct Said {
 struct World {
     _dir: tempfile::TempDir,
     template: Memory,
-    counter: O200k,
 }
 
 impl World {
     fn new() -> Self {
         let (dir, mut store) = store();
         let template = store.remember(Draft { origin: Origin::Import, ..Draft::new("template") }).unwrap().memory;
-        Self { _dir: dir, template, counter: O200k::load() }
+        Self { _dir: dir, template }
     }
 
     fn row(&self, number: u32, hostile: &Hostile) -> Row {
@@ -143,14 +142,14 @@ impl World {
         // What no tag or category can be is left out.
         memory.tags = name.iter().filter_map(|name| name.parse().ok()).collect();
         memory.category = name.as_ref().and_then(|name| name.parse().ok()).unwrap_or_default();
-        let costs = LineCosts::measure(&memory, &self.counter);
+        let costs = LineCosts::measure(&memory, &O200k);
         Row { memory, costs, signature: u64::from(number) }
     }
 
     fn said(&self, hostile: &[Hostile], first: u32, request: &RecallRequest, face: Face) -> Result<Said, DomainError> {
         let form = match face {
             Face::Text => Form::Text,
-            Face::Json(rows) => Form::Json { counter: &self.counter, rows },
+            Face::Json(rows) => Form::Json(rows),
             Face::List { json } => return self.listed(hostile, first, request, json),
         };
         let rows: Vec<Row> = (first..).zip(hostile).map(|(number, text)| self.row(number, text)).collect();
@@ -166,7 +165,7 @@ impl World {
         json: bool,
     ) -> Result<Said, DomainError> {
         let memories = (first..).zip(hostile).map(|(number, text)| self.row(number, text).memory);
-        let lines = Lines { counter: &self.counter, budget: request.budget, profile: request.profile };
+        let lines = Lines { budget: request.budget, profile: request.profile };
         let listed = if json {
             let row = |(at, memory): (usize, Memory)| {
                 let comma = if at == 0 { "" } else { "," };
@@ -187,7 +186,7 @@ impl World {
     }
 }
 
-fn ask(rows: Vec<Row>, request: &RecallRequest, form: Form<'_, O200k>) -> Result<Recall, DomainError> {
+fn ask(rows: Vec<Row>, request: &RecallRequest, form: Form) -> Result<Recall, DomainError> {
     let ranked = |(rank, row): (u32, &Row)| Ranked {
         score: 1.0 / f64::from(rank + 2),
         parts: ScoreParts { text: 0.9 / f64::from(rank + 2), ..ScoreParts::default() },
@@ -382,20 +381,19 @@ fn paging_ends_and_a_dear_best_match_is_shown_or_stepped_over() {
 #[test]
 fn the_counter_agrees_with_the_reference_on_a_megabyte_of_mixed_text() {
     use tessera_engine::text::TokenCounter;
-    let counter = O200k::load();
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let (mut bytes, strategy) = (0, hostile());
     while bytes < 1_000_000 {
         let text = strategy.new_tree(&mut runner).unwrap().current();
         bytes += text.len();
-        assert_eq!(counter.count(&text), counted(&text), "{text:?}");
+        assert_eq!(O200k.count(&text), counted(&text), "{text:?}");
     }
     for source in [
         include_str!("../src/store/sync/arrival.rs"),
         include_str!("../src/text/tokenize.rs"),
         include_str!("../Cargo.toml"),
     ] {
-        assert_eq!(counter.count(source), counted(source));
+        assert_eq!(O200k.count(source), counted(source));
     }
 }
 

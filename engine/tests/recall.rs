@@ -14,7 +14,6 @@ use tessera_engine::text::{O200k, TokenCounter};
 
 struct Home {
     store: Store,
-    counter: O200k,
     _dir: tempfile::TempDir,
 }
 
@@ -24,7 +23,7 @@ impl Home {
         let clock = Arc::new(FixedClock("2026-11-21T12:00:00Z".parse().unwrap()));
         let home = dir.path().join("home");
         let config = StoreConfig { home: home.into(), clock, weights: Weights::default(), usage: Usage::Serve };
-        Self { store: Store::open(config).unwrap(), counter: O200k::load(), _dir: dir }
+        Self { store: Store::open(config).unwrap(), _dir: dir }
     }
 
     fn of(notes: &[&str]) -> Self {
@@ -42,7 +41,7 @@ impl Home {
 
     fn ask(&mut self, request: &RecallRequest) -> Recall {
         let recall = self.store.recall(request).unwrap();
-        let counted = self.counter.count(&recall.body);
+        let counted = O200k.count(&recall.body);
         assert_eq!(recall.tokens_used, counted, "{}", recall.body);
         assert!(counted <= request.budget.get());
         recall
@@ -174,7 +173,7 @@ fn what_shares_a_word_is_shown_as_weak_and_marked() {
     );
     let json =
         home.store.recall_json(&RecallRequest::new(question), tessera_engine::pack::JsonRows::default()).unwrap();
-    assert_eq!(json.tokens_used, home.counter.count(&json.body), "{}", json.body);
+    assert_eq!(json.tokens_used, O200k.count(&json.body), "{}", json.body);
     let value: serde_json::Value = serde_json::from_str(&json.body).unwrap();
     assert_eq!((&value["index"][0]["weak"], &value["near"]), (&true.into(), &0.into()), "{value}");
     let unasked = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new(question) };

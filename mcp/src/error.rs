@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::StoreError;
 
-use tessera_desk::sync::{RemoteError, SyncError};
+use tessera_desk::sync::SyncError;
 
 /// A tool call that cannot be carried out. Shown to the model, so that it can mend the call.
 #[derive(Debug, thiserror::Error)]
@@ -25,9 +25,6 @@ pub(crate) enum ToolError {
         "needs a team server, and none is in use; `tessera sync join URL` joins one, memory_count says how things stand"
     )]
     NoTeam,
-    /// As [`ToolError::Sync`].
-    #[error(transparent)]
-    Remote(#[from] RemoteError),
 }
 
 /// Serving ended with a failure.

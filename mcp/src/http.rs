@@ -13,8 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::ServeError;
 use crate::http_key::HttpKey;
-use crate::server::{Server, Team};
+use crate::server::Server;
 use crate::stdio::ended_by_signal;
+use tessera_desk::team::Team;
 
 /// Pages of this machine alone may ask.
 const ORIGINS: [&str; 6] = [

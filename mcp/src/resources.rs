@@ -1,10 +1,11 @@
 //! Resources: the newest memories, and each memory by id.
 
 use rmcp::model::{Resource, ResourceTemplate};
-use tessera_engine::Store;
+use tessera_desk::Desk;
+use tessera_desk::verbs::{Get, List};
 use tessera_engine::domain::{Memory, MemoryRef};
 use tessera_engine::pack::{attribution, neutral, neutral_line};
-use tessera_engine::store::ListRequest;
+use tessera_engine::store::StoreError;
 
 use crate::error::ToolError;
 
@@ -33,9 +34,9 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// The text of a resource; `None` when there is no such resource.
-pub(crate) fn read(store: &mut Store, uri: &str) -> Result<Option<String>, ToolError> {
+pub(crate) fn read(desk: &mut Desk<'_>, uri: &str) -> Result<Option<String>, ToolError> {
     if uri == RECENT {
-        let listing = store.list(&ListRequest { limit: RECENT_ROWS, ..ListRequest::default() })?;
+        let listing = desk.perform(List { limit: RECENT_ROWS, ..List::default() })?;
         return Ok(Some(
             listing
                 .memories
@@ -45,8 +46,11 @@ pub(crate) fn read(store: &mut Store, uri: &str) -> Result<Option<String>, ToolE
         ));
     }
     let Some(Ok(reference)) = uri.strip_prefix(PREFIX).map(str::parse::<MemoryRef>) else { return Ok(None) };
-    let memory = store.get(reference)?.filter(|memory| memory.deleted.is_none());
-    Ok(memory.map(|memory| full(&memory)))
+    match desk.perform(Get { ids: vec![reference] }) {
+        Ok(found) => Ok(found.iter().find(|memory| memory.deleted.is_none()).map(full)),
+        Err(StoreError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn full(memory: &Memory) -> String {

@@ -1,9 +1,5 @@
 //! The handler: capabilities, and the way from a request to a tool, prompt or resource.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
-
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
     GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -12,15 +8,14 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use tessera_desk::SharedStore;
-use tessera_desk::sync::{Mode, Remote, SyncError, Trouble, Worker};
+use tessera_desk::sync::{Mode, Remote, SyncError};
+use tessera_desk::team::{Done, Team, at_desk};
+use tessera_desk::{Caller, Desk, SharedStore};
 use tessera_engine::Store;
-use tessera_engine::domain::{Scope, TokenProfile};
-use tokio_util::sync::CancellationToken;
 
 use crate::args::Args;
 use crate::error::ToolError;
-use crate::tools::Caller;
+use crate::tools::{Call, Standing};
 use crate::{prompts, resources, tools};
 
 /// What a client is told of the server as a whole; at most 2000 characters.
@@ -37,77 +32,15 @@ memory_forget undoes; memory_history shows where a memory comes from. Recalled t
 #[derive(Debug, Clone)]
 pub struct Server {
     store: SharedStore,
-    profile: TokenProfile,
-    session: Option<String>,
-    project: Option<Scope>,
-    dir: Option<PathBuf>,
+    caller: Caller,
     team: Option<Team>,
     problem: Option<String>,
 }
 
-/// A team server, and how it is used.
-#[derive(Debug, Clone)]
-pub(crate) struct Team {
-    store: SharedStore,
-    remote: Arc<Remote>,
-    mode: Mode,
-    trouble: Trouble,
-}
-
-impl Team {
-    pub(crate) fn remote(&self) -> &Remote {
-        &self.remote
-    }
-
-    pub(crate) fn worker(&self) -> Worker {
-        Worker::new(self.store.clone(), Arc::clone(&self.remote), self.trouble.clone())
-    }
-
-    /// Waits until the server has what the store has, and the other way round.
-    pub(crate) async fn exchange(&self) -> Result<(), SyncError> {
-        // Another process may be at it: its exchange may have begun before what is to be sent was there.
-        for _ in 0..TURNS {
-            match self.worker().round().await {
-                Err(SyncError::Busy) => tokio::time::sleep(TURN).await,
-                other => return other.map(drop),
-            }
-        }
-        Err(SyncError::Busy)
-    }
-
-    /// Runs work on the store.
-    pub(crate) async fn on<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Store) -> T + Send + 'static,
-    ) -> Result<T, SyncError> {
-        self.store.run_quietly(&CancellationToken::new(), work).await.ok_or(SyncError::Ended)
-    }
-}
-
-/// How often, and after how long, another process's turn is waited for.
-const TURNS: u32 = 40;
-const TURN: Duration = Duration::from_millis(250);
-
 impl Server {
-    /// Serves `store`; budgets that callers give count the tokens of `profile`.
-    pub fn new(store: Store, profile: TokenProfile) -> Self {
-        Self {
-            store: SharedStore::new(store),
-            profile,
-            session: None,
-            project: None,
-            dir: None,
-            team: None,
-            problem: None,
-        }
-    }
-
-    /// Names the client's session, and the project it is in with its directory: memories are stored with them, and
-    /// those of the project come first.
-    #[must_use]
-    pub fn in_session(self, session: Option<String>, project: Option<(Scope, PathBuf)>) -> Self {
-        let (project, dir) = project.unzip();
-        Self { session, project, dir, ..self }
+    /// Serves `store` to clients that are one caller, but for the name of the client program, which they tell.
+    pub fn new(store: Store, caller: Caller) -> Self {
+        Self { store: SharedStore::new(store), caller, team: None, problem: None }
     }
 
     /// Serves the store alone, and says why its team server is not used.
@@ -119,7 +52,7 @@ impl Server {
     /// Keeps the store in sync with a team server once a client is connected.
     #[must_use]
     pub fn with_team(self, remote: Remote, mode: Mode) -> Self {
-        let team = Team { store: self.store.clone(), remote: Arc::new(remote), mode, trouble: Trouble::default() };
+        let team = Team::new(self.store.clone(), remote, mode);
         Self { team: Some(team), ..self }
     }
 
@@ -134,55 +67,66 @@ impl Server {
         args: Args,
         context: &RequestContext<RoleServer>,
     ) -> Result<Result<String, ToolError>, ErrorData> {
-        if let Some(team) = &self.team
-            && let Some(done) = tools::call_team(name, &args, team).await
-        {
-            return Ok(done);
-        }
-        let Some(call) = tools::find(name) else {
-            if tools::is_of_team(name) {
-                return Ok(Err(ToolError::NoTeam));
-            }
+        let Some(tool) = tools::find(name) else {
             return Err(ErrorData::invalid_params(format!("unknown tool {name:?}"), None));
         };
-        let direct = self.team.as_ref().filter(|team| team.mode == Mode::Direct);
-        if let Some(team) = direct
-            && let Err(error) = team.exchange().await
-        {
-            return Ok(Err(error.into()));
-        }
-        let caller = self.caller(context);
-        let result = self.run(context, move |store| call(store, &args, &caller)).await?;
-        match (direct, result) {
-            (Some(team), Ok(text)) => match team.exchange().await {
-                Ok(()) => Ok(Ok(text)),
-                // It is kept here, and sent when the server answers again.
-                Err(error) => Ok(Ok(format!("{text}\nnot on the server yet: {error}"))),
-            },
-            (_, result) => Ok(result),
-        }
+        let standing = self.standing();
+        let done = match tool.call {
+            Call::Team(call) => {
+                return Ok(match &self.team {
+                    Some(team) => call(&args, team).await,
+                    None => Err(ToolError::NoTeam),
+                });
+            }
+            Call::Desk(call) => self.at_desk(context, move |desk| call(desk, &args)).await?,
+            Call::Standing(call) => self.at_desk(context, move |desk| call(desk, &args, &standing)).await?,
+        };
+        Ok(match done {
+            Err(error) => Err(error.into()),
+            Ok(Done { outcome: Ok(text), not_sent: Some(error) }) => {
+                Ok(format!("{text}\nnot on the server yet: {error}"))
+            }
+            Ok(Done { outcome, .. }) => outcome,
+        })
     }
 
     pub(crate) fn store(&self) -> &SharedStore {
         &self.store
     }
 
-    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
-        let client = context.client_info().map(|client| format!("{} {}", client.name, client.version));
-        let (session, project, dir) = (self.session.clone(), self.project.clone(), self.dir.clone());
-        let trouble = self.team.as_ref().and_then(|team| team.trouble.get()).or_else(|| self.problem.clone());
-        Caller { client, profile: self.profile, session, project, dir, in_team: self.team.is_some(), trouble }
+    fn standing(&self) -> Standing {
+        let trouble = self.team.as_ref().and_then(Team::trouble).or_else(|| self.problem.clone());
+        Standing { in_team: self.team.is_some(), trouble }
     }
 
-    /// Runs work on the store; a cancelled call gives an error that nobody reads.
-    async fn run<T: Send + 'static>(
+    /// Works at the desk for a client; a cancelled call gives an error that nobody reads.
+    async fn at_desk<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&mut Store) -> T + Send + 'static,
-    ) -> Result<T, ErrorData> {
-        let done = self.store.run(&context.ct, work).await;
-        done.ok_or_else(|| ErrorData::internal_error("the call was cancelled", None))
+        work: impl FnOnce(&mut Desk<'_>) -> T + Send + 'static,
+    ) -> Result<Result<Done<T>, SyncError>, ErrorData> {
+        let done = at_desk(&self.store, self.team.as_ref(), self.caller_of(context), &context.ct, work).await;
+        done.ok_or_else(cancelled)
     }
+
+    /// The same for what no exchange stands around: prompts and resources.
+    async fn look<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&mut Desk<'_>) -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let done = at_desk(&self.store, None, self.caller_of(context), &context.ct, work).await;
+        done.and_then(Result::ok).map(|done| done.outcome).ok_or_else(cancelled)
+    }
+
+    fn caller_of(&self, context: &RequestContext<RoleServer>) -> Caller {
+        let client = context.client_info().map(|client| format!("{} {}", client.name, client.version));
+        Caller { client, ..self.caller.clone() }
+    }
+}
+
+fn cancelled() -> ErrorData {
+    ErrorData::internal_error("the call was cancelled", None)
 }
 
 fn refused(error: &impl std::fmt::Display) -> CallToolResult {
@@ -236,8 +180,8 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let (args, caller, name) = (Args::from(request.arguments), self.caller(&context), request.name.clone());
-        let messages = self.run(&context, move |store| prompts::messages(store, &name, &args, &caller)).await?;
+        let (args, name) = (Args::from(request.arguments), request.name.clone());
+        let messages = self.look(&context, move |desk| prompts::messages(desk, &name, &args)).await?;
         match messages {
             Some(Ok(messages)) => Ok(GetPromptResult::new(messages).into()),
             Some(Err(error)) => Err(ErrorData::invalid_params(error.to_string(), None)),
@@ -267,7 +211,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri.clone();
-        let text = self.run(&context, move |store| resources::read(store, &uri)).await?;
+        let text = self.look(&context, move |desk| resources::read(desk, &uri)).await?;
         match text {
             Ok(Some(text)) => {
                 let contents = ResourceContents::text(text, request.uri).with_mime_type("text/plain");

@@ -3,7 +3,8 @@
 use rmcp::ServiceExt;
 
 use crate::error::ServeError;
-use crate::server::{Server, Team};
+use crate::server::Server;
+use tessera_desk::team::Team;
 
 /// Serves until stdin ends, or SIGINT or SIGTERM comes. What was acknowledged is on disk already.
 ///

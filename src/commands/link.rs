@@ -1,15 +1,15 @@
 //! `link`: what one memory is to another.
 
+use tessera_desk::verbs::SetLink;
 use tessera_engine::domain::{LinkKind, MemoryRef};
 
-use super::{Context, user};
+use super::{Access, Context};
 use crate::output;
 
 /// Makes a link, or takes it away.
 pub(super) fn run(context: &Context, id: MemoryRef, kind: LinkKind, to: MemoryRef, remove: bool) -> anyhow::Result<()> {
-    let mut store = context.open_existing()?;
-    let actor = user(None);
-    let memory = if remove { store.unlink(id, kind, to, &actor)? } else { store.link(id, kind, to, &actor)? };
+    let link = SetLink { id, kind, to, holds: !remove };
+    let memory = context.at_desk(Access::Change, |desk| Ok(desk.perform(link)?))?;
     if context.json {
         return output::json(&memory);
     }

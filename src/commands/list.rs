@@ -1,32 +1,26 @@
 //! `list`: newest first.
 
 use serde_json::json;
-use tessera_engine::domain::{MemoryRef, RecallRequest};
+use tessera_desk::verbs::List as Lists;
+use tessera_engine::domain::RecallRequest;
 use tessera_engine::pack::attribution;
-use tessera_engine::store::{ListRequest, StoreError, Usage};
 
-use super::Context;
 use super::recall::filters;
+use super::{Access, Context};
 use crate::cli::List;
 use crate::output;
 
 /// Lists memories.
 pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
-    let store = context.open(Usage::ReadOnce)?;
-    let after = match args.after {
-        None => None,
-        Some(MemoryRef::Handle(handle)) => Some(handle),
-        Some(id) => Some(store.get(id)?.ok_or(StoreError::NotFound(id))?.handle),
-    };
-    let request = ListRequest {
-        shared: false,
+    let asked = Lists {
         filters: filters(args.filter),
         limit: RecallRequest::checked_limit(args.limit)?,
         deleted: args.deleted,
         expired: args.expired,
-        after,
+        after: args.after,
+        ..Lists::default()
     };
-    let listing = store.list(&request)?;
+    let listing = context.at_desk(Access::Read, |desk| Ok(desk.perform(asked)?))?;
     if context.json {
         let next = listing.next.map(tessera_engine::Handle::get);
         return output::json(&json!({

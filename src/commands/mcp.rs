@@ -4,6 +4,8 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 
 use anyhow::Context as _;
+use tessera_desk::Caller;
+use tessera_engine::domain::Origin;
 use tessera_engine::store::Usage;
 use tessera_mcp::{HttpKey, Server, serve_http, serve_stdio};
 
@@ -13,8 +15,9 @@ use crate::{config, output};
 /// Serves over stdio, or over HTTP on a loopback address.
 pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result<()> {
     let (session, project) = config::client_session();
-    let server = Server::new(context.open(Usage::Serve)?, config::profile(None, context.home.clone())?)
-        .in_session(session, project);
+    let profile = config::profile(None, context.home.clone())?;
+    let caller = Caller { session, project, profile, ..Caller::new(Origin::Agent) };
+    let server = Server::new(context.open(Usage::Serve)?, caller);
     let server = match config::team(context.home.clone()) {
         Ok(Some((remote, mode))) => server.with_team(remote, mode),
         Ok(None) => server,

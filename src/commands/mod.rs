@@ -21,20 +21,32 @@ mod show;
 mod sync;
 mod team;
 mod transfer;
-mod views;
 mod watch;
 
 use std::io::Read;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use tessera_desk::team::{Done, Team, directly};
+use tessera_desk::{Caller, Desk, Project, SharedStore};
 use tessera_engine::Store;
 use tessera_engine::domain::Origin;
-use tessera_engine::store::{Actor, Usage};
+use tessera_engine::store::Usage;
 
 use crate::cli::{Cli, Command, ImportKind};
-use crate::config;
 use crate::exit::UserError;
+use crate::{config, output};
+
+/// What a command wants of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// To read once. Works in a read-only directory.
+    Read,
+    /// To add something: a store that is not there is made.
+    Add,
+    /// To change what is in it: one that is not there is not made.
+    Change,
+}
 
 /// What every command gets.
 struct Context {
@@ -59,6 +71,67 @@ impl Context {
         self.open(Usage::Write)
     }
 
+    /// The person at this program, in the project of the working directory.
+    fn caller(&self) -> Caller {
+        let dir = std::env::current_dir().ok();
+        let project = dir.and_then(|dir| Project::of(&dir, config::user_home().as_deref()));
+        Caller { project, client: Some("tessera".into()), ..Caller::new(Origin::User) }
+    }
+
+    /// Works at the desk; in direct mode between two exchanges with the team server.
+    fn at_desk<T>(&self, access: Access, work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        self.at_desk_as(&self.caller(), access, work)
+    }
+
+    /// The same for a caller who counts in another way.
+    fn at_desk_as<T>(
+        &self,
+        caller: &Caller,
+        access: Access,
+        work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let Some(remote) = config::direct_server(self.home.clone()) else {
+            return self.at_local_desk_as(caller, access, work);
+        };
+        if access != Access::Add {
+            self.refuse_missing()?;
+        }
+        let Done { outcome, not_sent } = directly(self.open(Usage::Write)?, remote, caller, work)?;
+        if let Some(error) = not_sent {
+            output::note(&format!("not on the server yet: {error}"));
+        }
+        outcome
+    }
+
+    /// Works at the desk on what concerns this machine alone.
+    fn at_local_desk<T>(
+        &self,
+        access: Access,
+        work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        self.at_local_desk_as(&self.caller(), access, work)
+    }
+
+    fn at_local_desk_as<T>(
+        &self,
+        caller: &Caller,
+        access: Access,
+        work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let mut store = match access {
+            Access::Read => self.open(Usage::ReadOnce)?,
+            Access::Add => self.open(Usage::Write)?,
+            Access::Change => self.open_existing()?,
+        };
+        work(&mut Desk::new(&mut store, caller))
+    }
+
+    /// The store with its team server.
+    fn team(&self, usage: Usage) -> anyhow::Result<Team> {
+        let (remote, mode) = sync::server(self)?;
+        Ok(Team::new(SharedStore::new(self.open(usage)?), remote, mode))
+    }
+
     /// A mistyped directory is not made by looking for something in it.
     fn refuse_missing(&self) -> Result<(), UserError> {
         match &self.home {
@@ -76,10 +149,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Remember(args) => remember::run(&context, args)?,
         Command::Recall(args) => recall::run(&context, *args)?,
-        Command::Get { ids } => show::get(&context, &ids)?,
+        Command::Get { ids } => show::get(&context, ids)?,
         Command::List(args) => list::run(&context, args)?,
         Command::Update(args) => remember::update(&context, args)?,
-        Command::Forget { ids, hard, reason } => remember::forget(&context, &ids, hard, reason)?,
+        Command::Forget { ids, hard, reason } => remember::forget(&context, ids, hard, reason)?,
         Command::Restore { id, before } => remember::restore(&context, id, before)?,
         Command::History { id } => show::history(&context, id)?,
         Command::Link { id, kind, to, remove } => link::run(&context, id, kind, to, remove)?,
@@ -131,8 +204,4 @@ fn text_or_stdin(argument: String) -> anyhow::Result<String> {
     let text = String::from_utf8(bytes)
         .map_err(|error| UserError(format!("stdin: is not UTF-8 at byte {}", error.utf8_error().valid_up_to())))?;
     Ok(text.strip_suffix('\n').map_or(text.clone(), str::to_owned))
-}
-
-fn user(reason: Option<String>) -> Actor {
-    Actor { origin: Origin::User, client: Some("tessera".into()), reason, session: None }
 }

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::json;
 use tessera_desk::project::Claim;
+use tessera_desk::verbs::{BelieveProject, DoubtProject, IsBelieved, Places};
 use tessera_engine::Store;
 use tessera_engine::domain::Scope;
-use tessera_engine::store::{Place, Usage};
+use tessera_engine::store::Place;
 
-use super::Context;
+use super::{Access, Context};
 use crate::cli::ProjectTask;
 use crate::exit::UserError;
 use crate::{config, output};
@@ -35,13 +36,16 @@ fn claim(path: Option<PathBuf>) -> anyhow::Result<Claim> {
 
 fn show(context: &Context, claim: &Claim) -> anyhow::Result<()> {
     let home = config::home(context.home.clone())?;
-    let is_believed =
-        if Store::is_there(&home) { claim.is_believed(&context.open(Usage::ReadOnce)?)? } else { claim.is_its_own() };
+    let is_believed = if Store::is_there(&home) { is_believed(context, claim)? } else { claim.is_its_own() };
     tell(context, claim, is_believed)
 }
 
+fn is_believed(context: &Context, claim: &Claim) -> anyhow::Result<bool> {
+    context.at_local_desk(Access::Read, |desk| Ok(desk.perform(IsBelieved(claim.clone()))?))
+}
+
 fn list(context: &Context) -> anyhow::Result<()> {
-    let places = context.open(Usage::ReadOnce)?.places()?;
+    let places = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Places)?))?;
     if context.json {
         return output::json(&places);
     }
@@ -53,17 +57,14 @@ fn list(context: &Context) -> anyhow::Result<()> {
 
 fn trust(context: &Context, claim: &Claim) -> anyhow::Result<()> {
     if !claim.is_its_own() {
-        context.open(Usage::Write)?.trust_place(&claim.real_place(), &claim.scope)?;
+        context.at_local_desk(Access::Add, |desk| Ok(desk.perform(BelieveProject(claim.clone()))?))?;
     }
     tell(context, claim, true)
 }
 
 fn forget(context: &Context, claim: &Claim) -> anyhow::Result<()> {
     if Store::is_there(&config::home(context.home.clone())?) {
-        let mut store = context.open(Usage::Write)?;
-        for place in [&claim.place, &claim.root, &claim.real_place()] {
-            store.forget_place(place)?;
-        }
+        context.at_local_desk(Access::Add, |desk| Ok(desk.perform(DoubtProject(claim.clone()))?))?;
     }
     tell(context, claim, claim.is_its_own())
 }

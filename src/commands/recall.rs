@@ -1,10 +1,11 @@
 //! `recall`: prints exactly what a model would get.
 
+use tessera_desk::Caller;
+use tessera_desk::verbs::{Form, Recall as Asks};
 use tessera_engine::domain::{Filters, RecallRequest, TokenBudget};
 use tessera_engine::pack::JsonRows;
-use tessera_engine::store::Usage;
 
-use super::{Context, explain, text_or_stdin};
+use super::{Access, Context, explain, text_or_stdin};
 use crate::cli::{Filter, Recall};
 use crate::{config, output};
 
@@ -13,7 +14,6 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
     let request = RecallRequest {
         expanded_query: args.expanded_query,
         budget: TokenBudget::try_from(args.max_tokens)?,
-        profile: config::profile(args.token_profile, context.home.clone())?,
         limit: RecallRequest::checked_limit(args.limit)?,
         filters: filters(args.filter),
         scope: args.project,
@@ -24,23 +24,17 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
         explain: args.explain,
         ..RecallRequest::new(text_or_stdin(args.query)?)
     };
-    let mut store = context.open(Usage::ReadOnce)?;
+    let profile = config::profile(args.token_profile, context.home.clone())?;
+    let caller = Caller { profile, ..context.caller() };
     // What is printed is what was counted, to the byte. In JSON the parts of a score stand in its row, and are
     // counted too; the table beside a text is for people.
-    let recall = if context.json {
-        store.recall_json(&request, JsonRows { handle: true, parts: args.explain })?
-    } else {
-        store.recall(&request)?
-    };
-    output::text(&recall.body)?;
-    if args.explain && !context.json {
-        output::text(&explain::table(&recall, store.rank(&request)?.searched))?;
+    let form = if context.json { Form::Json(JsonRows { handle: true, parts: args.explain }) } else { Form::Text };
+    let answer = context.at_desk_as(&caller, Access::Read, |desk| Ok(desk.perform(Asks { request, form })?))?;
+    output::text(&answer.reply.body)?;
+    if let Some(searched) = answer.searched.filter(|_| !context.json) {
+        output::text(&explain::table(&answer.reply, searched))?;
     }
-    if recall.total_count == 0 && !request.filters.scopes.is_empty() {
-        for (scope, count) in store.near_scopes(&request)? {
-            output::note(&format!("{count} under --scope {scope}"));
-        }
-    }
+    answer.near.iter().for_each(|(scope, count)| output::note(&format!("{count} under --scope {scope}")));
     Ok(())
 }
 

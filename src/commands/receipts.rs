@@ -1,32 +1,26 @@
 //! `log`, `why`, `ledger`: what models were given, why, and what it cost.
 
-use std::collections::BTreeMap;
-
-use serde_json::json;
-use tessera_engine::domain::{MemoryRef, Timestamp};
+use tessera_desk::verbs::{Day, Ledger, Log, Why};
+use tessera_engine::domain::MemoryRef;
 use tessera_engine::score::ScoreParts;
-use tessera_engine::store::{Given, Receipt, ReceiptFilter, Spending, StoreError, Usage};
+use tessera_engine::store::{Given, Receipt, Spending};
 
-use super::Context;
+use super::{Access, Context};
 use crate::output::{self, Style};
 
 /// Shows the latest events, newest last.
 pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> anyhow::Result<()> {
-    let store = context.open(Usage::ReadOnce)?;
-    let mut receipts = store.receipts(&ReceiptFilter { session, ..ReceiptFilter::default() })?;
-    let older = receipts.len().saturating_sub(limit);
-    receipts.drain(..older);
+    let logged = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Log { session, limit })?))?;
     if context.json {
-        return output::json(&receipts);
+        return output::json(&logged);
     }
-    for receipt in &receipts {
-        output::line(&output::shown(&event_line(receipt)))?;
-        for given in &receipt.given {
-            let summary = store.get(MemoryRef::Handle(given.handle))?.map_or_else(String::new, |memory| memory.summary);
+    for event in &logged {
+        output::line(&output::shown(&event_line(&event.receipt)))?;
+        for (given, summary) in event.receipt.given.iter().zip(&event.summaries) {
             output::line(&format!("    {}", output::shown(&format!("{} {}: {summary}", given.handle, form(given)))))?;
         }
     }
-    if receipts.is_empty() {
+    if logged.is_empty() {
         output::note("no event yet; `tessera doctor` says whether hooks are set up");
     }
     Ok(())
@@ -57,12 +51,11 @@ fn form(given: &Given) -> String {
 
 /// Shows where a memory comes from, and when and why it was given.
 pub(super) fn why(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
-    let store = context.open(Usage::ReadOnce)?;
-    let memory = store.get(id)?.ok_or(StoreError::NotFound(id))?;
-    let receipts = store.receipts(&ReceiptFilter { handle: Some(memory.handle), ..ReceiptFilter::default() })?;
+    let reason = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Why { id })?))?;
     if context.json {
-        return output::json(&json!({ "memory": memory, "given": receipts }));
+        return output::json(&reason);
     }
+    let (memory, receipts) = (&reason.memory, &reason.given);
     let client = memory.client.as_deref().unwrap_or("?");
     let session = memory.session.as_deref().unwrap_or("none");
     output::line(&output::paint(&format!("{} {}", memory.handle, output::shown(&memory.summary)), Style::Bold))?;
@@ -77,11 +70,11 @@ pub(super) fn why(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
     if let Some(why) = memory.why_never_unasked() {
         output::line(&output::shown(&format!("never given unasked: {why}")))?;
     }
-    if memory.is_over(store.now()) {
+    if reason.is_over {
         let handle = memory.handle.get();
         output::line(&format!("hidden since its lifetime ended; `tessera restore {handle}` brings it back"))?;
     }
-    for receipt in &receipts {
+    for receipt in receipts {
         for given in receipt.given.iter().filter(|given| given.handle == memory.handle) {
             let session: String = receipt.session.chars().take(8).collect();
             output::line(&output::shown(&format!("{} {} {session} {}", receipt.at, receipt.event, form(given))))?;
@@ -93,34 +86,11 @@ pub(super) fn why(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One day: what was given, and what judges spent.
-#[derive(Default)]
-struct Day {
-    events: u64,
-    silent: u64,
-    given: u64,
-    judges: Vec<Spending>,
-}
-
 /// Shows tokens day by day.
 pub(super) fn ledger(context: &Context, days: u32) -> anyhow::Result<()> {
-    let store = context.open(Usage::ReadOnce)?;
-    let day_micros = 86_400_000_000_i64;
-    let today = store.now().as_micros().div_euclid(day_micros) * day_micros;
-    let since = Timestamp::from_micros(today - i64::from(days.saturating_sub(1)) * day_micros);
-    let mut ledger: BTreeMap<String, Day> = BTreeMap::new();
-    for receipt in store.receipts(&ReceiptFilter { since: Some(since), ..ReceiptFilter::default() })? {
-        let day = ledger.entry(receipt.at.date().to_string()).or_default();
-        day.events += 1;
-        day.silent += u64::from(receipt.tokens == 0);
-        day.given += u64::from(receipt.tokens);
-    }
-    for spent in store.spending(since)? {
-        ledger.entry(spent.day.clone()).or_default().judges.push(spent);
-    }
+    let ledger = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Ledger { days })?))?;
     if context.json {
-        let row = |(day, of): (&String, &Day)| json!({ "day": day, "events": of.events, "silent": of.silent, "given_tokens": of.given, "judges": of.judges });
-        return output::json(&ledger.iter().rev().map(row).collect::<Vec<_>>());
+        return output::json(&ledger);
     }
     let judged = |spent: &Spending| {
         let Spending { judge, calls, failures, input_tokens, output_tokens, learned, .. } = spent;
@@ -128,10 +98,11 @@ pub(super) fn ledger(context: &Context, days: u32) -> anyhow::Result<()> {
             "{judge}: {learned} learned, {calls} calls ({failures} failed), {input_tokens} + {output_tokens} tokens"
         )
     };
-    let row = |(day, of): (&String, &Day)| {
-        let judges: Vec<String> = of.judges.iter().map(judged).collect();
-        vec![day.clone(), of.events.to_string(), of.silent.to_string(), of.given.to_string(), judges.join("; ")]
+    let row = |day: &Day| {
+        let Day { day, events, silent, given_tokens, judges } = day;
+        let judges: Vec<String> = judges.iter().map(judged).collect();
+        vec![day.clone(), events.to_string(), silent.to_string(), given_tokens.to_string(), judges.join("; ")]
     };
-    let rows = ledger.iter().rev().map(row).collect();
+    let rows = ledger.iter().map(row).collect();
     output::text(&output::table(&["day", "events", "silent", "tokens given", "judges"], rows))
 }

@@ -1,16 +1,14 @@
 //! `get` and `history`: everything known of a memory.
 
+use tessera_desk::verbs::{Get, History};
 use tessera_engine::domain::{Memory, MemoryRef};
-use tessera_engine::store::{StoreError, Usage};
 
-use super::Context;
+use super::{Access, Context};
 use crate::output::{self, Style};
 
 /// Shows memories in full.
-pub(super) fn get(context: &Context, ids: &[MemoryRef]) -> anyhow::Result<()> {
-    let store = context.open(Usage::ReadOnce)?;
-    let found = ids.iter().map(|id| store.get(*id)?.ok_or(StoreError::NotFound(*id)));
-    let memories = found.collect::<Result<Vec<Memory>, StoreError>>()?;
+pub(super) fn get(context: &Context, ids: Vec<MemoryRef>) -> anyhow::Result<()> {
+    let memories = context.at_desk(Access::Read, |desk| Ok(desk.perform(Get { ids })?))?;
     if context.json {
         return match memories.as_slice() {
             [memory] => output::json(memory),
@@ -60,7 +58,7 @@ fn full(memory: &Memory) -> String {
 
 /// Shows what was done to a memory.
 pub(super) fn history(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
-    let entries = context.open(Usage::ReadOnce)?.history(id)?;
+    let entries = context.at_desk(Access::Read, |desk| Ok(desk.perform(History { id })?))?;
     if context.json {
         return output::json(&entries);
     }

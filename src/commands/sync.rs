@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use serde_json::json;
-use tessera_desk::sync::{Remote, exchange, exchange_or_join};
+use tessera_desk::sync::{Mode, Remote, exchange, exchange_or_join};
 use tessera_engine::store::{SyncStatus, Upload, Usage};
 
 use super::{Context, findings, watch::watched};
@@ -91,7 +91,7 @@ fn forget_server(context: &Context) -> anyhow::Result<()> {
 }
 
 fn now(context: &Context) -> anyhow::Result<()> {
-    let remote = remote(context)?;
+    let (remote, _) = server(context)?;
     let store = context.open(Usage::Write)?;
     // A store without memories joins the server of the settings by itself, as it does under `tessera mcp`.
     let exchanged = watched(context, || Ok(runtime()?.block_on(exchange_or_join(store, remote))?))?;
@@ -103,11 +103,10 @@ fn now(context: &Context) -> anyhow::Result<()> {
     output::line(&format!("{sent} changes sent, {received} received{tail}"))
 }
 
-/// The server of the settings.
-pub(super) fn remote(context: &Context) -> anyhow::Result<Remote> {
+/// The server of the settings, and how it is used.
+pub(super) fn server(context: &Context) -> anyhow::Result<(Remote, Mode)> {
     let team = config::team(context.home.clone())?;
-    let missing = || UserError("no team server is set; run `tessera sync join URL`".into());
-    Ok(team.ok_or_else(missing)?.0)
+    Ok(team.ok_or_else(|| UserError("no team server is set; run `tessera sync join URL`".into()))?)
 }
 
 pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

@@ -1,40 +1,32 @@
 //! `share`, `unshare`, `shares`, `resolve`: what a team has in common.
 
 use serde_json::json;
-use tessera_desk::sync::exchange;
+use tessera_desk::team::{AnswerOffer, MyShares, Share as Shares, SharedWithMe, What};
+use tessera_desk::verbs::{Conflicts, Resolve};
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::store::{ListRequest, Resolution, StoreError, Usage};
+use tessera_engine::store::{Resolution, Usage};
 
-use super::sync::{remote, runtime};
-use super::{Context, user};
+use super::sync::runtime;
+use super::{Access, Context};
 use crate::cli::{Keep, Offered, Share};
 use crate::exit::UserError;
 use crate::output;
 
+/// Memories of others that are listed, at most.
+const SHOWN: u32 = 200;
+
 /// Shares a memory or a tag with a teammate, or no longer.
 pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::Result<()> {
-    let remote = remote(context)?;
-    let permission = is_shared.then_some(args.permission);
-    let store = context.open(Usage::Write)?;
-    let memory = match args.id {
-        None => None,
-        Some(reference) => Some(store.get(reference)?.ok_or(StoreError::NotFound(reference))?),
-    };
-    let what = match (&memory, &args.tag) {
-        (Some(memory), _) => memory.handle.to_string(),
-        (None, Some(tag)) => format!("everything tagged {tag}"),
+    let what = match (args.id, args.tag) {
+        (Some(id), _) => What::Memory(id),
+        (None, Some(tag)) => What::Tag(tag),
         (None, None) => return Err(UserError("give a memory or --tag".into()).into()),
     };
-    runtime()?.block_on(async {
-        // The server must have it, as it is now.
-        exchange(store, &remote).await?;
-        match (&memory, &args.tag) {
-            (Some(memory), _) => remote.share(memory.id, &args.with, permission).await?,
-            (None, Some(tag)) => remote.share_tag(tag, &args.with, permission).await?,
-            (None, None) => {}
-        }
-        anyhow::Ok(())
-    })?;
+    let tag = if let What::Tag(tag) = &what { format!("everything tagged {tag}") } else { String::new() };
+    let permission = is_shared.then_some(args.permission);
+    let team = context.team(Usage::Write)?;
+    let memory = runtime()?.block_on(team.perform(Shares { what, with: args.with.clone(), permission }))?;
+    let what = memory.map_or(tag, |handle| handle.to_string());
     let text = match permission {
         Some(permission) if memory.is_none() => format!("{what} is offered to {} ({permission})", args.with),
         Some(permission) => format!("{what} is shared with {} ({permission})", args.with),
@@ -48,22 +40,20 @@ pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::
 
 /// Lists what is shared, both ways.
 pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
-    let remote = remote(context)?;
-    let (mine, offers) = runtime()?.block_on(async { tokio::try_join!(remote.my_shares(), remote.offers()) })?;
-    let request = ListRequest { shared: true, limit: 200, ..ListRequest::default() };
-    let store = context.open(Usage::ReadOnce)?;
-    let theirs = store.list(&request)?;
+    let team = context.team(Usage::ReadOnce)?;
+    let looks = async { tokio::try_join!(team.perform(MyShares), team.perform(SharedWithMe { limit: SHOWN })) };
+    let (mine, theirs) = runtime()?.block_on(looks)?;
     if context.json {
-        return output::json(&json!({ "my_shares": mine, "shared_with_me": theirs.memories, "offers": offers }));
+        return output::json(&json!({ "my_shares": mine, "shared_with_me": theirs.memories, "offers": theirs.offers }));
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for share in mine.memory_shares {
+    for (share, handle) in mine.shares.memory_shares.into_iter().zip(mine.handles) {
         // One that has not come to this machine yet has no handle here.
-        let handle = store.get(MemoryRef::Id(share.memory_id))?.map(|memory| format!("{} ", memory.handle));
-        let what = format!("{}{}", handle.unwrap_or_default(), share.preview);
+        let handle = handle.map_or_else(String::new, |handle| format!("{handle} "));
+        let what = format!("{handle}{}", share.preview);
         rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), what]);
     }
-    for share in mine.tag_shares {
+    for share in mine.shares.tag_shares {
         let state = share.status.filter(|status| status != "accepted").map(|status| format!(" ({status})"));
         let what = format!("everything tagged {}{}", share.tag, state.unwrap_or_default());
         rows.push(vec!["you".into(), share.shared_with, share.permission.to_string(), what]);
@@ -73,7 +63,7 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
         let what = format!("{} {}", memory.handle, memory.summary);
         rows.push(vec![share.by, "you".into(), share.permission.to_string(), what]);
     }
-    for offer in offers {
+    for offer in theirs.offers {
         let what = format!(
             "offered: everything tagged {} (tessera accept OWNER TAG, or decline)",
             output::shown(offer.tag.as_str())
@@ -85,13 +75,9 @@ pub(super) fn shares(context: &Context) -> anyhow::Result<()> {
 
 /// Accepts what a teammate offers by a tag, or declines it.
 pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) -> anyhow::Result<()> {
-    let remote = remote(context)?;
-    let store = context.open(Usage::Write)?;
-    let changed = runtime()?.block_on(async {
-        let changed = remote.answer_offer(&offered.owner, &offered.tag, is_accepted).await?;
-        exchange(store, &remote).await?;
-        anyhow::Ok(changed)
-    })?;
+    let team = context.team(Usage::Write)?;
+    let answer = AnswerOffer { owner: offered.owner.clone(), tag: offered.tag.clone(), is_accepted };
+    let changed = runtime()?.block_on(team.perform(answer))?;
     let Offered { owner, tag } = offered;
     let text = match (changed, is_accepted) {
         (true, true) => format!("what {owner} tags {tag} is seen here, now and later"),
@@ -111,9 +97,8 @@ pub(super) fn resolve(
     keep: Option<Keep>,
     content: Option<String>,
 ) -> anyhow::Result<()> {
-    let mut store = context.open_existing()?;
     let Some(id) = id else {
-        let conflicts = store.conflicts()?;
+        let conflicts = context.at_desk(Access::Change, |desk| Ok(desk.perform(Conflicts)?))?;
         if context.json {
             return output::json(&conflicts);
         }
@@ -129,7 +114,7 @@ pub(super) fn resolve(
         (None, Some(Keep::Both)) => Resolution::Both,
         _ => return Err(UserError("give --keep memory, copy or both, or a merged text by --content".into()).into()),
     };
-    let memory = store.resolve(id, &resolution, &user(None))?;
+    let memory = context.at_desk(Access::Change, |desk| Ok(desk.perform(Resolve { id, resolution })?))?;
     if context.json {
         return output::json(&memory);
     }

@@ -1,6 +1,5 @@
 //! `import` and `export`: JSON lines.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -9,11 +8,11 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use tessera_engine::Store;
-use tessera_engine::domain::{Draft, Filters, Scope, Trust};
-use tessera_engine::store::{ImportAs, ListRequest, StoreError, Usage};
+use tessera_desk::verbs::{Export, Import, ImportNotes, NotesImported};
+use tessera_engine::domain::{Scope, Trust};
+use tessera_engine::store::{ImportAs, ImportProgress};
 
-use super::Context;
+use super::{Access, Context};
 use crate::exit::UserError;
 use crate::{config, output};
 
@@ -34,10 +33,11 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         let size = opened.metadata().map_or(0, |metadata| metadata.len());
         (Box::new(BufReader::new(opened)), size)
     };
-    let mut store = context.open(Usage::Write)?;
     let bar = bar(size);
     let whose = if is_mine { ImportAs::Own } else { ImportAs::Foreign };
-    let report = store.import(&mut input, whose, |progress| bar.set_position(progress.bytes))?;
+    let mut progress = |at: ImportProgress| bar.set_position(at.bytes);
+    let import = Import { input: &mut *input, whose, progress: &mut progress };
+    let report = context.at_desk(Access::Add, |desk| Ok(desk.perform(import)?))?;
     bar.finish_and_clear();
     if context.json {
         let rejected: Vec<_> =
@@ -67,22 +67,8 @@ pub(super) fn import_claude_md(context: &Context, path: &Path, scope: Option<Sco
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let dir = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
     let scope = scope.unwrap_or_else(|| dir.map_or(Scope::Global, |dir| config::project(&dir)));
-    let mut store = context.open(Usage::Write)?;
-    let notes = tessera_desk::claude_md::notes(&text, &scope);
-    let known = listed(&store, notes.first())?;
-    let (mut stored, mut skipped, mut rejected) = (0, 0, Vec::new());
-    for draft in notes {
-        if known.contains(&draft.content) {
-            skipped += 1;
-            continue;
-        }
-        let head: String = draft.content.chars().take(40).collect();
-        match store.remember(draft) {
-            Ok(_) => stored += 1,
-            Err(StoreError::Domain(error)) => rejected.push(format!("{head}: {error}")),
-            Err(error) => return Err(error.into()),
-        }
-    }
+    let import = ImportNotes { text, scope: scope.clone() };
+    let NotesImported { stored, skipped, rejected } = context.at_desk(Access::Add, |desk| Ok(desk.perform(import)?))?;
     if context.json {
         output::json(&json!({ "stored": stored, "skipped": skipped, "rejected": rejected, "scope": scope }))?;
     } else {
@@ -90,22 +76,6 @@ pub(super) fn import_claude_md(context: &Context, path: &Path, scope: Option<Sco
         rejected.iter().for_each(|problem| output::note(problem));
     }
     Ok(if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
-}
-
-/// Texts of the scope and tags of a draft that are there.
-fn listed(store: &Store, like: Option<&Draft>) -> anyhow::Result<HashSet<String>> {
-    let mut known = HashSet::new();
-    let Some(like) = like else { return Ok(known) };
-    let filters = Filters { scopes: vec![like.scope.clone()], tags: like.tags.clone(), ..Filters::default() };
-    let mut request = ListRequest { filters, limit: 200, ..ListRequest::default() };
-    loop {
-        let page = store.list(&request)?;
-        known.extend(page.memories.into_iter().map(|memory| memory.content));
-        match page.next {
-            Some(next) => request.after = Some(next),
-            None => return Ok(known),
-        }
-    }
 }
 
 fn bar(size: u64) -> ProgressBar {
@@ -119,17 +89,17 @@ fn bar(size: u64) -> ProgressBar {
 
 /// Writes all memories.
 pub(super) fn export(context: &Context, file: Option<&Path>) -> anyhow::Result<()> {
-    let store = context.open(Usage::ReadOnce)?;
+    let write = |out: &mut dyn Write| context.at_desk(Access::Read, |desk| Ok(desk.perform(Export { out })?));
     let Some(file) = file else {
         let mut out = BufWriter::new(std::io::stdout().lock());
-        store.export(&mut out)?;
+        write(&mut out)?;
         out.flush()?;
         return Ok(());
     };
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut scratch = tempfile::NamedTempFile::new_in(dir).with_context(|| dir.display().to_string())?;
     let mut out = BufWriter::new(scratch.as_file_mut());
-    let count = store.export(&mut out)?;
+    let count = write(&mut out)?;
     out.flush()?;
     drop(out);
     scratch.as_file().sync_all()?;

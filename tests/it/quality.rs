@@ -128,8 +128,9 @@ fn knowing_what_is_in_use_helps_and_harms_nothing_where_it_is_unknown() {
 #[test]
 fn prompts_are_answered_to_the_point_or_not_at_all() {
     let world = World::new();
-    for (file, fewest_right) in [("fixtures/prompts.toml", 85), ("fixtures/prompts-held-out.toml", 80)] {
-        let report = world.json(&["eval", "prompts", file]);
+    for (file, fewest_right) in [("prompts.toml", 85), ("prompts-held-out.toml", 80)] {
+        let path = format!("{}/fixtures/{file}", env!("CARGO_MANIFEST_DIR"));
+        let report = world.json(&["eval", "prompts", &path]);
         let kinds = report["kinds"].as_object().unwrap();
         let sum = |field: &str| kinds.values().map(|kind| kind[field].as_u64().unwrap()).sum::<u64>();
         assert!(sum("given") > 20 && sum("to_the_point") * 100 >= sum("given") * fewest_right, "{file}: {report}");

@@ -6,12 +6,7 @@ mod question;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use tessera_engine::Timestamp;
-use tessera_engine::domain::{
-    Category, Content, DomainError, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Tag, Trust,
-};
-use tessera_engine::enrich;
-use tessera_engine::sync::{Details, Document, Edit};
+use tessera_engine::domain::{Category, DomainError, Draft, Importance, Link, LinkKind, MemoryId, Origin, Patch, Tag};
 use utoipa::ToSchema;
 
 pub(crate) use params::{ChangesQuery, ListQuery, PageQuery, SinceQuery, SnapshotQuery};
@@ -100,42 +95,24 @@ impl NewMemory {
         self.id.as_deref().map(|id| parsed("id", id)).transpose()
     }
 
-    pub(crate) fn document(&self, now: Timestamp) -> Result<Document, DomainError> {
-        let content = Content::try_from(self.content.clone())?;
-        let text = content.as_str();
-        let category: Option<Category> =
-            self.category.clone().filter(|name| !name.is_empty()).map(Category::try_from).transpose()?;
-        let category = category.unwrap_or_else(|| enrich::category(text));
-        let importance =
-            self.importance.map(Importance::try_from).transpose()?.unwrap_or_else(|| enrich::importance(text));
-        let entities = self.entities.as_ref().map_or_else(|| enrich::entities(text), Words::list);
-        let kind = match &self.kind {
-            Some(kind) => parsed("type", kind)?,
-            None => enrich::kind(text, &entities),
-        };
-        let time =
-            |field, text: &Option<String>| text.as_deref().map(|text| parsed::<Timestamp>(field, text)).transpose();
-        let document = Document {
-            tags: tags(self.tags.as_ref())?.into_iter().collect(),
-            links: [].into(),
-            details: Details {
-                keywords: self.keywords.as_ref().map(Words::list).unwrap_or_default(),
-                scope: self.scope.as_deref().map(|scope| parsed("scope", scope)).transpose()?.unwrap_or_default(),
-                created: time("created", &self.created)?.unwrap_or(now),
-                expires: time("expires", &self.expires)?,
-                vouched: None,
-                origin: Origin::Agent,
-                session: self.session.clone(),
-                conflict_of: None,
-                category,
-                kind,
-                importance,
-                entities,
-            },
-            content,
-        };
-        document.check()?;
-        Ok(document)
+    /// What is to be stored, by whom a request is: a program, for the person whose key it has.
+    pub(crate) fn draft(&self) -> Result<Draft, DomainError> {
+        let time = |field, text: &Option<String>| text.as_deref().map(|text| parsed(field, text)).transpose();
+        Ok(Draft {
+            content: self.content.clone(),
+            category: self.category.clone().filter(|name| !name.is_empty()).map(Category::try_from).transpose()?,
+            kind: self.kind.as_deref().map(|kind| parsed("type", kind)).transpose()?,
+            importance: self.importance.map(Importance::try_from).transpose()?,
+            tags: tags(self.tags.as_ref())?,
+            keywords: self.keywords.as_ref().map(Words::list).unwrap_or_default(),
+            entities: self.entities.as_ref().map(Words::list).unwrap_or_default(),
+            scope: self.scope.as_deref().map(|scope| parsed("scope", scope)).transpose()?.unwrap_or_default(),
+            created: time("created", &self.created)?,
+            expires: time("expires", &self.expires)?,
+            origin: Origin::Agent,
+            session: self.session.clone(),
+            ..Draft::default()
+        })
     }
 }
 
@@ -180,49 +157,20 @@ impl MemoryPatch {
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
 
-    /// The change that leads from `base` to what is wanted; `None` when no field is given. What was derived from the
-    /// text follows it where the memory is the caller's own, as on a machine.
-    pub(crate) fn edit(&self, base: &Document, is_own: bool) -> Result<Option<Edit>, DomainError> {
-        if self.content.is_none() && self.field_beside_text().is_none() {
-            return Ok(None);
-        }
-        let mut wanted = base.clone();
-        if let Some(content) = &self.content {
-            wanted.content = Content::try_from(content.clone())?;
-            // A word of mistrust was of the text before.
-            wanted.details.vouched = wanted.details.vouched.filter(|vouched| *vouched != Trust::Foreign);
-            let (before, after) = (base.content.as_str(), content.as_str());
-            if is_own && wanted.details.entities == enrich::entities(before) {
-                wanted.details.entities = enrich::entities(after);
-            }
-            if is_own && wanted.details.importance == enrich::importance(before) {
-                wanted.details.importance = enrich::importance(after);
-            }
-        }
-        if self.tags.is_some() {
-            wanted.tags = tags(self.tags.as_ref())?.into_iter().collect();
-        }
-        let details = &mut wanted.details;
-        if let Some(category) = &self.category {
-            details.category = Category::try_from(category.clone())?;
-        }
-        if let Some(kind) = &self.kind {
-            details.kind = parsed::<MemoryType>("type", kind)?;
-        }
-        if let Some(keywords) = &self.keywords {
-            details.keywords = keywords.list();
-        }
-        if let Some(entities) = &self.entities {
-            details.entities = entities.list();
-        }
-        if let Some(importance) = self.importance {
-            details.importance = Importance::try_from(importance)?;
-        }
-        if let Some(scope) = &self.scope {
-            details.scope = parsed("scope", scope)?;
-        }
-        wanted.check()?;
-        Ok(Some(Edit::between(base, &wanted)))
+    /// What is to be changed; nothing, where no field is given.
+    pub(crate) fn patch(&self) -> Result<Patch, DomainError> {
+        Ok(Patch {
+            content: self.content.clone(),
+            category: self.category.clone().map(Category::try_from).transpose()?,
+            kind: self.kind.as_deref().map(|kind| parsed("type", kind)).transpose()?,
+            importance: self.importance.map(Importance::try_from).transpose()?,
+            tags: self.tags.as_ref().map(|words| tags(Some(words))).transpose()?,
+            keywords: self.keywords.as_ref().map(Words::list),
+            entities: self.entities.as_ref().map(Words::list),
+            scope: self.scope.as_deref().map(|scope| parsed("scope", scope)).transpose()?,
+            expires: None,
+            vouched: None,
+        })
     }
 }
 

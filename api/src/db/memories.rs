@@ -1,33 +1,161 @@
 //! Rows of memories, as the sync's decisions take and give them.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Row as _};
+use tessera_engine::compose::{Beside, Composed, Decided, Known, memory_of};
 use tessera_engine::domain::{
-    Category, Content, Handle, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Permission, Scope, Share, Tag,
+    Category, Content, Importance, Link, LinkKind, Memory, MemoryId, MemoryType, Origin, Permission, Scope, Share, Tag,
     Timestamp, Trust,
 };
-use tessera_engine::index::Analysis;
 use tessera_engine::pack::{LineCosts, Passage};
 use tessera_engine::sync::{Details, Document, Rights, Row, State};
-use tessera_engine::text::O200k;
 use uuid::Uuid;
 
 use super::{DbError, UserTx};
 
-/// The columns that [`stored`] reads.
-macro_rules! columns {
-    () => {
-        "memories.owner, memories.id, rev, content_rev, details_at, state, content, tags, category, type, importance, \
-         keywords, entities, links, scope, memories.created, expires, origin, session, conflict_of, \
-         edited_by, vouched, updated, summary, \
-         CASE WHEN memories.owner = uid() THEN 3 ELSE rights(memories.owner, memories.id, tags, state) END AS rights"
+/// The columns of a memory beside owner, id and time, each once: its name and what is written there. Those of the
+/// second list follow from the first, and are read where they are asked for.
+macro_rules! codec {
+    (said: $($said:literal => $said_bind:expr;)* derived: $($derived:literal => $derived_bind:expr;)*) => {
+        /// The columns that [`stored`] reads.
+        macro_rules! columns {
+            () => {
+                concat!(
+                    "memories.owner, memories.id, memories.updated, summary, ",
+                    $("memories.", $said, ", ",)*
+                    "CASE WHEN memories.owner = uid() THEN 3
+                     ELSE rights(memories.owner, memories.id, tags, state) END AS rights"
+                )
+            };
+        }
+
+        /// The columns that [`known`] reads beside those.
+        macro_rules! derived_columns {
+            () => { concat!("memories.owner AS whose" $(, ", memories.", $derived)*) };
+        }
+
+        pub(crate) use columns;
+        pub(super) use derived_columns;
+
+        const WRITTEN: &[Column] = &[
+            $(Column { name: $said, bind: $said_bind },)*
+            $(Column { name: $derived, bind: $derived_bind },)*
+        ];
     };
 }
 
-pub(crate) use columns;
+type Query<'a> = sqlx::query::Query<'a, sqlx::Postgres, sqlx::postgres::PgArguments>;
+
+/// A column that is written, and what of a memory is bound to it.
+struct Column {
+    name: &'static str,
+    bind: for<'a> fn(Query<'a>, &'a Written<'a>) -> Query<'a>,
+}
+
+codec! {
+    said:
+    "rev" => |query, it| query.bind(signed(it.row.rev));
+    "content_rev" => |query, it| query.bind(signed(it.row.content_rev));
+    "details_at" => |query, it| query.bind(it.row.details_at.as_micros());
+    "state" => |query, it| query.bind(state_of(&it.row.state));
+    "edited_by" => |query, it| query.bind(it.row.edited_by.as_deref());
+    "content" => |query, it| query.bind(it.document.map_or("", |of| of.content.as_str()));
+    "tags" => |query, it| query.bind(texts(it.document.map(|of| &of.tags), |tag| tag.as_str().to_owned()));
+    "links" => |query, it| query.bind(texts(it.document.map(|of| &of.links), |link| format!("{}:{}", link.kind, link.to)));
+    "category" => |query, it| query.bind(it.details.map_or("", |of| of.category.as_str()));
+    "type" => |query, it| query.bind(it.details.map_or("", |of| of.kind.as_str()));
+    "importance" => |query, it| query.bind(it.details.map_or(0, |of| i16::from(of.importance.percent())));
+    "keywords" => |query, it| query.bind(it.details.map_or_else(Vec::new, |of| of.keywords.clone()));
+    "entities" => |query, it| query.bind(it.details.map_or_else(Vec::new, |of| of.entities.clone()));
+    "scope" => |query, it| query.bind(it.details.map_or("", |of| of.scope.as_str()));
+    "created" => |query, it| query.bind(it.details.map_or(0, |of| of.created.as_micros()));
+    "expires" => |query, it| query.bind(it.details.and_then(|of| of.expires).map(Timestamp::as_micros));
+    "vouched" => |query, it| query.bind(it.details.and_then(|of| of.vouched).map(Trust::as_str));
+    "origin" => |query, it| query.bind(it.details.map_or_else(|| "user".to_owned(), |of| of.origin.to_string()));
+    "session" => |query, it| query.bind(it.details.and_then(|of| of.session.as_deref()));
+    "conflict_of" => |query, it| query.bind(it.details.and_then(|of| of.conflict_of).map(uuid));
+    derived:
+    "summary" => |query, it| query.bind(it.composed.map_or("", |of| of.memory().summary.as_str()));
+    "standing" => |query, it| query.bind(it.composed.is_some_and(Composed::is_standing));
+    "length" => |query, it| query.bind(it.composed.map_or(0, |of| i32::from(of.length())));
+    "signature" => |query, it| query.bind(it.composed.map_or(0, |of| of.signature().cast_signed()));
+    "forward" => |query, it| query.bind(it.composed.map_or(&[][..], Composed::forward));
+    "costs" => |query, it| query.bind(it.composed.map_or_else(Vec::new, |of| counts(of.costs())));
+    "passages" => |query, it| query.bind(it.composed.map_or_else(Vec::new, |of| Passage::encode_all(&of.costs().passages)));
+}
+
+/// A row that is written; one that was removed for good has no fields.
+struct Written<'a> {
+    row: &'a Row,
+    document: Option<&'a Document>,
+    details: Option<&'a Details>,
+    composed: Option<&'a Composed>,
+}
+
+impl<'a> Written<'a> {
+    fn of(decided: &'a Decided) -> Self {
+        let document = decided.row().state.document();
+        let details = document.map(|document| &document.details);
+        Self { row: decided.row(), document, details, composed: decided.composed() }
+    }
+
+    /// Binds owner and id, and every column.
+    fn bind(&'a self, query: Query<'a>, owner: &'a str) -> Query<'a> {
+        let query = query.bind(owner).bind(uuid(self.row.memory));
+        WRITTEN.iter().fold(query, |query, column| (column.bind)(query, self))
+    }
+}
+
+/// The statement's time, as times are kept.
+const NOW: &str = "(extract(epoch FROM now()) * 1000000)::bigint";
+
+/// Adds a row: owner and id, then every column.
+static INSERT: LazyLock<String> = LazyLock::new(|| {
+    let names: Vec<&str> = WRITTEN.iter().map(|column| column.name).collect();
+    let places: Vec<String> = (3..).take(names.len()).map(|n| format!("${n}")).collect();
+    let (names, places) = (names.join(", "), places.join(", "));
+    format!(
+        "INSERT INTO memories (owner, id, updated, {names}) VALUES ($1, $2, {NOW}, {places}) ON CONFLICT DO NOTHING"
+    )
+});
+
+/// Replaces a row, bound in the same order.
+static REPLACE: LazyLock<String> = LazyLock::new(|| {
+    let set: Vec<String> = (3..).zip(WRITTEN).map(|(n, column)| format!("{} = ${n}", column.name)).collect();
+    format!("UPDATE memories SET updated = {NOW}, {} WHERE owner = $1 AND id = $2", set.join(", "))
+});
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn state_of(state: &State) -> &'static str {
+    match state {
+        State::Live(_) => "live",
+        State::Deleted(_) => "deleted",
+        State::Purged => "purged",
+    }
+}
+
+fn texts<T>(list: Option<&BTreeSet<T>>, text: impl Fn(&T) -> String) -> Vec<String> {
+    list.into_iter().flatten().map(text).collect()
+}
+
+/// What lines cost, as it is kept.
+pub(super) fn counts(costs: &LineCosts) -> Vec<i32> {
+    costs.kept().map(|count| i32::try_from(count).unwrap_or(i32::MAX)).to_vec()
+}
+
+/// What the lines of a memory cost its reader, if that is kept: its columns are `costs` and `passages`.
+pub(crate) fn costs(row: &PgRow, memory: &Memory) -> Result<Option<LineCosts>, DbError> {
+    let kept: Vec<i32> = row.try_get("costs")?;
+    let kept: Vec<u32> = kept.into_iter().map(|count| u32::try_from(count).unwrap_or(0)).collect();
+    Ok(LineCosts::read(&kept, row.try_get("passages")?, memory))
+}
 
 /// A memory, whose it is, and what the transaction's user may do with it.
 #[derive(Debug, Clone)]
@@ -39,6 +167,8 @@ pub(crate) struct Stored {
     pub(crate) updated: Timestamp,
     /// The summary that was made when the text was written: what lines cost was counted with it.
     pub(crate) summary: String,
+    /// With everything that is derived from it, where it was read to be changed.
+    pub(super) known: Option<Box<Known>>,
 }
 
 impl Stored {
@@ -102,7 +232,22 @@ pub(crate) fn stored(row: &PgRow) -> Result<Stored, DbError> {
         edited_by: row.try_get("edited_by")?,
     };
     let updated = Timestamp::from_micros(row.try_get("updated")?);
-    Ok(Stored { owner: row.try_get("owner")?, row: row_of, rights, updated, summary: row.try_get("summary")? })
+    let (owner, summary) = (row.try_get("owner")?, row.try_get("summary")?);
+    Ok(Stored { owner, row: row_of, rights, updated, summary, known: None })
+}
+
+/// Reads [`derived_columns`]: a memory as it is kept, for nobody in particular. `None` for one removed for good.
+pub(super) fn known(row: &PgRow, stored: &Stored) -> Result<Option<Box<Known>>, DbError> {
+    let Some(document) = stored.row.state.document() else { return Ok(None) };
+    let memory = memory_of(document, Beside { summary: stored.summary.clone(), ..Beside::of(stored.row.memory) });
+    Ok(Some(Box::new(Known {
+        costs: costs(row, &memory)?,
+        memory,
+        is_standing: row.try_get("standing")?,
+        length: u16::try_from(row.try_get::<i32, _>("length")?).unwrap_or(u16::MAX),
+        signature: row.try_get::<i64, _>("signature")?.cast_unsigned(),
+        forward: row.try_get("forward")?,
+    })))
 }
 
 fn document(row: &PgRow) -> Result<Document, DbError> {
@@ -168,6 +313,8 @@ impl UserTx {
         let locked = sqlx::query(concat!(
             "SELECT ",
             columns!(),
+            ", ",
+            derived_columns!(),
             " FROM memories WHERE memories.owner = $1 AND memories.id = $2 FOR UPDATE"
         ))
         .bind(&seen.owner)
@@ -176,133 +323,34 @@ impl UserTx {
         .await?;
         // Access may have been lost while waiting.
         match locked {
-            Some(row) => stored(&row).map(Some),
+            Some(row) => {
+                let mut found = stored(&row)?;
+                found.known = known(&row, &found)?;
+                Ok(Some(found))
+            }
             None => self.meant(id).await,
         }
     }
 
     /// Adds a memory of the user. False when they have one with this id.
-    pub(super) async fn insert(&mut self, row: &Row) -> Result<bool, DbError> {
-        let done = sqlx::query(
-            "INSERT INTO memories (owner, id, rev, content_rev, details_at, state, content, tags, category, type, importance,
-                 keywords, entities, links, scope, created, expires, origin, session, conflict_of, updated, summary, standing,
-                 length, signature, forward, costs, passages, edited_by, vouched)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-                 (extract(epoch FROM now()) * 1000000)::bigint, $21, $22, $23, $24, $25, $26, $27, $28, $29)
-             ON CONFLICT DO NOTHING",
-        )
-        .bind(self.user.as_str());
-        Ok(bind(done, row).execute(&mut *self.tx).await?.rows_affected() > 0)
+    pub(super) async fn insert(&mut self, decided: &Decided) -> Result<bool, DbError> {
+        let (written, sql) = (Written::of(decided), AssertSqlSafe(INSERT.as_str()));
+        let query = written.bind(sqlx::query(sql), self.user.as_str());
+        Ok(query.execute(&mut *self.tx).await?.rows_affected() > 0)
     }
 
     /// Replaces a memory that is there.
-    pub(super) async fn replace(&mut self, owner: &str, row: &Row) -> Result<(), DbError> {
-        let done = sqlx::query(
-            "UPDATE memories SET rev = $3, content_rev = $4, details_at = $5, state = $6, content = $7, tags = $8, category = $9,
-                 type = $10, importance = $11, keywords = $12, entities = $13, links = $14, scope = $15, created = $16,
-                 expires = $17, origin = $18, session = $19, conflict_of = $20,
-                 updated = (extract(epoch FROM now()) * 1000000)::bigint, summary = $21, standing = $22, length = $23,
-                 signature = $24, forward = $25, costs = $26, passages = $27, edited_by = $28,
-                 vouched = $29
-             WHERE owner = $1 AND id = $2",
-        )
-        .bind(owner);
-        bind(done, row).execute(&mut *self.tx).await?;
-        if matches!(row.state, State::Purged) {
+    pub(super) async fn replace(&mut self, owner: &str, decided: &Decided) -> Result<(), DbError> {
+        let (written, sql) = (Written::of(decided), AssertSqlSafe(REPLACE.as_str()));
+        written.bind(sqlx::query(sql), owner).execute(&mut *self.tx).await?;
+        if matches!(written.row.state, State::Purged) {
             // Nobody but its owner is told of it any more.
             sqlx::query("DELETE FROM memory_shares WHERE owner = $1 AND memory = $2")
                 .bind(owner)
-                .bind(uuid(row.memory))
+                .bind(uuid(written.row.memory))
                 .execute(&mut *self.tx)
                 .await?;
         }
         Ok(())
     }
-}
-
-/// Counts tokens; loaded once, at the first write.
-pub(crate) static COUNTER: LazyLock<O200k> = LazyLock::new(O200k::load);
-
-/// What recall needs of a memory, made when it is written.
-#[derive(Default)]
-struct Derived {
-    summary: String,
-    is_standing: bool,
-    length: u16,
-    signature: u64,
-    forward: Vec<u8>,
-    costs: Vec<i32>,
-    passages: Vec<u8>,
-}
-
-impl Derived {
-    fn of(row: &Row) -> Self {
-        let Some(document) = row.state.document() else { return Self::default() };
-        // Handle and share are the reader's: nothing that is kept here depends on them.
-        let memory = document.memory(row.memory, Handle::FIRST, None, None);
-        let analysis = Analysis::of(&memory);
-        let costs = LineCosts::measure(&memory, &*COUNTER);
-        let forward = if row.state.live().is_some() { analysis.doc.encode() } else { Vec::new() };
-        let tokens = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
-        Self {
-            summary: memory.summary,
-            is_standing: analysis.is_standing,
-            length: analysis.doc.length,
-            signature: analysis.signature,
-            forward,
-            costs: costs.kept().map(tokens).to_vec(),
-            passages: Passage::encode_all(&costs.passages),
-        }
-    }
-}
-
-type Query<'a> = sqlx::query::Query<'a, sqlx::Postgres, sqlx::postgres::PgArguments>;
-
-/// Binds the columns of a row, from the id on; a purged one has no fields.
-fn bind<'a>(query: Query<'a>, row: &'a Row) -> Query<'a> {
-    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    let state = match row.state {
-        State::Live(_) => "live",
-        State::Deleted(_) => "deleted",
-        State::Purged => "purged",
-    };
-    let document = row.state.document();
-    let details = document.map(|document| &document.details);
-    let tags: Vec<String> =
-        document.into_iter().flat_map(|document| &document.tags).map(|tag| tag.as_str().to_owned()).collect();
-    let links: Vec<String> = document
-        .into_iter()
-        .flat_map(|document| &document.links)
-        .map(|link| format!("{}:{}", link.kind, link.to))
-        .collect();
-    let derived = Derived::of(row);
-    query
-        .bind(uuid(row.memory))
-        .bind(signed(row.rev))
-        .bind(signed(row.content_rev))
-        .bind(row.details_at.as_micros())
-        .bind(state)
-        .bind(document.map_or("", |document| document.content.as_str()))
-        .bind(tags)
-        .bind(details.map_or("", |details| details.category.as_str()))
-        .bind(details.map_or("", |details| details.kind.as_str()))
-        .bind(details.map_or(0, |details| i16::from(details.importance.percent())))
-        .bind(details.map_or_else(Vec::new, |details| details.keywords.clone()))
-        .bind(details.map_or_else(Vec::new, |details| details.entities.clone()))
-        .bind(links)
-        .bind(details.map_or("", |details| details.scope.as_str()))
-        .bind(details.map_or(0, |details| details.created.as_micros()))
-        .bind(details.and_then(|details| details.expires).map(Timestamp::as_micros))
-        .bind(details.map_or_else(|| "user".to_owned(), |details| details.origin.to_string()))
-        .bind(details.and_then(|details| details.session.clone()))
-        .bind(details.and_then(|details| details.conflict_of).map(uuid))
-        .bind(derived.summary)
-        .bind(derived.is_standing)
-        .bind(i32::from(derived.length))
-        .bind(derived.signature.cast_signed())
-        .bind(derived.forward)
-        .bind(derived.costs)
-        .bind(derived.passages)
-        .bind(row.edited_by.as_deref())
-        .bind(details.and_then(|details| details.vouched).map(Trust::as_str))
 }

@@ -5,14 +5,16 @@ mod ask;
 mod error;
 mod memories;
 mod shares;
+mod stale;
 mod sync;
 
 pub use admin::{KeyInfo, NewKey};
 pub(crate) use ask::{Ask, ChangedAfter, Idempotency, Listed, Reply};
 pub use error::DbError;
 pub(crate) use error::{Remedy, unless_overtaken};
-pub(crate) use memories::{COUNTER, Stored, columns, stored};
+pub(crate) use memories::{Stored, columns, costs, stored, uuid};
 pub(crate) use shares::{MyShares, ShareError, Target};
+pub(crate) use stale::Remade;
 pub(crate) use sync::Position;
 
 use std::str::FromStr;

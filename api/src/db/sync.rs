@@ -3,11 +3,13 @@
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use tessera_engine::compose::decided;
 use tessera_engine::domain::{MemoryId, Timestamp};
 use tessera_engine::sync::{
     Action, Answer, Arrival, Author, Decision, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, Shadow, Snapshot,
     copy_id, decide,
 };
+use tessera_engine::text::O200k;
 use uuid::Uuid;
 
 use super::memories::{Stored, columns, seen, stored, uuid};
@@ -308,19 +310,19 @@ impl UserTx {
         self.hold_shares(&owner).await?;
         let before = if current.is_some() { self.audience(&owner, op.memory).await? } else { Vec::new() };
         match current {
-            Some(_) => self.replace(&owner, &row).await?,
-            None if self.insert(&row).await? => {}
+            Some(found) => self.replace(&owner, &decided(*row, found.known.as_deref(), &O200k)).await?,
+            None if self.insert(&decided(*row, None, &O200k)).await? => {}
             None => return Ok(None),
         }
         let after = self.audience(&owner, op.memory).await?;
         self.told.add(before, &owner, op.memory);
         self.told.add(after, &owner, op.memory);
-        if let Some(copy) = copy
+        if let Some(copy) = copy.map(|copy| decided(*copy, None, &O200k))
             && self.insert(&copy).await?
         {
-            let author = self.user.as_str().to_owned();
-            let those = self.audience(&author, copy.memory).await?;
-            self.told.add(those, &author, copy.memory);
+            let (author, copy) = (self.user.as_str().to_owned(), copy.row().memory);
+            let those = self.audience(&author, copy).await?;
+            self.told.add(those, &author, copy);
         }
         Ok(Some(None))
     }

@@ -10,14 +10,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlx::Row as _;
+use tessera_engine::compose::{Beside, memory_of};
 use tessera_engine::domain::{Clock, Handle, Memory, RecallRequest};
-use tessera_engine::pack::{JsonRows, LineCosts, Passage, Ranked, Recall, Row};
+use tessera_engine::pack::{JsonRows, LineCosts, Ranked, Recall, Row};
 use tessera_engine::recall::{Form, Ranking, answer};
 use tessera_engine::score::Weights;
-use tessera_engine::text::number_tokens;
+use tessera_engine::text::O200k;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::db::{COUNTER, Db, DbError, Stored, UserId, UserTx, columns, stored, unless_overtaken};
+use crate::db::{Db, DbError, Stored, UserId, UserTx, columns, costs, stored, unless_overtaken};
 use cache::{Cache, Slot};
 use news::News;
 
@@ -77,7 +78,7 @@ struct Found {
 impl Found {
     /// Counts tokens where need be: for a thread that may work for a while.
     fn row(memory: Memory, costs: Option<LineCosts>, signature: u64) -> Row {
-        let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &*COUNTER));
+        let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &O200k));
         Row { memory, costs, signature }
     }
 }
@@ -125,7 +126,7 @@ impl Recaller {
         })
         .await??;
         self.cache.resized(user, slot, bytes);
-        if let Err(error) = news::keep(db, user, &remade).await {
+        if let Err(error) = db.keep(user, &remade).await {
             // They are made again at the next build.
             tracing::warn!(%error, "forward blobs were not kept");
         }
@@ -183,14 +184,7 @@ impl Recaller {
                 .into_iter()
                 .map(|found| (found.ranked, Found::row(found.memory, found.costs, found.signature)))
                 .unzip();
-            answer(
-                &request,
-                &ranking,
-                page,
-                rows,
-                &weights,
-                Form::Json { counter: &*COUNTER, rows: JsonRows::default() },
-            )
+            answer(&request, &ranking, page, rows, &weights, Form::Json(JsonRows::default()))
         })
         .await??;
         self.note(user, recall.details.iter().map(|detail| detail.ranked.handle.get()));
@@ -269,13 +263,15 @@ async fn rows(tx: &mut UserTx, page: Vec<Ranked>) -> Result<Vec<Found>, DbError>
         let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
         let Some(document) = stored.row.state.live() else { continue };
         let Ok(short) = Handle::try_from(handle) else { continue };
-        let mut memory = document.memory(stored.row.memory, short, stored.share(), stored.row.edited_by.clone());
+        let (share, edited_by) = (stored.share(), stored.row.edited_by.clone());
+        // The summary that was counted, however one would be made today.
+        let summary = stored.summary.clone();
+        let beside = Beside { id: stored.row.memory, handle: short, summary, share, edited_by };
+        let mut memory = memory_of(document, beside);
         let (uses, used): (i32, Option<i64>) = (row.try_get("uses")?, row.try_get("used")?);
         memory.access_count = u32::try_from(uses).unwrap_or(0);
         memory.last_accessed = used.map(tessera_engine::Timestamp::from_micros);
         memory.updated = stored.updated;
-        // The one that was counted, however a summary would be made today.
-        memory.summary.clone_from(&stored.summary);
         let costs = costs(row, &memory)?;
         let signature: i64 = row.try_get("signature")?;
         rows.insert(handle, (stored, memory, costs, signature.cast_unsigned()));
@@ -285,26 +281,4 @@ async fn rows(tx: &mut UserTx, page: Vec<Ranked>) -> Result<Vec<Found>, DbError>
         Some(Found { ranked, stored, memory, costs, signature })
     });
     Ok(found.collect())
-}
-
-/// What is kept was counted for the owner, and with a handle of one token: of what shows more nothing is kept, nor
-/// of what was counted under another form of the lines.
-fn costs(row: &sqlx::postgres::PgRow, memory: &Memory) -> Result<Option<LineCosts>, DbError> {
-    let kept: Vec<i32> = row.try_get("costs")?;
-    let tokens = |at: usize| kept.get(at).and_then(|count| u32::try_from(*count).ok()).unwrap_or(0);
-    let is_own = memory.share.is_none() && memory.edited_by.is_none();
-    // Rows of the first form do not name theirs.
-    let form = if kept.len() > 4 { tokens(4) } else { 1 };
-    if !is_own || !LineCosts::hold(form, memory) {
-        return Ok(None);
-    }
-    let handle = number_tokens(memory.handle.get()) - number_tokens(Handle::FIRST.get());
-    Ok(Some(LineCosts {
-        attribution: 0,
-        detail: tokens(0),
-        index: tokens(1),
-        json_detail: tokens(2) + handle,
-        json_index: tokens(3) + handle,
-        passages: Passage::decode_all(&row.try_get::<Vec<u8>, _>("passages")?),
-    }))
 }

@@ -7,16 +7,16 @@ use std::sync::{PoisonError, RwLock};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::Timestamp;
-use tessera_engine::domain::{DomainError, Handle, Memory, Origin, Trust};
-use tessera_engine::index::{CONTEXT_REACH, Facts, Flags, ForwardDoc, Label, context_of};
+use tessera_engine::compose::Known;
+use tessera_engine::domain::{DomainError, Origin, Trust};
+use tessera_engine::index::{CONTEXT_REACH, Facts, Flags, ForwardDoc, Freshness, Label, context_of};
 use tessera_engine::sync::Mark;
-use tessera_engine::text::ANALYZER_VERSION;
 use uuid::Uuid;
 
 use super::index::UserIndex;
-use crate::db::{Db, DbError, Position, UserId, UserTx, columns, stored};
+use crate::db::{DbError, Position, Remade, UserId, UserTx, uuid};
 
-/// Memories that are read at one time to be analysed again, and written back.
+/// Memories that are read at one time to be analysed again.
 const BATCH: usize = 500;
 
 /// Whose a memory is, and its id.
@@ -35,7 +35,7 @@ pub(super) struct Fed {
     /// Whose it is; nobody's, once it is gone.
     owner: Option<String>,
     /// The memory itself, where its blob is of another version of the analyzer.
-    again: Option<Box<Memory>>,
+    again: Option<Box<Known>>,
     /// False for what was read for the sake of others alone.
     is_wanted: bool,
 }
@@ -50,14 +50,6 @@ pub(super) enum News {
     Again(Vec<Fed>),
     /// Everything, as of where the database stands.
     All(Vec<Fed>, Position),
-}
-
-/// A blob that was made anew, to be kept in the place of the old one.
-pub(super) struct Remade {
-    memory: Uuid,
-    old: Vec<u8>,
-    new: Vec<u8>,
-    length: i32,
 }
 
 macro_rules! fed {
@@ -178,33 +170,15 @@ async fn add_replaced(index: &RwLock<UserIndex>, changed: &mut Vec<Fed>, tx: &mu
 
 /// The memories of blobs that another version of the analyzer made.
 async fn read_stale(rows: &mut [Fed], tx: &mut UserTx) -> Result<(), DbError> {
-    let is_stale = |fed: &&Fed| fed.owner.is_some() && !ForwardDoc::is_current_version(&fed.blob);
+    let is_stale = |fed: &&Fed| fed.owner.is_some() && !Freshness::of(&fed.blob).is_current();
     let stale: Vec<Uuid> = rows.iter().filter(is_stale).map(|fed| fed.memory).collect();
-    let mut memories: HashMap<(String, Uuid), Box<Memory>> = HashMap::new();
+    let mut memories: HashMap<Key, Box<Known>> = HashMap::new();
     for batch in stale.chunks(BATCH) {
-        let found = sqlx::query(concat!(
-            "SELECT ",
-            columns!(),
-            " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-              WHERE feed.user_id = $1 AND feed.memory = ANY ($2)"
-        ))
-        .bind(tx.user.as_str())
-        .bind(batch)
-        .fetch_all(&mut *tx.tx)
-        .await?;
-        for row in &found {
-            let stored = stored(row)?;
-            if let Some(document) = stored.row.state.live() {
-                let memory = document.memory(stored.row.memory, Handle::FIRST, None, None);
-                let id = Uuid::from_bytes(*stored.row.memory.as_bytes());
-                memories.insert((stored.owner, id), Box::new(memory));
-            }
-        }
+        let found = tx.known(batch).await?;
+        memories.extend(found.into_iter().map(|(owner, known)| ((owner, uuid(known.memory.id)), known)));
     }
     for fed in rows {
-        if let Some(owner) = &fed.owner {
-            fed.again = memories.remove(&(owner.clone(), fed.memory));
-        }
+        fed.again = fed.key().and_then(|key| memories.remove(&key));
     }
     Ok(())
 }
@@ -216,18 +190,13 @@ impl Fed {
     }
 
     fn analyse_again(&mut self, user: &str) -> Option<Remade> {
-        let memory = self.again.take()?;
-        let doc = ForwardDoc::analyze(&memory);
-        self.facts.length = doc.length;
-        let old = std::mem::replace(&mut self.blob, doc.encode());
+        let known = self.again.take()?;
+        let remade = Remade::of(&known);
+        self.facts.length = remade.composed.length();
+        self.blob = remade.composed.forward().to_vec();
         // A newer server's is left alone, and what others share is theirs to keep.
-        let is_older = old.first().is_none_or(|version| u32::from(*version) < ANALYZER_VERSION);
-        (is_older && self.owner.as_deref() == Some(user)).then(|| Remade {
-            memory: self.memory,
-            old,
-            new: self.blob.clone(),
-            length: i32::from(doc.length),
-        })
+        let is_older = Freshness::of(&known.forward) == Freshness::Older;
+        (is_older && self.owner.as_deref() == Some(user)).then_some(remade)
     }
 
     /// What others share is found by whose it is.
@@ -236,30 +205,9 @@ impl Fed {
             && let Ok(mut doc) = ForwardDoc::decode(&self.blob)
         {
             doc.terms.entry(Label::SharedBy(owner).term()).or_default();
-            self.blob = doc.encode();
+            self.blob = doc.encode_into(&self.blob);
         }
     }
-}
-
-/// Keeps blobs that were made anew, unless the memory was changed meanwhile.
-pub(super) async fn keep(db: &Db, user: &UserId, remade: &[Remade]) -> Result<(), DbError> {
-    for batch in remade.chunks(BATCH) {
-        let mut tx = db.of(user).await?;
-        sqlx::query(
-            "UPDATE memories SET forward = made.new, length = made.length
-             FROM unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::int[]) AS made (id, old, new, length)
-             WHERE memories.owner = $1 AND memories.id = made.id AND memories.forward = made.old",
-        )
-        .bind(user.as_str())
-        .bind(batch.iter().map(|one| one.memory).collect::<Vec<_>>())
-        .bind(batch.iter().map(|one| one.old.clone()).collect::<Vec<_>>())
-        .bind(batch.iter().map(|one| one.new.clone()).collect::<Vec<_>>())
-        .bind(batch.iter().map(|one| one.length).collect::<Vec<_>>())
-        .execute(&mut *tx.tx)
-        .await?;
-        tx.commit().await?;
-    }
-    Ok(())
 }
 
 /// Turns of one conversation are part of what those around them are about. Those beside a wanted one are wanted too.
@@ -283,7 +231,7 @@ fn give_context(all: &mut [Fed]) {
             let mut turn = turn.clone();
             context_of(&mut turn, before.iter().rev().take(CONTEXT_REACH), after.iter().take(CONTEXT_REACH));
             if let Some(fed) = all.get_mut(*at) {
-                fed.blob = turn.encode();
+                fed.blob = turn.encode_into(&fed.blob);
                 let near = is_wanted.iter().skip(number.saturating_sub(CONTEXT_REACH));
                 fed.is_wanted = near.take(number.min(CONTEXT_REACH) + 1 + CONTEXT_REACH).any(|is_wanted| *is_wanted);
             }

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tessera_engine::Timestamp;
+use tessera_engine::compose;
 use tessera_engine::domain::{Category, DomainError, Link, MemoryId, Packing, RecallRequest, Tag};
 use tessera_engine::sync::{Action, Edit, Refusal, Rights, State as Being};
 
@@ -106,7 +107,7 @@ pub(super) fn creation(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Ask, DomainError> {
-    let document = new.document(now)?;
+    let document = compose::document(&new.draft()?, now)?;
     let memory = match (new.id()?, &idempotency) {
         (Some(id), _) => id,
         (None, Some(idempotency)) => MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())),
@@ -279,10 +280,13 @@ pub(super) async fn update(
         let detail = format!("{field}: is its owner's to change; a share for writing allows the text alone");
         return Err(Problem::new(StatusCode::FORBIDDEN, "not_allowed", detail));
     }
-    let Some(edit) = patch.edit(base, current.rights == Rights::Owner)? else {
+    let patch = patch.patch()?;
+    if patch.is_empty() {
         let detail = "no field is given; give content, tags, importance or another to change";
         return Err(Problem::new(StatusCode::BAD_REQUEST, "no_fields", detail));
-    };
+    }
+    let owner = (current.rights != Rights::Owner).then_some(current.owner.as_str());
+    let edit = compose::edit(base, owner, &patch)?;
     let ask = Ask { memory, action: Action::Edit(edit), only_at, idempotency, at: app.clock.now() };
     let stored = done(app.db.ask(&caller.user, &ask).await?)?.ok_or_else(Problem::not_found)?;
     Ok(tagged(stored.row.rev, Json(json!({ "updated": memory, "rev": stored.row.rev }))))

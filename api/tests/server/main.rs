@@ -3,6 +3,7 @@
 
 #[expect(dead_code, reason = "tests of the program crash it as well")]
 mod cluster;
+mod composed;
 mod faults;
 mod isolation;
 mod keys;

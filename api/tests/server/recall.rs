@@ -246,12 +246,11 @@ fn an_answer_says_whose_a_memory_is_and_costs_what_it_says_whatever_the_costs_th
         let path = format!("/api/memories/{}", stored["id"].as_str().unwrap());
         let with_bob = json!({ "shared_with": "bob", "permission": "write" });
         Site::ok(site.post(&ada, &format!("{path}/share"), &with_bob).await).await;
-        let counter = O200k::load();
         let question = json!({ "context": "lighthouse lamp", "max_tokens": 400 });
         let ask = async |key: &str| {
             let text = site.post(key, "/api/memories/recall", &question).await.text().await.unwrap();
             let answer: Value = serde_json::from_str(&text).unwrap();
-            assert_eq!(answer["tokens_used"], counter.count(&text), "{text}");
+            assert_eq!(answer["tokens_used"], O200k.count(&text), "{text}");
             answer["details"][0].clone()
         };
         // As rows were kept before lines had a form: four counts, some of them of other lines.

@@ -87,8 +87,13 @@ impl Site {
 
     /// Another server on the same database.
     pub(crate) async fn replica(&self) -> Self {
+        self.replica_of(Settings::default()).await
+    }
+
+    /// The same with these settings.
+    pub(crate) async fn replica_of(&self, settings: Settings) -> Self {
         let db = Db::connect(&self.cluster.url("server")).await.unwrap();
-        Self::serve(Arc::clone(&self.cluster), db, Settings::default()).await
+        Self::serve(Arc::clone(&self.cluster), db, settings).await
     }
 
     /// A pool of connections that may do anything.

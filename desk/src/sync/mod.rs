@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::sync::Arc;
 
-pub use remote::{Remote, RemoteError, SharedMemory, Shares};
+pub use remote::{Remote, RemoteError, SharedMemory, SharedTag, Shares};
 pub use round::{Exchanged, exchange};
 pub use worker::{Trouble, Worker};
 

@@ -66,7 +66,7 @@ async fn on<T: Send + 'static>(
     work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, SyncError> {
     let never = CancellationToken::new();
-    let done = desk.run_quietly(&never, work).await.ok_or(SyncError::Ended)?;
+    let done = desk.run(&never, work).await.ok_or(SyncError::Ended)?;
     Ok(done?)
 }
 

@@ -129,7 +129,7 @@ impl Worker {
     }
 
     async fn on<T: Send + 'static>(&self, work: impl FnOnce(&mut Store) -> T + Send + 'static) -> Option<T> {
-        self.desk.run_quietly(&CancellationToken::new(), work).await
+        self.desk.run(&CancellationToken::new(), work).await
     }
 
     /// Sends what waits before the process ends, if the server is quick.

@@ -1,7 +1,7 @@
-//! What one row contributes to an index: its terms with their frequencies per field, as a blob
-//! that is stored beside the row and written in the row's own transaction.
+//! What one row contributes to an index: its terms with their frequencies per field, as a section of the blob
+//! (see [`super::sections`]) that is stored beside the row and written in the row's own transaction.
 //!
-//! Layout: version byte, length (varint), number of terms (varint), then the terms in byte order,
+//! Layout of the section: length (varint), number of terms (varint), then the terms in byte order,
 //! each as: bytes shared with the term before (u8), further bytes (u8), those bytes, and the
 //! frequencies (see [`FieldTf`]). Terms are kept as text, not as hashes, so that two terms can
 //! never be mistaken for one another and a misspelt query can be compared with them.
@@ -9,9 +9,10 @@
 use std::collections::BTreeMap;
 
 use super::label::Label;
+use super::sections::{Section, TERMS, TERMS_VERSION, blob_of, section, sections};
 use super::varint;
 use crate::domain::Memory;
-use crate::text::{ANALYZER_VERSION, TokenKind, tokenize};
+use crate::text::{TokenKind, tokenize};
 
 /// How often a term stands in each field of a row; counts stop at 127.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,8 +78,6 @@ pub struct ForwardDoc {
     pub terms: BTreeMap<String, FieldTf>,
 }
 
-const VERSION: u8 = ANALYZER_VERSION.to_le_bytes()[0];
-
 impl ForwardDoc {
     /// Analyses a memory. The context field is empty: it needs the neighbours.
     pub fn analyze(memory: &Memory) -> Self {
@@ -124,14 +123,22 @@ impl ForwardDoc {
         }
     }
 
-    /// True for a blob that this analyzer wrote.
-    pub fn is_current_version(blob: &[u8]) -> bool {
-        blob.first() == Some(&VERSION)
+    /// The blob, of the terms alone.
+    pub fn encode(&self) -> Vec<u8> {
+        self.encode_into(&[])
     }
 
-    /// The blob.
-    pub fn encode(&self) -> Vec<u8> {
-        let mut out = vec![VERSION];
+    /// The blob, with what else is in the one that it replaces: of the same text.
+    pub fn encode_into(&self, replaced: &[u8]) -> Vec<u8> {
+        let terms = self.encode_terms();
+        let mut all = sections(replaced).unwrap_or_default();
+        all.retain(|section| section.tag != TERMS);
+        all.push(Section { tag: TERMS, version: TERMS_VERSION, bytes: &terms });
+        blob_of(all)
+    }
+
+    fn encode_terms(&self) -> Vec<u8> {
+        let mut out = Vec::new();
         varint::put(&mut out, u32::from(self.length));
         let terms = || self.terms.iter().filter(|(term, _)| term.len() <= 255);
         varint::put(&mut out, u32::try_from(terms().count()).unwrap_or(u32::MAX));
@@ -166,10 +173,8 @@ impl ForwardDoc {
 
 /// Visits the terms of a blob in order without building a document; returns its length.
 pub(super) fn scan(blob: &[u8], mut visit: impl FnMut(&[u8], FieldTf)) -> Result<u16, BadBlob> {
-    let mut bytes = blob;
-    if varint::take_byte(&mut bytes) != Some(VERSION) {
-        return Err(BadBlob);
-    }
+    let terms = section(blob, TERMS)?.filter(|terms| terms.version == TERMS_VERSION).ok_or(BadBlob)?;
+    let mut bytes = terms.bytes;
     let length = varint::take(&mut bytes).and_then(|length| u16::try_from(length).ok()).ok_or(BadBlob)?;
     let count = varint::take(&mut bytes).ok_or(BadBlob)?;
     let mut term = Vec::with_capacity(64);
@@ -208,11 +213,8 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = ForwardDoc::decode(&bytes);
-            let mut versioned = vec![VERSION];
-            versioned.extend(bytes);
-            let _ = ForwardDoc::decode(&versioned);
+        fn any_terms_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = ForwardDoc::decode(&blob_of(vec![Section { tag: TERMS, version: TERMS_VERSION, bytes: &bytes }]));
         }
     }
 }

@@ -9,7 +9,7 @@ use super::select::Frame;
 use super::weak::{JSON_NEAR_TOKENS, JSON_WEAK_TOKENS};
 use crate::domain::{Cursor, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
-use crate::text::{TokenCounter, number_tokens};
+use crate::text::{O200k, TokenCounter, number_tokens};
 
 /// What a row says beside `"id"` and `"score"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,19 +54,11 @@ const PARTS_TOKENS: u32 = 51;
 const REDIRECTED_TOKENS: u32 = 5;
 
 impl JsonFrame {
-    /// A frame that echoes `query`. The query is the one text that is not counted beforehand, so
-    /// this form, unlike the text form, needs a counter when it is asked for.
-    pub fn new(
-        total: u32,
-        budget: TokenBudget,
-        profile: TokenProfile,
-        query: &str,
-        rows: JsonRows,
-        counter: &impl TokenCounter,
-    ) -> Self {
+    /// A frame that echoes `query`, the one text of a reply that is not counted beforehand.
+    pub fn new(total: u32, budget: TokenBudget, profile: TokenProfile, query: &str, rows: JsonRows) -> Self {
         let shown = super::neutral(query);
         let query = format!("{}\n", serde_json::Value::from(shown.as_ref()));
-        let query_tokens = counter.count(&query);
+        let query_tokens = O200k.count(&query);
         Self { total, budget, profile, rows, query, query_tokens }
     }
 
@@ -195,16 +187,15 @@ mod tests {
 
     #[test]
     fn the_fixed_parts_cost_what_the_constants_say() {
-        let counter = O200k::load();
         for (part, tokens) in
             [(OPEN, OPEN_TOKENS), (DETAILS, DETAILS_TOKENS), (INDEX, INDEX_TOKENS), (CLOSE, CLOSE_TOKENS)]
         {
-            assert_eq!(tokens, counter.count(part), "{part}");
+            assert_eq!(tokens, O200k.count(part), "{part}");
         }
         let parts = ScoreParts { text: 1.0, recency: 0.0004, names: 0.1239, ..ScoreParts::default() };
         for (handle, parts_shown) in [(false, false), (true, false), (false, true), (true, true)] {
             let rows = JsonRows { handle, parts: parts_shown };
-            let frame = JsonFrame::new(1, TokenBudget::DEFAULT, TokenProfile::O200K, "q", rows, &counter);
+            let frame = JsonFrame::new(1, TokenBudget::DEFAULT, TokenProfile::O200K, "q", rows);
             for (number, old, score) in [(1, None, 0.05), (999, Some(1000), 1.0), (12_345, Some(7), 0.5)] {
                 let handle = |number: u32| Handle::try_from(number).unwrap();
                 let redirected_from = old.map(handle);
@@ -212,18 +203,18 @@ mod tests {
                     let chosen = Ranked::chosen(handle(number), 0);
                     let ranked = Ranked { score, parts, redirected_from, is_weak, ..chosen };
                     let head = frame.head(&ranked);
-                    assert_eq!(frame.row(&ranked, 0), counter.count(&format!(",{head}")), "{head}");
-                    assert_eq!(frame.row(&ranked, 0) - 1, counter.count(&head), "{head}");
+                    assert_eq!(frame.row(&ranked, 0), O200k.count(&format!(",{head}")), "{head}");
+                    assert_eq!(frame.row(&ranked, 0) - 1, O200k.count(&head), "{head}");
                 }
             }
         }
         for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
             for (total, used, has_more) in [(1, 7, true), (999, 1000, false), (100_000, 99_999, true)] {
-                let frame = JsonFrame::new(total, TokenBudget::DEFAULT, profile, "q", JsonRows::default(), &counter);
+                let frame = JsonFrame::new(total, TokenBudget::DEFAULT, profile, "q", JsonRows::default());
                 let cursor = Cursor { from: used, also: vec![total], check: 417 };
                 for (cursor, near) in [(None, None), (Some(&cursor), None), (None, Some(used))] {
                     let counts = frame.counts(has_more, cursor, near, used);
-                    assert_eq!(frame.counts_tokens(cursor, near, used), counter.count(&counts), "{counts}");
+                    assert_eq!(frame.counts_tokens(cursor, near, used), O200k.count(&counts), "{counts}");
                 }
             }
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::neutral::{may_be_changed, neutral, neutral_line};
 use super::passage::{Passage, cut};
 use crate::domain::{Handle, Importance, Memory, MemoryType, Permission, Tag};
-use crate::text::TokenCounter;
+use crate::text::{TokenCounter, number_tokens};
 
 /// What each way of showing a memory costs, in o200k_base tokens, without numbers that are counted by rule.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,6 +45,29 @@ impl LineCosts {
     /// The counts that a store keeps in a list, their form last; passages stand apart.
     pub fn kept(&self) -> [u32; 5] {
         [self.detail, self.index, self.json_detail, self.json_index, Self::FORM]
+    }
+
+    /// Reads what a store keeps in a list, with passages apart: counted for the owner, under the first handle and for a
+    /// text of the owner's own. `None` for a memory that is shown otherwise, or was counted under another form.
+    pub fn read(kept: &[u32], passages: &[u8], memory: &Memory) -> Option<Self> {
+        // Rows of the first form do not name theirs.
+        let form = kept.get(4).copied().unwrap_or(1);
+        if memory.share.is_some() || memory.edited_by.is_some() || !Self::hold(form, memory) {
+            return None;
+        }
+        let &[detail, index, json_detail, json_index, ..] = kept else { return None };
+        let passages = Passage::decode_all(passages);
+        let mut costs = Self { attribution: 0, detail, index, json_detail, json_index, passages };
+        costs.renumber(Handle::FIRST, memory.handle);
+        Some(costs)
+    }
+
+    /// Makes the costs of a memory those of the same memory under another number.
+    pub(crate) fn renumber(&mut self, from: Handle, to: Handle) {
+        let (from, to) = (number_tokens(from.get()), number_tokens(to.get()));
+        for cost in [&mut self.json_detail, &mut self.json_index] {
+            *cost = (*cost + to).saturating_sub(from);
+        }
     }
 
     /// Counts every line of a memory.

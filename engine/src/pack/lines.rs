@@ -1,13 +1,11 @@
 //! A reply of plain rows, for lists: as many as the budget holds, and a last line that says what it cost.
 
 use crate::domain::{DomainError, TokenBudget, TokenProfile};
-use crate::text::TokenCounter;
+use crate::text::{O200k, TokenCounter};
 
 /// What a list may cost.
 #[derive(Debug, Clone, Copy)]
-pub struct Lines<'a, C> {
-    /// Counts: unlike a recall, a list shows what nobody counted beforehand.
-    pub counter: &'a C,
+pub struct Lines {
     /// The budget, as asked.
     pub budget: TokenBudget,
     /// Whose tokens it counts.
@@ -25,7 +23,7 @@ pub struct Listed {
     pub shown: usize,
 }
 
-impl<C: TokenCounter> Lines<'_, C> {
+impl Lines {
     /// Fills the budget with `opening`, rows in their order, and the closing line, which is made from how many rows
     /// are shown and what the reply costs. Each part ends in a line end, and none begins with white space or `/`:
     /// so their counts add.
@@ -38,7 +36,7 @@ impl<C: TokenCounter> Lines<'_, C> {
         rows: &[String],
         closing: impl Fn(usize, u32) -> String,
     ) -> Result<Listed, DomainError> {
-        let count = |text: &str| if text.is_empty() { 0 } else { self.counter.count(text) };
+        let count = |text: &str| if text.is_empty() { 0 } else { O200k.count(text) };
         let room = self.profile.to_o200k(self.budget).0;
         let costs: Vec<u32> = rows.iter().map(|row| count(row)).collect();
         let cost_of = |shown: usize| {
@@ -74,20 +72,18 @@ impl<C: TokenCounter> Lines<'_, C> {
 mod tests {
     use super::*;
     use crate::domain::TokenCount;
-    use crate::text::O200k;
 
     #[test]
     fn a_list_states_its_cost_and_holds_as_many_rows_as_fit() {
-        let counter = O200k::load();
         let rows: Vec<String> = (0..40).map(|n| format!("#{n} a row of a list 上海\n")).collect();
         let mut shown = 0;
         for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
             for budget in (1..120).chain([400, 1500]) {
-                let lines = Lines { counter: &counter, budget: budget.try_into().unwrap(), profile };
+                let lines = Lines { budget: budget.try_into().unwrap(), profile };
                 let closing = |shown: usize, used: u32| format!("{shown} of 40, {}\n", lines.cost(used));
                 match lines.fill("", &rows, closing) {
                     Ok(listed) => {
-                        let real = profile.of_o200k(TokenCount(counter.count(&listed.body)));
+                        let real = profile.of_o200k(TokenCount(O200k.count(&listed.body)));
                         assert_eq!(listed.tokens_used, real, "{}", listed.body);
                         assert!(real <= budget && listed.body.contains(&lines.cost(real)), "{}", listed.body);
                         shown = listed.shown;

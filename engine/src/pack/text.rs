@@ -153,38 +153,37 @@ mod tests {
 
     #[test]
     fn the_fixed_parts_cost_what_the_constants_say() {
-        let counter = O200k::load();
         let numbers = [1, 9, 10, 57, 999, 1000, 99_999, 100_000];
         for (total, used) in numbers.iter().flat_map(|total| numbers.map(|used| (*total, used))) {
             for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
                 let frame = TextFrame { total, budget: TokenBudget::DEFAULT, profile };
-                assert_eq!(frame.header_tokens(used), counter.count(&frame.header(used)), "{}", frame.header(used));
+                assert_eq!(frame.header_tokens(used), O200k.count(&frame.header(used)), "{}", frame.header(used));
             }
             for cursor in [
                 Cursor { from: used, also: vec![], check: 417 },
                 Cursor { from: 3, also: vec![used, total], check: 100 },
             ] {
                 let line = format!("+{total} more, cursor {cursor}\n");
-                assert_eq!(TextFrame::more_tokens(total, &cursor), counter.count(&line), "{line}");
+                assert_eq!(TextFrame::more_tokens(total, &cursor), O200k.count(&line), "{line}");
             }
             let handle = Handle::try_from(total).unwrap();
-            assert_eq!(TextFrame::detail(handle, 0), counter.count(&format!("{handle} 2026-11-20")));
+            assert_eq!(TextFrame::detail(handle, 0), O200k.count(&format!("{handle} 2026-11-20")));
             for named in ["", " (from mara-b)", " (edited by 7.x@y_)", " (from a, edited by 0-)"] {
-                let cost = if named.is_empty() { 0 } else { counter.count(named) };
+                let cost = if named.is_empty() { 0 } else { O200k.count(named) };
                 let line = format!("{handle} 1970-01-01{named} (excerpt)\n");
-                assert_eq!(TextFrame::excerpt(handle, cost), counter.count(&line), "{line}");
+                assert_eq!(TextFrame::excerpt(handle, cost), O200k.count(&line), "{line}");
             }
-            assert_eq!(TextFrame::index(handle, 0), counter.count(&format!("- {handle}")));
+            assert_eq!(TextFrame::index(handle, 0), O200k.count(&format!("- {handle}")));
             let bare = BARE_LINE_TOKENS + 2 * TextFrame::bare(handle);
-            assert_eq!(bare, counter.count(&format!("- {handle} {handle}\n")));
+            assert_eq!(bare, O200k.count(&format!("- {handle} {handle}\n")));
         }
         for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
             let frame = TextFrame { total: 0, budget: TokenBudget::DEFAULT, profile };
             for lines in ["", "Elsewhere: 3 under billing.\n"] {
-                let (body, used) = frame.nothing(lines, counter.count(lines));
-                assert_eq!(used, profile.of_o200k(TokenCount(counter.count(&body))), "{body}");
+                let (body, used) = frame.nothing(lines, O200k.count(lines));
+                assert_eq!(used, profile.of_o200k(TokenCount(O200k.count(&body))), "{body}");
             }
         }
-        assert_eq!(FOOTER_TOKENS, counter.count(FOOTER));
+        assert_eq!(FOOTER_TOKENS, O200k.count(FOOTER));
     }
 }

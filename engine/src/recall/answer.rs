@@ -7,7 +7,6 @@ use crate::pack::{
     Detail, Frame, IndexEntry, Item, JsonFrame, JsonRows, Ranked, Recall, Row, Shown, TextFrame, select,
 };
 use crate::score::Weights;
-use crate::text::TokenCounter;
 
 use super::excerpt::{Excerpt, best_excerpt, opening};
 use super::rank::Ranking;
@@ -15,16 +14,11 @@ use super::weak::Weak;
 
 /// In which form the reply is wanted.
 #[derive(Debug, Clone, Copy)]
-pub enum Form<'a, C> {
-    /// Compact text: needs no counter.
+pub enum Form {
+    /// Compact text.
     Text,
-    /// One JSON payload: echoes the query, whose tokens the counter counts.
-    Json {
-        /// Counts the query.
-        counter: &'a C,
-        /// What rows say.
-        rows: JsonRows,
-    },
+    /// One JSON payload, and what its rows say.
+    Json(JsonRows),
 }
 
 enum AnyFrame {
@@ -36,13 +30,13 @@ enum AnyFrame {
 ///
 /// # Errors
 /// When the budget cannot hold even an empty reply; the error names the minimum.
-pub fn answer<C: TokenCounter>(
+pub fn answer(
     request: &RecallRequest,
     ranking: &Ranking,
     page: Vec<Ranked>,
     rows: Vec<Row>,
     weights: &Weights,
-    form: Form<'_, C>,
+    form: Form,
 ) -> Result<Recall, DomainError> {
     let total = ranking.total();
     let frame = AnyFrame::new(request, total, form);
@@ -188,13 +182,11 @@ impl Reply {
 }
 
 impl AnyFrame {
-    fn new<C: TokenCounter>(request: &RecallRequest, total: u32, form: Form<'_, C>) -> Self {
+    fn new(request: &RecallRequest, total: u32, form: Form) -> Self {
         let (budget, profile): (TokenBudget, _) = (request.budget, request.profile);
         match form {
             Form::Text => Self::Text(TextFrame { total, budget, profile }),
-            Form::Json { counter, rows } => {
-                Self::Json(JsonFrame::new(total, budget, profile, &request.query, rows, counter))
-            }
+            Form::Json(rows) => Self::Json(JsonFrame::new(total, budget, profile, &request.query, rows)),
         }
     }
 

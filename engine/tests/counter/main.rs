@@ -19,7 +19,7 @@ fn expected(text: &str) -> u32 {
 }
 
 fn check(text: &str) {
-    let (counted, expected) = (O200k::load().count(text), expected(text));
+    let (counted, expected) = (O200k.count(text), expected(text));
     if counted != expected {
         let shown: String = text.chars().take(300).collect();
         panic!("{counted} tokens counted, {expected} expected: {shown:?}");
@@ -29,7 +29,7 @@ fn check(text: &str) {
 /// Counts many texts as one; if that differs, says which of them does.
 fn check_together(texts: &[String]) {
     let whole = texts.concat();
-    if O200k::load().count(&whole) != expected(&whole) {
+    if O200k.count(&whole) != expected(&whole) {
         texts.iter().for_each(|text| check(text));
         check(&whole);
     }

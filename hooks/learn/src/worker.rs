@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tessera_engine::Store;
 use tessera_engine::domain::TokenCount;
 use tessera_engine::store::{Progress, Spending, StoreError, Usage};
-use tessera_engine::text::TokenCounter;
+use tessera_engine::text::{O200k, TokenCounter};
 
 use crate::claude;
 use crate::heuristic::{TakenBack, taken_back};
@@ -235,7 +235,7 @@ impl<'a> Court<'a> {
                 }
                 continue;
             }
-            let estimate = estimate(window, store);
+            let estimate = estimate(window);
             if store.spent_today()? + estimate > surroundings.settings.daily_tokens {
                 self.give_up(*judge, "the daily token cap is reached");
                 continue;
@@ -261,9 +261,9 @@ impl<'a> Court<'a> {
 }
 
 /// What a model will cost at most, as far as can be told before it is asked.
-fn estimate(window: &Window<'_>, store: &Store) -> u64 {
+fn estimate(window: &Window<'_>) -> u64 {
     let text = format!("{}{}{}", window.instructions(), window.schema(), window.text());
-    let counted = TokenCount(store.counter().count(&text));
+    let counted = TokenCount(O200k.count(&text));
     u64::from(tessera_engine::domain::TokenProfile::CLAUDE.of_o200k(counted)) + AROUND + MOST_ANSWERED
 }
 

@@ -1,21 +1,27 @@
 //! `memory_count`: how much there is.
 
-use rmcp::model::Tool;
 use serde_json::json;
-use tessera_engine::Store;
+use tessera_desk::verbs::{Count, Counts};
+use tessera_desk::{Desk, Effect};
 use tessera_engine::store::SyncStatus;
 
-use super::{Caller, Effect, tool};
+use super::{Call, Entry, Reply, Standing};
 use crate::args::Args;
-use crate::error::ToolError;
 
-pub(super) fn definition() -> Tool {
-    let description = "How many memories there are, by category, and whether they are synchronised.";
-    tool("memory_count", "Count memories", description, Effect::Reads, json!({}), &[])
-}
+pub(super) const TOOL: Entry = Entry {
+    name: "memory_count",
+    title: "Count memories",
+    description: "How many memories there are, by category, and whether they are synchronised.",
+    effect: Effect::Reads,
+    properties: || json!({}),
+    required: &[],
+    needs_team: false,
+    is_always_loaded: false,
+    call: Call::Standing(call),
+};
 
-pub(super) fn call(store: &mut Store, _: &Args, caller: &Caller) -> Result<String, ToolError> {
-    let stats = store.stats()?;
+fn call(desk: &mut Desk<'_>, _: &Args, standing: &Standing) -> Reply {
+    let Counts { stats, sync } = desk.perform(Count)?;
     let by_category =
         stats.by_category.iter().map(|(category, count)| format!("\n{category}: {count}")).collect::<String>();
     let expired = match stats.expired {
@@ -26,17 +32,17 @@ pub(super) fn call(store: &mut Store, _: &Args, caller: &Caller) -> Result<Strin
         "{} memories, {} forgotten and restorable{expired}{by_category}\n{}",
         stats.memories,
         stats.deleted,
-        sync_line(&store.sync_status()?, caller)
+        sync_line(&sync, standing)
     ))
 }
 
 /// How things stand with the server, in a line or two.
-fn sync_line(status: &SyncStatus, caller: &Caller) -> String {
+fn sync_line(status: &SyncStatus, standing: &Standing) -> String {
     let Some(server) = &status.server else {
-        if let Some(trouble) = &caller.trouble {
+        if let Some(trouble) = &standing.trouble {
             return format!("sync: local only, the team server is not in use: {trouble}");
         }
-        let why = if caller.in_team { "`tessera sync join` asks what of it is sent" } else { "no server is set up" };
+        let why = if standing.in_team { "`tessera sync join` asks what of it is sent" } else { "no server is set up" };
         return format!("sync: local only, {why}");
     };
     let mut line = format!("sync: {} at {}, {} changes wait", server.user, server.url, status.waiting);
@@ -51,8 +57,8 @@ fn sync_line(status: &SyncStatus, caller: &Caller) -> String {
     say(status.refused, "refused by the server (`tessera sync dead`)");
     match (&server.reached, &server.problem) {
         (_, Some(problem)) => line.push_str(&format!("\nlast exchange failed: {problem}")),
-        (_, None) if caller.trouble.is_some() => {
-            line.push_str(&format!("\nnot in use: {}", caller.trouble.as_deref().unwrap_or_default()));
+        (_, None) if standing.trouble.is_some() => {
+            line.push_str(&format!("\nnot in use: {}", standing.trouble.as_deref().unwrap_or_default()));
         }
         (Some(reached), None) => line.push_str(&format!("\nlast exchange: {reached}")),
         (None, None) => {}

@@ -1,31 +1,39 @@
 //! `memory_forget`, and its older name `memory_delete`.
 
-use rmcp::model::Tool;
 use serde_json::json;
-use tessera_engine::Store;
+use tessera_desk::verbs::{Forget, Gone};
+use tessera_desk::{Desk, Effect};
 use tessera_engine::store::Erase;
 
-use super::{Caller, Effect, tool};
+use super::{Call, Entry, Reply};
 use crate::args::Args;
-use crate::error::ToolError;
 
-pub(super) fn definition(name: &'static str) -> Tool {
-    let description = "Forget memories by id. They can be restored, unless hard_delete removes them for good.";
-    let properties = json!({
-        "ids": { "type": "array", "items": { "type": "string" }, "description": "Handles such as 42" },
-        "reason": { "type": "string" },
-        "hard_delete": { "type": "boolean", "default": false }
-    });
-    tool(name, "Forget memories", description, Effect::Destroys, properties, &["ids"])
-}
+pub(super) const TOOL: Entry = Entry {
+    name: "memory_forget",
+    title: "Forget memories",
+    description: "Forget memories by id. They can be restored, unless hard_delete removes them for good.",
+    effect: Effect::Destroys,
+    properties: || {
+        json!({
+            "ids": { "type": "array", "items": { "type": "string" }, "description": "Handles such as 42" },
+            "reason": { "type": "string" },
+            "hard_delete": { "type": "boolean", "default": false }
+        })
+    },
+    required: &["ids"],
+    needs_team: false,
+    is_always_loaded: false,
+    call: Call::Desk(call),
+};
 
-pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<String, ToolError> {
+/// The same by its older name.
+pub(super) const OLDER: Entry = Entry { name: "memory_delete", ..TOOL };
+
+fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let erase = if args.flag(&["hard_delete"])? { Erase::Hard } else { Erase::Soft };
-    let forgotten = store.forget(&args.ids()?, erase, &caller.actor(args.text(&["reason"])?))?;
+    let Gone { forgotten, left } = desk.perform(Forget { ids: args.ids()?, erase, reason: args.text(&["reason"])? })?;
     let handles = forgotten.iter().map(|one| one.handle.to_string()).collect::<Vec<_>>().join(" ");
-    let removed: Vec<_> = forgotten.iter().map(|one| one.id).collect();
-    let left = if erase == Erase::Hard { store.traces(&removed)?.told() } else { Vec::new() };
-    let left: String = left.iter().map(|told| format!("\n{told}")).collect();
+    let left: String = left.told().iter().map(|told| format!("\n{told}")).collect();
     let how = if erase == Erase::Hard { "for good" } else { "they can be restored" };
     Ok(format!("Forgot {} ({how}): {handles}{left}", forgotten.len()))
 }

@@ -1,34 +1,40 @@
 //! `memory_history`: what was done to a memory, within a budget.
 
-use rmcp::model::Tool;
 use serde_json::json;
-use tessera_engine::Store;
-use tessera_engine::domain::RecallRequest;
+use tessera_desk::verbs::History;
+use tessera_desk::{Desk, Effect};
 use tessera_engine::pack::{Lines, attribution, neutral_line};
 use tessera_engine::store::HistoryEntry;
 
-use super::{Caller, Effect, budgeted, tool};
+use super::{Call, Entry, Reply, budgeted};
 use crate::args::Args;
-use crate::error::ToolError;
 
 /// Changes shown, at most.
 const SHOWN: usize = 20;
 
-pub(super) fn definition() -> Tool {
-    let description = "What was done to a memory: when, by whom, why, and how it read before. Latest first, never more \
-         than max_tokens.";
-    let properties = json!({
-        "id": { "type": "string", "description": "Handle such as 42" },
-        "max_tokens": { "type": "integer", "default": 1000 }
-    });
-    tool("memory_history", "History of a memory", description, Effect::Reads, properties, &["id"])
-}
+pub(super) const TOOL: Entry = Entry {
+    name: "memory_history",
+    title: "History of a memory",
+    description: "What was done to a memory: when, by whom, why, and how it read before. Latest first, never more \
+         than max_tokens.",
+    effect: Effect::Reads,
+    properties: || {
+        json!({
+            "id": { "type": "string", "description": "Handle such as 42" },
+            "max_tokens": { "type": "integer", "default": 1000 }
+        })
+    },
+    required: &["id"],
+    needs_team: false,
+    is_always_loaded: false,
+    call: Call::Desk(call),
+};
 
-pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<String, ToolError> {
-    let RecallRequest { budget, profile, .. } = budgeted(args, caller, String::new())?;
-    let entries = store.history(args.required_id()?)?;
+fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    let budget = budgeted(args, String::new())?.budget;
+    let entries = desk.perform(History { id: args.required_id()? })?;
     let rows: Vec<String> = entries.iter().take(SHOWN).map(row).collect();
-    let lines = Lines { counter: store.counter(), budget, profile };
+    let lines = Lines { budget, profile: desk.caller().profile };
     let closing = |shown: usize, used: u32| {
         let which = if shown == entries.len() { String::new() } else { format!("{shown} of ") };
         format!("{which}{} changes, {}\n", entries.len(), lines.cost(used))

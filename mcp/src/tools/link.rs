@@ -1,26 +1,33 @@
 //! `memory_link`: what one memory is to another.
 
-use rmcp::model::Tool;
 use serde_json::json;
-use tessera_engine::Store;
+use tessera_desk::verbs::SetLink;
+use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, LinkKind, MemoryRef};
 
-use super::{Caller, Effect, tool};
+use super::{Call, Entry, Reply};
 use crate::args::Args;
-use crate::error::ToolError;
 
-pub(super) fn definition() -> Tool {
-    let description = "Link a memory to another. A superseded memory is answered by the one that supersedes it.";
-    let properties = json!({
-        "id": { "type": "string", "description": "Handle such as 42" },
-        "type": { "type": "string", "enum": ["supersedes", "resolved_by", "part_of", "see_also"] },
-        "to": { "type": "string", "description": "The other memory" },
-        "remove": { "type": "boolean", "default": false }
-    });
-    tool("memory_link", "Link memories", description, Effect::Changes, properties, &["id", "type", "to"])
-}
+pub(super) const TOOL: Entry = Entry {
+    name: "memory_link",
+    title: "Link memories",
+    description: "Link a memory to another. A superseded memory is answered by the one that supersedes it.",
+    effect: Effect::Changes,
+    properties: || {
+        json!({
+            "id": { "type": "string", "description": "Handle such as 42" },
+            "type": { "type": "string", "enum": ["supersedes", "resolved_by", "part_of", "see_also"] },
+            "to": { "type": "string", "description": "The other memory" },
+            "remove": { "type": "boolean", "default": false }
+        })
+    },
+    required: &["id", "type", "to"],
+    needs_team: false,
+    is_always_loaded: false,
+    call: Call::Desk(call),
+};
 
-pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<String, ToolError> {
+fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let missing = |field, fix| DomainError::invalid(field, "is missing", fix);
     let id = args.required_id()?;
     let kind: LinkKind = args
@@ -28,11 +35,7 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
         .ok_or_else(|| missing("type", "give supersedes, resolved_by, part_of or see_also"))?;
     let to: MemoryRef =
         args.parsed(&["to", "target_id"])?.ok_or_else(|| missing("to", "give the handle of the other memory"))?;
-    let actor = caller.actor(None);
-    if args.flag(&["remove"])? {
-        let memory = store.unlink(id, kind, to, &actor)?;
-        return Ok(format!("{} no longer {kind} {to}", memory.handle));
-    }
-    let memory = store.link(id, kind, to, &actor)?;
-    Ok(format!("{} now {kind} {to}", memory.handle))
+    let holds = !args.flag(&["remove"])?;
+    let memory = desk.perform(SetLink { id, kind, to, holds })?;
+    Ok(format!("{} {} {kind} {to}", memory.handle, if holds { "now" } else { "no longer" }))
 }

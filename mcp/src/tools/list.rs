@@ -2,54 +2,58 @@
 
 use std::borrow::Cow;
 
-use rmcp::model::Tool;
 use serde::Serialize;
 use serde_json::json;
-use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, Handle, Memory, MemoryRef, RecallRequest};
+use tessera_desk::verbs::{Form, List};
+use tessera_desk::{Desk, Effect};
+use tessera_engine::domain::{DomainError, Handle, Memory, RecallRequest};
 use tessera_engine::pack::{Lines, attribution, neutral, neutral_line};
-use tessera_engine::store::{ListRequest, Listing, StoreError};
-use tessera_engine::text::O200k;
+use tessera_engine::store::Listing;
 
-use super::{Caller, Effect, Format, budgeted, format, tool};
+use super::{Call, Entry, Reply, budgeted, form};
 use crate::args::Args;
-use crate::error::ToolError;
 
-pub(super) fn definition() -> Tool {
-    let description = "List memories, newest first, one line each, never more than max_tokens.";
-    let properties = json!({
-        "category": { "type": "string" },
-        "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
-        "tags": { "type": "array", "items": { "type": "string" } },
-        "scope": { "type": "string" },
-        "limit": { "type": "integer", "default": 20, "maximum": 200 },
-        "expired": { "type": "boolean", "default": false, "description": "Those whose asked-for lifetime has ended" },
-        "after": { "type": "string", "description": "Go on after this id" },
-        "max_tokens": { "type": "integer", "default": 1000 },
-        "format": { "type": "string", "enum": ["text", "json"] }
-    });
-    tool("memory_list", "List memories", description, Effect::Reads, properties, &[])
-}
+pub(super) const TOOL: Entry = Entry {
+    name: "memory_list",
+    title: "List memories",
+    description: "List memories, newest first, one line each, never more than max_tokens.",
+    effect: Effect::Reads,
+    properties: || {
+        json!({
+            "category": { "type": "string" },
+            "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
+            "tags": { "type": "array", "items": { "type": "string" } },
+            "scope": { "type": "string" },
+            "limit": { "type": "integer", "default": 20, "maximum": 200 },
+            "expired": { "type": "boolean", "default": false, "description": "Those whose asked-for lifetime has ended" },
+            "after": { "type": "string", "description": "Go on after this id" },
+            "max_tokens": { "type": "integer", "default": 1000 },
+            "format": { "type": "string", "enum": ["text", "json"] }
+        })
+    },
+    required: &[],
+    needs_team: false,
+    is_always_loaded: false,
+    call: Call::Desk(call),
+};
 
-pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<String, ToolError> {
-    let RecallRequest { budget, profile, .. } = budgeted(args, caller, String::new())?;
-    let request = ListRequest {
+fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    let (budget, form) = (budgeted(args, String::new())?.budget, form(args)?);
+    let listing = desk.perform(List {
         filters: args.filters()?,
         limit: args.whole(&["limit"])?.map_or(Ok(20), RecallRequest::checked_limit)?,
-        deleted: false,
         expired: args.flag(&["expired"])?,
-        shared: false,
-        after: args.parsed::<MemoryRef>(&["after"])?.map(|reference| handle_of(store, reference)).transpose()?,
-    };
-    let listing = store.list(&request)?;
-    let lines = Lines { counter: store.counter(), budget, profile };
-    Ok(match format(args)? {
-        Format::Text => text(&listing, &lines)?,
-        Format::Json => payload(&listing, &lines)?,
+        after: args.parsed(&["after"])?,
+        ..List::default()
+    })?;
+    let lines = Lines { budget, profile: desk.caller().profile };
+    Ok(match form {
+        Form::Text => text(&listing, lines)?,
+        Form::Json(_) => payload(&listing, lines)?,
     })
 }
 
-fn text(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainError> {
+fn text(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
     let row = |memory: &Memory| {
         let (date, category) = (memory.created.date(), neutral_line(memory.category.as_str()));
         let summary = neutral_line(&memory.summary);
@@ -70,7 +74,7 @@ fn text(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainErr
     Ok(lines.fill("", &rows, closing)?.body)
 }
 
-fn payload(listing: &Listing, lines: &Lines<'_, O200k>) -> Result<String, DomainError> {
+fn payload(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
     let row = |(at, memory): (usize, &Memory)| {
         let row = Row {
             category: neutral(memory.category.as_str()),
@@ -114,8 +118,4 @@ fn last_shown(listing: &Listing, shown: usize) -> Option<Handle> {
     let is_whole = listing.next.is_none() && shown == listing.memories.len();
     // Not even one row fitted: the list goes on where it began, with more tokens.
     listing.memories.get(shown.checked_sub(1)?).map(|memory| memory.handle).filter(|_| !is_whole)
-}
-
-fn handle_of(store: &Store, reference: MemoryRef) -> Result<Handle, ToolError> {
-    Ok(store.get(reference)?.ok_or(StoreError::NotFound(reference))?.handle)
 }

@@ -1,4 +1,4 @@
-//! The tools: one file each, with its definition and what it does.
+//! The tools: one file each, with what is said of it and what it does: parse, ask at the desk, render.
 
 mod count;
 mod forget;
@@ -12,138 +12,134 @@ mod store;
 mod team;
 mod update;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
-use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, Origin, RecallRequest, Scope, TokenBudget, TokenProfile};
-use tessera_engine::store::Actor;
+use tessera_desk::team::Team;
+use tessera_desk::verbs::Form;
+use tessera_desk::{Desk, Effect};
+use tessera_engine::domain::{DomainError, RecallRequest, TokenBudget};
+use tessera_engine::pack::JsonRows;
 
 use crate::args::Args;
 use crate::error::ToolError;
 
 pub(crate) use recall::text as recall_text;
-pub(crate) use team::call as call_team;
 
-/// Who calls, and how counts are meant.
+/// Every tool, in the order they are listed.
+static TABLE: [&Entry; 19] = [
+    &recall::TOOL,
+    &store::TOOL,
+    &get::TOOL,
+    &list::TOOL,
+    &update::TOOL,
+    &forget::TOOL,
+    &forget::OLDER,
+    &count::TOOL,
+    &history::TOOL,
+    &link::TOOL,
+    &resolve::TOOL,
+    &team::SHARE,
+    &team::UNSHARE,
+    &team::SHARE_TAG,
+    &team::UNSHARE_TAG,
+    &team::MUTE,
+    &team::ACCEPT,
+    &team::SHARED_WITH_ME,
+    &team::MY_SHARES,
+];
+
+/// A tool: what is said of it, and what it does.
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    effect: Effect,
+    /// The schemas of its arguments.
+    properties: fn() -> Value,
+    required: &'static [&'static str],
+    /// Offered only where there is a team server.
+    needs_team: bool,
+    /// A client loads it at once rather than on demand.
+    is_always_loaded: bool,
+    pub(crate) call: Call,
+}
+
+/// What a tool does.
+#[derive(Clone, Copy)]
+pub(crate) enum Call {
+    /// Something at the desk.
+    Desk(fn(&mut Desk<'_>, &Args) -> Reply),
+    /// The same, with how things stand with the server.
+    Standing(fn(&mut Desk<'_>, &Args, &Standing) -> Reply),
+    /// Something that only a team server can do.
+    Team(for<'a> fn(&'a Args, &'a Team) -> Replying<'a>),
+}
+
+/// The text of a reply.
+pub(crate) type Reply = Result<String, ToolError>;
+/// A reply that waits for the server.
+pub(crate) type Replying<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
+
+/// How things stand with the team server, as far as this process knows.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller {
-    /// The client program and its version.
-    pub(crate) client: Option<String>,
-    /// Whose tokens budgets count.
-    pub(crate) profile: TokenProfile,
-    /// The client's session.
-    pub(crate) session: Option<String>,
-    /// The project that the session is in.
-    pub(crate) project: Option<Scope>,
-    /// The directory of that project.
-    pub(crate) dir: Option<PathBuf>,
-    /// True where a team server is set.
+pub(crate) struct Standing {
+    /// True where one is set.
     pub(crate) in_team: bool,
-    /// Why the team server is not used, or what it said last.
+    /// Why it is not used, or what it said last.
     pub(crate) trouble: Option<String>,
 }
 
-impl Caller {
-    fn actor(&self, reason: Option<String>) -> Actor {
-        Actor { origin: Origin::Agent, client: self.client.clone(), session: self.session.clone(), reason }
-    }
-}
-
-type Call = fn(&mut Store, &Args, &Caller) -> Result<String, ToolError>;
-
-/// Every tool with what it does, in the order they are listed.
-fn table() -> Vec<(Tool, Call)> {
-    vec![
-        (recall::definition(), recall::call),
-        (store::definition(), store::call),
-        (get::definition(), get::call),
-        (list::definition(), list::call),
-        (update::definition(), update::call),
-        (forget::definition("memory_forget"), forget::call),
-        (forget::definition("memory_delete"), forget::call),
-        (count::definition(), count::call),
-        (history::definition(), history::call),
-        (link::definition(), link::call),
-        (resolve::definition(), resolve::call),
-    ]
-}
+/// The definitions, with schemas that are read once.
+static DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| TABLE.iter().map(|entry| entry.definition()).collect());
 
 /// The definitions of all tools; those of a team where there is one.
 pub(crate) fn definitions(in_team: bool) -> Vec<Tool> {
-    let alone = table().into_iter().map(|(tool, _)| tool);
-    // Without a server nothing is changed on two machines.
-    let alone = alone.filter(|tool| in_team || tool.name != "memory_resolve");
-    alone.chain(if in_team { team::definitions() } else { Vec::new() }).collect()
+    let all = TABLE.iter().zip(DEFINITIONS.iter());
+    all.filter(|(entry, _)| in_team || !entry.needs_team).map(|(_, tool)| tool.clone()).collect()
 }
 
-/// True for a tool that is there only with a team server.
-pub(crate) fn is_of_team(name: &str) -> bool {
-    team::definitions().iter().any(|tool| tool.name == name)
+/// A tool by its name.
+pub(crate) fn find(name: &str) -> Option<&'static Entry> {
+    TABLE.iter().copied().find(|entry| entry.name == name)
 }
 
-/// What a tool does, by its name.
-pub(crate) fn find(name: &str) -> Option<Call> {
-    table().into_iter().find(|(tool, _)| tool.name == name).map(|(_, call)| call)
-}
-
-/// What a tool does to the world, for the client to show.
-#[derive(Clone, Copy)]
-enum Effect {
-    Reads,
-    Adds,
-    Changes,
-    Destroys,
-}
-
-fn tool(
-    name: &'static str,
-    title: &str,
-    description: &'static str,
-    effect: Effect,
-    properties: Value,
-    required: &[&str],
-) -> Tool {
-    let schema = json!({ "type": "object", "properties": properties, "required": required });
-    let schema = schema.as_object().cloned().unwrap_or_default();
-    let (reads, destroys) = (matches!(effect, Effect::Reads), matches!(effect, Effect::Destroys));
-    let annotations = ToolAnnotations::with_title(title)
-        .read_only(reads)
-        .destructive(destroys)
-        .idempotent(!matches!(effect, Effect::Adds))
-        .open_world(false);
-    Tool::new(name, description, Arc::new(schema)).with_title(title).with_annotations(annotations)
-}
-
-/// Marks a tool that a client loads at once rather than on demand.
-fn always_loaded(tool: Tool) -> Tool {
-    let mut meta = MetaObject::new();
-    meta.insert("anthropic/alwaysLoad".into(), Value::Bool(true));
-    tool.with_meta(meta)
+impl Entry {
+    fn definition(&self) -> Tool {
+        let schema = json!({ "type": "object", "properties": (self.properties)(), "required": self.required });
+        let schema = schema.as_object().cloned().unwrap_or_default();
+        let annotations = ToolAnnotations::with_title(self.title)
+            .read_only(self.effect == Effect::Reads)
+            .destructive(self.effect == Effect::Destroys)
+            .idempotent(self.effect != Effect::Adds)
+            .open_world(false);
+        let tool = Tool::new(self.name, self.description, Arc::new(schema));
+        let tool = tool.with_title(self.title).with_annotations(annotations);
+        if !self.is_always_loaded {
+            return tool;
+        }
+        let mut meta = MetaObject::new();
+        meta.insert("anthropic/alwaysLoad".into(), Value::Bool(true));
+        tool.with_meta(meta)
+    }
 }
 
 const MAX_TOKENS: &[&str] = &["max_tokens", "token_budget"];
 
 /// A request with the budget of the call.
-fn budgeted(args: &Args, caller: &Caller, query: String) -> Result<RecallRequest, DomainError> {
+fn budgeted(args: &Args, query: String) -> Result<RecallRequest, DomainError> {
     let budget = args.whole(MAX_TOKENS)?.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from);
     let budget = budget.map_err(|error| args.named(error, MAX_TOKENS))?;
-    Ok(RecallRequest { budget, profile: caller.profile, ..RecallRequest::new(query) })
+    Ok(RecallRequest { budget, ..RecallRequest::new(query) })
 }
 
 /// In which form a reply is wanted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Text,
-    Json,
-}
-
-fn format(args: &Args) -> Result<Format, DomainError> {
+fn form(args: &Args) -> Result<Form, DomainError> {
     match args.text(&["format"])?.as_deref() {
-        None | Some("text") => Ok(Format::Text),
-        Some("json") => Ok(Format::Json),
+        None | Some("text") => Ok(Form::Text),
+        Some("json") => Ok(Form::Json(JsonRows::default())),
         Some(_) => Err(DomainError::invalid("format", "is unknown", "give text or json")),
     }
 }

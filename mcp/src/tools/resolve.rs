@@ -1,29 +1,36 @@
 //! `memory_resolve`: decides between the two texts of a memory that was changed on two machines.
 
-use rmcp::model::Tool;
 use serde_json::json;
-use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, MemoryRef};
+use tessera_desk::verbs::{Conflicts, Resolve};
+use tessera_desk::{Desk, Effect};
+use tessera_engine::domain::DomainError;
 use tessera_engine::pack::neutral;
 use tessera_engine::store::Resolution;
 
-use super::{Caller, Effect, tool};
-use crate::args::{Args, IDS};
-use crate::error::ToolError;
+use super::{Call, Entry, Reply};
+use crate::args::Args;
 
-pub(super) fn definition() -> Tool {
-    let description = "Lists memories that were changed on two machines at once, or decides one: keep memory (the text it \
-         has), copy (the other text), both, or give the merged content.";
-    let properties = json!({
-        "id": { "type": "string", "description": "Handle; left out: list" },
-        "keep": { "type": "string", "enum": ["memory", "copy", "both"] },
-        "content": { "type": "string", "description": "Merged text" }
-    });
-    tool("memory_resolve", "Resolve a conflict", description, Effect::Changes, properties, &[])
-}
+pub(super) const TOOL: Entry = Entry {
+    name: "memory_resolve",
+    title: "Resolve a conflict",
+    description: "Lists memories that were changed on two machines at once, or decides one: keep memory (the text it \
+         has), copy (the other text), both, or give the merged content.",
+    effect: Effect::Changes,
+    properties: || {
+        json!({
+            "id": { "type": "string", "description": "Handle; left out: list" },
+            "keep": { "type": "string", "enum": ["memory", "copy", "both"] },
+            "content": { "type": "string", "description": "Merged text" }
+        })
+    },
+    required: &[],
+    needs_team: true,
+    is_always_loaded: false,
+    call: Call::Desk(call),
+};
 
-pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<String, ToolError> {
-    let Some(reference) = args.parsed_list::<MemoryRef>(IDS)?.into_iter().next() else { return list(store) };
+fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    let Some(id) = args.id()? else { return list(desk) };
     let resolution = match (args.text(&["content"])?, args.text(&["keep"])?.as_deref()) {
         (Some(text), None) => Resolution::Text(text),
         (None, Some("memory")) => Resolution::Memory,
@@ -34,12 +41,12 @@ pub(super) fn call(store: &mut Store, args: &Args, caller: &Caller) -> Result<St
             return Err(DomainError::invalid("keep", "does not say which text it shall be", fix).into());
         }
     };
-    let memory = store.resolve(reference, &resolution, &caller.actor(None))?;
+    let memory = desk.perform(Resolve { id, resolution })?;
     Ok(format!("{} is now: {}", memory.handle, neutral(&memory.content)))
 }
 
-fn list(store: &Store) -> Result<String, ToolError> {
-    let conflicts = store.conflicts()?;
+fn list(desk: &mut Desk<'_>) -> Reply {
+    let conflicts = desk.perform(Conflicts)?;
     if conflicts.is_empty() {
         return Ok("No conflicts.\n".into());
     }

@@ -23,7 +23,9 @@ pub(crate) struct Ran {
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        let world = Self { dir: tempfile::tempdir().unwrap() };
+        std::fs::create_dir(world.path("user")).unwrap();
+        world
     }
 
     pub(crate) fn home(&self) -> PathBuf {
@@ -45,6 +47,8 @@ impl World {
             .env_clear()
             .env("TESSERA_HOME", self.home())
             .env("HOME", self.path("user"))
+            // A person's own directory is no project: what is stored from there belongs everywhere.
+            .current_dir(self.path("user"))
             .env("TESSERA_NOW", "2026-11-20T12:00:00Z")
             // What a hook does is tested; how long it may take, only where the test says so.
             .env("TESSERA_HOOKS_DEADLINE_MS", "60000")

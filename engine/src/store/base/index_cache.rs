@@ -6,7 +6,7 @@ use memmap2::Mmap;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::config::Usage;
-use crate::index::{ForwardDoc, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
+use crate::index::{ForwardDoc, Freshness, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
 use crate::store::file::home::Home;
 use crate::store::file::snapshot::{self, Version};
 use crate::store::rows::codec::{Reader, sql};
@@ -118,7 +118,7 @@ fn identity_at(connection: &Connection, rev: u64) -> rusqlite::Result<Identity> 
 
 /// A row whose blob is of another analyzer is analysed again, without the words around it.
 fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Result<IndexRow> {
-    if index_row.is_live() && !ForwardDoc::is_current_version(&index_row.blob) {
+    if index_row.is_live() && !Freshness::of(&index_row.blob).is_current() {
         let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE handle = ?1");
         let memory = connection.prepare_cached(sql)?.query_row([index_row.features.handle], row::memory)?;
         let doc = ForwardDoc::analyze(&memory);

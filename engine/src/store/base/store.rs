@@ -1,6 +1,5 @@
 //! The open store: what all its wings work with.
 
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +11,6 @@ use crate::domain::{Clock, Timestamp};
 use crate::score::Weights;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
-use crate::text::O200k;
 
 /// An open store.
 pub struct Store {
@@ -22,7 +20,6 @@ pub struct Store {
     pub(in crate::store) clock: Arc<dyn Clock>,
     pub(in crate::store) weights: Weights,
     pub(in crate::store) usage: Usage,
-    pub(in crate::store) counter: OnceCell<O200k>,
     pub(in crate::store) index: IndexCache,
 }
 
@@ -51,16 +48,6 @@ impl Store {
     /// The time now, as this store sees it.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
-    }
-
-    /// The token counter, loaded on first use.
-    pub fn counter(&self) -> &O200k {
-        self.counter.get_or_init(O200k::load)
-    }
-
-    /// Lets the token counter's memory go until the next write.
-    pub fn release_counter(&mut self) {
-        self.counter.take();
     }
 
     pub(in crate::store) fn failed(&self, source: rusqlite::Error) -> StoreError {

@@ -1,6 +1,5 @@
 //! A transaction: what every change of the store is made in, and tried again when another process is in the way.
 
-use std::cell::OnceCell;
 use std::time::Duration;
 
 use backon::{BlockingRetryable, ExponentialBuilder};
@@ -10,7 +9,6 @@ use super::store::Store;
 use crate::domain::{Handle, Memory, MemoryRef, Timestamp};
 use crate::store::file::error::StoreError;
 use crate::store::rows::memory;
-use crate::text::O200k;
 
 /// How long one statement waits for another process.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
@@ -20,31 +18,23 @@ const ATTEMPTS: u32 = 5;
 /// What one transaction works with.
 pub(crate) struct Change<'a> {
     pub tx: &'a Transaction<'a>,
-    counter: &'a OnceCell<O200k>,
     pub now: Timestamp,
 }
 
 impl Store {
-    /// Runs one transaction that writes texts: the token counter is loaded before the lock is taken.
-    pub(crate) fn write<T>(&mut self, work: impl FnMut(&Change<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.counter.get_or_init(O200k::load);
-        self.write_numbers(work)
-    }
-
-    /// Runs one write transaction that counts no text, again when another process was in the way.
-    pub(crate) fn write_numbers<T>(
+    /// Runs one write transaction, again when another process was in the way.
+    pub(crate) fn write<T>(
         &mut self,
         mut work: impl FnMut(&Change<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let now = self.clock.now();
-        let counter = &self.counter;
         let (connection, path) = (&mut self.connection, &self.path);
         // All attempts together wait no longer than one statement may.
         connection.busy_timeout(PATIENCE / ATTEMPTS).map_err(|error| StoreError::sqlite(path, error))?;
         let attempt = || {
             let failed = |error| StoreError::sqlite(path, error);
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-            let done = work(&Change { tx: &tx, counter, now }).map_err(|error| match error {
+            let done = work(&Change { tx: &tx, now }).map_err(|error| match error {
                 StoreError::Sqlite { source, .. } => StoreError::sqlite(path, source),
                 other => other,
             })?;
@@ -64,12 +54,8 @@ impl Store {
 
 impl<'a> Change<'a> {
     /// The work of a transaction that somebody else began.
-    pub(crate) fn of(tx: &'a Transaction<'a>, counter: &'a OnceCell<O200k>, now: Timestamp) -> Self {
-        Self { tx, counter, now }
-    }
-
-    pub(crate) fn counter(&self) -> &O200k {
-        self.counter.get_or_init(O200k::load)
+    pub(crate) fn of(tx: &'a Transaction<'a>, now: Timestamp) -> Self {
+        Self { tx, now }
     }
 
     /// The next number of the store's change counter.

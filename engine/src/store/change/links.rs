@@ -29,7 +29,7 @@ impl Store {
         target: MemoryRef,
         actor: &Actor,
     ) -> Result<Memory, StoreError> {
-        self.write_numbers(|change| {
+        self.write(|change| {
             let mut memory = change.existing(source)?;
             refuse_foreign(&memory, source)?;
             memory.rev = change.next_rev()?;
@@ -49,7 +49,7 @@ impl Store {
         target: MemoryRef,
         actor: &Actor,
     ) -> Result<Memory, StoreError> {
-        self.write_numbers(|change| {
+        self.write(|change| {
             let mut memory = change.existing(source)?;
             refuse_foreign(&memory, source)?;
             let other = change.existing(target)?;

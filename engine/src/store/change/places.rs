@@ -50,7 +50,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn trust_place(&mut self, path: &Path, project: &Scope) -> Result<(), StoreError> {
-        self.write_numbers(|change| note(change, &path.to_string_lossy(), project, "told"))
+        self.write(|change| note(change, &path.to_string_lossy(), project, "told"))
     }
 
     /// Takes back what is known of a directory and of those below it. Gives how many were known.
@@ -58,7 +58,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn forget_place(&mut self, path: &Path) -> Result<usize, StoreError> {
-        self.write_numbers(|change| {
+        self.write(|change| {
             let sql = "DELETE FROM places WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'";
             Ok(change.tx.execute(sql, [path.to_string_lossy()])?)
         })

@@ -19,6 +19,7 @@ use crate::store::logs::history::{self, Operation};
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
+use crate::text::O200k;
 
 impl Store {
     /// Stores a memory. What the draft leaves out is derived from its text.
@@ -129,7 +130,7 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
         links::noted(change, &memory, Operation::Link, actor)?;
     }
     let memory = change.existing(MemoryRef::Handle(known.handle))?;
-    let tokens = LineCosts::measure(&memory, change.counter()).detail;
+    let tokens = LineCosts::measure(&memory, &O200k).detail;
     Ok(Stored { memory, tokens, existed: true })
 }
 

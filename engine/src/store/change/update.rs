@@ -82,6 +82,7 @@ pub(crate) fn rewrite(
 fn apply(memory: &mut Memory, patch: &Patch) {
     if let Some(content) = &patch.content {
         let was_derived = memory.entities == enrich::entities(&memory.content);
+        let was_told_apart = memory.kind == enrich::kind(&memory.content, &memory.entities);
         let was_scored = memory.importance == enrich::importance(&memory.content);
         memory.content.clone_from(content);
         // Whoever writes a text here writes it as themselves.
@@ -91,6 +92,9 @@ fn apply(memory: &mut Memory, patch: &Patch) {
         memory.summary = enrich::summary(content);
         if was_derived {
             memory.entities = enrich::entities(content);
+        }
+        if was_told_apart {
+            memory.kind = enrich::kind(content, patch.entities.as_ref().unwrap_or(&memory.entities));
         }
         if was_scored {
             memory.importance = enrich::importance(content);

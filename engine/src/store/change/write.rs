@@ -12,6 +12,7 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{self, ToCell, Values};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, Fields};
+use crate::text::O200k;
 
 /// A memory that was stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +50,7 @@ pub(crate) fn write_row(
     analysis: &Analysis,
     written: Written,
 ) -> Result<u32, StoreError> {
-    let costs = LineCosts::measure(memory, change.counter());
+    let costs = LineCosts::measure(memory, &O200k);
     let analysed = Analysed::of(memory, analysis);
     let mut values = fields(memory)?;
     AnalysisColumns::write(&analysed, &mut values)?;

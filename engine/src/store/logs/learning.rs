@@ -69,7 +69,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn note_progress(&mut self, session: &str, progress: &Progress) -> Result<(), StoreError> {
-        self.write_numbers(|change| {
+        self.write(|change| {
             let sql = "INSERT INTO learning (session, turns, cursor, updated) VALUES (?1, ?2, ?3, ?4)
                        ON CONFLICT (session) DO UPDATE SET turns = ?2, cursor = ?3, updated = ?4";
             change.tx.execute(sql, params![session, progress.turns, progress.cursor, change.now])?;
@@ -86,7 +86,7 @@ impl Store {
     /// When the store cannot be written.
     pub fn note_spending(&mut self, spent: &Spending) -> Result<(), StoreError> {
         let day = self.now().date().to_string();
-        self.write_numbers(|change| {
+        self.write(|change| {
             let sql = "INSERT INTO spending (day, judge, calls, failures, input_tokens, output_tokens, learned)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (day, judge) DO UPDATE SET calls = calls + ?3,
                  failures = failures + ?4, input_tokens = input_tokens + ?5, output_tokens = output_tokens + ?6,
@@ -113,7 +113,7 @@ impl Store {
     /// When the store cannot be written; what was noted in advance stands then.
     pub fn settle_spending(&mut self, in_advance: u64, spent: &Spending) -> Result<(), StoreError> {
         let day = self.now().date().to_string();
-        self.write_numbers(|change| {
+        self.write(|change| {
             let sql = "UPDATE spending SET failures = failures + ?3, input_tokens = max(0, input_tokens - ?4) + ?5,
                  output_tokens = output_tokens + ?6 WHERE day = ?1 AND judge = ?2";
             let Spending { judge, failures, input_tokens, output_tokens, .. } = spent;

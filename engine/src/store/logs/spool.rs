@@ -101,7 +101,7 @@ impl Store {
     fn fold_part(&mut self, part: &Path, fold: Fold) -> Result<(), StoreError> {
         let Ok(records) = fs::read(part) else { return Ok(()) };
         let key = format!("folded:{}", name_of(part));
-        self.write_numbers(|change| {
+        self.write(|change| {
             // Another process may have folded and removed it since it was read.
             if !part.exists() {
                 return Ok(());
@@ -116,7 +116,7 @@ impl Store {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(StoreError::file(part, source)),
             _ => {}
         }
-        self.write_numbers(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [&key]).map(drop)?))
+        self.write(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [&key]).map(drop)?))
     }
 }
 

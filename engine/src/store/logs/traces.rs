@@ -93,7 +93,7 @@ impl Store {
             _ => {}
         }
         if self.cut_log(patience).map_err(|error| self.failed(error))? {
-            self.write_numbers(|change| {
+            self.write(|change| {
                 change.tx.execute("DELETE FROM meta WHERE key = ?1", [UNSCRUBBED])?;
                 Ok(())
             })?;

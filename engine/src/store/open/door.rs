@@ -1,7 +1,5 @@
 //! The door: a store is opened, made, or refused.
 
-use std::cell::OnceCell;
-
 use super::connection;
 use crate::store::base::config::StoreConfig;
 use crate::store::base::index_cache::IndexCache;
@@ -23,7 +21,6 @@ impl Store {
             clock: config.clock,
             weights: config.weights,
             usage: config.usage,
-            counter: OnceCell::new(),
         })
     }
 }

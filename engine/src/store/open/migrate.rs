@@ -1,7 +1,5 @@
 //! Schema versions: forward only, one transaction each, with a copy of the file made before.
 
-use std::cell::OnceCell;
-
 use rusqlite::{Connection, Transaction};
 use rusqlite_migration::{HookError, M, Migrations};
 
@@ -18,7 +16,7 @@ fn migrations(now: Timestamp) -> Migrations<'static> {
         M::up(include_str!("migrations/0002_sessions.sql")),
         M::up(include_str!("migrations/0003_sync.sql")),
         M::up_with_hook(include_str!("migrations/0004_authors.sql"), move |tx: &Transaction<'_>| {
-            give_back(&Change::of(tx, &OnceCell::new(), now)).map_err(|error| match error {
+            give_back(&Change::of(tx, now)).map_err(|error| match error {
                 StoreError::Sqlite { source, .. } => HookError::RusqliteError(source),
                 other => HookError::Hook(other.to_string()),
             })

@@ -1,6 +1,6 @@
 //! Counting lines again: where a program shows lines otherwise than the one that counted them did.
 //!
-//! Costs are kept with the rows, so that a recall loads no tokenizer. They hold for one form of the lines
+//! Costs are kept with the rows, so that a recall counts nothing. They hold for one form of the lines
 //! ([`LineCosts::FORM`]); a store of another form is counted again when it is opened, before anything is shown.
 
 use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params, params_from_iter};
@@ -29,13 +29,11 @@ pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
     }
     let changed = changed(&tx)?;
     if !changed.is_empty() {
-        // Loaded only here: most stores have no such row.
-        let counter = O200k::load();
         let select = sql!("SELECT ", MEMORY, " FROM memories WHERE handle = ?1");
         let (mut select, mut update) = (tx.prepare(select)?, tx.prepare(&codec::update(&[CostColumns::NAMES]))?);
         for handle in changed {
             let memory = select.query_row([handle], row::memory)?;
-            let costs = LineCosts::measure(&memory, &counter);
+            let costs = LineCosts::measure(&memory, &O200k);
             let mut values = vec![handle.to_sql()?];
             CostColumns::write(&costs, &mut values)?;
             update.execute(params_from_iter(values))?;

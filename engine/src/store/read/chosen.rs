@@ -9,7 +9,6 @@ use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::sql;
 use crate::store::rows::memory::HOLDS;
-use crate::text::O200k;
 
 impl Store {
     /// Live memories by handle, in the order given, within a budget; those that are gone or replaced
@@ -33,7 +32,7 @@ impl Store {
         }
         let rows = self.rows(&page)?;
         let ranking = Ranking::chosen(&page, &request.query);
-        Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::<O200k>::Text)?))
+        Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::Text)?))
     }
 
     /// True for a memory that holds now and is the person's own: neither deleted, replaced nor over, nor somebody

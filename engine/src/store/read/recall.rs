@@ -7,10 +7,9 @@ use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
 use crate::store::rows::memory as row;
-use crate::text::{O200k, TokenCounter};
 
 impl Store {
-    /// Answers a question within its budget, as text. Loads no tokenizer and takes no write lock.
+    /// Answers a question within its budget, as text. Takes no write lock.
     ///
     /// # Errors
     /// When the budget is too small for any reply, or the store cannot be read.
@@ -28,7 +27,7 @@ impl Store {
     pub fn answer(&self, request: &RecallRequest, ranking: &Ranking) -> Result<Recall, StoreError> {
         let page = ranking.page(request)?;
         let rows = self.rows(&page)?;
-        Ok(answer(request, ranking, page, rows, &self.weights, Form::<O200k>::Text)?)
+        Ok(answer(request, ranking, page, rows, &self.weights, Form::Text)?)
     }
 
     /// Answers a question within its budget, as one JSON payload.
@@ -54,8 +53,7 @@ impl Store {
     ) -> Result<Recall, StoreError> {
         let page = ranking.page(request)?;
         let found = self.rows(&page)?;
-        let form = Form::Json { counter: self.counter(), rows };
-        Ok(answer(request, ranking, page, found, &self.weights, form)?)
+        Ok(answer(request, ranking, page, found, &self.weights, Form::Json(rows))?)
     }
 
     /// Ranks without delivering: nothing is packed and no use is counted.
@@ -114,7 +112,7 @@ impl Store {
     /// # Errors
     /// When one does not exist, or the budget is too small for any reply.
     pub fn fetch(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
-        self.fetched(references, request, Form::<O200k>::Text)
+        self.fetched(references, request, Form::Text)
     }
 
     /// As [`Store::fetch`], as one JSON payload.
@@ -122,15 +120,10 @@ impl Store {
     /// # Errors
     /// As [`Store::fetch`].
     pub fn fetch_json(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
-        self.fetched(references, request, Form::Json { counter: self.counter(), rows: JsonRows::default() })
+        self.fetched(references, request, Form::Json(JsonRows::default()))
     }
 
-    fn fetched<C: TokenCounter>(
-        &self,
-        references: &[MemoryRef],
-        request: &RecallRequest,
-        form: Form<'_, C>,
-    ) -> Result<Recall, StoreError> {
+    fn fetched(&self, references: &[MemoryRef], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
         let mut page = Vec::new();
         for (rank, reference) in (0..).zip(references) {
             let memory = self.get(*reference)?.filter(|memory| memory.deleted.is_none());

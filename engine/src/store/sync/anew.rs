@@ -63,7 +63,7 @@ impl Store {
                 Ok(purged)
             })?;
         }
-        self.write_numbers(|change| {
+        self.write(|change| {
             let sql = "UPDATE server SET epoch = ?1, cursor = ?2, is_whole = 1";
             change.tx.execute(sql, params![whole.epoch, whole.head])?;
             // What comes after is of a history that was lost.

@@ -20,7 +20,7 @@ impl Store {
         if !self.connection.query_row(waiting, [], |row| row.get(0)).map_err(|error| self.failed(error))? {
             return Ok(Vec::new());
         }
-        self.write_numbers(|change| {
+        self.write(|change| {
             let mut statement =
                 change.tx.prepare_cached("SELECT memory FROM outbox WHERE refused IS NULL ORDER BY n")?;
             let mut waiting = statement.query([])?;
@@ -69,7 +69,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn set_aside(&mut self, memory: MemoryId, why: &str) -> Result<(), StoreError> {
-        self.write_numbers(|change| {
+        self.write(|change| {
             if let Some(mut held) = Held::of(change, memory)? {
                 held.local.take_back();
                 save(change, memory, &held.local)?;

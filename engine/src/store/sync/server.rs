@@ -117,7 +117,7 @@ impl Store {
             }
             return Err(StoreError::OtherServer { url: known.url, user: known.user });
         }
-        self.write_numbers(|change| {
+        self.write(|change| {
             let sql = "INSERT INTO server (only_row, url, user, epoch, cursor, is_whole) VALUES (1, ?1, ?2, 0, 0, 0)";
             change.tx.execute(sql, [url, user])?;
             if upload == Upload::Nothing {
@@ -190,9 +190,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn retry_refused(&mut self) -> Result<usize, StoreError> {
-        self.write_numbers(|change| {
-            Ok(change.tx.execute("UPDATE outbox SET refused = NULL WHERE refused IS NOT NULL", [])?)
-        })
+        self.write(|change| Ok(change.tx.execute("UPDATE outbox SET refused = NULL WHERE refused IS NOT NULL", [])?))
     }
 
     /// Notes that everything is to be fetched anew.
@@ -200,7 +198,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn must_begin_anew(&mut self) -> Result<(), StoreError> {
-        self.write_numbers(|change| {
+        self.write(|change| {
             change.tx.execute("UPDATE server SET is_whole = 0", [])?;
             Ok(())
         })
@@ -211,7 +209,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn note_server(&mut self, problem: Option<&str>) -> Result<(), StoreError> {
-        self.write_numbers(|change| {
+        self.write(|change| {
             match problem {
                 None => change.tx.execute("UPDATE server SET reached = ?1, problem = NULL", [change.now])?,
                 Some(problem) => change.tx.execute("UPDATE server SET problem = ?1", [problem])?,

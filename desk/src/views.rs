@@ -5,7 +5,7 @@ use tessera_engine::store::Stored;
 
 /// A stored memory: `remember`, `update`, `restore`.
 #[derive(Debug, Serialize)]
-pub(super) struct StoredView<'a> {
+pub struct StoredView<'a> {
     handle: u32,
     id: String,
     summary: &'a str,
@@ -14,6 +14,7 @@ pub(super) struct StoredView<'a> {
     kind: &'a str,
     importance: f64,
     tokens: u32,
+    scope: &'a str,
     existed: bool,
 }
 
@@ -28,6 +29,7 @@ impl<'a> From<&'a Stored> for StoredView<'a> {
             kind: memory.kind.as_str(),
             importance: memory.importance.into(),
             tokens: stored.tokens,
+            scope: memory.scope.as_str(),
             existed: stored.existed,
         }
     }

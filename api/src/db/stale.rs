@@ -1,0 +1,128 @@
+//! Rows of which what is derived was made by an older program: another analyzer, or another form of the lines. They are
+//! found and answer at once, as they are made anew on reading; here it is kept, and nobody waits for it.
+
+use std::time::Duration;
+
+use tessera_engine::compose::{Composed, Known, reanalysed};
+use tessera_engine::index::{Freshness, current_heads};
+use tessera_engine::pack::{LineCosts, Passage};
+use tessera_engine::text::O200k;
+use uuid::Uuid;
+
+use super::memories::{columns, counts, derived_columns, known, stored, uuid};
+use super::{Db, DbError, UserId, UserTx};
+
+/// Rows of one transaction.
+const BATCH: usize = 100;
+/// Between two transactions: whoever asks meanwhile goes first.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What was derived anew, to be kept in the place of what was there.
+pub(crate) struct Remade {
+    old: Vec<u8>,
+    pub(crate) composed: Composed,
+}
+
+impl Remade {
+    /// Analyses and counts: for a thread that may work for a while.
+    pub(crate) fn of(known: &Known) -> Self {
+        Self { old: known.forward.clone(), composed: reanalysed(known, &O200k) }
+    }
+}
+
+/// True for what an older program made. A newer server's is left alone.
+fn is_older(known: &Known) -> bool {
+    match Freshness::of(&known.forward) {
+        Freshness::Older => true,
+        Freshness::Current => known.costs.is_none(),
+        Freshness::Newer => false,
+    }
+}
+
+impl UserTx {
+    /// Live memories that the user may see by their ids, with all that is derived from them, and whose they are.
+    pub(crate) async fn known(&mut self, ids: &[Uuid]) -> Result<Vec<(String, Box<Known>)>, DbError> {
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            columns!(),
+            ", ",
+            derived_columns!(),
+            " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+              WHERE feed.user_id = $1 AND feed.memory = ANY ($2) AND state = 'live'"
+        ))
+        .bind(self.user.as_str())
+        .bind(ids)
+        .fetch_all(&mut *self.tx)
+        .await?;
+        let mut found = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let stored = stored(row)?;
+            found.extend(known(row, &stored)?.map(|known| (stored.owner, known)));
+        }
+        Ok(found)
+    }
+}
+
+impl Db {
+    /// The user's own live memories that seem to be of an older program, the last changed first.
+    async fn stale(&self, user: &UserId) -> Result<Vec<Uuid>, DbError> {
+        let mut tx = self.of(user).await?;
+        Ok(sqlx::query_scalar(
+            "SELECT id FROM memories WHERE owner = $1 AND state = 'live'
+                 AND (coalesce(costs[5], 1) <> $3 OR NOT EXISTS (
+                     SELECT FROM unnest($2::bytea[]) AS current (head)
+                     WHERE substring(forward FROM 1 FOR length(head)) = head))
+             ORDER BY updated DESC, id",
+        )
+        .bind(user.as_str())
+        .bind(current_heads())
+        .bind(i32::try_from(LineCosts::FORM).unwrap_or(i32::MAX))
+        .fetch_all(&mut *tx.tx)
+        .await?)
+    }
+
+    /// Makes what is derived from a user's memories current, in short transactions. Whatever ends it, what was done
+    /// is done. Gives how many rows were written.
+    pub(crate) async fn reanalyse(&self, user: &UserId) -> Result<usize, DbError> {
+        let mut done = 0;
+        for ids in self.stale(user).await?.chunks(BATCH) {
+            let found = self.of(user).await?.known(ids).await?;
+            let own = found.into_iter().filter(|(owner, _)| owner == user.as_str()).map(|(_, known)| known);
+            let own: Vec<Box<Known>> = own.filter(|known| is_older(known)).collect();
+            let remade = tokio::task::spawn_blocking(move || own.iter().map(|known| Remade::of(known)).collect());
+            let remade: Vec<Remade> =
+                remade.await.map_err(|error| DbError::Row(format!("the analysis of older rows: {error}")))?;
+            done += self.keep(user, &remade).await?;
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(done)
+    }
+
+    /// Keeps what was derived anew from memories of a user, unless one was changed meanwhile. Gives how many were written.
+    pub(crate) async fn keep(&self, user: &UserId, remade: &[Remade]) -> Result<usize, DbError> {
+        let mut written = 0;
+        for batch in remade.chunks(BATCH) {
+            let mut tx = self.of(user).await?;
+            for Remade { old, composed } in batch {
+                let done = sqlx::query(
+                    "UPDATE memories SET forward = $4, length = $5, signature = $6, standing = $7, costs = $8, passages = $9
+                     WHERE owner = $1 AND id = $2 AND forward = $3",
+                )
+                .bind(user.as_str())
+                .bind(uuid(composed.memory().id))
+                .bind(old)
+                .bind(composed.forward())
+                .bind(i32::from(composed.length()))
+                .bind(composed.signature().cast_signed())
+                .bind(composed.is_standing())
+                .bind(counts(composed.costs()))
+                .bind(Passage::encode_all(&composed.costs().passages))
+                .execute(&mut *tx.tx)
+                .await?;
+                written += usize::try_from(done.rows_affected()).unwrap_or(0);
+            }
+            tx.commit().await?;
+        }
+        Ok(written)
+    }
+}

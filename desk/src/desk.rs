@@ -1,0 +1,75 @@
+//! The desk: the one door between a face and the store.
+
+use tessera_engine::Store;
+use tessera_engine::domain::Timestamp;
+use tessera_engine::store::StoreError;
+
+use crate::caller::Caller;
+
+/// What a verb does to the memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing, though it may count a use.
+    Reads,
+    /// It adds some.
+    Adds,
+    /// It changes some, and the history can undo it.
+    Changes,
+    /// It may take some away.
+    Destroys,
+}
+
+/// Something that a caller can ask for: a typed request that becomes a typed outcome. Words for either are the
+/// faces' own.
+pub trait Verb {
+    /// What comes of it.
+    type Outcome;
+    /// What it does to the memories.
+    const EFFECT: Effect;
+
+    /// Does it. Called by [`Desk::perform`] alone.
+    ///
+    /// # Errors
+    /// When the request cannot be carried out, or the store fails.
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Self::Outcome, StoreError>;
+}
+
+/// A store with somebody who asks something of it.
+#[derive(Debug)]
+pub struct Desk<'a> {
+    store: &'a mut Store,
+    caller: &'a Caller,
+    has_changed: bool,
+}
+
+impl<'a> Desk<'a> {
+    /// A desk for one caller.
+    pub fn new(store: &'a mut Store, caller: &'a Caller) -> Self {
+        Self { store, caller, has_changed: false }
+    }
+
+    /// Does what is asked for. Every verb of every face passes here, and nowhere else.
+    ///
+    /// # Errors
+    /// As the verb.
+    pub fn perform<V: Verb>(&mut self, verb: V) -> Result<V::Outcome, StoreError> {
+        // Even one that fails may have changed something: batches are transactions of their own.
+        self.has_changed |= V::EFFECT != Effect::Reads;
+        verb.run(self.store, self.caller)
+    }
+
+    /// Who asks.
+    pub fn caller(&self) -> &Caller {
+        self.caller
+    }
+
+    /// The time now, as the store sees it.
+    pub fn now(&self) -> Timestamp {
+        self.store.now()
+    }
+
+    /// True when a verb was performed that may have changed something.
+    pub fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+}

@@ -1,0 +1,305 @@
+//! A desk that many calls share, in a process with a runtime, and the verbs that only a team server can do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tessera_engine::Store;
+use tessera_engine::domain::{DomainError, Handle, Memory, MemoryId, MemoryRef, Permission, Tag};
+use tessera_engine::store::{ListRequest, StoreError};
+use tessera_engine::sync::Offer;
+use tokio_util::sync::CancellationToken;
+
+use crate::caller::Caller;
+use crate::desk::Desk;
+use crate::shared::SharedStore;
+use crate::sync::{Mode, Remote, SharedTag, Shares, SyncError, Trouble, Worker};
+
+/// How often, and after how long, another process's turn is waited for.
+const TURNS: u32 = 40;
+const TURN: Duration = Duration::from_millis(250);
+
+/// A team server, the store that is kept in sync with it, and how.
+#[derive(Debug, Clone)]
+pub struct Team {
+    store: SharedStore,
+    remote: Arc<Remote>,
+    mode: Mode,
+    trouble: Trouble,
+}
+
+/// What comes of work at a desk in direct mode: the outcome, and why the server does not have it yet, if so.
+#[derive(Debug)]
+pub struct Done<T> {
+    /// The outcome.
+    pub outcome: T,
+    /// It is kept here, and sent when the server answers again.
+    pub not_sent: Option<SyncError>,
+}
+
+impl Team {
+    /// A server for a store.
+    pub fn new(store: SharedStore, remote: Remote, mode: Mode) -> Self {
+        Self { store, remote: Arc::new(remote), mode, trouble: Trouble::default() }
+    }
+
+    /// The background client.
+    pub fn worker(&self) -> Worker {
+        Worker::new(self.store.clone(), Arc::clone(&self.remote), self.trouble.clone())
+    }
+
+    /// What the server said last, if it was no answer.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.get()
+    }
+
+    /// Waits until the server has what the store has, and the other way round.
+    ///
+    /// # Errors
+    /// When the server does not answer or refuses, or another process exchanges for too long.
+    pub async fn exchange(&self) -> Result<(), SyncError> {
+        // Another process may be at it: its exchange may have begun before what is to be sent was there.
+        for _ in 0..TURNS {
+            match self.worker().round().await {
+                Err(SyncError::Busy) => tokio::time::sleep(TURN).await,
+                other => return other.map(drop),
+            }
+        }
+        Err(SyncError::Busy)
+    }
+
+    /// Does what only a server can do. Every such verb passes here.
+    ///
+    /// # Errors
+    /// As the verb.
+    pub async fn perform<V: TeamVerb>(&self, verb: V) -> Result<V::Outcome, SyncError> {
+        verb.run(self).await
+    }
+
+    /// Runs work on the store.
+    async fn on<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, SyncError> {
+        Ok(self.store.run(&CancellationToken::new(), work).await.ok_or(SyncError::Ended)??)
+    }
+
+    async fn memory(&self, reference: MemoryRef) -> Result<Memory, SyncError> {
+        self.on(move |store| store.get(reference)?.ok_or(StoreError::NotFound(reference))).await
+    }
+}
+
+/// Runs work at a desk of a shared store. In direct mode it stands between two exchanges: nothing is done while the
+/// server does not answer. `None` when the caller gave up waiting.
+pub async fn at_desk<T: Send + 'static>(
+    store: &SharedStore,
+    team: Option<&Team>,
+    caller: Caller,
+    cancelled: &CancellationToken,
+    work: impl FnOnce(&mut Desk<'_>) -> T + Send + 'static,
+) -> Option<Result<Done<T>, SyncError>> {
+    let direct = team.filter(|team| team.mode == Mode::Direct);
+    if let Some(team) = direct
+        && let Err(error) = team.exchange().await
+    {
+        return Some(Err(error));
+    }
+    let work = move |store: &mut Store| {
+        let mut desk = Desk::new(store, &caller);
+        (work(&mut desk), desk.has_changed())
+    };
+    let Some((outcome, has_changed)) = store.run(cancelled, work).await else {
+        // Work that began is finished all the same.
+        store.note_change();
+        return None;
+    };
+    if has_changed {
+        store.note_change();
+    }
+    let not_sent = match direct {
+        Some(team) if has_changed => team.exchange().await.err(),
+        _ => None,
+    };
+    Some(Ok(Done { outcome, not_sent }))
+}
+
+/// The same in direct mode for a program that has the store to itself, and no runtime.
+///
+/// # Errors
+/// When there can be no runtime, or the server does not answer: nothing was done then.
+pub fn directly<T>(
+    store: Store,
+    remote: Remote,
+    caller: &Caller,
+    work: impl FnOnce(&mut Desk<'_>) -> T,
+) -> Result<Done<T>, SyncError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|_| SyncError::Ended)?;
+    let team = Team::new(SharedStore::new(store), remote, Mode::Direct);
+    runtime.block_on(team.exchange())?;
+    let (outcome, has_changed) = team.store.here(|store| {
+        let mut desk = Desk::new(store, caller);
+        (work(&mut desk), desk.has_changed())
+    });
+    let not_sent = if has_changed { runtime.block_on(team.exchange()).err() } else { None };
+    Ok(Done { outcome, not_sent })
+}
+
+/// Something that only a team server can do.
+pub trait TeamVerb: Send {
+    /// What comes of it.
+    type Outcome;
+
+    /// Does it. Called by [`Team::perform`] alone.
+    fn run(self, team: &Team) -> impl Future<Output = Result<Self::Outcome, SyncError>> + Send;
+}
+
+/// What is shared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// One memory.
+    Memory(MemoryRef),
+    /// All that has a tag, now and later.
+    Tag(Tag),
+}
+
+/// Shares with a teammate, or no longer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// What.
+    pub what: What,
+    /// With whom.
+    pub with: String,
+    /// What they may do; `None` to share no longer.
+    pub permission: Option<Permission>,
+}
+
+impl TeamVerb for Share {
+    /// The handle of the memory; `None` for a tag.
+    type Outcome = Option<Handle>;
+
+    async fn run(self, team: &Team) -> Result<Option<Handle>, SyncError> {
+        let memory = match &self.what {
+            What::Memory(reference) => Some(team.memory(*reference).await?),
+            What::Tag(_) => None,
+        };
+        if let Some(share) = memory.as_ref().and_then(|memory| memory.share.as_ref()) {
+            let problem = format!("belongs to {}", share.by);
+            return Err(StoreError::from(DomainError::invalid("id", problem, "only its owner can share it")).into());
+        }
+        // The server must have it, as it is now.
+        team.exchange().await?;
+        match (&memory, &self.what) {
+            (Some(memory), _) => team.remote.share(memory.id, &self.with, self.permission).await?,
+            (None, What::Tag(tag)) => team.remote.share_tag(tag, &self.with, self.permission).await?,
+            (None, What::Memory(_)) => {}
+        }
+        Ok(memory.map(|memory| memory.handle))
+    }
+}
+
+/// Hides a memory that another user shares, or shows it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mute {
+    /// Which. Once it is hidden its handle is gone with it: its id names it.
+    pub memory: MemoryRef,
+    /// False to show it again.
+    pub is_muted: bool,
+}
+
+impl TeamVerb for Mute {
+    type Outcome = MemoryId;
+
+    async fn run(self, team: &Team) -> Result<MemoryId, SyncError> {
+        let memory = match self.memory {
+            MemoryRef::Id(id) => id,
+            handle @ MemoryRef::Handle(_) => team.memory(handle).await?.id,
+        };
+        team.remote.mute(memory, self.is_muted).await?;
+        team.exchange().await?;
+        Ok(memory)
+    }
+}
+
+/// Accepts what another user shares by a tag, or declines it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerOffer {
+    /// Whose offer.
+    pub owner: String,
+    /// The tag.
+    pub tag: Tag,
+    /// False to decline.
+    pub is_accepted: bool,
+}
+
+impl TeamVerb for AnswerOffer {
+    /// False where nothing is offered, or it was so answered before.
+    type Outcome = bool;
+
+    async fn run(self, team: &Team) -> Result<bool, SyncError> {
+        let changed = team.remote.answer_offer(&self.owner, &self.tag, self.is_accepted).await?;
+        team.exchange().await?;
+        Ok(changed)
+    }
+}
+
+/// What others share with the person, and what they offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedWithMe {
+    /// Memories, 1 to 200.
+    pub limit: u32,
+}
+
+/// What [`SharedWithMe`] finds.
+#[derive(Debug, Clone, Default)]
+pub struct Received {
+    /// Memories of others.
+    pub memories: Vec<Memory>,
+    /// Offers that nobody answered.
+    pub offers: Vec<Offer>,
+}
+
+impl TeamVerb for SharedWithMe {
+    type Outcome = Received;
+
+    async fn run(self, team: &Team) -> Result<Received, SyncError> {
+        let request = ListRequest { shared: true, limit: self.limit, ..ListRequest::default() };
+        let memories = team.on(move |store| store.list(&request)).await?.memories;
+        Ok(Received { memories, offers: team.remote.offers().await? })
+    }
+}
+
+/// What the person shares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MyShares;
+
+/// What [`MyShares`] finds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Given {
+    /// As the server says.
+    #[serde(flatten)]
+    pub shares: Shares,
+    /// The handles of the memories, in the same order; none for one that has not come to this machine yet.
+    #[serde(skip)]
+    pub handles: Vec<Option<Handle>>,
+}
+
+impl Given {
+    /// The tags.
+    pub fn tags(&self) -> &[SharedTag] {
+        &self.shares.tag_shares
+    }
+}
+
+impl TeamVerb for MyShares {
+    type Outcome = Given;
+
+    async fn run(self, team: &Team) -> Result<Given, SyncError> {
+        let shares = team.remote.my_shares().await?;
+        let ids: Vec<MemoryId> = shares.memory_shares.iter().map(|share| share.memory_id).collect();
+        let known = move |store: &mut Store| {
+            let handle = |id| Ok(store.get(MemoryRef::Id(id))?.map(|memory| memory.handle));
+            ids.into_iter().map(handle).collect()
+        };
+        Ok(Given { shares, handles: team.on(known).await? })
+    }
+}

@@ -1,0 +1,150 @@
+//! Finding: by question, by name, by time.
+
+use tessera_engine::Store;
+use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope};
+use tessera_engine::pack::{JsonRows, Recall as Reply};
+use tessera_engine::store::{HistoryEntry, ListRequest, Listing, StoreError};
+
+use crate::caller::Caller;
+use crate::desk::{Effect, Verb};
+
+/// In which form a reply is packed; its budget is kept in that form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Lines of text.
+    Text,
+    /// One JSON payload.
+    Json(JsonRows),
+}
+
+/// Answers a question. Tokens are counted as the caller counts, and the caller's project comes first unless the
+/// request names another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recall {
+    /// The question and its bounds.
+    pub request: RecallRequest,
+    /// The form.
+    pub form: Form,
+}
+
+/// What comes of a question.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The reply, within its budget.
+    pub reply: Reply,
+    /// The request as it was carried out.
+    pub request: RecallRequest,
+    /// Where the scopes that were asked for hold nothing of it: scopes that do, with their matches, the most first.
+    pub near: Vec<(Scope, u32)>,
+    /// Memories that were searched; for a request that asks for an explanation alone.
+    pub searched: Option<u32>,
+}
+
+impl Verb for Recall {
+    type Outcome = Answer;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Answer, StoreError> {
+        let request = as_asked_by(caller, self.request);
+        let reply = match self.form {
+            Form::Text => store.recall(&request)?,
+            Form::Json(rows) => store.recall_json(&request, rows)?,
+        };
+        let is_empty = reply.total_count == 0 && !request.filters.scopes.is_empty();
+        let near = if is_empty { store.near_scopes(&request)? } else { Vec::new() };
+        let searched = if request.explain { Some(store.rank(&request)?.searched) } else { None };
+        Ok(Answer { reply, request, near, searched })
+    }
+}
+
+fn as_asked_by(caller: &Caller, request: RecallRequest) -> RecallRequest {
+    RecallRequest { profile: caller.profile, scope: request.scope.or_else(|| caller.scope()), ..request }
+}
+
+/// Full texts by name, within the budget of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fetch {
+    /// Which.
+    pub ids: Vec<MemoryRef>,
+    /// The bounds; it has no question.
+    pub request: RecallRequest,
+    /// The form.
+    pub form: Form,
+}
+
+impl Verb for Fetch {
+    type Outcome = Reply;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Reply, StoreError> {
+        let request = as_asked_by(caller, self.request);
+        match self.form {
+            Form::Text => store.fetch(&self.ids, &request),
+            Form::Json(_) => store.fetch_json(&self.ids, &request),
+        }
+    }
+}
+
+/// Memories by name with everything known of them, forgotten ones too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Get {
+    /// Which.
+    pub ids: Vec<MemoryRef>,
+}
+
+impl Verb for Get {
+    type Outcome = Vec<Memory>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Memory>, StoreError> {
+        self.ids.into_iter().map(|id| store.get(id)?.ok_or(StoreError::NotFound(id))).collect()
+    }
+}
+
+/// Lists memories, newest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct List {
+    /// What they must be.
+    pub filters: Filters,
+    /// Rows, 1 to 200.
+    pub limit: u32,
+    /// Forgotten memories instead of live ones.
+    pub deleted: bool,
+    /// Those whose lifetime has ended instead of those that are shown.
+    pub expired: bool,
+    /// What other users share alone.
+    pub shared: bool,
+    /// Where to go on: the last memory of the page before.
+    pub after: Option<MemoryRef>,
+}
+
+impl Verb for List {
+    type Outcome = Listing;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Listing, StoreError> {
+        let after = match self.after {
+            None => None,
+            Some(MemoryRef::Handle(handle)) => Some(handle),
+            Some(id) => Some(store.get(id)?.ok_or(StoreError::NotFound(id))?.handle),
+        };
+        let Self { filters, limit, deleted, expired, shared, .. } = self;
+        store.list(&ListRequest { filters, limit, deleted, expired, shared, after })
+    }
+}
+
+/// What was done to a memory, latest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct History {
+    /// Which.
+    pub id: MemoryRef,
+}
+
+impl Verb for History {
+    type Outcome = Vec<HistoryEntry>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<HistoryEntry>, StoreError> {
+        store.history(self.id)
+    }
+}

@@ -1,0 +1,21 @@
+//! The verbs: what every face can ask of a store, each a typed request with its rule and a typed outcome.
+
+mod change;
+mod conflict;
+mod find;
+mod link;
+mod project;
+mod remember;
+mod transfer;
+mod unasked;
+mod view;
+
+pub use change::{Forget, Gone, Restore, Update, Updated, Which};
+pub use conflict::{Conflicts, Resolve};
+pub use find::{Answer, Fetch, Form, Get, History, List, Recall};
+pub use link::SetLink;
+pub use project::{BelieveProject, DoubtProject, IsBelieved, Places};
+pub use remember::Remember;
+pub use transfer::{Export, Import, ImportNotes, NotesImported};
+pub use unasked::{Brief, Context, Event, Notice, Prompted, Question, SetAside, StandingNotice};
+pub use view::{Count, Counts, Day, Ledger, Log, Logged, Reason, Why};

@@ -1,0 +1,106 @@
+//! In from files, and out to them.
+
+use std::collections::HashSet;
+use std::io::{BufRead, Write};
+
+use tessera_engine::Store;
+use tessera_engine::domain::{Draft, Filters, Scope};
+use tessera_engine::store::{ImportAs, ImportProgress, Imported, ListRequest, StoreError};
+
+use crate::caller::Caller;
+use crate::claude_md::notes;
+use crate::desk::{Effect, Verb};
+
+/// Stores every line of JSON lines that is new.
+pub struct Import<'a> {
+    /// The lines.
+    pub input: &'a mut dyn BufRead,
+    /// Whose they are.
+    pub whose: ImportAs,
+    /// Told how far it is.
+    pub progress: &'a mut dyn FnMut(ImportProgress),
+}
+
+impl Verb for Import<'_> {
+    type Outcome = Imported;
+    const EFFECT: Effect = Effect::Adds;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Imported, StoreError> {
+        store.import(self.input, self.whose, self.progress)
+    }
+}
+
+/// Stores the notes of a client's memory file; those that are there already are kept as they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportNotes {
+    /// The text of the file.
+    pub text: String,
+    /// The project they belong to.
+    pub scope: Scope,
+}
+
+/// What became of notes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NotesImported {
+    /// Notes stored.
+    pub stored: usize,
+    /// Notes that were there already.
+    pub skipped: usize,
+    /// Notes that were refused: how they begin, and why.
+    pub rejected: Vec<String>,
+}
+
+impl Verb for ImportNotes {
+    type Outcome = NotesImported;
+    const EFFECT: Effect = Effect::Adds;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<NotesImported, StoreError> {
+        let notes = notes(&self.text, &self.scope);
+        let known = listed(store, notes.first())?;
+        let mut done = NotesImported::default();
+        for draft in notes {
+            if known.contains(&draft.content) {
+                done.skipped += 1;
+                continue;
+            }
+            let head: String = draft.content.chars().take(40).collect();
+            match store.remember(draft) {
+                Ok(_) => done.stored += 1,
+                Err(StoreError::Domain(error)) => done.rejected.push(format!("{head}: {error}")),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// Texts of the scope and tags of a draft that are there.
+fn listed(store: &Store, like: Option<&Draft>) -> Result<HashSet<String>, StoreError> {
+    let mut known = HashSet::new();
+    let Some(like) = like else { return Ok(known) };
+    let filters = Filters { scopes: vec![like.scope.clone()], tags: like.tags.clone(), ..Filters::default() };
+    let mut request = ListRequest { filters, limit: 200, ..ListRequest::default() };
+    loop {
+        let page = store.list(&request)?;
+        known.extend(page.memories.into_iter().map(|memory| memory.content));
+        match page.next {
+            Some(next) => request.after = Some(next),
+            None => return Ok(known),
+        }
+    }
+}
+
+/// Writes all memories as JSON lines. Gives their number.
+pub struct Export<'a> {
+    /// Where to.
+    pub out: &'a mut dyn Write,
+}
+
+impl Verb for Export<'_> {
+    type Outcome = u64;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<u64, StoreError> {
+        store.export(self.out)
+    }
+}

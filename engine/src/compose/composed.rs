@@ -1,0 +1,308 @@
+//! A memory with everything that a store keeps beside it, by what happened to it.
+
+use super::fields::{self, Beside, memory_of};
+use crate::domain::{
+    Category, DomainError, Draft, Handle, Importance, Memory, MemoryId, MemoryType, Patch, Scope, Share, Tag, Timestamp,
+};
+use crate::enrich;
+use crate::index::{Analysis, ForwardDoc, Freshness};
+use crate::pack::LineCosts;
+use crate::sync::Document;
+use crate::text::TokenCounter;
+
+/// A memory as it is to be written, with what is derived from it. Only this room makes one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Composed {
+    memory: Memory,
+    is_standing: bool,
+    length: u16,
+    signature: u64,
+    forward: Vec<u8>,
+    costs: LineCosts,
+}
+
+impl Composed {
+    /// What it says.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// True for a lasting wish or rule.
+    pub fn is_standing(&self) -> bool {
+        self.is_standing
+    }
+
+    /// Words of the text.
+    pub fn length(&self) -> u16 {
+        self.length
+    }
+
+    /// Equal for two texts of the same words.
+    pub fn signature(&self) -> u64 {
+        self.signature
+    }
+
+    /// The forward blob, without the words around it; empty for a deleted memory.
+    pub fn forward(&self) -> &[u8] {
+        &self.forward
+    }
+
+    /// What its lines cost.
+    pub fn costs(&self) -> &LineCosts {
+        &self.costs
+    }
+
+    /// The same at its place in a store: lines that name the handle cost what it costs.
+    #[must_use]
+    pub fn placed(&self, handle: Handle, rev: u64) -> Self {
+        let mut placed = self.clone();
+        placed.costs.renumber(self.memory.handle, handle);
+        (placed.memory.handle, placed.memory.rev) = (handle, rev);
+        placed
+    }
+}
+
+/// A memory as a store holds it. What was derived is taken over where nothing that it follows from changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// What it says.
+    pub memory: Memory,
+    /// True for a lasting wish or rule.
+    pub is_standing: bool,
+    /// Words of the text.
+    pub length: u16,
+    /// Equal for two texts of the same words.
+    pub signature: u64,
+    /// The forward blob; empty for a deleted memory.
+    pub forward: Vec<u8>,
+    /// What its lines cost; `None` where they were counted as they are not shown any more.
+    pub costs: Option<LineCosts>,
+}
+
+impl Known {
+    /// True when the analysis follows from what another memory says as well.
+    fn has_terms_of(&self, other: &Memory) -> bool {
+        let terms = |of: &Memory| {
+            let by = of.share.as_ref().map(|share| share.by.clone());
+            (
+                of.tags.clone(),
+                of.keywords.clone(),
+                of.entities.clone(),
+                of.category.clone(),
+                of.kind,
+                of.scope.clone(),
+                by,
+            )
+        };
+        self.memory.content == other.content && terms(&self.memory) == terms(other)
+    }
+
+    /// True when another memory is shown in the same lines, but for its number.
+    fn has_lines_of(&self, other: &Memory) -> bool {
+        let shown = |of: &Memory| {
+            let whose = (of.share.clone(), of.edited_by.clone());
+            let words = (of.tags.clone(), of.entities.clone(), of.category.clone(), of.summary.clone());
+            (whose, words, of.kind, of.importance, of.created.date())
+        };
+        self.memory.content == other.content && shown(&self.memory) == shown(other)
+    }
+}
+
+/// The one way to a composed memory: summary, analysis and counts, each taken over or made.
+pub(super) fn compose(mut memory: Memory, known: Option<&Known>, counter: &impl TokenCounter) -> Composed {
+    let summarised = known.filter(|known| known.memory.content == memory.content);
+    memory.summary = summarised.map_or_else(|| enrich::summary(&memory.content), |known| known.memory.summary.clone());
+    let is_kept = |known: &&Known| {
+        let is_readable = memory.deleted.is_some() || is_current(&known.forward);
+        is_readable && known.has_terms_of(&memory)
+    };
+    let (is_standing, length, signature, forward) = match known.filter(is_kept) {
+        Some(known) => (known.is_standing, known.length, known.signature, known.forward.clone()),
+        None => analysed(&memory, &[]),
+    };
+    let forward = if memory.deleted.is_some() { Vec::new() } else { forward };
+    let counted = known.filter(|known| known.has_lines_of(&memory)).and_then(|known| {
+        let mut costs = known.costs.clone()?;
+        costs.renumber(known.memory.handle, memory.handle);
+        Some(costs)
+    });
+    let costs = counted.unwrap_or_else(|| LineCosts::measure(&memory, counter));
+    Composed { memory, is_standing, length, signature, forward, costs }
+}
+
+fn is_current(forward: &[u8]) -> bool {
+    Freshness::of(forward).is_current() && ForwardDoc::decode(forward).is_ok()
+}
+
+fn analysed(memory: &Memory, replaced: &[u8]) -> (bool, u16, u64, Vec<u8>) {
+    let analysis = Analysis::of(memory);
+    (analysis.is_standing, analysis.doc.length, analysis.signature, analysis.doc.encode_into(replaced))
+}
+
+/// A new memory.
+///
+/// # Errors
+/// Naming the field that is refused, and the fix.
+pub fn created(draft: &Draft, now: Timestamp, counter: &impl TokenCounter) -> Result<Composed, DomainError> {
+    Ok(compose(fields::new(draft, now)?, None, counter))
+}
+
+/// What only an export of ours knows of a memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stamps {
+    /// When it was last changed.
+    pub updated: Option<Timestamp>,
+    /// When it was last delivered in full.
+    pub last_accessed: Option<Timestamp>,
+    /// How often it was.
+    pub access_count: u32,
+    /// When it was deleted.
+    pub deleted: Option<Timestamp>,
+}
+
+/// A memory of an import.
+///
+/// # Errors
+/// As [`created`].
+pub fn imported(
+    draft: &Draft,
+    stamps: Stamps,
+    now: Timestamp,
+    counter: &impl TokenCounter,
+) -> Result<Composed, DomainError> {
+    let mut memory = fields::new(draft, now)?;
+    memory.updated = stamps.updated.unwrap_or(now);
+    (memory.access_count, memory.deleted) = (stamps.access_count, stamps.deleted);
+    memory.last_accessed = stamps.last_accessed;
+    Ok(compose(memory, None, counter))
+}
+
+/// A memory with fields changed.
+///
+/// # Errors
+/// As [`created`].
+pub fn edited(
+    known: &Known,
+    patch: &Patch,
+    now: Timestamp,
+    counter: &impl TokenCounter,
+) -> Result<Composed, DomainError> {
+    let memory = Memory { updated: now, ..fields::patched(&known.memory, patch)? };
+    Ok(compose(memory, Some(known), counter))
+}
+
+/// The other text of a conflict, as a memory like any other.
+pub fn settled_apart(known: &Known, now: Timestamp, counter: &impl TokenCounter) -> Composed {
+    compose(Memory { updated: now, ..fields::apart(&known.memory) }, Some(known), counter)
+}
+
+/// A memory out of recall.
+pub fn deleted(known: &Known, now: Timestamp, counter: &impl TokenCounter) -> Composed {
+    let deleted = Some(known.memory.deleted.unwrap_or(now));
+    compose(Memory { deleted, updated: now, ..known.memory.clone() }, Some(known), counter)
+}
+
+/// A memory that was brought back: as it was before some change, or before it was deleted. Whoever does so wants it:
+/// it does not go by itself again.
+pub fn restored(known: &Known, earlier: Option<Memory>, now: Timestamp, counter: &impl TokenCounter) -> Composed {
+    let memory = Memory {
+        handle: known.memory.handle,
+        access_count: known.memory.access_count,
+        deleted: None,
+        expires: None,
+        updated: now,
+        ..earlier.unwrap_or_else(|| known.memory.clone())
+    };
+    compose(memory, Some(known), counter)
+}
+
+/// What an older rule took, there again with the end that somebody asked for.
+pub fn given_back(known: &Known, expires: Option<Timestamp>, counter: &impl TokenCounter) -> Composed {
+    compose(Memory { deleted: None, expires, ..known.memory.clone() }, Some(known), counter)
+}
+
+/// A memory of an older store, with names that every store takes.
+pub fn shortened(known: &Known, counter: &impl TokenCounter) -> Composed {
+    again(known, fields::with_short_names(known.memory.clone()), counter)
+}
+
+/// The same memory, analysed by this program. What else is in its blob stays.
+pub fn reanalysed(known: &Known, counter: &impl TokenCounter) -> Composed {
+    again(known, known.memory.clone(), counter)
+}
+
+fn again(known: &Known, memory: Memory, counter: &impl TokenCounter) -> Composed {
+    let replaced = if known.has_terms_of(&memory) { known.forward.as_slice() } else { &[] };
+    let (is_standing, length, signature, forward) = analysed(&memory, replaced);
+    let forward = if memory.deleted.is_some() { Vec::new() } else { forward };
+    let unread = Known { forward: Vec::new(), ..known.clone() };
+    Composed { is_standing, length, signature, forward, ..compose(memory, Some(&unread), counter) }
+}
+
+/// A memory of which only what it says could be read.
+pub fn carried(memory: Memory, counter: &impl TokenCounter) -> Composed {
+    if memory.content.is_empty() {
+        return emptied(memory);
+    }
+    compose(memory, None, counter)
+}
+
+/// News of a memory, as the sync decided it.
+#[derive(Debug, Clone)]
+pub struct Arrived<'a> {
+    /// The memory.
+    pub id: MemoryId,
+    /// What it says.
+    pub document: &'a Document,
+    /// Whose it is, if another user shares it.
+    pub share: Option<Share>,
+    /// Who wrote the text as it is, if not the owner.
+    pub edited_by: Option<String>,
+    /// True when it is out of recall.
+    pub is_deleted: bool,
+}
+
+/// A memory that arrived; what only this machine knows of it stays.
+pub fn arrived(news: Arrived<'_>, known: Option<&Known>, now: Timestamp, counter: &impl TokenCounter) -> Composed {
+    let Arrived { id, document, share, edited_by, is_deleted } = news;
+    let here = known.map(|known| &known.memory);
+    let handle = here.map_or(Handle::FIRST, |here| here.handle);
+    let mut memory = memory_of(document, Beside { id, handle, summary: String::new(), share, edited_by });
+    memory.updated = now;
+    memory.deleted = is_deleted.then(|| here.and_then(|here| here.deleted).unwrap_or(now));
+    if let Some(here) = here {
+        (memory.last_accessed, memory.access_count) = (here.last_accessed, here.access_count);
+        (memory.cwd, memory.client, memory.sensitive) = (here.cwd.clone(), here.client.clone(), here.sensitive);
+    }
+    compose(memory, known, counter)
+}
+
+/// What is left of a memory that is removed for good: its identity.
+pub fn purged(before: &Memory, now: Timestamp) -> Composed {
+    emptied(Memory { deleted: Some(before.deleted.unwrap_or(now)), updated: now, ..before.clone() })
+}
+
+fn emptied(memory: Memory) -> Composed {
+    let memory = Memory {
+        content: String::new(),
+        summary: String::new(),
+        tags: Vec::<Tag>::new(),
+        keywords: Vec::new(),
+        entities: Vec::new(),
+        cwd: None,
+        session: None,
+        client: None,
+        edited_by: None,
+        category: Category::default(),
+        kind: MemoryType::default(),
+        importance: Importance::from_percent(0),
+        scope: Scope::default(),
+        expires: None,
+        vouched: None,
+        share: None,
+        conflict_of: None,
+        ..memory
+    };
+    let (forward, costs) = (Vec::new(), LineCosts::default());
+    Composed { memory, is_standing: false, length: 0, signature: 0, forward, costs }
+}
