@@ -145,6 +145,7 @@ fn caller() -> Caller {
 
 /// Runs a command; its exit code is 0 unless it found something wrong.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let told = serve::Told { json: cli.json, verbose: cli.verbose };
     let context = Context { json: cli.json, home: cli.home };
     match cli.command {
         Command::Remember(args) => remember::run(&context, args)?,
@@ -168,7 +169,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Backup { file } => maintenance::backup(&context, file.as_deref())?,
         Command::Eval { what } => eval::run(&context, what)?,
         Command::Mcp { http } => mcp::run(&context, http)?,
-        Command::Serve(args) => serve::run(&context, args)?,
+        Command::Serve { arguments } => return serve::run(told, arguments),
         Command::Sync(task) => sync::run(&context, task)?,
         Command::Share(args) => team::share(&context, args, true)?,
         Command::Unshare(args) => team::share(&context, args, false)?,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::server::{TeamServer, exchange};
 use crate::support::hooks::{event, hook};
-use crate::support::team::{TeamServer, exchange};
 use crate::support::{Client, Ran, World};
 
 fn texts(world: &World) -> Vec<String> {
@@ -227,7 +227,7 @@ fn a_restored_server_is_sent_what_its_backup_did_not_hold() {
         INSERT INTO user_seq SELECT * FROM kept_seq; INSERT INTO applied_ops SELECT * FROM kept_ops;
         DROP TABLE kept, kept_feed, kept_seq, kept_ops",
     );
-    server.host(&["serve", "restored"]);
+    server.host(&["restored"]);
     desktop.remember("on the desktop meanwhile");
     for world in [&laptop, &desktop, &laptop] {
         exchange(world);
