@@ -139,3 +139,59 @@ pub(crate) fn snapshot_bytes(connection: &Connection) -> rusqlite::Result<Vec<u8
         statement.query_map([], index_row)?.map(|index_row| readable(&tx, index_row?)).collect();
     Ok(Snapshot::build(identity, &rows?))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::Patch;
+    use crate::store::base::config::{Actor, Usage};
+    use crate::store::base::index_cache::IndexCache;
+    use crate::store::change::erase::Erase;
+    use crate::store::file::snapshot;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    fn rows(store: &InMemory, cache: &mut IndexCache) -> u32 {
+        cache.refresh(&store.connection, store.home()).unwrap();
+        cache.view().rows()
+    }
+
+    #[test]
+    fn what_changed_since_the_snapshot_is_seen_and_masks_it() {
+        let mut store = InMemory::new();
+        let (one, two) = (store.said("The cache lives on birch"), store.said("The proxy is nginx"));
+        store.rebuild_snapshot().unwrap();
+        let mut cache = IndexCache::new(Usage::Serve);
+        assert_eq!((rows(&store, &mut cache), cache.tail_len()), (2, 0));
+        store.forget(&[named(&two)], Erase::Soft, &Actor::default()).unwrap();
+        let text = Patch { content: Some("The cache lives on oak".into()), ..Patch::default() };
+        store.update(named(&one), &text, &Actor::default()).unwrap();
+        assert_eq!((rows(&store, &mut cache), cache.tail_len()), (1, 2));
+        assert_eq!(store.recalled("where does the cache live?"), ["The cache lives on oak"]);
+        store.rebuild_snapshot().unwrap();
+        assert_eq!((rows(&store, &mut cache), cache.tail_len()), (1, 0), "a new snapshot is taken");
+    }
+
+    #[test]
+    fn a_snapshot_of_another_store_or_a_damaged_one_is_not_believed() {
+        let (mut store, mut other) = (InMemory::new(), InMemory::new());
+        store.said("ours");
+        for text in ["theirs", "theirs too"] {
+            other.said(text);
+        }
+        other.rebuild_snapshot().unwrap();
+        std::fs::copy(other.home().snapshot(), store.home().snapshot()).unwrap();
+        assert_eq!(rows(&store, &mut IndexCache::new(Usage::ReadOnce)), 1);
+        snapshot::write(&store.home().snapshot(), b"no snapshot").unwrap();
+        assert_eq!(rows(&store, &mut IndexCache::new(Usage::ReadOnce)), 1);
+    }
+
+    #[test]
+    fn a_row_of_another_analyzer_is_found_all_the_same() {
+        let mut store = InMemory::new();
+        store.said("The cache lives on birch");
+        store.run("UPDATE memories SET forward = x'FE0000', rev = (SELECT value + 1 FROM meta WHERE key = 'rev')");
+        store.run("UPDATE meta SET value = value + 1 WHERE key = 'rev'");
+        assert_eq!(store.recalled("where does the cache live?").len(), 1);
+        store.rebuild_snapshot().unwrap();
+        assert_eq!(store.recalled("where does the cache live?").len(), 1);
+    }
+}

@@ -99,6 +99,7 @@ pub(crate) fn derive_the_same(one: &Memory, other: &Memory) -> bool {
         client: one.client.clone(),
         sensitive: one.sensitive,
         rev: one.rev,
+        deleted: one.deleted,
         conflict_of: one.conflict_of,
         links: one.links.clone(),
         ..memory.clone()
@@ -119,4 +120,45 @@ fn execute(change: &Change<'_>, sql: &str, values: Values<'_>) -> rusqlite::Resu
 fn kept_tokens(change: &Change<'_>, memory: &Memory) -> Result<u32, StoreError> {
     let sql = "SELECT detail_tokens FROM memories WHERE handle = ?1";
     Ok(change.tx.prepare_cached(sql)?.query_row([memory.handle], |row| row.get(0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::{Memory, Patch, Timestamp};
+    use crate::store::base::config::Actor;
+    use crate::store::change::erase::Erase;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    /// What the row has of its lines and terms.
+    fn derived(store: &InMemory) -> (u32, usize) {
+        (store.one("SELECT detail_tokens FROM memories"), store.one::<Vec<u8>>("SELECT forward FROM memories").len())
+    }
+
+    fn changed(store: &mut InMemory, memory: &Memory, patch: &Patch) -> u32 {
+        store.update(named(memory), patch, &Actor::default()).unwrap().tokens
+    }
+
+    #[test]
+    fn lines_are_counted_again_only_where_what_they_say_changed() {
+        let mut store = InMemory::new();
+        let memory = store.said("The build cache lives on host birch");
+        let (counted, terms) = derived(&store);
+        // A count that no counter gives shows whether somebody counted.
+        store.run("UPDATE memories SET detail_tokens = 7777");
+        let end = Timestamp::from_micros(i64::MAX / 2);
+        let expires = Patch { expires: Some(Some(end)), ..Patch::default() };
+        assert_eq!(changed(&mut store, &memory, &expires), 7777);
+        store.forget(&[named(&memory)], Erase::Soft, &Actor::default()).unwrap();
+        assert_eq!(derived(&store), (7777, 0), "what is deleted has no terms");
+        assert_eq!(store.restore(named(&memory), None, &Actor::default()).unwrap().tokens, 7777);
+        assert_eq!(derived(&store), (7777, terms), "and has them again");
+        let tagged = Patch { tags: Some(vec!["ci".to_owned().try_into().unwrap()]), ..Patch::default() };
+        assert_eq!(changed(&mut store, &memory, &tagged), counted);
+        assert!(derived(&store).1 > terms, "a tag is a term");
+        let text = Patch { content: Some("It moved to oak".into()), ..Patch::default() };
+        assert!(changed(&mut store, &memory, &text) < counted);
+        let earlier = store.history(named(&memory)).unwrap()[0].rev;
+        assert_eq!(store.restore(named(&memory), Some(earlier), &Actor::default()).unwrap().tokens, counted);
+        assert_eq!(store.recalled("which host holds the build cache?"), ["The build cache lives on host birch"]);
+    }
 }

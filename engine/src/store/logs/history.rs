@@ -154,3 +154,51 @@ impl Store {
         entries.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Patch;
+    use crate::store::change::erase::Erase;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    #[test]
+    fn each_change_says_what_when_by_whom_why_and_how_it_was() {
+        let mut store = InMemory::new();
+        let memory = store.said("one");
+        store.pass_days(1);
+        let actor = Actor {
+            origin: Origin::Agent,
+            session: Some("s".into()),
+            client: Some("cli".into()),
+            reason: Some("outdated".into()),
+        };
+        let text = Patch { content: Some("two".into()), ..Patch::default() };
+        store.update(named(&memory), &text, &actor).unwrap();
+        let entries = store.history(named(&memory)).unwrap();
+        assert_eq!(entries, store.history(MemoryRef::Id(memory.id)).unwrap());
+        let told: Vec<&str> = entries.iter().map(|entry| entry.operation.as_str()).collect();
+        assert_eq!(told, ["update", "create"]);
+        let update = &entries[0];
+        assert_eq!((update.at, update.handle, &update.origin), (store.now(), memory.handle, &Origin::Agent));
+        assert_eq!((&update.session, &update.client, &update.reason), (&actor.session, &actor.client, &actor.reason));
+        assert_eq!(update.before.as_ref(), Some(&memory));
+        assert_eq!(before(&store.connection, memory.id, update.rev).unwrap(), Some(memory.clone()));
+        assert_eq!(before(&store.connection, memory.id, entries[1].rev).unwrap(), None);
+    }
+
+    #[test]
+    fn a_purge_leaves_what_was_done_and_no_text_and_a_text_that_cannot_be_read_is_none() {
+        let mut store = InMemory::new();
+        let memory = store.said("one");
+        let text = Patch { content: Some("two".into()), ..Patch::default() };
+        store.update(named(&memory), &text, &Actor::default()).unwrap();
+        store.run("UPDATE history SET before = '{' WHERE op = 'update'");
+        assert_eq!(store.history(named(&memory)).unwrap()[0].before, None);
+        store.forget(&[named(&memory)], Erase::Hard, &Actor::default()).unwrap();
+        let entries = store.history(named(&memory)).unwrap();
+        assert!(entries.len() == 3 && entries.iter().all(|entry| entry.before.is_none()));
+        let nobody = MemoryRef::Id(MemoryId::from_key("nobody"));
+        assert!(matches!(store.history(nobody), Err(StoreError::NotFound(_))));
+    }
+}

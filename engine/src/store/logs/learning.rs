@@ -147,3 +147,49 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open::in_memory::InMemory;
+
+    #[test]
+    fn progress_is_kept_by_session_and_the_oldest_sessions_are_forgotten() {
+        let mut store = InMemory::new();
+        assert_eq!(store.progress("s").unwrap(), Progress::default());
+        for turns in [1, 2] {
+            let progress = Progress { turns, cursor: Some(format!("turn {turns}")) };
+            store.note_progress("s", &progress).unwrap();
+            assert_eq!(store.progress("s").unwrap(), progress);
+        }
+        store.run(
+            "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+             INSERT INTO learning (session, turns, cursor, updated) SELECT 'old ' || i, 1, NULL, i FROM n",
+        );
+        store.pass_days(1);
+        store.note_progress("new", &Progress::default()).unwrap();
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM learning"), MOST_SESSIONS);
+        assert_eq!(store.progress("s").unwrap().turns, 2, "the oldest went");
+    }
+
+    #[test]
+    fn what_judges_cost_is_a_sum_a_day_and_an_estimate_is_settled() {
+        let mut store = InMemory::new();
+        let asked = Spending { judge: "claude".into(), calls: 1, input_tokens: 900, ..Spending::default() };
+        store.note_spending(&asked).unwrap();
+        store.note_spending(&Spending { learned: 2, ..asked.clone() }).unwrap();
+        assert_eq!(store.spent_today().unwrap(), 1800);
+        let cost = Spending { input_tokens: 100, output_tokens: 50, failures: 1, ..asked.clone() };
+        store.settle_spending(900, &cost).unwrap();
+        assert_eq!(store.spent_today().unwrap(), 1050);
+        let first_day = store.now();
+        store.pass_days(1);
+        assert_eq!(store.spent_today().unwrap(), 0);
+        store.note_spending(&asked).unwrap();
+        let days = store.spending(first_day).unwrap();
+        assert_eq!(days.iter().map(|spent| spent.input_tokens).collect::<Vec<_>>(), [900, 1000], "the latest first");
+        let Spending { calls, failures, output_tokens, learned, .. } = days[1];
+        assert_eq!((calls, failures, output_tokens, learned), (2, 1, 50, 2));
+        assert_eq!(store.spending(store.now()).unwrap().len(), 1);
+    }
+}

@@ -185,3 +185,43 @@ impl ToColumns for Option<Share> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T: FromCell>(text: &str) -> Result<T, String> {
+        T::from_cell(ValueRef::Text(text.as_bytes())).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_a_type_refuses_is_not_read() {
+        assert_eq!(read::<Permission>("write"), Ok(Permission::Write));
+        for refused in [
+            read::<Permission>("all").map(drop),
+            read::<MemoryType>("guess").map(drop),
+            read::<Vec<Tag>>("[\"a\", 5]").map(drop),
+            read::<Vec<String>>("a").map(drop),
+            Handle::from_cell(ValueRef::Integer(0)).map(drop).map_err(|error| error.to_string()),
+            MemoryId::from_cell(ValueRef::Blob(&[0; 15])).map(drop).map_err(|error| error.to_string()),
+        ] {
+            refused.unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_trust_that_is_not_known_is_none() {
+        assert_eq!(read("user"), Ok(Trust::User));
+        assert_eq!(read("more than the user"), Ok(Trust::Foreign));
+        assert_eq!(Option::<Trust>::from_cell(ValueRef::Null), Ok(None));
+    }
+
+    #[test]
+    fn lists_are_json_and_an_empty_one_is_written_in_two_characters() {
+        let written = Vec::<String>::new();
+        assert_eq!(written.to_cell().unwrap(), ToSqlOutput::from("[]".to_owned()));
+        let written = vec!["a \"b\"".to_owned(), "ü".to_owned()];
+        let ToSqlOutput::Owned(Value::Text(text)) = written.to_cell().unwrap() else { panic!("it is a text") };
+        assert_eq!(read(&text), Ok(written));
+    }
+}

@@ -196,3 +196,58 @@ fn places(columns: usize) -> String {
     let places: Vec<String> = (2..columns + 2).map(|number| format!("?{number}")).collect();
     places.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq)]
+    pub(crate) struct Pair {
+        name: String,
+        size: Option<u32>,
+        kept: bool,
+    }
+
+    columns! {
+        /// Two columns, and a field that stands in none.
+        PairColumns of Pair {
+            "name" => name,
+            "size" => size,
+        } beside {
+            kept: true,
+        }
+    }
+
+    #[test]
+    fn statements_name_each_column_once_and_number_what_they_are_given() {
+        const LIST: &str = sql!("SELECT ", PairColumns::LIST, " FROM pairs");
+        assert_eq!(LIST, "SELECT name, size FROM pairs");
+        assert_eq!(
+            insert(&[PairColumns::NAMES, &["more"]]),
+            "INSERT INTO memories (handle, name, size, more) VALUES (?1, ?2, ?3, ?4)"
+        );
+        assert_eq!(update(&[PairColumns::NAMES]), "UPDATE memories SET (name, size) = (?2, ?3) WHERE handle = ?1");
+    }
+
+    #[test]
+    fn a_record_is_written_and_read_in_the_order_of_its_list() {
+        let pair = Pair { name: "x".into(), size: Some(7), kept: true };
+        let mut values = Values::new();
+        PairColumns::write(&pair, &mut values).unwrap();
+        let connection = Connection::open_in_memory().unwrap();
+        let read = |sql: &str, values: Values<'_>| {
+            connection
+                .query_row(sql, rusqlite::params_from_iter(values), |row| PairColumns::read(&mut Reader::new(row)))
+        };
+        assert_eq!(read("SELECT ?1 AS name, ?2 AS size", values), Ok(pair));
+        for (sql, problem) in [
+            ("SELECT 'x' AS name, 'y' AS size", "Invalid column type Text at index: 1, name: size"),
+            ("SELECT 'x' AS name, -1 AS size", "Integer -1 out of range at index 1"),
+            ("SELECT NULL AS name, 1 AS size", "Invalid column type Null at index: 0, name: name"),
+        ] {
+            assert_eq!(read(sql, Values::new()).unwrap_err().to_string(), problem);
+        }
+    }
+}

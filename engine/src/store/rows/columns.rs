@@ -96,3 +96,6 @@ pub(crate) fn read_memory(from: &mut Reader<'_, '_>) -> rusqlite::Result<Memory>
     let handle = from.take()?;
     Ok(Memory { handle, ..Fields::read(from)? })
 }
+
+#[cfg(test)]
+mod tests;

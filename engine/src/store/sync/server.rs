@@ -218,3 +218,65 @@ impl Store {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Permission;
+    use crate::store::open::in_memory::{InMemory, by_bob, shadow};
+    use crate::store::sync::anew::Whole;
+
+    const URL: &str = "https://t.example";
+
+    fn joined() -> InMemory {
+        let mut store = InMemory::new();
+        store.said("mine");
+        store.join(URL, "ada", Upload::All).unwrap();
+        let rows = vec![shadow("theirs", 1, by_bob(Permission::Read)), shadow("also mine", 2, None)];
+        let whole = Whole { epoch: 1, restored_seq: 0, mark: None, head: 2, rows };
+        store.begin_anew(&whole).unwrap();
+        store
+    }
+
+    #[test]
+    fn a_store_belongs_to_one_server_and_one_user() {
+        let mut store = joined();
+        store.join(URL, "ada", Upload::Nothing).unwrap();
+        assert_eq!(store.sync_status().unwrap().private, 0, "joining again changes nothing");
+        for (url, user) in [(URL, "eve"), ("https://u.example", "ada")] {
+            let refused = store.join(url, user, Upload::All);
+            assert!(matches!(refused, Err(StoreError::OtherServer { .. })), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn how_things_stand_is_counted() {
+        let mut store = joined();
+        store.run("INSERT INTO private SELECT id FROM memories WHERE content = 'also mine'");
+        let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private } = store.sync_status().unwrap();
+        assert_eq!((waiting, refused, conflicts, shared_with_me, private), (1, 0, 0, 1, 1));
+        assert_eq!(server.unwrap().user, "ada");
+        store.note_server(Some("no route")).unwrap();
+        assert_eq!(store.server().unwrap().unwrap().problem.as_deref(), Some("no route"));
+        store.note_server(None).unwrap();
+        let server = store.server().unwrap().unwrap();
+        assert_eq!((server.problem, server.reached), (None, Some(store.now())));
+        store.must_begin_anew().unwrap();
+        assert!(!store.server().unwrap().unwrap().is_whole);
+    }
+
+    #[test]
+    fn who_leaves_keeps_their_own_and_nothing_of_others() {
+        let mut store = joined();
+        store.leave().unwrap();
+        assert_eq!(store.server().unwrap(), None);
+        let left = "SELECT group_concat(content) FROM (SELECT content FROM memories WHERE purged = 0 ORDER BY content)";
+        assert_eq!(store.one::<String>(left), "also mine,mine");
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM memories WHERE content = 'theirs'"), 0);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 2, "another server is told of all");
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM trails"), 0);
+        store.join("https://u.example", "ada", Upload::Nothing).unwrap();
+        assert!(store.ops(9).unwrap().is_empty());
+        assert_eq!(store.sync_status().unwrap().private, 2);
+    }
+}
