@@ -335,8 +335,8 @@ mod tests {
         let columns = ["path", "project", "how", "since"].map(str::to_owned).to_vec();
         let fits = |since: Value| vec![value("/w"), value("acme/ledger"), value("told"), since];
         let rows = Rows { columns, values: vec![fits(Value::Null), fits(Value::Integer(1)), fits(Value::Integer(2))] };
-        store.write_numbers(|change| insert_all(change, "places", &rows)).unwrap();
-        store.write_numbers(|change| insert_all(change, "nowhere", &rows)).unwrap();
+        store.write(|change| insert_all(change, "places", &rows)).unwrap();
+        store.write(|change| insert_all(change, "nowhere", &rows)).unwrap();
         assert_eq!(store.one::<i64>("SELECT max(since) FROM places"), 1, "the first of a key stays");
         let wreck = Wreck { connection: Connection::open_in_memory().unwrap() };
         assert!(wreck.rows("places", "path").0.values.is_empty());
@@ -348,7 +348,7 @@ mod tests {
         let mut store = InMemory::new();
         store.join("https://t.example", "ada", crate::store::sync::server::Upload::All).unwrap();
         store.said("mine");
-        store.write_numbers(|change| settle(change, false)).unwrap();
+        store.write(|change| settle(change, false)).unwrap();
         assert_eq!(store.one::<u32>("SELECT count(*) FROM private"), 1);
     }
 }

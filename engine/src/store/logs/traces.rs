@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_log_that_a_reader_holds_is_cut_by_a_later_write() {
         let mut store = InMemory::new();
-        store.write_numbers(|change| Ok(note(change)?)).unwrap();
+        store.write(|change| Ok(note(change)?)).unwrap();
         assert!(store.traces(&[]).unwrap().in_log);
         store.said("a later write");
         assert_eq!(store.traces(&[]).unwrap(), Traces::default());

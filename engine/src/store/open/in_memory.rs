@@ -1,7 +1,6 @@
 //! A store whose database is in memory, for the tests of the wings: opened as one in a file is, with a home of its own
 //! for the files beside the database, and a clock that a test moves.
 
-use std::cell::OnceCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -53,7 +52,6 @@ impl InMemory {
             clock: clock.clone(),
             weights: Weights::default(),
             usage: Usage::Serve,
-            counter: OnceCell::new(),
             index: IndexCache::new(Usage::Serve),
         };
         Self { store, clock, _dir: dir }

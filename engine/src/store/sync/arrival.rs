@@ -278,8 +278,8 @@ mod tests {
         let mine = shadow("Deploy on Monday", 1, None);
         arrive(&mut store, &mine);
         store.run("UPDATE trails SET trail = '{'");
-        let held = store.write_numbers(|change| Held::of(change, mine.row.memory)).unwrap().unwrap();
+        let held = store.write(|change| Held::of(change, mine.row.memory)).unwrap().unwrap();
         assert!(held.local.shadow().is_none() && held.memory.content == "Deploy on Monday");
-        assert!(store.write_numbers(|change| Held::of(change, MemoryId::from_key("nobody"))).unwrap().is_none());
+        assert!(store.write(|change| Held::of(change, MemoryId::from_key("nobody"))).unwrap().is_none());
     }
 }
