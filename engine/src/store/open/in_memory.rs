@@ -123,6 +123,6 @@ pub(crate) fn shadow(text: &str, seq: u64, share: Option<Share>) -> Shadow {
 }
 
 /// A share of bob's.
-pub(crate) fn by_bob(permission: Permission) -> Option<Share> {
-    Some(Share { by: "bob".into(), permission })
+pub(crate) fn by_bob(permission: Permission) -> Share {
+    Share { by: "bob".into(), permission }
 }
