@@ -1,15 +1,13 @@
-//! Writing a row: every column of a memory, derived ones too, and its outbox's word beside it.
+//! Writing a row: what was composed, and nothing else.
 
-use rusqlite::params;
+use rusqlite::params_from_iter;
 
-use super::context;
-use crate::domain::{Memory, Trust};
-use crate::index::Analysis;
-use crate::pack::{LineCosts, Passage};
+use crate::compose::Composed;
+use crate::domain::Memory;
+use crate::store::base::context;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::memory as row;
-use crate::text::O200k;
+use crate::store::rows::codec;
 
 /// A memory that was stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,66 +27,12 @@ pub(crate) enum Written {
     Again,
 }
 
-/// Writes every column of a memory, derived ones too. Returns the tokens of its full line.
-pub(crate) fn write_row(
-    change: &Change<'_>,
-    memory: &Memory,
-    analysis: &Analysis,
-    written: Written,
-) -> Result<u32, StoreError> {
-    const COLUMNS: &str = "id, content, summary, category, type, importance, tags, keywords, entities, scope, created, updated, \
-         last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, standing, length, \
-         signature, forward, detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, shared_by, \
-         share_permission, conflict_of, edited_by, vouched, attribution_tokens";
-    let places: Vec<String> = (2..=39).map(|n| format!("?{n}")).collect();
-    let places = places.join(", ");
-    let sql = match written {
-        Written::New => format!("INSERT INTO memories (handle, {COLUMNS}) VALUES (?1, {places})"),
-        Written::Again => format!("UPDATE memories SET ({COLUMNS}) = ({places}) WHERE handle = ?1"),
+/// Writes every column of a memory at its place, and gives its turn of a conversation the words around it.
+pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Written) -> Result<(), StoreError> {
+    let (sql, values) = match written {
+        Written::New => codec::insert(composed),
+        Written::Again => codec::replace(composed),
     };
-    let costs = LineCosts::measure(memory, &O200k);
-    let forward = if memory.deleted.is_some() { Vec::new() } else { analysis.doc.encode() };
-    change.tx.prepare_cached(&sql)?.execute(params![
-        memory.handle,
-        memory.id,
-        memory.content,
-        memory.summary,
-        memory.category.as_str(),
-        memory.kind.as_str(),
-        memory.importance.percent(),
-        row::json(&memory.tags),
-        row::json(&memory.keywords),
-        row::json(&memory.entities),
-        memory.scope.as_str(),
-        memory.created,
-        memory.updated,
-        memory.last_accessed,
-        memory.access_count,
-        memory.expires,
-        memory.origin.to_string(),
-        memory.trust.as_str(),
-        memory.session,
-        memory.cwd,
-        memory.client,
-        memory.sensitive,
-        memory.rev,
-        memory.deleted,
-        analysis.is_standing,
-        analysis.doc.length,
-        analysis.signature.cast_signed(),
-        forward,
-        costs.detail,
-        costs.index,
-        costs.json_detail,
-        costs.json_index,
-        Passage::encode_all(&costs.passages),
-        memory.share.as_ref().map(|share| &share.by),
-        memory.share.as_ref().map(|share| share.permission.as_str()),
-        memory.conflict_of,
-        memory.edited_by,
-        memory.vouched.map(Trust::as_str),
-        costs.attribution,
-    ])?;
-    context::refresh_around(change, memory)?;
-    Ok(costs.detail)
+    change.tx.prepare_cached(sql)?.execute(params_from_iter(values))?;
+    context::refresh_around(change, composed.memory())
 }

@@ -4,23 +4,16 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use uuid::Uuid;
 
-use crate::domain::{Handle, Importance, Link, LinkKind, Memory, MemoryId, MemoryRef, Share, Timestamp, Trust};
+pub(crate) use super::codec::{DERIVED, MEMORY, known, memory, parsed};
+use crate::compose::Known;
+use crate::domain::{Handle, Link, LinkKind, Memory, MemoryId, MemoryRef, Timestamp, Trust};
 use crate::index::{Facts, Features, Flags, IndexRow};
-use crate::pack::{LineCosts, Passage, Row};
-
-/// Columns of a memory, in the order [`memory`] reads them.
-pub(crate) const MEMORY: &str = "handle, id, content, summary, category, type, importance, tags, keywords, entities, scope, \
-     created, updated, last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev, deleted, shared_by, \
-     share_permission, conflict_of, edited_by, vouched";
+use crate::pack::Row;
 
 /// Marks of rows in `purged`: the memory is there, was removed for good, or may not be seen any more.
 pub(crate) const HERE: u8 = 0;
 pub(crate) const PURGED: u8 = 1;
 pub(crate) const GONE: u8 = 2;
-
-/// Columns of its costs, after [`MEMORY`].
-const COSTS: &str = "detail_tokens, index_tokens, json_detail_tokens, json_index_tokens, passages, signature, \
-     attribution_tokens";
 
 /// Columns of an index row, in the order [`index_row`] reads them.
 pub(crate) const INDEX: &str = "handle, created, last_accessed, expires, access_count, importance, length, standing, trust, \
@@ -73,119 +66,58 @@ impl FromSql for Handle {
     }
 }
 
-/// A text column that a type parses.
-pub(crate) fn parsed<T>(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<T>
-where
-    T: std::str::FromStr<Err = crate::domain::DomainError>,
-{
-    row.get_ref(column)?.as_str()?.parse().map_err(unreadable(column))
-}
-
-fn unreadable(column: usize) -> impl Fn(crate::domain::DomainError) -> rusqlite::Error {
-    move |error| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
-}
-
-fn listed<T: serde::de::DeserializeOwned>(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
-    let text = row.get_ref(column)?.as_str()?;
-    if text == "[]" {
-        return Ok(Vec::new());
-    }
-    serde_json::from_str(text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
-    })
-}
-
-/// A JSON array column.
-pub(crate) fn json<T: serde::Serialize>(list: &[T]) -> String {
-    serde_json::to_string(list).unwrap_or_else(|_| "[]".into())
-}
-
-/// A memory without its links.
-pub(crate) fn memory(row: &SqlRow<'_>) -> rusqlite::Result<Memory> {
-    let trust = match row.get_ref(17)?.as_str()? {
-        "user" => Trust::User,
-        "model" => Trust::Model,
-        _ => Trust::Foreign,
-    };
-    Ok(Memory {
-        handle: row.get(0)?,
-        id: row.get(1)?,
-        content: row.get(2)?,
-        summary: row.get(3)?,
-        category: parsed(row, 4)?,
-        kind: parsed(row, 5)?,
-        importance: Importance::from_percent(row.get(6)?),
-        tags: listed(row, 7)?,
-        keywords: listed(row, 8)?,
-        entities: listed(row, 9)?,
-        scope: parsed(row, 10)?,
-        created: row.get(11)?,
-        updated: row.get(12)?,
-        last_accessed: row.get(13)?,
-        access_count: row.get(14)?,
-        expires: row.get(15)?,
-        origin: parsed(row, 16)?,
-        trust,
-        session: row.get(18)?,
-        cwd: row.get(19)?,
-        client: row.get(20)?,
-        sensitive: row.get(21)?,
-        rev: row.get(22)?,
-        deleted: row.get(23)?,
-        share: share(row)?,
-        conflict_of: row.get(26)?,
-        edited_by: row.get(27)?,
-        vouched: row.get_ref(28)?.as_str_or_null()?.map(str::parse).transpose().map_err(unreadable(28))?,
-        links: Vec::new(),
-    })
-}
-
-fn share(row: &SqlRow<'_>) -> rusqlite::Result<Option<Share>> {
-    let by: Option<String> = row.get(24)?;
-    by.map(|by| Ok(Share { by, permission: parsed(row, 25)? })).transpose()
-}
-
 /// A memory with whatever is left of it, and its mark: see [`GONE`].
-pub(crate) fn remains(connection: &Connection, id: MemoryId) -> rusqlite::Result<Option<(Memory, u8)>> {
-    let sql = format!("SELECT {MEMORY}, purged FROM memories WHERE id = ?1");
-    let read = |row: &SqlRow<'_>| Ok((memory(row)?, row.get(29)?));
-    let Some((mut memory, mark)) = connection.prepare_cached(&sql)?.query_row([id], read).optional()? else {
+pub(crate) fn remains(connection: &Connection, id: MemoryId) -> rusqlite::Result<Option<(Known, u8)>> {
+    let sql = format!("SELECT {MEMORY}, {DERIVED} FROM memories WHERE id = ?1");
+    let read = |row: &SqlRow<'_>| Ok((known(row)?, row.get("purged")?));
+    let Some((mut known, mark)) = connection.prepare_cached(&sql)?.query_row([id], read).optional()? else {
         return Ok(None);
     };
-    memory.links = links_of(connection, id)?;
-    Ok(Some((memory, mark)))
+    known.memory.links = links_of(connection, id)?;
+    Ok(Some((known, mark)))
+}
+
+/// True when there is a row of a memory, whatever is left of it.
+pub(crate) fn is_there(connection: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM memories WHERE id = ?1")?.exists([id])
 }
 
 /// A live memory by handle, with its costs, for the packer.
 pub(crate) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Result<Option<Row>> {
-    let sql = format!("SELECT {MEMORY}, {COSTS} FROM memories WHERE handle = ?1 AND deleted IS NULL");
+    let sql = format!("SELECT {MEMORY}, {DERIVED} FROM memories WHERE handle = ?1 AND deleted IS NULL");
     let mut statement = connection.prepare_cached(&sql)?;
-    statement
-        .query_row([handle], |row| {
-            let costs = LineCosts {
-                detail: row.get(29)?,
-                index: row.get(30)?,
-                json_detail: row.get(31)?,
-                json_index: row.get(32)?,
-                passages: Passage::decode_all(row.get_ref(33)?.as_blob()?),
-                attribution: row.get(35)?,
-            };
-            let signature: i64 = row.get(34)?;
-            Ok(Row { memory: memory(row)?, costs, signature: signature.cast_unsigned() })
-        })
-        .optional()
+    let known = statement.query_row([handle], known).optional()?;
+    Ok(known.map(|Known { memory, costs, signature, .. }| Row { memory, costs: costs.unwrap_or_default(), signature }))
 }
 
 /// A memory by either name, deleted ones included, purged ones not.
 pub(crate) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Memory>> {
-    let select = |column: &str| format!("SELECT {MEMORY} FROM memories WHERE {column} = ?1 AND purged = 0");
-    let found = match reference {
-        MemoryRef::Handle(handle) => connection.prepare_cached(&select("handle"))?.query_row([handle], memory),
-        MemoryRef::Id(id) => connection.prepare_cached(&select("id"))?.query_row([id], memory),
-    };
-    let Some(mut memory) = found.optional()? else { return Ok(None) };
+    let Some(mut memory) = named(connection, MEMORY, reference, memory)? else { return Ok(None) };
     memory.links = links_of(connection, memory.id)?;
     Ok(Some(memory))
+}
+
+/// The same with what was derived from it.
+pub(crate) fn find_known(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Known>> {
+    let Some(mut known) = named(connection, &format!("{MEMORY}, {DERIVED}"), reference, known)? else {
+        return Ok(None);
+    };
+    known.memory.links = links_of(connection, known.memory.id)?;
+    Ok(Some(known))
+}
+
+fn named<T>(
+    connection: &Connection,
+    columns: &str,
+    reference: MemoryRef,
+    read: impl FnOnce(&SqlRow<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Option<T>> {
+    let select = |column: &str| format!("SELECT {columns} FROM memories WHERE {column} = ?1 AND purged = 0");
+    match reference {
+        MemoryRef::Handle(handle) => connection.prepare_cached(&select("handle"))?.query_row([handle], read),
+        MemoryRef::Id(id) => connection.prepare_cached(&select("id"))?.query_row([id], read),
+    }
+    .optional()
 }
 
 pub(crate) fn links_of(connection: &Connection, id: MemoryId) -> rusqlite::Result<Vec<Link>> {

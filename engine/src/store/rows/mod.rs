@@ -1,3 +1,4 @@
 //! A row and what it means: its columns, the memory in it, and what the index takes of it. Reads over a connection.
 
+pub(crate) mod codec;
 pub(crate) mod memory;
