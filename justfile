@@ -14,7 +14,7 @@ budget cases="100000":
 
 # The benchmarks beside FTS5 and tantivy.
 bench:
-    cargo build --release --workspace
+    cargo build --release -p tessera-memory -p tessera-api
     cargo bench -p tessera-benches
 
 # Accepts a changed order or cost of the fixture queries.

@@ -2,9 +2,9 @@
 
 mod eval;
 mod project;
-mod serve;
 mod team;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -16,7 +16,6 @@ use tessera_engine::domain::{
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use project::ProjectTask;
-pub(crate) use serve::{KeyTask, Serve, ServeTask, UserTask};
 pub(crate) use team::{Keep, Offered, Share, SyncTask, UploadChoice};
 
 /// A memory for coding agents, inside the context budget.
@@ -129,8 +128,13 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Eval,
     },
-    /// Serve a team: many users on PostgreSQL, in sync.
-    Serve(Serve),
+    /// Serve a team: many users on PostgreSQL, in sync. Hands over to the program tessera-server.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Serve {
+        /// What tessera-server is told; `tessera serve --help` lists it.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+        arguments: Vec<OsString>,
+    },
     /// Serve MCP clients, over stdio or loopback HTTP.
     Mcp {
         /// Serve HTTP on this loopback address instead of stdio, to clients that send the key in mcp-http.key of the
@@ -316,7 +320,7 @@ pub(crate) struct Remember {
     /// Named things in it, comma-separated; extracted if left out.
     #[arg(long, value_delimiter = ',')]
     pub(crate) entities: Vec<String>,
-    /// The project it belongs to; everywhere if left out.
+    /// The project it belongs to, or global; if left out, that of this directory, but global for preferences and people.
     #[arg(long)]
     pub(crate) scope: Option<Scope>,
     /// The session it comes from.
@@ -373,7 +377,7 @@ pub(crate) struct Recall {
     /// What the memories must be.
     #[command(flatten)]
     pub(crate) filter: Filter,
-    /// The current project: its memories and global ones come first.
+    /// The current project, that of this directory if left out: its memories and global ones come first.
     #[arg(long)]
     pub(crate) project: Option<Scope>,
     /// hybrid, relevance, importance or recency.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use etcetera::{AppStrategy, AppStrategyArgs};
 use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{StoreConfig, Usage};
+use tessera_engine::store::{Home, StoreConfig, Usage};
 
 use tessera_desk::Project;
 use tessera_desk::project::{Claim, claim_of};
@@ -124,35 +124,20 @@ setting!(
 setting!(SYNC_DISABLE, ["MEMORY_SYNC_DISABLE"], None, "an older name: 1 means TESSERA_SYNC=direct");
 
 setting!(
-    DATABASE_URL,
-    ["DATABASE_URL"],
-    None,
-    "the PostgreSQL of `tessera serve`: postgres://role@host/database, of a role that is no superuser"
-);
-
-setting!(
-    OLDER_KEYS,
-    ["API_KEYS"],
-    None,
-    "keys of the older API that `tessera serve` takes over, as JSON: {\"user\": \"key\"}"
-);
-setting!(OLDER_KEY, ["API_KEY"], None, "the same for one key, of the user default");
-
-setting!(
     ENCRYPTION_KEY,
     ["MEMORY_ENCRYPTION_KEY"],
     None,
-    "an older name, without effect yet: nothing is encrypted, and `tessera serve` does not start while it is set"
+    "an older name, without effect yet: nothing is encrypted, and `tessera-server` does not start while it is set"
 );
 setting!(
     VAULT,
     ["VAULT_ADDR", "VAULT_TOKEN", "VAULT_ROLE"],
     None,
-    "older names, without effect yet: no secret is kept in a vault, and `tessera serve` does not start with them"
+    "older names, without effect yet: no secret is kept in a vault, and `tessera-server` does not start with them"
 );
 
 /// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 24] = [
+pub(crate) const SETTINGS: [&Setting; 21] = [
     &HOME,
     &DATABASE,
     &NOW,
@@ -172,9 +157,6 @@ pub(crate) const SETTINGS: [&Setting; 24] = [
     &KEY,
     &SYNC,
     &SYNC_DISABLE,
-    &DATABASE_URL,
-    &OLDER_KEYS,
-    &OLDER_KEY,
     &ENCRYPTION_KEY,
     &VAULT,
 ];
@@ -199,7 +181,7 @@ fn variable(name: &str) -> Option<OsString> {
 impl Setting {
     /// True for a value that is shown to nobody.
     pub(crate) fn is_secret(&self) -> bool {
-        [KEY.names, OLDER_KEY.names, OLDER_KEYS.names, ENCRYPTION_KEY.names, VAULT.names].contains(&self.names)
+        [KEY.names, ENCRYPTION_KEY.names, VAULT.names].contains(&self.names)
     }
 
     /// The value of the first name that is set.
@@ -230,22 +212,19 @@ impl Setting {
 }
 
 /// Where the store is.
-pub(crate) fn home(flag: Option<PathBuf>) -> Result<PathBuf, SetupError> {
-    if let Some(home) = flag {
-        return Ok(home);
-    }
-    if let Some(home) = HOME.value() {
-        return Ok(PathBuf::from(home));
+pub(crate) fn home(flag: Option<PathBuf>) -> Result<Home, SetupError> {
+    if let Some(home) = flag.or_else(|| HOME.value().map(PathBuf::from)) {
+        return Ok(home.into());
     }
     if let Some(database) = DATABASE.value() {
         let dir = PathBuf::from(database).parent().map(|dir| dir.join("tessera"));
-        return dir.ok_or_else(|| DATABASE.wrong("has no directory"));
+        return dir.map(Home::from).ok_or_else(|| DATABASE.wrong("has no directory"));
     }
     let names =
         AppStrategyArgs { top_level_domain: "dev".into(), author: "tessera".into(), app_name: "tessera".into() };
     let dirs = etcetera::choose_app_strategy(names)
         .map_err(|error| HOME.wrong(format!("no home directory ({error}); set it")))?;
-    Ok(dirs.data_dir())
+    Ok(dirs.data_dir().into())
 }
 
 /// The clock: the machine's, or the one a replay sets.
@@ -257,11 +236,6 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
             Ok(Arc::new(FixedClock(time)))
         }
     }
-}
-
-/// The database of the team server.
-pub(crate) fn database_url() -> Result<String, SetupError> {
-    DATABASE_URL.text().ok_or_else(|| DATABASE_URL.wrong("is not set; give postgres://role@host/database"))
 }
 
 /// The team server, and how it is used; `None` where none is set or it is switched off.
@@ -300,18 +274,6 @@ pub(crate) fn direct_server(home_flag: Option<PathBuf>) -> Option<Remote> {
 /// The key that the environment or the file holds.
 pub(crate) fn team_key(file: &ConfigFile) -> Option<String> {
     KEY.text().or_else(|| file.text(&KEY)).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty())
-}
-
-/// Keys of the older API: users and their keys.
-pub(crate) fn older_keys() -> Result<Vec<(String, String)>, SetupError> {
-    let mut keys: Vec<(String, String)> = Vec::new();
-    if let Some(text) = OLDER_KEYS.text() {
-        let known: std::collections::BTreeMap<String, String> = serde_json::from_str(&text)
-            .map_err(|error| OLDER_KEYS.wrong(format!("is not JSON of users and keys: {error}")))?;
-        keys.extend(known);
-    }
-    keys.extend(OLDER_KEY.text().map(|key| ("default".to_owned(), key)));
-    Ok(keys)
 }
 
 /// Whose tokens budgets count.
@@ -441,15 +403,13 @@ pub(crate) fn client_session() -> (Option<String>, Option<Project>) {
 
 /// How to open the user's store.
 pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreConfig, SetupError> {
-    Ok(StoreConfig { home: home(home_flag)?.into(), clock: clock()?, weights: Weights::default(), usage })
+    Ok(StoreConfig { home: home(home_flag)?, clock: clock()?, weights: Weights::default(), usage })
 }
 
-/// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says. A server logs a line of JSON
-/// for each request.
-pub(crate) fn init_logging(verbose: u8, is_server: bool) {
+/// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says.
+pub(crate) fn init_logging(verbose: u8) {
     let filter = LOG.text().unwrap_or_else(|| {
         match verbose {
-            0 if is_server => "info,sqlx=warn",
             0 => "off",
             1 => "info",
             _ => "debug",
@@ -463,5 +423,5 @@ pub(crate) fn init_logging(verbose: u8, is_server: bool) {
     // Nobody reads the log any more: that is no reason to fail.
     let builder = builder.with_env_filter(tracing_subscriber::EnvFilter::new(filter)).log_internal_errors(false);
     // A second initialisation can only come from a test; the first one stands.
-    let _ = if is_server { builder.json().flatten_event(true).try_init() } else { builder.try_init() };
+    let _ = builder.try_init();
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tessera_engine::store::{Home, dir_of, make_private_dir, replace};
 use toml_edit::{DocumentMut, Item, Table};
 
 use crate::config::{SETTINGS, Setting};
@@ -15,8 +16,8 @@ pub(crate) struct ConfigFile {
 
 impl ConfigFile {
     /// Reads the file; one that is not there is empty.
-    pub(crate) fn read(home: &Path) -> Result<Self, SetupError> {
-        let path = home.join("config.toml");
+    pub(crate) fn read(home: &Home) -> Result<Self, SetupError> {
+        let path = home.config();
         let wrong = |problem: String| SetupError { setting: "config.toml", problem };
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -91,9 +92,8 @@ impl ConfigFile {
 
     /// Writes the file, whole or not at all.
     pub(crate) fn write(&self) -> anyhow::Result<()> {
-        let dir = self.path.parent().unwrap_or(Path::new("."));
-        tessera_engine::store::make_private_dir(dir)?;
-        tessera_desk::files::replace(&self.path, self.document.to_string().as_bytes())?;
+        make_private_dir(dir_of(&self.path))?;
+        replace(&self.path, self.document.to_string().as_bytes())?;
         Ok(())
     }
 }

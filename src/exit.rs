@@ -4,7 +4,6 @@
 
 use std::process::ExitCode;
 
-use tessera_api::DbError;
 use tessera_desk::sync::{RemoteError, SyncError};
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::StoreError;
@@ -16,7 +15,7 @@ use crate::output;
 
 /// The same for whoever reads `tessera --help`.
 pub(crate) const CODES: &str = "Exit codes: 0 done; 1 something to mend, such as an unknown id or a server that does not answer; \
-     2 wrong usage; 3 the set-up is wrong, such as a broken config.toml, a damaged store or PostgreSQL out of reach; \
+     2 wrong usage; 3 the set-up is wrong, such as a broken config.toml or a damaged store; \
      70 a fault of this program. `tessera hook` always ends with 0.";
 
 const USER: u8 = 1;
@@ -73,15 +72,14 @@ fn code_of(error: &anyhow::Error) -> u8 {
     let of_store = error.downcast_ref().map(of_store);
     let of_eval = || error.downcast_ref().map(of_eval);
     let of_clients = || error.downcast_ref().map(of_clients);
-    let of_database = || error.downcast_ref().map(of_database);
     let of_serving = || error.downcast_ref().map(of_serving);
     let of_sync = || error.downcast_ref().map(of_sync);
-    let known = of_store.or_else(of_eval).or_else(of_clients).or_else(of_database).or_else(of_serving).or_else(of_sync);
+    let known = of_store.or_else(of_eval).or_else(of_clients).or_else(of_serving).or_else(of_sync);
     if let Some(code) = known {
         code
     } else if error.is::<DomainError>() {
         USAGE
-    } else if error.is::<SetupError>() || error.is::<tessera_api::TlsError>() {
+    } else if error.is::<SetupError>() {
         SETUP
     } else if error.is::<UserError>() || error.is::<RemoteError>() || error.is::<std::io::Error>() {
         USER
@@ -131,15 +129,6 @@ fn of_clients(error: &ClientError) -> u8 {
         ClientError::NoProjectLevel { .. } => USAGE,
         ClientError::Changed { .. } => USER,
         ClientError::Unreadable { .. } | ClientError::Unwritable { .. } => SETUP,
-        _ => INTERNAL,
-    }
-}
-
-/// PostgreSQL, as whoever runs a server meets it.
-fn of_database(error: &DbError) -> u8 {
-    match error {
-        DbError::Invalid(_) => USAGE,
-        DbError::Sql(_) | DbError::Migration(_) | DbError::Unsafe(_) => SETUP,
         _ => INTERNAL,
     }
 }

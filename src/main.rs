@@ -18,7 +18,7 @@ fn main() -> std::process::ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    config::init_logging(cli.verbose, matches!(&cli.command, cli::Command::Serve(args) if args.task.is_none()));
+    config::init_logging(cli.verbose);
     // Nobody else installs one in this program.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match commands::run(cli) {

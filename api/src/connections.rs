@@ -2,15 +2,13 @@
 //! too long is cut off.
 
 use std::collections::HashMap;
-use std::future::{Ready, ready};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum_server::accept::Accept;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_io_timeout::TimeoutStream;
@@ -22,7 +20,6 @@ use crate::limits::Limits;
 const OTHER_FILES: usize = 64;
 
 /// Lets connections in, and counts them.
-#[derive(Clone)]
 pub(crate) struct Door {
     most: usize,
     most_of_address: usize,
@@ -78,6 +75,19 @@ impl Door {
         }
     }
 
+    /// The connection, where there is room for it.
+    pub(crate) fn let_in(&self, stream: TcpStream, peer: SocketAddr) -> Option<Connection> {
+        let Some(held) = self.admit(peer.ip()) else {
+            metrics::counter!("tessera_connections_refused_total").increment(1);
+            return None;
+        };
+        // It is gone already.
+        stream.set_nodelay(true).ok()?;
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.write_timeout));
+        Some(Connection { stream: Box::pin(stream), _held: held })
+    }
+
     fn admit(&self, peer: IpAddr) -> Option<HeldOne> {
         let peer = peer.to_canonical();
         let is_counted = self.proxies.as_ref().is_some_and(|proxies| !Proxy::is_among(peer, proxies));
@@ -95,25 +105,6 @@ impl Door {
         }
         held.all += 1;
         Some(HeldOne { held: Arc::clone(&self.held), address })
-    }
-}
-
-impl<S> Accept<TcpStream, S> for Door {
-    type Stream = Connection;
-    type Service = S;
-    type Future = Ready<io::Result<(Connection, S)>>;
-
-    fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
-        ready(stream.peer_addr().and_then(|peer| {
-            let Some(held) = self.admit(peer.ip()) else {
-                metrics::counter!("tessera_connections_refused_total").increment(1);
-                return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "there are too many connections"));
-            };
-            stream.set_nodelay(true)?;
-            let mut stream = TimeoutStream::new(stream);
-            stream.set_write_timeout(Some(self.write_timeout));
-            Ok((Connection { stream: Box::pin(stream), _held: held }, service))
-        }))
     }
 }
 

@@ -5,7 +5,10 @@
 //! - `recall`: the engine's pipeline over an index of each user in memory.
 //! - `routes`: thin handlers; `contract`: what they take and give; errors as problem+json with stable codes.
 //! - `layers`: logs, metrics and request ids around all routes; `limits` the gate before them; `address` where a
-//!   request comes from; `connections` who may connect; `reply_body` what an answer holds until it was taken.
+//!   request comes from; `listener` takes connections, `connections` says whose, `tls` with which certificate;
+//!   `reply_body` what an answer holds until it was taken.
+//!
+//! The program `tessera-server` is in `program`: its arguments, settings, words and exit codes.
 
 mod address;
 mod connections;
@@ -16,13 +19,16 @@ mod extract;
 pub mod keys;
 mod layers;
 mod limits;
+mod listener;
 mod recall;
 mod reply_body;
 mod routes;
 mod server;
+mod tls;
 
 pub use address::{NoProxy, Proxy};
 pub use db::{Db, DbError, KeyInfo, NewKey, Patience, UserId};
 pub use layers::metrics_text;
 pub use limits::Limits;
-pub use server::{App, Settings, Tls, TlsError, openapi, serve, serve_metrics};
+pub use server::{App, Settings, openapi, serve, serve_metrics};
+pub use tls::{Tls, TlsError};

@@ -1,32 +1,22 @@
 //! The server: its state, and how it listens and ends.
 
-use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
-use axum_server::Handle;
-use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
-use hyper_util::rt::TokioTimer;
 use tessera_engine::domain::{Clock, SystemClock};
 use tokio::net::TcpListener;
 
-use crate::connections::Door;
 use crate::db::{Db, DbError};
-use crate::layers;
 use crate::limits::{Gate, Limits};
 use crate::recall::Recaller;
-use crate::routes;
+use crate::tls::Tls;
+use crate::{layers, listener, routes};
 
-/// How long requests that began may take once the server is told to stop.
-const DRAIN: Duration = Duration::from_secs(20);
 /// How often the limits forget callers who ask no longer.
 const PRUNE: Duration = Duration::from_secs(5);
-/// Bytes of a connection's buffers: also how long the head of a request may be.
-const BUFFER: usize = 64 * 1024;
 /// How often rows of an older program are looked for, unless set: another replica may still be one.
 const REANALYSE: Duration = Duration::from_hours(1);
 /// Between two tries to make rows current, where the database was in the way.
@@ -125,62 +115,18 @@ pub fn openapi(app: &App) -> Result<String, serde_json::Error> {
     routes::router(app.clone()).1.to_pretty_json()
 }
 
-/// A certificate and its key.
-#[derive(Debug, Clone)]
-pub struct Tls(RustlsConfig);
-
-/// A certificate that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("the certificate or its key cannot be used: {0}")]
-pub struct TlsError(std::io::Error);
-
-impl Tls {
-    /// Reads both from PEM files.
-    ///
-    /// # Errors
-    /// When one cannot be read, or they do not belong together.
-    pub async fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
-        // Whoever installed one before was as right.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let read = RustlsConfig::from_pem_file(certificate, key).await.map_err(TlsError)?;
-        let mut config = read.get_inner().as_ref().clone();
-        // One request of a connection at a time: what a connection may take is bounded.
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self(RustlsConfig::from_config(Arc::new(config))))
-    }
-}
-
 /// Serves until `stop` resolves; requests that began are finished.
-///
-/// # Errors
-/// When the listener fails.
-pub async fn serve(
-    listener: TcpListener,
-    app: App,
-    tls: Option<Tls>,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    let handle = Handle::new();
-    let (ending, draining) = (handle.clone(), app.clone());
-    tokio::spawn(async move {
+pub async fn serve(listener: TcpListener, app: App, tls: Option<Tls>, stop: impl Future<Output = ()>) {
+    let draining = app.clone();
+    let stopped = async move {
         stop.await;
         draining.is_draining.store(true, Ordering::Relaxed);
-        ending.graceful_shutdown(Some(DRAIN));
-    });
-    let (chores, reanalysis) = (tokio::spawn(chores(app.clone())), tokio::spawn(reanalyse(app.clone())));
-    let service = app.router().into_make_service_with_connect_info::<SocketAddr>();
-    let door = Door::new(app.gate.limits());
-    let mut server = axum_server::from_tcp(listener.into_std()?)?.handle(handle).acceptor(door).http1_only();
-    let mut http = server.http_builder().http1();
-    http.timer(TokioTimer::new()).header_read_timeout(app.gate.limits().header_timeout).max_buf_size(BUFFER);
-    let ended = match tls {
-        Some(Tls(config)) => server.map(|door| RustlsAcceptor::new(config).acceptor(door)).serve(service).await,
-        None => server.serve(service).await,
     };
+    let (chores, reanalysis) = (tokio::spawn(chores(app.clone())), tokio::spawn(reanalyse(app.clone())));
+    listener::take(listener, app.router(), app.gate.limits(), tls, stopped).await;
     chores.abort();
     reanalysis.abort();
     app.recaller.flush(&app.db).await;
-    ended
 }
 
 /// Counts uses and forgets idle callers, now and then.

@@ -1,7 +1,7 @@
 //! A team server under load: 100 users, a million memories, 16 clients, four recalls to one write; beside GIN with
 //! `ts_rank` over the same texts in the same PostgreSQL, in the same run.
 //!
-//! It needs `cargo build --release --workspace` before (it runs the real binary), and PostgreSQL. `TESSERA_LOAD_USERS`
+//! It needs `cargo build --release --locked -p tessera-api` before (it runs the real binary), and PostgreSQL. `TESSERA_LOAD_USERS`
 //! and `TESSERA_LOAD_EACH` make it smaller. PostgreSQL, server and clients share the machine.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the table is what a benchmark is for")]
@@ -50,9 +50,9 @@ impl Drop for Server {
 
 impl Server {
     fn start(url: &str, index_mb: usize) -> Self {
-        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/tessera");
+        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/tessera-server");
         let mut command = Command::new(program);
-        command.env("DATABASE_URL", url).args(["serve", "--listen", "127.0.0.1:0"]);
+        command.env("DATABASE_URL", url).args(["--listen", "127.0.0.1:0"]);
         command.args(["--key-rate", "1000000", "--address-rate", "1000000", "--index-mb", &index_mb.to_string()]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -303,16 +303,16 @@ async fn run() {
     let Some(cluster) = Cluster::start() else { return };
     let url = cluster.url("server");
     let host = |args: &[&str]| {
-        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/tessera");
+        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/tessera-server");
         let done = Command::new(program).env("DATABASE_URL", &url).args(args).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     };
-    host(&["serve", "migrate"]);
+    host(&["migrate"]);
     let mut keys = Vec::new();
     for user in 0..users {
-        host(&["serve", "user", "add", &format!("user{user}")]);
-        keys.push(host(&["serve", "key", "new", &format!("user{user}")]));
+        host(&["user", "add", &format!("user{user}")]);
+        keys.push(host(&["key", "new", &format!("user{user}")]));
     }
     let admin = PgPool::connect(&cluster.url("admin")).await.unwrap();
     let mut corpus = Corpus::new(7);

@@ -1,15 +1,13 @@
 //! The job queue: a directory with one small file a job. A job leaves it when everything it gave is stored.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tessera_engine::domain::{MemoryId, Scope, Timestamp};
-use tessera_engine::store::make_private_dir;
-
-use crate::files;
+use tessera_engine::store::{Home, make_private_dir, replace, sync_dir, try_lock};
 
 /// Jobs kept, at most; the oldest go first.
 const MOST_JOBS: usize = 500;
@@ -47,57 +45,42 @@ pub struct WorkerTurn(#[expect(dead_code, reason = "the lock goes with the file"
 
 impl WorkerTurn {
     /// `None` while another worker holds it, or where nothing can be written.
-    pub fn take(home: &Path) -> Option<Self> {
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(lock_path(home)).ok()?;
-        file.try_lock().ok()?;
-        Some(Self(file))
+    pub fn take(home: &Home) -> Option<Self> {
+        try_lock(&home.worker_lock()).ok().flatten().map(Self)
     }
 
     /// True while a worker holds it.
-    pub fn is_taken(home: &Path) -> bool {
-        let Ok(file) = File::open(lock_path(home)) else { return false };
+    pub fn is_taken(home: &Home) -> bool {
+        let Ok(file) = File::open(home.worker_lock()) else { return false };
         file.try_lock_shared().is_err()
     }
-}
-
-fn lock_path(home: &Path) -> PathBuf {
-    home.join("worker.lock")
-}
-
-/// The directory of the queue.
-pub fn queue_dir(home: &Path) -> PathBuf {
-    home.join("queue")
 }
 
 /// Adds a job; it is on disk when this returns.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn submit(home: &Path, job: &Job) -> io::Result<()> {
-    let dir = queue_dir(home);
+pub fn submit(home: &Home, job: &Job) -> io::Result<()> {
+    let dir = home.queue();
     if !dir.is_dir() {
         make_private_dir(&dir)?;
-        files::sync_dir(home)?;
+        sync_dir(home.dir())?;
     }
     write(&dir.join(format!("{}.json", MemoryId::generate(job.at))), job)
 }
 
 fn write(path: &Path, job: &Job) -> io::Result<()> {
-    files::replace(path, &serde_json::to_vec(job)?)
+    replace(path, &serde_json::to_vec(job)?)
 }
 
 /// True when a job is there, due or not.
-pub fn is_waiting(home: &Path) -> bool {
+pub fn is_waiting(home: &Home) -> bool {
     !waiting(home).is_empty()
 }
 
 /// The files of all jobs, oldest first.
-pub fn waiting(home: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(queue_dir(home)) else { return Vec::new() };
+pub fn waiting(home: &Home) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(home.queue()) else { return Vec::new() };
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     files.sort();
@@ -114,7 +97,7 @@ pub struct Batch {
 
 /// Jobs that are due, one for each session, without those of which every file is among `seen`. Files that are no
 /// jobs, and the oldest of too many, are removed.
-pub fn due(home: &Path, now: Timestamp, seen: &BTreeSet<PathBuf>) -> Vec<Batch> {
+pub fn due(home: &Home, now: Timestamp, seen: &BTreeSet<PathBuf>) -> Vec<Batch> {
     let mut files = waiting(home);
     let too_many = files.len().saturating_sub(MOST_JOBS);
     for old in files.drain(..too_many) {
@@ -193,37 +176,39 @@ mod tests {
 
     #[test]
     fn a_failed_job_waits_and_comes_back_and_a_done_one_does_not() {
-        let home = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path());
         let now = Timestamp::from_micros(2_000_000);
         for session in ["a", "b", "a"] {
-            submit(home.path(), &job(session)).unwrap();
+            submit(&home, &job(session)).unwrap();
         }
-        fs::write(queue_dir(home.path()).join("x.json"), "no job").unwrap();
-        let mut batches = due(home.path(), now, &BTreeSet::new());
+        fs::write(home.queue().join("x.json"), "no job").unwrap();
+        let mut batches = due(&home, now, &BTreeSet::new());
         batches.sort_by(|a, b| a.job.session.cmp(&b.job.session));
         assert_eq!(batches.iter().map(|batch| batch.job.session.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         batches.remove(0).retry(now);
         batches.remove(0).done();
-        assert_eq!(waiting(home.path()).len(), 1);
-        assert!(due(home.path(), now, &BTreeSet::new()).is_empty() && is_waiting(home.path()));
+        assert_eq!(waiting(&home).len(), 1);
+        assert!(due(&home, now, &BTreeSet::new()).is_empty() && is_waiting(&home));
         let later = Timestamp::from_micros(now.as_micros() + 61_000_000);
-        let again = due(home.path(), later, &BTreeSet::new());
+        let again = due(&home, later, &BTreeSet::new());
         assert_eq!(again[0].job.attempts, 1);
-        submit(home.path(), &job("a")).unwrap();
-        assert_eq!(due(home.path(), now, &BTreeSet::new()).len(), 1, "a new turn ends the wait");
+        submit(&home, &job("a")).unwrap();
+        assert_eq!(due(&home, now, &BTreeSet::new()).len(), 1, "a new turn ends the wait");
     }
 
     #[test]
     fn a_run_meets_no_job_twice_but_a_new_one_of_the_same_session() {
-        let home = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path());
         let now = Timestamp::from_micros(2_000_000);
-        submit(home.path(), &job("a")).unwrap();
+        submit(&home, &job("a")).unwrap();
         let mut seen = BTreeSet::new();
-        for batch in due(home.path(), now, &seen) {
+        for batch in due(&home, now, &seen) {
             seen.extend(batch.files());
         }
-        assert!(due(home.path(), now, &seen).is_empty());
-        submit(home.path(), &job("a")).unwrap();
-        assert_eq!(due(home.path(), now, &seen).len(), 1);
+        assert!(due(&home, now, &seen).is_empty());
+        submit(&home, &job("a")).unwrap();
+        assert_eq!(due(&home, now, &seen).len(), 1);
     }
 }

@@ -303,3 +303,54 @@ impl TeamVerb for MyShares {
         Ok(Given { shares, handles: team.on(known).await? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc as Shared;
+
+    use tessera_engine::domain::{FixedClock, Origin};
+    use tessera_engine::score::Weights;
+    use tessera_engine::store::{StoreConfig, Usage};
+
+    use super::*;
+    use crate::verbs::{Count, Remember};
+
+    fn opened(home: &std::path::Path) -> Store {
+        let clock = Shared::new(FixedClock("2026-11-20".parse().unwrap()));
+        Store::open(StoreConfig { home: home.into(), clock, weights: Weights::default(), usage: Usage::Write }).unwrap()
+    }
+
+    /// A server at an address where nobody listens.
+    fn nobody() -> Remote {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Remote::new(&format!("http://127.0.0.1:{port}"), "key").unwrap()
+    }
+
+    #[test]
+    fn in_direct_mode_nothing_is_done_while_the_server_does_not_answer() {
+        let dir = tempfile::tempdir().unwrap();
+        let (caller, was_asked) = (Caller::new(Origin::User), Cell::new(false));
+        let done = directly(opened(dir.path()), nobody(), &caller, |desk| {
+            was_asked.set(true);
+            desk.perform(Remember { content: "not stored".into(), ..Remember::default() })
+        });
+        assert!(matches!(done, Err(SyncError::Remote(_))) && !was_asked.get());
+        let mut store = opened(dir.path());
+        assert_eq!(Desk::new(&mut store, &caller).perform(Count).unwrap().stats.memories, 0);
+    }
+
+    #[tokio::test]
+    async fn a_desk_that_is_shared_wakes_the_background_client_after_a_change_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SharedStore::new(opened(dir.path()));
+        let (caller, never) = (Caller::new(Origin::Agent), CancellationToken::new());
+        let woken = async || tokio::time::timeout(Duration::ZERO, store.changed()).await.is_ok();
+        let looked = at_desk(&store, None, caller.clone(), &never, |desk| desk.perform(Count).map(drop)).await;
+        assert!(looked.unwrap().unwrap().outcome.is_ok() && !woken().await);
+        let stored = at_desk(&store, None, caller, &never, |desk| {
+            desk.perform(Remember { content: "a fact".into(), ..Remember::default() }).map(drop)
+        });
+        assert!(stored.await.unwrap().unwrap().outcome.is_ok() && woken().await);
+    }
+}

@@ -15,6 +15,7 @@ pub mod wire;
 mod approve;
 mod asked;
 mod compaction;
+mod event;
 mod judge_choice;
 mod recall;
 mod reply;
@@ -23,5 +24,5 @@ mod stop;
 
 pub use approve::{SAFE_TOOLS, SERVERS};
 pub use judge_choice::{JudgeChoice, UnknownJudge};
-pub use run::{answer, run};
+pub use run::{answer, events, run};
 pub use surroundings::{MOST_CHARACTERS, Settings, Surroundings};

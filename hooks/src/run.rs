@@ -98,16 +98,30 @@ fn handle(input: impl Read, named: Option<String>, surroundings: &Surroundings) 
     input.take(MOST_BYTES).read_to_end(&mut bytes)?;
     let payload = Payload::read(&bytes)?;
     let Some(event) = payload.event().or(named) else { return Ok(None) };
-    match squeezed(&event).as_str() {
-        "userpromptsubmit" => recall::on_prompt(&payload, surroundings),
-        "sessionstart" => session::on_start(&payload, surroundings),
-        "precompact" => compaction::before(&payload, surroundings),
-        "postcompact" | "stop" => stop::on_stop(&payload, surroundings),
-        "sessionend" => session::on_end(&payload, surroundings),
-        "pretooluse" => Ok(approve::before_use(&payload, surroundings)),
-        "permissionrequest" => Ok(approve::on_request(&payload, surroundings)),
-        _ => Ok(None),
+    let event = squeezed(&event);
+    match HANDLERS.iter().find(|(name, _)| squeezed(name) == event) {
+        Some((_, handle)) => handle(&payload, surroundings),
+        None => Ok(None),
     }
+}
+
+type Handler = fn(&Payload, &Surroundings) -> Result<Option<Reply>, HookError>;
+
+/// The events that mean something to us, as Claude Code names them; any other is left alone.
+const HANDLERS: [(&str, Handler); 8] = [
+    ("SessionStart", session::on_start),
+    ("UserPromptSubmit", recall::on_prompt),
+    ("PreToolUse", |payload, surroundings| Ok(approve::before_use(payload, surroundings))),
+    ("PermissionRequest", |payload, surroundings| Ok(approve::on_request(payload, surroundings))),
+    ("PreCompact", compaction::before),
+    ("PostCompact", stop::on_stop),
+    ("Stop", stop::on_stop),
+    ("SessionEnd", session::on_end),
+];
+
+/// The names of the events that are handled.
+pub fn events() -> impl Iterator<Item = &'static str> {
+    HANDLERS.iter().map(|(name, _)| *name)
 }
 
 /// `UserPromptSubmit`, `user-prompt-submit` and `user_prompt_submit` are one event.

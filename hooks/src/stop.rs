@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use tessera_desk::queue::{self, Job, WorkerTurn};
 use tessera_desk::screen;
 
+use crate::event::{claim, dir_of};
 use crate::judge_choice::JudgeChoice;
-use crate::recall::{claim, dir_of};
 use crate::reply::Reply;
 use crate::run::HookError;
 use crate::surroundings::Surroundings;
@@ -37,7 +37,7 @@ pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<
         not_before: None,
     };
     queue::submit(&surroundings.home, &job)
-        .map_err(|source| HookError::Queue { path: queue::queue_dir(&surroundings.home), source })?;
+        .map_err(|source| HookError::Queue { path: surroundings.home.queue(), source })?;
     wake_worker(surroundings)?;
     Ok(None)
 }
@@ -48,8 +48,8 @@ pub(crate) fn wake_worker(surroundings: &Surroundings) -> Result<(), HookError> 
         return Ok(());
     }
     let mut command = Command::new(&surroundings.program);
-    command.arg("learn").arg("--home").arg(&surroundings.home);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(&surroundings.home);
+    command.arg("learn").arg("--home").arg(surroundings.home.dir());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(surroundings.home.dir());
     #[cfg(windows)]
     {
         use std::os::windows::process::CommandExt;
@@ -76,7 +76,7 @@ mod tests {
     fn no_credential_of_an_answer_is_written_to_the_queue() {
         let home = tempfile::tempdir().unwrap();
         let surroundings = Surroundings {
-            home: home.path().to_path_buf(),
+            home: home.path().into(),
             clock: Arc::new(FixedClock(Timestamp::from_micros(1_000_000))),
             settings: Settings::default(),
             project_dir: None,
@@ -91,7 +91,7 @@ mod tests {
             r#"{{"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/", "last_assistant_message": "{said}"}}"#
         );
         on_stop(&Payload::read(input.as_bytes()).unwrap(), &surroundings).unwrap();
-        let [job] = queue::waiting(home.path()).try_into().unwrap();
+        let [job] = queue::waiting(&home.path().into()).try_into().unwrap();
         let written = std::fs::read_to_string(job).unwrap();
         assert!(written.contains("It works now.") && !written.contains("abcd1234"), "{written}");
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera_engine::domain::{Clock, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Store, StoreConfig, StoreError, Usage};
+use tessera_engine::store::{Home, Store, StoreConfig, StoreError, Usage};
 
 use crate::judge_choice::JudgeChoice;
 
@@ -57,7 +57,7 @@ impl Default for Settings {
 #[derive(Clone)]
 pub struct Surroundings {
     /// The store's directory.
-    pub home: PathBuf,
+    pub home: Home,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// What the user set.
@@ -82,12 +82,8 @@ impl Surroundings {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(&self, usage: Usage) -> Result<Store, StoreError> {
-        let config = StoreConfig {
-            home: self.home.clone().into(),
-            clock: Arc::clone(&self.clock),
-            weights: Weights::default(),
-            usage,
-        };
+        let config =
+            StoreConfig { home: self.home.clone(), clock: Arc::clone(&self.clock), weights: Weights::default(), usage };
         Store::open(config)
     }
 }

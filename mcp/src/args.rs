@@ -78,8 +78,8 @@ impl Args {
     }
 
     /// When a memory is to end, seen from `now`: by `expires_at` (a time, or `never`) or `ttl_days`; `None` where
-    /// neither is given, and `Some(None)` for never.
-    pub(crate) fn expiry(&self, now: Timestamp) -> Result<Option<Option<Timestamp>>, DomainError> {
+    /// neither is given.
+    pub(crate) fn expiry(&self, now: Timestamp) -> Result<Option<Expiry>, DomainError> {
         let expiry: Expiry = match (self.parsed(EXPIRES)?, self.whole(&["ttl_days"])?) {
             (None, None) => return Ok(None),
             (Some(expiry), None) => expiry,
@@ -87,7 +87,8 @@ impl Args {
             (Some(_), Some(_)) => return Err(DomainError::invalid("ttl_days", "and expires_at are given", "give one")),
         };
         let name = if self.has(EXPIRES) { self.name(EXPIRES) } else { "ttl_days" };
-        expiry.seen_from(now).map(Some).map_err(|error| renamed(error, name))
+        expiry.seen_from(now).map_err(|error| renamed(error, name))?;
+        Ok(Some(expiry))
     }
 
     /// Refuses what is not there yet, so that nobody believes in a protection that does not exist.
@@ -246,9 +247,9 @@ mod tests {
         let now: Timestamp = "2026-11-20".parse().unwrap();
         let end = |value: Value| args(value).expiry(now);
         assert_eq!(end(json!({ "expires_at": null })), Ok(None));
-        assert_eq!(end(json!({ "expires_at": "never" })), Ok(Some(None)));
-        assert_eq!(end(json!({ "ttl_days": 30 })), Ok(Some(Some(now.plus_days(30)))));
-        assert_eq!(end(json!({ "expires_at": "2027-01-02" })), Ok(Some("2027-01-02".parse().ok())));
+        assert_eq!(end(json!({ "expires_at": "never" })), Ok(Some(Expiry::Never)));
+        assert_eq!(end(json!({ "ttl_days": 30 })), Ok(Some(Expiry::After(30))));
+        assert_eq!(end(json!({ "expires_at": "2027-01-02" })), Ok("2027-01-02".parse().ok()));
         for (given, name) in [
             (json!({ "ttl_days": 0 }), "ttl_days: "),
             (json!({ "ttl_days": -1 }), "ttl_days: "),

@@ -1,15 +1,14 @@
 //! The key of the HTTP server: a loopback port is open to every user of the machine, a file of mode 0600 is not.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use subtle::ConstantTimeEq;
+use tessera_engine::store::{Home, private_file};
 
-/// The file in the store's directory.
-const FILE: &str = "mcp-http.key";
 /// Random bytes of a key.
 const BYTES: usize = 32;
 
@@ -32,8 +31,8 @@ impl HttpKey {
     ///
     /// # Errors
     /// When the file can neither be read nor made.
-    pub fn of_home(home: &Path) -> io::Result<Self> {
-        let path = home.join(FILE);
+    pub fn of_home(home: &Home) -> io::Result<Self> {
+        let path = home.http_key();
         if let Some(key) = sound(&path) {
             return Ok(Self { key, path });
         }
@@ -42,12 +41,8 @@ impl HttpKey {
             _ => {}
         }
         let made = random()?;
-        let scratch = home.join(format!(".{FILE}-{}", random()?));
-        let mut options = OpenOptions::new();
-        options.create_new(true).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&scratch)?;
+        let scratch = home.dir().join(format!(".tessera-{}", random()?));
+        let mut file = private_file().create_new(true).write(true).open(&scratch)?;
         let written = file.write_all(made.as_bytes()).and_then(|()| file.sync_all());
         // Whole or not at all, and never in the place of one that another process made meanwhile.
         let linked = written.and_then(|()| fs::hard_link(&scratch, &path));
@@ -108,7 +103,7 @@ mod tests {
     #[test]
     fn the_key_alone_opens_and_stays_the_same() {
         let home = tempfile::tempdir().unwrap();
-        let key = HttpKey::of_home(home.path()).unwrap();
+        let key = HttpKey::of_home(&home.path().into()).unwrap();
         let text = fs::read_to_string(key.path()).unwrap();
         assert!(admits(&key, &[&format!("Bearer {text}")]) && admits(&key, &[&format!("bearer  {text}")]));
         let (short, other) = (text[..63].to_owned(), format!("{}x", &text[..63]));
@@ -118,7 +113,7 @@ mod tests {
             assert!(!admits(&key, &[wrong]), "{wrong}");
         }
         assert!(!admits(&key, &[]) && !admits(&key, &["Bearer x", &format!("Bearer {text}")]));
-        assert_eq!(HttpKey::of_home(home.path()).unwrap().key, text);
+        assert_eq!(HttpKey::of_home(&home.path().into()).unwrap().key, text);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
         assert!(!format!("{key:?}").contains(&text));
     }
@@ -128,10 +123,10 @@ mod tests {
     fn a_file_that_others_could_read_is_made_anew() {
         use std::os::unix::fs::PermissionsExt;
         let home = tempfile::tempdir().unwrap();
-        let key = HttpKey::of_home(home.path()).unwrap();
+        let key = HttpKey::of_home(&home.path().into()).unwrap();
         assert_eq!(fs::metadata(key.path()).unwrap().permissions().mode() & 0o777, 0o600);
         fs::set_permissions(key.path(), fs::Permissions::from_mode(0o644)).unwrap();
-        let anew = HttpKey::of_home(home.path()).unwrap();
+        let anew = HttpKey::of_home(&home.path().into()).unwrap();
         assert_ne!(anew.key, key.key);
         assert_eq!(fs::metadata(anew.path()).unwrap().permissions().mode() & 0o777, 0o600);
     }

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use tessera_engine::domain::{RecallRequest, Scope, TokenBudget};
+use tessera_desk::verbs::{Form, Recall};
+use tessera_desk::{Caller, Desk};
+use tessera_engine::domain::{Origin, RecallRequest, Scope, TokenBudget};
 use tessera_engine::pack::JsonRows;
 use tessera_engine::score::Weights;
 use tessera_eval::{EvalConfig, Fixture, UsageTrace};
@@ -29,7 +31,7 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
     let fixture = Fixture { corpus: format!("{NOTES}{CONVERSATION}"), queries: Vec::new() };
     let mut scratch = fixture.load(&Weights::default())?;
     let stats = scratch.store.stats()?;
-    let mut views = Vec::new();
+    let (caller, mut views) = (Caller::new(Origin::User), Vec::new());
     if !context.json {
         output::line(&format!("{} notes of a fictional developer, in a temporary store.", stats.memories))?;
     }
@@ -38,17 +40,17 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
         let request = RecallRequest { budget: TokenBudget::try_from(budget)?, scope, ..RecallRequest::new(query) };
         let started = Instant::now();
         let rows = JsonRows { handle: true, parts: false };
-        let recall =
-            if context.json { scratch.store.recall_json(&request, rows)? } else { scratch.store.recall(&request)? };
+        let form = if context.json { Form::Json(rows) } else { Form::Text };
+        let reply = Desk::new(&mut scratch.store, &caller).perform(Recall { request, form })?.reply;
         let took = started.elapsed().as_secs_f64() * 1000.0;
         if context.json {
-            let reply: serde_json::Value = serde_json::from_str(&recall.body)?;
-            views.push(serde_json::json!({ "recall": reply, "ms": took }));
+            let answer: serde_json::Value = serde_json::from_str(&reply.body)?;
+            views.push(serde_json::json!({ "recall": answer, "ms": took }));
             continue;
         }
         output::line(&format!("\n{}", output::paint(&format!("? {query}  (at most {budget} tokens)"), Style::Bold)))?;
-        output::text(&recall.body)?;
-        let cost = format!("{} of {budget} tokens, {took:.2} ms", recall.tokens_used);
+        output::text(&reply.body)?;
+        let cost = format!("{} of {budget} tokens, {took:.2} ms", reply.tokens_used);
         output::line(&output::paint(&cost, Style::Dim))?;
     }
     if context.json {

@@ -15,7 +15,7 @@ use crate::output::{self, Style};
 
 /// Counts what is there.
 pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
-    let Counts { stats, .. } = context.at_desk(Access::Read, |desk| Ok(desk.perform(Count)?))?;
+    let Counts { stats, .. } = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Count)?))?;
     if context.json {
         return output::json(&stats);
     }
@@ -32,7 +32,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     let kib = |bytes: u64| format!("{} KiB", bytes.div_ceil(1024));
     rows.push(vec!["database".to_owned(), kib(stats.database_bytes)]);
     rows.push(vec!["snapshot".to_owned(), format!("{}, {} changes since", kib(stats.snapshot_bytes), stats.tail_rows)]);
-    rows.push(vec!["home".to_owned(), config::home(context.home.clone())?.display().to_string()]);
+    rows.push(vec!["home".to_owned(), config::home(context.home.clone())?.dir().display().to_string()]);
     output::text(&output::table(&["what", "how much"], rows))
 }
 

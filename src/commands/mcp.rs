@@ -57,5 +57,5 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
 
 fn http_key(context: &Context) -> anyhow::Result<HttpKey> {
     let home = config::home(context.home.clone())?;
-    HttpKey::of_home(&home).with_context(|| format!("the key in {}", home.display()))
+    HttpKey::of_home(&home).with_context(|| format!("the key in {}", home.dir().display()))
 }

@@ -71,16 +71,9 @@ impl Context {
         self.open(Usage::Write)
     }
 
-    /// The person at this program, in the project of the working directory.
-    fn caller(&self) -> Caller {
-        let dir = std::env::current_dir().ok();
-        let project = dir.and_then(|dir| Project::of(&dir, config::user_home().as_deref()));
-        Caller { project, client: Some("tessera".into()), ..Caller::new(Origin::User) }
-    }
-
     /// Works at the desk; in direct mode between two exchanges with the team server.
     fn at_desk<T>(&self, access: Access, work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        self.at_desk_as(&self.caller(), access, work)
+        self.at_desk_as(&caller(), access, work)
     }
 
     /// The same for a caller who counts in another way.
@@ -109,7 +102,7 @@ impl Context {
         access: Access,
         work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        self.at_local_desk_as(&self.caller(), access, work)
+        self.at_local_desk_as(&caller(), access, work)
     }
 
     fn at_local_desk_as<T>(
@@ -143,8 +136,16 @@ impl Context {
     }
 }
 
+/// The person at this program, in the project of the working directory.
+fn caller() -> Caller {
+    let dir = std::env::current_dir().ok();
+    let project = dir.and_then(|dir| Project::of(&dir, config::user_home().as_deref()));
+    Caller { project, client: Some("tessera".into()), ..Caller::new(Origin::User) }
+}
+
 /// Runs a command; its exit code is 0 unless it found something wrong.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let told = serve::Told { json: cli.json, verbose: cli.verbose };
     let context = Context { json: cli.json, home: cli.home };
     match cli.command {
         Command::Remember(args) => remember::run(&context, args)?,
@@ -168,7 +169,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Backup { file } => maintenance::backup(&context, file.as_deref())?,
         Command::Eval { what } => eval::run(&context, what)?,
         Command::Mcp { http } => mcp::run(&context, http)?,
-        Command::Serve(args) => serve::run(&context, args)?,
+        Command::Serve { arguments } => return serve::run(told, arguments),
         Command::Sync(task) => sync::run(&context, task)?,
         Command::Share(args) => team::share(&context, args, true)?,
         Command::Unshare(args) => team::share(&context, args, false)?,

@@ -6,7 +6,6 @@ use anyhow::Context as _;
 use serde_json::json;
 use tessera_desk::project::Claim;
 use tessera_desk::verbs::{BelieveProject, DoubtProject, IsBelieved, Places};
-use tessera_engine::Store;
 use tessera_engine::domain::Scope;
 use tessera_engine::store::Place;
 
@@ -36,7 +35,7 @@ fn claim(path: Option<PathBuf>) -> anyhow::Result<Claim> {
 
 fn show(context: &Context, claim: &Claim) -> anyhow::Result<()> {
     let home = config::home(context.home.clone())?;
-    let is_believed = if Store::is_there(&home) { is_believed(context, claim)? } else { claim.is_its_own() };
+    let is_believed = if home.holds_store() { is_believed(context, claim)? } else { claim.is_its_own() };
     tell(context, claim, is_believed)
 }
 
@@ -63,7 +62,7 @@ fn trust(context: &Context, claim: &Claim) -> anyhow::Result<()> {
 }
 
 fn forget(context: &Context, claim: &Claim) -> anyhow::Result<()> {
-    if Store::is_there(&config::home(context.home.clone())?) {
+    if config::home(context.home.clone())?.holds_store() {
         context.at_local_desk(Access::Add, |desk| Ok(desk.perform(DoubtProject(claim.clone()))?))?;
     }
     tell(context, claim, claim.is_its_own())

@@ -5,7 +5,7 @@ use tessera_desk::verbs::{Form, Recall as Asks};
 use tessera_engine::domain::{Filters, RecallRequest, TokenBudget};
 use tessera_engine::pack::JsonRows;
 
-use super::{Access, Context, explain, text_or_stdin};
+use super::{Access, Context, caller, explain, text_or_stdin};
 use crate::cli::{Filter, Recall};
 use crate::{config, output};
 
@@ -25,11 +25,11 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
         ..RecallRequest::new(text_or_stdin(args.query)?)
     };
     let profile = config::profile(args.token_profile, context.home.clone())?;
-    let caller = Caller { profile, ..context.caller() };
+    let asker = Caller { profile, ..caller() };
     // What is printed is what was counted, to the byte. In JSON the parts of a score stand in its row, and are
     // counted too; the table beside a text is for people.
     let form = if context.json { Form::Json(JsonRows { handle: true, parts: args.explain }) } else { Form::Text };
-    let answer = context.at_desk_as(&caller, Access::Read, |desk| Ok(desk.perform(Asks { request, form })?))?;
+    let answer = context.at_desk_as(&asker, Access::Read, |desk| Ok(desk.perform(Asks { request, form })?))?;
     output::text(&answer.reply.body)?;
     if let Some(searched) = answer.searched.filter(|_| !context.json) {
         output::text(&explain::table(&answer.reply, searched))?;

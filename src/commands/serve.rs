@@ -1,193 +1,61 @@
-//! `serve`: the team server, and its users and keys.
+//! `serve`: hands over to `tessera-server`, the program that serves a team, as git hands over to its commands.
 
-use serde_json::json;
-use tessera_api::keys::Key;
-use tessera_api::{App, Db, Limits, NewKey, Settings, Tls, UserId};
-use tokio::net::TcpListener;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
-use super::Context;
-use crate::cli::{KeyTask, Serve, ServeTask, UserTask};
-use crate::exit::{SetupError, UserError};
-use crate::{config, output};
+use crate::exit::UserError;
 
-/// Serves until it is told to stop, or does one piece of work.
-pub(super) fn run(context: &Context, args: Serve) -> anyhow::Result<()> {
-    if args.task.is_none() {
-        refuse_promises()?;
+/// The program that serves, as this system calls it.
+const PROGRAM: &str = if cfg!(windows) { "tessera-server.exe" } else { "tessera-server" };
+
+/// How to get it, for whoever does not have it.
+const MISSING: &str = "tessera-server is neither beside this program nor on PATH. It serves a team and comes as a program of \
+    its own: `cargo install --locked --path api` in a checkout of Tessera builds and installs it, and deploy/ has a container";
+
+/// What `tessera` was told before and between the words that are the server's.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told {
+    /// `--json`.
+    pub(super) json: bool,
+    /// How many `-v`.
+    pub(super) verbose: u8,
+}
+
+/// Becomes `tessera-server`, with all arguments. Where a program cannot become another, waits for it and ends as it does.
+pub(super) fn run(told: Told, arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
+    let here = std::env::current_exe().unwrap_or_default();
+    // A bare name is looked for on PATH.
+    let program = beside(&here).unwrap_or_else(|| PathBuf::from(PROGRAM));
+    let mut command = Command::new(&program);
+    if told.json {
+        command.arg("--json");
     }
-    let url = config::database_url()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let db = Db::connect(&url).await?;
-        match args.task {
-            Some(task) => work(context, db, task).await,
-            None => serve(db, &args).await,
-        }
+    command.args((0..told.verbose).map(|_| "-v")).args(arguments);
+    become_it(&mut command).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => UserError(MISSING.to_owned()).into(),
+        _ => UserError(format!("{}: {error}", program.display())).into(),
     })
 }
 
-/// Whoever sets these believes that secrets are encrypted or kept in a vault: as long as they are not, nobody is told
-/// otherwise by a server that starts.
-fn refuse_promises() -> Result<(), SetupError> {
-    let names = config::set_variables(&[&config::ENCRYPTION_KEY, &config::VAULT]);
-    let Some(setting) = names.first() else { return Ok(()) };
-    let problem =
-        format!("secrets are neither encrypted nor kept in a vault yet; start the server without {}", names.join(", "));
-    Err(SetupError { setting, problem })
+/// The server in the directory of this program, or of the file that a link of its name leads to.
+fn beside(here: &Path) -> Option<PathBuf> {
+    let real = here.canonicalize();
+    let places = [Some(here), real.as_deref().ok()];
+    let mut found = places.into_iter().flatten().map(|place| place.with_file_name(PROGRAM));
+    found.find(|program| program.is_file())
 }
 
-async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
-    let tls = match (&args.tls_cert, &args.tls_key) {
-        (Some(certificate), Some(key)) => Some(Tls::read(certificate, key).await?),
-        _ => None,
-    };
-    if !args.listen.ip().is_loopback() && !args.behind_proxy && tls.is_none() {
-        let problem = format!("{} is beyond this machine; give --tls-cert and --tls-key", args.listen);
-        return Err(UserError(format!("{problem}, or --behind-proxy where a proxy in front speaks TLS")).into());
-    }
-    if let Some(metrics) = args.metrics
-        && !metrics.ip().is_loopback()
-        && !args.behind_proxy
-    {
-        let problem = format!("{metrics} is beyond this machine, and whoever reaches it reads the metrics");
-        return Err(UserError(format!("{problem}; give --behind-proxy too where that is meant")).into());
-    }
-    db.migrate().await?;
-    db.check().await?;
-    let imported = import_keys(&db).await?;
-    if imported > 0 {
-        output::note(&format!("{imported} keys of API_KEY and API_KEYS are valid"));
-    }
-    let limits = Limits {
-        key_per_second: args.key_rate,
-        address_per_second: args.address_rate,
-        behind_proxy: args.behind_proxy,
-        proxies: args.trusted_proxy.clone(),
-        connections: args.connections,
-        address_connections: args.address_connections,
-        ..Limits::default()
-    };
-    let settings =
-        Settings { index_bytes: args.index_mb << 20, clock: config::clock()?, limits, ..Settings::default() };
-    if args.behind_proxy && args.trusted_proxy.is_empty() {
-        output::note("no --trusted-proxy is named: all requests of one connection's address share one allowance");
-    }
-    let app = App::new(db, settings);
-    if let Some(address) = args.metrics {
-        let listener = TcpListener::bind(address).await?;
-        output::note(&format!("metrics on http://{}/metrics", listener.local_addr()?));
-        tokio::spawn(tessera_api::serve_metrics(listener, app.clone()));
-    }
-    let listener = TcpListener::bind(args.listen).await?;
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    output::note(&format!("serving on {scheme}://{}", listener.local_addr()?));
-    Ok(tessera_api::serve(listener, app, tls, stopped()).await?)
+#[cfg(unix)]
+fn become_it(command: &mut Command) -> std::io::Result<ExitCode> {
+    use std::os::unix::process::CommandExt;
+    // It only comes back when it failed.
+    Err(command.exec())
 }
 
-/// Takes over the keys that the environment names.
-async fn import_keys(db: &Db) -> anyhow::Result<usize> {
-    let keys = config::older_keys()?;
-    for (user, key) in &keys {
-        db.import_key(&user.parse()?, key).await?;
-    }
-    Ok(keys.len())
-}
-
-/// Resolves when the process is asked to end.
-async fn stopped() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    // Without signals it is served until the process is killed.
-    let _ = interrupt.await;
-}
-
-async fn work(context: &Context, db: Db, task: ServeTask) -> anyhow::Result<()> {
-    match task {
-        ServeTask::Migrate => {
-            db.migrate().await?;
-            db.check().await?;
-            done(context, "the schema is up to date, and safe to serve")
-        }
-        ServeTask::User(UserTask::Add { user }) => {
-            db.add_user(&user.parse()?).await?;
-            done(context, &format!("{user} may have keys now"))
-        }
-        ServeTask::User(UserTask::List) => {
-            let users = db.users().await?;
-            if context.json {
-                return output::json(&users);
-            }
-            users.iter().try_for_each(|user| output::line(user))
-        }
-        ServeTask::Openapi => output::line(&tessera_api::openapi(&App::new(db, Settings::default()))?),
-        ServeTask::Restored => {
-            let epoch = db.begin_epoch().await?;
-            done(context, &format!("epoch {epoch} begins: machines compare what they have when they next ask"))
-        }
-        ServeTask::Key(KeyTask::New { user, label, scopes, days }) => {
-            let key = db.add_key(&user.parse()?, &NewKey { label, scopes, days }).await?;
-            shown_once(context, &user, &key)
-        }
-        ServeTask::Key(KeyTask::List { user }) => {
-            let keys = db.keys(&user.parse()?).await?;
-            if context.json {
-                return output::json(&keys);
-            }
-            for key in keys {
-                let end = key.revoked.map(|since| format!("revoked {since}"));
-                let end = end.or(key.expires.map(|until| format!("until {until}"))).unwrap_or_default();
-                output::line(&format!(
-                    "{} {} {} since {} {end}",
-                    key.id,
-                    key.scopes.join(","),
-                    key.label,
-                    key.created
-                ))?;
-            }
-            Ok(())
-        }
-        ServeTask::Key(KeyTask::Rotate { user, id, hours }) => {
-            let key = db.rotate_key(&user.parse()?, &id, hours).await?;
-            let key = key.ok_or_else(|| UserError(format!("{user} has no valid key {id}")))?;
-            output::note(&format!("{id} ends in {hours} h"));
-            shown_once(context, &user, &key)
-        }
-        ServeTask::Key(KeyTask::Import) => {
-            let imported = import_keys(&db).await?;
-            done(context, &format!("{imported} keys of API_KEY and API_KEYS are valid"))
-        }
-        ServeTask::Key(KeyTask::Revoke { user, id }) => {
-            let name: UserId = user.parse()?;
-            if !db.revoke_key(&name, &id).await? {
-                return Err(UserError(format!("{user} has no valid key {id}")).into());
-            }
-            done(context, &format!("{id} is revoked"))
-        }
-    }
-}
-
-fn shown_once(context: &Context, user: &str, key: &Key) -> anyhow::Result<()> {
-    if context.json {
-        return output::json(&json!({ "user": user, "id": key.id(), "key": key.reveal() }));
-    }
-    output::note("this key is shown once:");
-    output::line(&key.reveal())
-}
-
-fn done(context: &Context, text: &str) -> anyhow::Result<()> {
-    if context.json {
-        return output::json(&json!({ "done": text }));
-    }
-    output::note(text);
-    Ok(())
+#[cfg(not(unix))]
+fn become_it(command: &mut Command) -> std::io::Result<ExitCode> {
+    let code = command.status()?.code().and_then(|code| u8::try_from(code).ok());
+    Ok(ExitCode::from(code.unwrap_or(1)))
 }

@@ -1,7 +1,7 @@
 //! `setup` and `uninstall`: clients' settings, shown as a diff before anything is changed.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use tessera_engine::store::Home;
 
 use anyhow::Context as _;
 use serde_json::json;
@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context, args: &Setup) -> anyhow::Result<()> {
     let plan = client.plan(&level, &config::places(context.home.as_deref())?)?;
     let made = confirmed(context, &plan, args.dry_run, args.yes, "Make these changes?")?;
     if made {
-        tessera_engine::store::make_private_dir(&home).with_context(|| home.display().to_string())?;
+        home.make().with_context(|| home.dir().display().to_string())?;
         apply(&plan, client, &home)?;
         output::note(&format!("{} is set up; start it anew. `tessera uninstall` takes it back.", client.as_str()));
     }
@@ -43,7 +43,7 @@ pub(super) fn uninstall(context: &Context, purge: bool, dry_run: bool, yes: bool
     let home = config::home(context.home.clone())?;
     let plan = uninstall_plan(&home)?;
     if purge {
-        output::note(&format!("{} is removed with every memory in it.", home.display()));
+        output::note(&format!("{} is removed with every memory in it.", home.dir().display()));
     }
     let question = if purge { "Make these changes and remove the store?" } else { "Make these changes?" };
     let made = if plan.is_empty() && purge {
@@ -99,36 +99,13 @@ fn report(context: &Context, plan: &Plan, made: bool) -> anyhow::Result<()> {
 }
 
 /// Removes what is ours in the store's directory, and the directory when nothing else is in it.
-fn remove_store(home: &Path) -> anyhow::Result<()> {
-    let ours = |name: &str| {
-        ["tessera.db", "tessera.snapshot", "access.log", "receipts.log", "hooks.log", "corrupt-", ".tessera-"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
-            || [
-                "store.json",
-                "open.lock",
-                "worker.lock",
-                "sync.lock",
-                "backups",
-                "queue",
-                "config.toml",
-                "told-once",
-                "mcp-http.key",
-            ]
-            .contains(&name)
-    };
-    let Ok(entries) = std::fs::read_dir(home) else { return Ok(()) };
-    for entry in entries {
-        let entry = entry?;
-        if !entry.file_name().to_str().is_some_and(ours) {
-            continue;
-        }
-        let path = entry.path();
-        let removed =
-            if entry.file_type()?.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+fn remove_store(home: &Home) -> anyhow::Result<()> {
+    for path in home.ours() {
+        let is_dir = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let removed = if is_dir { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
         removed.with_context(|| path.display().to_string())?;
     }
     // It stays when something of others is in it.
-    let _ = std::fs::remove_dir(home);
+    let _ = std::fs::remove_dir(home.dir());
     Ok(())
 }

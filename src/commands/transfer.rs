@@ -89,7 +89,7 @@ fn bar(size: u64) -> ProgressBar {
 
 /// Writes all memories.
 pub(super) fn export(context: &Context, file: Option<&Path>) -> anyhow::Result<()> {
-    let write = |out: &mut dyn Write| context.at_desk(Access::Read, |desk| Ok(desk.perform(Export { out })?));
+    let write = |out: &mut dyn Write| context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Export { out })?));
     let Some(file) = file else {
         let mut out = BufWriter::new(std::io::stdout().lock());
         write(&mut out)?;

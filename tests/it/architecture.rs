@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const MOST_LINES: usize = 500;
 const ROOMS: [&str; 10] = ["domain", "text", "enrich", "index", "score", "pack", "recall", "sync", "compose", "store"];
@@ -35,7 +36,7 @@ const MAY_NOT: [(&str, &[&str]); 12] = [
         &["tessera_mcp", "tessera_learn", "tessera_setup", "tessera_api", "println!", "rusqlite", "tokio"],
     ),
     ("api/src", &["tessera_mcp", "tessera_hooks", "tessera_desk", "println!", "rusqlite"]),
-    ("src", &["rusqlite", "rmcp::"]),
+    ("src", &["tessera_api", "rusqlite", "rmcp::"]),
 ];
 
 /// Packages, and what they may not ask for: what they link is what their manifests say.
@@ -114,6 +115,92 @@ fn crates_use_only_what_they_may() {
             assert!(!text.contains("HashMap"), "{name}: no output may depend on hash order");
         }
     }
+}
+
+/// Every crate that is linked into the programs of a package.
+fn linked(package: &str) -> Vec<String> {
+    let tree = ["tree", "--locked", "--offline", "-e", "normal", "--prefix", "none", "--format", "{p}", "-p", package];
+    let ran = Command::new(env!("CARGO")).args(tree).current_dir(root()).output().unwrap();
+    assert!(ran.status.success(), "{package}: {}", String::from_utf8_lossy(&ran.stderr));
+    let lines = String::from_utf8(ran.stdout).unwrap();
+    let mut names: Vec<String> =
+        lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[test]
+fn what_only_the_server_needs_is_linked_into_the_server_alone() {
+    let only_servers = ["sqlx-core", "sqlx-postgres", "utoipa", "utoipa-axum", "governor", "metrics", "tessera-api"];
+    let server = linked("tessera-api");
+    for name in only_servers {
+        assert!(server.iter().any(|linked| linked == name), "{name}: this test knows the server no more");
+    }
+    for name in ["tessera-desk", "tessera-mcp", "tessera-hooks", "rmcp", "rusqlite"] {
+        assert!(!server.iter().any(|linked| linked == name), "the server links {name}");
+    }
+    for package in ["tessera-memory", "tessera-mcp", "tessera-hooks", "tessera-desk", "tessera-engine"] {
+        let links = linked(package);
+        assert!(links.iter().any(|linked| linked == "serde"), "{package}: {links:?}");
+        for name in only_servers {
+            assert!(!links.iter().any(|linked| linked == name), "{package} links {name}");
+        }
+    }
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let unasked = workspace.lines().find(|line| line.starts_with("default-members")).unwrap();
+    assert!(
+        !unasked.contains("\"api\"") && !unasked.contains("\"benches\""),
+        "`cargo build` is for what a person runs: {unasked}"
+    );
+}
+
+/// What changes memories, or leaves a trace of having told them: the store's own methods, which the desk alone calls.
+const OF_THE_DESK: [&str; 22] = [
+    ".remember(",
+    ".update(",
+    ".update_all(",
+    ".forget(",
+    ".restore(",
+    ".link(",
+    ".unlink(",
+    ".resolve(",
+    ".import(",
+    ".export(",
+    ".trust_place(",
+    ".forget_place(",
+    ".recall(",
+    ".recall_json(",
+    ".near_scopes(",
+    ".fetch(",
+    ".fetch_json(",
+    ".brief(",
+    ".given_in(",
+    ".note_receipt(",
+    ".note_delivery(",
+    ".history(",
+];
+
+fn past_the_desk(text: &str) -> Vec<&'static str> {
+    OF_THE_DESK.into_iter().filter(|method| product(text).contains(method)).collect()
+}
+
+#[test]
+fn faces_ask_at_the_desk() {
+    let sources = sources();
+    for (name, text) in &sources {
+        if ["src/", "mcp/src/", "hooks/"].iter().any(|face| name.starts_with(face)) {
+            assert_eq!(past_the_desk(text), Vec::<&str>::new(), "{name}");
+        }
+    }
+    // A method that has another name by now would be looked for in vain.
+    let desk: String =
+        sources.iter().filter(|(name, _)| name.starts_with("desk/src/verbs/")).map(|(_, t)| &**t).collect();
+    for method in OF_THE_DESK {
+        assert!(desk.contains(method), "the desk does not know {method}");
+    }
+    assert_eq!(past_the_desk("let stored = store.remember(draft)?;"), [".remember("]);
+    assert_eq!(past_the_desk("#[cfg(test)]\nmod tests { store.remember(draft) }"), Vec::<&str>::new());
 }
 
 #[test]

@@ -31,19 +31,17 @@ fn mistakes_of_the_user_are_no_faults_of_the_program() {
     let here = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = here.local_addr().unwrap().to_string();
     let (missing, notes) = (world.path("missing.toml"), world.path("notes.toml"));
-    let database = [("DATABASE_URL", "postgres://server@127.0.0.1:1/tessera")];
-    for (args, variables, code, words) in [
-        (vec!["setup", "claude-code", "--yes"], &[][..], 3, "settings.json"),
-        (vec!["setup", "codex", "--project", "--yes"], &[], 2, "leave --project out"),
-        (vec!["mcp", "--http", "0.0.0.0:0"], &[], 2, "not a loopback"),
-        (vec!["mcp", "--http", &taken], &[], 1, &taken),
-        (vec!["eval", "locomo", missing.to_str().unwrap()], &[], 1, "missing.toml"),
-        (vec!["eval", "locomo", notes.to_str().unwrap()], &[], 1, "notes.toml"),
-        (vec!["serve", "migrate"], &database, 3, "PostgreSQL"),
-        (vec!["import", "/tmp"], &[], 1, "/tmp: is a directory"),
-        (vec!["import", "/nowhere.jsonl"], &[], 1, "/nowhere.jsonl: No such file"),
+    for (args, code, words) in [
+        (vec!["setup", "claude-code", "--yes"], 3, "settings.json"),
+        (vec!["setup", "codex", "--project", "--yes"], 2, "leave --project out"),
+        (vec!["mcp", "--http", "0.0.0.0:0"], 2, "not a loopback"),
+        (vec!["mcp", "--http", &taken], 1, &taken),
+        (vec!["eval", "locomo", missing.to_str().unwrap()], 1, "missing.toml"),
+        (vec!["eval", "locomo", notes.to_str().unwrap()], 1, "notes.toml"),
+        (vec!["import", "/tmp"], 1, "/tmp: is a directory"),
+        (vec!["import", "/nowhere.jsonl"], 1, "/nowhere.jsonl: No such file"),
     ] {
-        let ran = ended(started(&world, &args, variables)).unwrap();
+        let ran = ended(started(&world, &args, &[])).unwrap();
         assert_eq!(ran.code, Some(code), "{args:?}: {ran:?}");
         assert!(ran.stderr.contains(words), "{args:?}: {}", ran.stderr);
         assert!(ran.stderr.matches("os error").count() <= 1, "said once: {}", ran.stderr);

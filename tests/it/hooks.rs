@@ -129,6 +129,25 @@ fn exactly_our_own_safe_tools_are_approved() {
 }
 
 #[test]
+fn events_are_handled_set_up_and_in_the_plugin_alike() {
+    let handled: BTreeSet<&str> = tessera_hooks::events().collect();
+    let set_up: BTreeSet<&str> = tessera_setup::EVENTS.iter().map(|(name, _, _)| *name).collect();
+    assert_eq!(handled, set_up);
+    let plugin: Value = serde_json::from_str(include_str!("../../plugin/hooks/hooks.json")).unwrap();
+    let plugin = plugin["hooks"].as_object().unwrap();
+    assert_eq!(plugin.keys().map(String::as_str).collect::<BTreeSet<_>>(), handled);
+    for (name, matcher, timeout) in tessera_setup::EVENTS {
+        let group = &plugin[name][0];
+        assert_eq!(group["hooks"][0]["timeout"], timeout, "{name}");
+        // A plugin's server has a name of its own, and both are ours.
+        let matcher = matcher.map(|matcher| SERVERS.iter().position(|server| matcher.starts_with(server)));
+        let in_plugin = group["matcher"].as_str();
+        let in_plugin = in_plugin.map(|matcher| SERVERS.iter().position(|server| matcher.starts_with(server)));
+        assert_eq!((matcher, in_plugin), (matcher.map(|_| Some(0)), matcher.map(|_| Some(1))), "{name}");
+    }
+}
+
+#[test]
 fn a_store_that_cannot_be_used_costs_one_line_in_the_log() {
     let world = World::new();
     world.remember("The ledger service listens on port 9417");

@@ -6,8 +6,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::support::World;
-use crate::support::team::Running;
+use crate::support::{Running, World};
 
 /// A server, its address, and the key that its second line names.
 fn serve(world: &World) -> (Running, String, String) {

@@ -161,3 +161,71 @@ fn a_directory_without_a_claim_needs_no_word() {
     assert!(context_of(&hook(&world, prompt.to_string().as_bytes(), &[])).unwrap().contains("noon"));
     assert!(run_in(&world, &plain, &["project"]).stdout.contains("by its path"));
 }
+
+#[test]
+fn the_same_words_are_the_same_memory_through_a_command_and_a_client() {
+    let said = [
+        json!({ "content": "The ledger has its own linter" }),
+        json!({ "content": "I prefer short functions" }),
+        json!({ "content": "Ines writes the release notes", "category": "people" }),
+        json!({ "content": "The vault keeps ten key slots", "scope": "elsewhere" }),
+        json!({ "content": "The ledger lints by clippy now", "supersedes": "1", "tags": "lint" }),
+    ];
+    let world = World::new();
+    let dir = clone(&world, "ledger", "git@github.com:acme/ledger.git");
+    let project = [("CLAUDE_PROJECT_DIR", dir.to_str().unwrap())];
+    let mut client = Client::start_with(&world, &project);
+    for one in &said {
+        client.ok("memory_store", one.clone());
+    }
+    assert!(client.close().success());
+    let by_client = stored(&world);
+
+    let typed = World::new();
+    let typed_dir = clone(&typed, "ledger", "git@github.com:acme/ledger.git");
+    for one in &said {
+        let mut args = vec!["remember", one["content"].as_str().unwrap()];
+        for (flag, name) in
+            [("--category", "category"), ("--scope", "scope"), ("--supersedes", "supersedes"), ("--tags", "tags")]
+        {
+            args.extend(one[name].as_str().into_iter().flat_map(|value| [flag, value]));
+        }
+        assert_eq!(run_in(&typed, &typed_dir, &args).code, Some(0), "{args:?}");
+    }
+    assert_eq!(stored(&typed), by_client);
+    let mut client = Client::start_with(&world, &project);
+    let asked = client.ok("memory_recall", json!({ "query": "which linter does the ledger have?" }));
+    assert!(client.close().success());
+    assert_eq!(run_in(&typed, &typed_dir, &["recall", "which linter does the ledger have?"]).stdout, asked);
+    let scopes: Vec<&str> = by_client.iter().map(|memory| memory["scope"].as_str().unwrap()).collect();
+    assert_eq!(scopes, [LEDGER, "global", "global", "elsewhere", LEDGER]);
+    assert_eq!(by_client[4]["links"][0]["type"], "supersedes");
+    // What they say of the directory is the same too.
+    for (world, dir) in [(&world, &dir), (&typed, &typed_dir)] {
+        let shown: Value = serde_json::from_str(&run_in(world, dir, &["project", "--json"]).stdout).unwrap();
+        assert_eq!(shown["believed"], true, "{shown}");
+    }
+    let told = run_in(&typed, &typed_dir, &["remember", "The ledger is append-only"]).stdout;
+    assert!(told.contains(&format!("of {LEDGER}")), "where it was filed is said: {told}");
+}
+
+/// Every memory as it is stored, but for what tells the two ways apart: who said it, and where this world is.
+fn stored(world: &World) -> Vec<Value> {
+    let export = world.run(&["export"]).stdout;
+    let mut memories: Vec<Value> = export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    // Ids are drawn: links are compared by the place of what they name.
+    let ids: Vec<Value> = memories.iter().map(|memory| memory["id"].clone()).collect();
+    for memory in &mut memories {
+        let fields = memory.as_object_mut().unwrap();
+        for name in ["id", "client", "origin", "session", "trust"] {
+            fields.remove(name);
+        }
+        if let Some(cwd) = fields.get_mut("cwd").filter(|cwd| !cwd.is_null()) {
+            *cwd = json!(cwd.as_str().unwrap().strip_prefix(world.path("").to_str().unwrap()));
+        }
+        for link in fields.get_mut("links").and_then(Value::as_array_mut).into_iter().flatten() {
+            link["to"] = json!(ids.iter().position(|id| *id == link["to"]));
+        }
+    }
+    memories
+}

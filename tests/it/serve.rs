@@ -1,119 +1,66 @@
-//! `tessera serve` with a real PostgreSQL.
+//! `tessera serve` becomes `tessera-server`, wherever that is; what the server then does is tested with the server.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
-use crate::cluster::Cluster;
-use crate::support::team::Running;
 use crate::support::{Ran, World};
 
-fn tessera(world: &World, url: &str, args: &[&str]) -> Ran {
-    world.command(World::binary()).env("DATABASE_URL", url).args(args).output().unwrap().into()
+/// A program that says its name and what it was told, and ends in a way of its own.
+fn stand_in(dir: &Path, name: &str) {
+    fs::create_dir_all(dir).unwrap();
+    let program = dir.join("tessera-server");
+    fs::write(&program, format!("#!/bin/sh\nprintf '%s' '{name}'\nprintf ' <%s>' \"$@\"\nexit 7\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn get(address: &str, path: &str, key: &str) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n")
-        .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+/// A copy of the program, alone in a directory.
+fn alone(world: &World) -> std::path::PathBuf {
+    let program = world.path("bin/tessera");
+    fs::create_dir_all(world.path("bin")).unwrap();
+    fs::copy(World::binary(), &program).unwrap();
+    program
 }
 
 #[test]
-fn a_team_is_served_from_one_command_and_keys_are_made_on_the_host() {
+fn the_server_is_found_beside_the_program_then_on_path_and_told_everything() {
     let world = World::new();
-    let missing = world.run(&["serve", "migrate"]);
-    assert!(missing.code != Some(0) && missing.stderr.contains("DATABASE_URL"), "{missing:?}");
-    let Some(cluster) = Cluster::start() else { return };
-    let url = cluster.url("server");
-    assert_eq!(tessera(&world, &url, &["serve", "migrate"]).code, Some(0));
-    assert_eq!(tessera(&world, &url, &["serve", "user", "add", "ada"]).code, Some(0));
-    assert_eq!(tessera(&world, &url, &["serve", "user", "list"]).stdout, "ada\n");
-    let made = tessera(&world, &url, &["serve", "key", "new", "ada", "--json"]);
-    let made: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
-    let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
-    let unsafe_role = tessera(&world, &cluster.url("admin"), &["serve"]);
-    assert!(unsafe_role.code != Some(0) && unsafe_role.stderr.contains("superuser"), "{unsafe_role:?}");
-    let nobody = tessera(&world, &url, &["serve", "key", "new", "bob"]);
-    assert!(nobody.code != Some(0) && nobody.stderr.contains("no user bob"), "{nobody:?}");
-    let open = tessera(&world, &url, &["serve", "--listen", "0.0.0.0:0"]);
-    assert!(open.code != Some(0) && open.stderr.contains("--behind-proxy"), "{open:?}");
-
-    let watched = tessera(&world, &url, &["serve", "--listen", "127.0.0.1:0", "--metrics", "0.0.0.0:0"]);
-    assert!(watched.code != Some(0) && watched.stderr.contains("--behind-proxy"), "{watched:?}");
-    let proxy = tessera(&world, &url, &["serve", "--trusted-proxy", "10.0.0.0/8,somewhere"]);
-    assert!(proxy.code == Some(2) && proxy.stderr.contains("somewhere"), "{proxy:?}");
-
-    let mut command = world.command(World::binary());
-    command.env("DATABASE_URL", &url).args(["serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
-    let mut server = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
-    let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
-    // Whoever watches the server is answered beside the metrics, too.
-    let line = lines.next().unwrap().unwrap();
-    let watch = line.rsplit("http://").next().unwrap().trim_end_matches("/metrics").to_owned();
-    for path in ["/health", "/ready", "/metrics"] {
-        assert!(get(&watch, path, "").starts_with("HTTP/1.1 200"), "{path}");
+    let program = alone(&world);
+    symlink(&program, world.path("linked")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", world.path("elsewhere").display());
+    let run = |program: &Path, args: &[&str]| -> Ran {
+        world.command(program).env("PATH", &path).args(args).output().unwrap().into()
+    };
+    stand_in(&world.path("elsewhere"), "on PATH");
+    let ran = run(&program, &["serve", "--listen", "[::1]:1", "--", "-x", "a b"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), "on PATH <--listen> <[::1]:1> <--> <-x> <a b>"), "{ran:?}");
+    stand_in(&world.path("bin"), "beside");
+    for (args, told) in [
+        (&["serve", "--help"][..], "beside <--help>"),
+        (&["serve", "-V"], "beside <-V>"),
+        (&["serve", "key", "new", "ada", "--json"], "beside <key> <new> <ada> <--json>"),
+        (&["-vv", "--json", "--home", "/nowhere", "serve", "user", "list"], "beside <--json> <-v> <-v> <user> <list>"),
+    ] {
+        for program in [&program, &world.path("linked")] {
+            let ran = run(program, args);
+            assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), told), "{ran:?}");
+        }
     }
-    assert!(get(&watch, "/api/stats", key).starts_with("HTTP/1.1 404"));
-    let line = lines.next().unwrap().unwrap();
-    let address = line.rsplit("http://").next().unwrap().to_owned();
-    assert!(get(&address, "/ready", "").starts_with("HTTP/1.1 200"));
-    assert!(get(&address, "/api/auth-check", key).contains("\"ada\""));
-    assert_eq!(tessera(&world, &url, &["serve", "key", "revoke", "ada", id]).code, Some(0));
-    let refused = get(&address, "/api/auth-check", key);
-    assert!(refused.starts_with("HTTP/1.1 401") && refused.contains("application/problem+json"), "{refused}");
-    assert!(Command::new("kill").arg(server.0.id().to_string()).status().unwrap().success());
-    assert_eq!(server.0.wait().unwrap().code(), Some(0), "it ends when asked to");
+    assert!(run(&program, &["--help"]).stdout.contains("tessera-server"), "help says who serves");
 }
 
 #[test]
-fn machines_join_over_tls_and_only_with_a_certificate_that_they_trust() {
-    let Some(cluster) = Cluster::start() else { return };
-    let (world, url) = (World::new(), cluster.url("server"));
-    let (certificate, private) = (world.path("cert.pem"), world.path("key.pem"));
-    let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
-        .args([
-            "-subj",
-            "/CN=localhost",
-            "-addext",
-            "subjectAltName=DNS:localhost",
-            "-addext",
-            "basicConstraints=CA:FALSE",
-        ])
-        .arg("-keyout")
-        .arg(&private)
-        .arg("-out")
-        .arg(&certificate)
-        .output();
-    if !made.is_ok_and(|made| made.status.success()) {
-        eprintln!("left out: openssl makes no certificate here");
-        return;
+fn whoever_has_no_server_is_told_how_to_get_it() {
+    let world = World::new();
+    let program = alone(&world);
+    let none = |args: &[&str]| -> Ran { world.command(&program).args(args).output().unwrap().into() };
+    for args in [&["serve"][..], &["serve", "--help"], &["serve", "migrate"]] {
+        let ran = none(args);
+        assert!(ran.code == Some(1) && ran.stdout.is_empty(), "{ran:?}");
+        assert!(ran.stderr.contains("cargo install --locked --path api"), "{ran:?}");
     }
-    assert_eq!(tessera(&world, &url, &["serve", "migrate"]).code, Some(0));
-    assert_eq!(tessera(&world, &url, &["serve", "user", "add", "ada"]).code, Some(0));
-    let key = tessera(&world, &url, &["serve", "key", "new", "ada"]).stdout;
-    let mut command = world.command(World::binary());
-    command.env("DATABASE_URL", &url).args(["serve", "--listen", "127.0.0.1:0", "--tls-cert"]).arg(&certificate);
-    command.arg("--tls-key").arg(&private).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut server = Running(command.spawn().unwrap());
-    let line = BufReader::new(server.0.stderr.take().unwrap()).lines().next().unwrap().unwrap();
-    let port = line.rsplit(':').next().unwrap();
-    let address = format!("https://localhost:{port}");
-    let join = |trusted: Option<&std::path::Path>| -> Ran {
-        let machine = World::new();
-        let mut command = machine.command(World::binary());
-        command.env("TESSERA_API_KEY", key.trim()).args(["sync", "join", &address]);
-        if let Some(trusted) = trusted {
-            command.env("SSL_CERT_FILE", trusted);
-        }
-        command.output().unwrap().into()
-    };
-    let stranger = join(None);
-    assert!(stranger.code == Some(1) && stranger.stderr.contains("certificate"), "{stranger:?}");
-    let joined = join(Some(&certificate));
-    assert!(joined.code == Some(0) && joined.stdout.starts_with("ada at https://localhost"), "{joined:?}");
+    let broken = world.path("bin/tessera-server");
+    fs::write(&broken, "").unwrap();
+    let ran = none(&["serve"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains(broken.to_str().unwrap()), "{ran:?}");
 }

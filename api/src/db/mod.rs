@@ -21,13 +21,26 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{PgPool, Postgres, Row as _, Transaction};
+use sqlx::{PgPool, Postgres, Row as _, SqlSafeStr as _, Transaction};
 use tokio::sync::Mutex;
 
 use crate::keys::Key;
 
-static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("./migrations");
+/// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
+const MIGRATIONS: [(i64, &str, &str); 3] = [
+    (1, "server", include_str!("../../migrations/0001_server.sql")),
+    (2, "distributed", include_str!("../../migrations/0002_distributed.sql")),
+    (3, "rights", include_str!("../../migrations/0003_rights.sql")),
+];
+
+fn migrator() -> Migrator {
+    let migration = |(number, name, sql): (i64, &'static str, &'static str)| {
+        Migration::new(number, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations(MIGRATIONS.into_iter().map(migration).collect())
+}
 
 /// The name of a user: letters, digits, `.`, `_`, `@`, `-`; at most 100.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,7 +162,7 @@ impl Db {
         let unlimited = [("statement_timeout", 0), ("lock_timeout", 0), ("idle_in_transaction_session_timeout", 0)];
         let pool =
             PgPoolOptions::new().max_connections(1).connect_with(self.options.clone().options(unlimited)).await?;
-        let migrated = MIGRATIONS.run(&pool).await;
+        let migrated = migrator().run(&pool).await;
         pool.close().await;
         Ok(migrated?)
     }

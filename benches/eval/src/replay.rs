@@ -93,7 +93,7 @@ pub fn replay(path: &Path) -> Result<BTreeMap<String, ReplayReport>, EvalError> 
     let mut scratch = Fixture::read_corpus(path)?.load(&Weights::default())?;
     let projects = scratch.path().join("projects");
     let mut surroundings = Surroundings {
-        home: scratch.store.home().dir().to_path_buf(),
+        home: scratch.store.home().clone(),
         clock: Arc::new(FixedClock(scratch.store.now())),
         settings: Settings::default(),
         project_dir: None,

@@ -53,7 +53,7 @@ pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
     }
     rows.extend(unbelieved(store, &places.home).map(|detail| row("project", RowVerdict::Ok, detail)));
     rows.push(row("last injection", RowVerdict::Ok, last_injection(store)));
-    if let Some(fault) = log::last(store.home.dir()) {
+    if let Some(fault) = log::last(&store.home) {
         rows.push(row("last fault", RowVerdict::Ok, fault));
     }
     rows

@@ -78,7 +78,7 @@ impl Run {
 }
 
 /// Events with the tools they are for, and the seconds after which a client gives up on us.
-const EVENTS: [(&str, Option<&str>, u32); 8] = [
+pub const EVENTS: [(&str, Option<&str>, u32); 8] = [
     ("SessionStart", None, 5),
     ("UserPromptSubmit", None, 5),
     ("PreToolUse", Some("mcp__tessera__.*"), 5),

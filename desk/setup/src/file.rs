@@ -1,4 +1,4 @@
-//! Files of others: read whole. They are replaced whole by [`tessera_desk::files::replace`].
+//! Files of others: read whole. They are replaced whole by [`tessera_engine::store::replace`].
 
 use std::fs;
 use std::io;

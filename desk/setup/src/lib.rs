@@ -10,6 +10,6 @@ mod record;
 mod toml;
 
 pub use check::{Row, RowVerdict, check};
-pub use client::{Client, Level, Places};
+pub use client::{Client, EVENTS, Level, Places};
 pub use plan::{Edit, Plan, SetupError};
 pub use record::{apply, uninstall_plan};

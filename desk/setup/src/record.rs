@@ -4,15 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tessera_engine::store::make_private_dir;
+use tessera_engine::store::{Home, dir_of, make_private_dir, replace};
 
 use crate::client::Client;
 use crate::file;
 use crate::plan::{Edit, Plan, SetupError};
-use tessera_desk::files;
-
-const RECORD: &str = "setup.json";
-const ORIGINALS: &str = "setup-originals";
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Record {
@@ -38,18 +34,18 @@ fn hash(bytes: &[u8]) -> String {
 }
 
 impl Record {
-    fn read(home: &Path) -> Result<Self, SetupError> {
-        let path = home.join(RECORD);
+    fn read(home: &Home) -> Result<Self, SetupError> {
+        let path = home.setup();
         let Some(bytes) = file::read(&path)? else { return Ok(Self::default()) };
         serde_json::from_slice(&bytes).map_err(|error| SetupError::Unreadable { path, problem: error.to_string() })
     }
 
-    fn write(&self, home: &Path) -> Result<(), SetupError> {
-        let path = home.join(RECORD);
+    fn write(&self, home: &Home) -> Result<(), SetupError> {
+        let path = home.setup();
         if self.files.is_empty() {
             // Neither may be there; that is what is wanted.
             let _ = fs::remove_file(&path);
-            let _ = fs::remove_dir_all(home.join(ORIGINALS));
+            let _ = fs::remove_dir_all(home.setup_originals());
             return Ok(());
         }
         let bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
@@ -58,7 +54,8 @@ impl Record {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
-    files::replace(path, bytes).map_err(|source| SetupError::Unwritable { path: path.to_path_buf(), source })
+    let written = fs::create_dir_all(dir_of(path)).and_then(|()| replace(path, bytes));
+    written.map_err(|source| SetupError::Unwritable { path: path.to_path_buf(), source })
 }
 
 /// Makes the changes of a plan. The original of every file is kept in `home`, and what is changed is
@@ -66,7 +63,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
 ///
 /// # Errors
 /// When a file was changed since the plan was made, or cannot be written.
-pub fn apply(plan: &Plan, client: Client, home: &Path) -> Result<(), SetupError> {
+pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError> {
     let mut record = Record::read(home)?;
     for edit in &plan.edits {
         if file::read(&edit.path)? != edit.before {
@@ -92,12 +89,12 @@ pub fn apply(plan: &Plan, client: Client, home: &Path) -> Result<(), SetupError>
 }
 
 /// Keeps a file as it is without us: an entry of ours from an earlier time is not part of the original.
-fn keep(home: &Path, edit: &Edit, client: Client) -> Result<Option<String>, SetupError> {
+fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, SetupError> {
     let Some(before) = &edit.before else { return Ok(None) };
     let cleaned = client.taken_out(&edit.path, before)?;
     let original = cleaned.as_ref().unwrap_or(before);
     let name = format!("{}-{}", hash(edit.path.to_string_lossy().as_bytes()), hash(original));
-    let dir = home.join(ORIGINALS);
+    let dir = home.setup_originals();
     make_private_dir(&dir).map_err(|source| SetupError::Unwritable { path: dir.clone(), source })?;
     write(&dir.join(&name), original)?;
     Ok(Some(name))
@@ -112,11 +109,11 @@ fn missing_dirs(path: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn uninstall_plan(home: &Path) -> Result<Plan, SetupError> {
+pub fn uninstall_plan(home: &Home) -> Result<Plan, SetupError> {
     let mut plan = Plan::default();
     for changed in Record::read(home)?.files {
         let Some(now) = file::read(&changed.path)? else { continue };
-        let original = changed.original.as_ref().map(|name| home.join(ORIGINALS).join(name));
+        let original = changed.original.as_ref().map(|name| home.setup_originals().join(name));
         let original = original.map(|path| file::read(&path)).transpose()?.flatten();
         let is_untouched = hash(&now) == changed.written && (changed.original.is_none() || original.is_some());
         let after = if is_untouched {
@@ -142,7 +139,7 @@ impl Plan {
     ///
     /// # Errors
     /// When a file was changed since the plan was made, or cannot be written.
-    pub fn take_back(&self, home: &Path) -> Result<(), SetupError> {
+    pub fn take_back(&self, home: &Home) -> Result<(), SetupError> {
         let record = Record::read(home)?;
         for edit in &self.edits {
             if file::read(&edit.path)? != edit.before {

@@ -8,8 +8,7 @@ mod remote;
 mod round;
 mod worker;
 
-use std::fs::{File, OpenOptions};
-use std::path::Path;
+use std::fs::File;
 use std::sync::Arc;
 
 pub use remote::{Remote, RemoteError, SharedMemory, SharedTag, Shares};
@@ -17,7 +16,7 @@ pub use round::{Exchanged, exchange};
 pub use worker::{Trouble, Worker};
 
 use tessera_engine::Store;
-use tessera_engine::store::StoreError;
+use tessera_engine::store::{Home, StoreError, try_lock};
 
 use crate::shared::SharedStore;
 
@@ -69,13 +68,7 @@ pub(crate) struct Turn(#[expect(dead_code, reason = "the lock goes with the file
 
 impl Turn {
     /// `None` while another process holds it.
-    pub(crate) fn take(home: &Path) -> Option<Self> {
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(home.join("sync.lock")).ok()?;
-        file.try_lock().ok()?;
-        Some(Self(file))
+    pub(crate) fn take(home: &Home) -> Option<Self> {
+        try_lock(&home.sync_lock()).ok().flatten().map(Self)
     }
 }

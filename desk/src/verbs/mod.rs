@@ -6,6 +6,8 @@ mod find;
 mod link;
 mod project;
 mod remember;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod unasked;
 mod view;

@@ -27,14 +27,18 @@ fn derived(home: &Home) -> Derived {
 
 /// Handles of the rows of another analyzer.
 fn stale(home: &Home, version: u8) -> Vec<u32> {
-    derived(home).into_iter().filter(|(_, blob, ..)| blob[AT] == version).map(|(handle, ..)| handle).collect()
+    derived(home)
+        .into_iter()
+        .filter(|(_, blob, ..)| blob.get(AT) == Some(&version))
+        .map(|(handle, ..)| handle)
+        .collect()
 }
 
 /// Makes all rows those of another analyzer, as a store of that time left them.
 fn make(home: &Home, version: u8) {
     let database = database(home);
     for (handle, mut blob, ..) in derived(home) {
-        blob[AT] = version;
+        *blob.get_mut(AT).unwrap() = version;
         let sql = "UPDATE memories SET forward = ?2, length = 0, signature = 0 WHERE handle = ?1";
         database.execute(sql, (handle, blob)).unwrap();
     }

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use tessera_desk::queue::Job;
+use tessera_desk::verbs::{Forget, Remember};
+use tessera_desk::{Caller, Desk, Project};
 use tessera_engine::Store;
-use tessera_engine::domain::{
-    Draft, Filters, Handle, Importance, Link, LinkKind, Memory, MemoryRef, Origin, RecallRequest, Scope,
-};
-use tessera_engine::store::StoreError;
+use tessera_engine::domain::{Filters, Handle, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope};
+use tessera_engine::store::{Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
 
 use crate::heuristic::is_passing;
 use crate::judge::{Judge, Lesson, LessonKind};
 use crate::transcript::Turn;
-use tessera_desk::queue::Job;
 
 /// What became of a lesson.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,23 +57,27 @@ pub(crate) fn reconcile(
     for tag in ["auto-learned", judge.as_str(), lesson.kind.as_str()] {
         tags.extend(tag.parse().ok().filter(|tag| !tags.contains(tag)));
     }
-    let draft = Draft {
+    let lesson = Remember {
+        content: lesson.content.clone(),
         category: Some(lesson.kind.category()),
         importance: Some(if is_passing { PASSING_IMPORTANCE } else { lesson.importance }),
         tags,
         keywords: lesson.keywords.clone(),
-        scope,
+        scope: Some(scope),
         created: Some(said),
         expires: is_passing.then(|| said.plus_days(PASSING_DAYS)),
-        origin: Origin::AutoLearn,
-        session: Some(job.session.clone()),
-        cwd: job.cwd.as_ref().map(|dir| dir.to_string_lossy().into_owned()),
-        client: Some("claude-code".into()),
-        links: replaced.map(|memory| Link { kind: LinkKind::Supersedes, to: memory.id }).into_iter().collect(),
-        ..Draft::new(lesson.content.clone())
+        supersedes: replaced.map(|memory| MemoryRef::Id(memory.id)),
+        ..Remember::default()
     };
-    let stored = store.remember(draft)?;
+    let stored = Desk::new(store, &caller(job)).perform(lesson)?;
     Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
+}
+
+/// The worker, speaking for the session that it learned from.
+fn caller(job: &Job) -> Caller {
+    let project = job.cwd.as_ref().map(|dir| Project { scope: job.scope.clone(), dir: dir.clone() });
+    let (session, client) = (Some(job.session.clone()), Some("claude-code".into()));
+    Caller { session, client, project, ..Caller::new(Origin::AutoLearn) }
 }
 
 /// True for what is the person's own: a teammate's words, or the other text of a conflict, are not what they say.
@@ -180,21 +184,16 @@ fn subject(text: &str) -> BTreeSet<String> {
 }
 
 /// Forgets what was learned from the last turn of a session that gave something.
-pub(crate) fn take_back(store: &mut Store, session: &str) -> Result<usize, StoreError> {
+pub(crate) fn take_back(store: &mut Store, job: &Job) -> Result<usize, StoreError> {
     let mut learned = Vec::new();
-    for handle in store.of_session(session, 200)? {
+    for handle in store.of_session(&job.session, 200)? {
         learned.extend(store.get(MemoryRef::Handle(handle))?.filter(|memory| memory.origin == Origin::AutoLearn));
     }
     let Some(last) = learned.iter().map(|memory| memory.created).max() else { return Ok(0) };
     let of_last = learned.iter().filter(|memory| memory.created == last);
-    let handles: Vec<MemoryRef> = of_last.map(|memory| MemoryRef::Handle(memory.handle)).collect();
-    let actor = tessera_engine::store::Actor {
-        origin: Origin::AutoLearn,
-        session: Some(session.to_owned()),
-        client: Some("claude-code".into()),
-        reason: Some("the person took it back".into()),
-    };
-    Ok(store.forget(&handles, tessera_engine::store::Erase::Soft, &actor)?.len())
+    let ids: Vec<MemoryRef> = of_last.map(|memory| MemoryRef::Handle(memory.handle)).collect();
+    let forget = Forget { ids, erase: Erase::Soft, reason: Some("the person took it back".into()) };
+    Ok(Desk::new(store, &caller(job)).perform(forget)?.forgotten.len())
 }
 
 /// Handles and texts that a model is shown as known.

@@ -156,7 +156,7 @@ fn learn_turn(job: &Job, turn: &Turn, store: &mut Store, court: &mut Court<'_>) 
     match taken_back(&turn.user) {
         TakenBack::ThisTurn => return Ok(0),
         TakenBack::TheLast => {
-            reconcile::take_back(store, &job.session)?;
+            reconcile::take_back(store, job)?;
             return Ok(0);
         }
         TakenBack::Nothing => {}
@@ -223,7 +223,7 @@ impl<'a> Court<'a> {
                 surroundings.search_path.as_deref(),
                 surroundings.user_home.as_deref(),
             ),
-            neutral_dir: surroundings.home.clone(),
+            neutral_dir: surroundings.home.dir().to_path_buf(),
         };
         for judge in self.chain() {
             if self.absent.contains(judge) {

@@ -42,6 +42,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     if args.id()?.is_some() {
         return super::update::call(desk, args);
     }
+    let now = desk.now();
     let stored = desk.perform(Remember {
         supersedes: args.parsed(&["supersedes"])?,
         content: args.required(&["content"])?,
@@ -52,7 +53,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         keywords: args.list(KEYWORDS)?.unwrap_or_default(),
         entities: args.list(ENTITIES)?.unwrap_or_default(),
         scope: args.parsed(SCOPE)?,
-        expires: args.expiry(desk.now())?.flatten(),
+        expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?.flatten(),
         session: args.text(&["session"])?,
         created: None,
     })?;

@@ -127,10 +127,7 @@ enum Sharing {
 fn share<'a>(args: &'a Args, team: &'a Team, sharing: Sharing, is_shared: bool) -> Replying<'a> {
     Box::pin(async move {
         let with = args.required(WITH)?;
-        let permission = match is_shared {
-            true => Some(args.parsed(&["permission"])?.unwrap_or(Permission::Read)),
-            false => None,
-        };
+        let permission = if is_shared { Some(args.parsed(&["permission"])?.unwrap_or(Permission::Read)) } else { None };
         let what = match sharing {
             Sharing::Memory => What::Memory(args.id()?.ok_or_else(missing_id)?),
             Sharing::Tag => What::Tag(Tag::try_from(args.required(&["tag"])?)?),

@@ -38,6 +38,7 @@ pub(super) const TOOL: Entry = Entry {
 
 pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     args.refuse_protection()?;
+    let now = desk.now();
     let patch = Patch {
         content: args.text(&["content"])?,
         category: args.parsed(CATEGORY)?,
@@ -47,7 +48,7 @@ pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         keywords: args.list(KEYWORDS)?,
         entities: args.list(ENTITIES)?,
         scope: args.parsed(SCOPE)?,
-        expires: args.expiry(desk.now())?,
+        expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?,
         vouched: None,
     };
     let which = Which::Named(vec![args.required_id()?]);

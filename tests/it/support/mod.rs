@@ -2,9 +2,8 @@
 
 mod client;
 pub(crate) mod hooks;
-pub(crate) mod proxy;
-pub(crate) mod team;
+pub(crate) mod terminal;
 mod world;
 
 pub(crate) use client::Client;
-pub(crate) use world::{Ran, World, ended, has};
+pub(crate) use world::{Ran, Running, World, ended, has};

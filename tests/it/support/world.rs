@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -10,6 +11,17 @@ use tempfile::TempDir;
 /// A temporary home; it goes away with the test.
 pub(crate) struct World {
     dir: TempDir,
+}
+
+/// A program that does not outlive its test.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended, as it should.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// What one run printed, and how it ended.
@@ -36,8 +48,17 @@ impl World {
         self.dir.path().join(name)
     }
 
+    /// The program. For tests of another package it is the one that was built beside that package's own.
     pub(crate) fn binary() -> &'static Path {
-        Path::new(env!("CARGO_BIN_EXE_tessera"))
+        static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+            if let Some(own) = option_env!("CARGO_BIN_EXE_tessera") {
+                return PathBuf::from(own);
+            }
+            let beside = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("tessera");
+            assert!(beside.is_file(), "{}: was not built; run `cargo test --workspace`", beside.display());
+            beside
+        });
+        &BINARY
     }
 
     /// A program with this world's environment.

@@ -9,6 +9,9 @@ use super::config::Usage;
 use crate::index::{ForwardDoc, Freshness, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
 use crate::store::file::home::Home;
 use crate::store::file::snapshot::{self, Version};
+use crate::store::rows::codec::{Reader, sql};
+use crate::store::rows::columns::MEMORY;
+use crate::store::rows::index::{IndexColumns, index_row, read_index_row};
 use crate::store::rows::memory as row;
 
 /// Changed rows beyond which a rebuild pays: the larger of this and a twentieth of the snapshot.
@@ -68,12 +71,13 @@ impl IndexCache {
     }
 
     fn read_tail(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let sql = format!("SELECT {}, rev FROM memories WHERE rev > ?1 ORDER BY rev", row::INDEX);
-        let mut statement = connection.prepare_cached(&sql)?;
+        let sql = sql!("SELECT ", IndexColumns::LIST, ", rev FROM memories WHERE rev > ?1 ORDER BY rev");
+        let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query([self.seen])?;
         while let Some(sql_row) = rows.next()? {
-            let index_row = row::index_row(sql_row)?;
-            self.seen = sql_row.get(13)?;
+            let mut from = Reader::new(sql_row);
+            let index_row = read_index_row(&mut from)?;
+            self.seen = from.take()?;
             if index_row.is_live() && Freshness::of(&index_row.blob) == Freshness::Older {
                 self.stale_to = self.seen;
             }
@@ -131,8 +135,8 @@ fn identity_at(connection: &Connection, rev: u64) -> rusqlite::Result<Identity> 
 /// A row whose blob is of another analyzer is analysed again, without the words around it.
 fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Result<IndexRow> {
     if index_row.is_live() && !Freshness::of(&index_row.blob).is_current() {
-        let sql = format!("SELECT {} FROM memories WHERE handle = ?1", row::MEMORY);
-        let memory = connection.prepare_cached(&sql)?.query_row([index_row.features.handle], row::memory)?;
+        let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE handle = ?1");
+        let memory = connection.prepare_cached(sql)?.query_row([index_row.features.handle], row::memory)?;
         let doc = ForwardDoc::analyze(&memory);
         index_row.features.length = doc.length;
         index_row.blob = doc.encode_into(&index_row.blob);
@@ -145,9 +149,65 @@ pub(crate) fn snapshot_bytes(connection: &Connection) -> rusqlite::Result<Vec<u8
     let tx = connection.unchecked_transaction()?;
     let rev: u64 = tx.query_row("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;
     let identity = identity_at(&tx, rev)?;
-    let sql = format!("SELECT {} FROM memories WHERE deleted IS NULL ORDER BY handle", row::INDEX);
-    let mut statement = tx.prepare(&sql)?;
+    let sql = sql!("SELECT ", IndexColumns::LIST, " FROM memories WHERE deleted IS NULL ORDER BY handle");
+    let mut statement = tx.prepare(sql)?;
     let rows: rusqlite::Result<Vec<IndexRow>> =
-        statement.query_map([], row::index_row)?.map(|index_row| readable(&tx, index_row?)).collect();
+        statement.query_map([], index_row)?.map(|index_row| readable(&tx, index_row?)).collect();
     Ok(Snapshot::build(identity, &rows?))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::Patch;
+    use crate::store::base::config::{Actor, Usage};
+    use crate::store::base::index_cache::IndexCache;
+    use crate::store::change::erase::Erase;
+    use crate::store::file::snapshot;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    fn rows(store: &InMemory, cache: &mut IndexCache) -> u32 {
+        cache.refresh(&store.connection, store.home()).unwrap();
+        cache.view().rows()
+    }
+
+    #[test]
+    fn what_changed_since_the_snapshot_is_seen_and_masks_it() {
+        let mut store = InMemory::new();
+        let (one, two) = (store.said("The cache lives on birch"), store.said("The proxy is nginx"));
+        store.rebuild_snapshot().unwrap();
+        let mut cache = IndexCache::new(Usage::Serve);
+        assert_eq!((rows(&store, &mut cache), cache.tail_len()), (2, 0));
+        store.forget(&[named(&two)], Erase::Soft, &Actor::default()).unwrap();
+        let text = Patch { content: Some("The cache lives on oak".into()), ..Patch::default() };
+        store.update(named(&one), &text, &Actor::default()).unwrap();
+        assert_eq!((rows(&store, &mut cache), cache.tail_len()), (1, 2));
+        assert_eq!(store.recalled("where does the cache live?"), ["The cache lives on oak"]);
+        store.rebuild_snapshot().unwrap();
+        assert_eq!((rows(&store, &mut cache), cache.tail_len()), (1, 0), "a new snapshot is taken");
+    }
+
+    #[test]
+    fn a_snapshot_of_another_store_or_a_damaged_one_is_not_believed() {
+        let (mut store, mut other) = (InMemory::new(), InMemory::new());
+        store.said("ours");
+        for text in ["theirs", "theirs too"] {
+            other.said(text);
+        }
+        other.rebuild_snapshot().unwrap();
+        std::fs::copy(other.home().snapshot(), store.home().snapshot()).unwrap();
+        assert_eq!(rows(&store, &mut IndexCache::new(Usage::ReadOnce)), 1);
+        snapshot::write(&store.home().snapshot(), b"no snapshot").unwrap();
+        assert_eq!(rows(&store, &mut IndexCache::new(Usage::ReadOnce)), 1);
+    }
+
+    #[test]
+    fn a_row_of_another_analyzer_is_found_all_the_same() {
+        let mut store = InMemory::new();
+        store.said("The cache lives on birch");
+        store.run("UPDATE memories SET forward = x'FE0000', rev = (SELECT value + 1 FROM meta WHERE key = 'rev')");
+        store.run("UPDATE meta SET value = value + 1 WHERE key = 'rev'");
+        assert_eq!(store.recalled("where does the cache live?").len(), 1);
+        store.rebuild_snapshot().unwrap();
+        assert_eq!(store.recalled("where does the cache live?").len(), 1);
+    }
 }

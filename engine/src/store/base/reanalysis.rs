@@ -2,6 +2,8 @@
 //! anew a few at a time by whoever writes or has nothing to do. The newest come first; whatever ends it, what was done
 //! is done.
 
+use std::sync::LazyLock;
+
 use rusqlite::{params, params_from_iter};
 
 use super::context::refresh_around;
@@ -11,7 +13,8 @@ use crate::compose::{Composed, Known, reanalysed};
 use crate::domain::Origin;
 use crate::index::{Freshness, current_heads};
 use crate::store::file::error::StoreError;
-use crate::store::rows::codec::{self, DERIVED, MEMORY};
+use crate::store::rows::codec::{self, Reader, ToCell};
+use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, KNOWN, read_known};
 use crate::text::O200k;
 
 /// Rows of one transaction.
@@ -21,6 +24,12 @@ const STEP: usize = 200;
 const FOR: &str = "analysis";
 /// The rev up to which rows may be of an older program; 0 where none is.
 const LEFT: &str = "analysis_left";
+
+/// Writes what derives from a live row, and its rev, unless the row was changed meanwhile: its rev as it was comes last.
+static REDERIVE: LazyLock<String> = LazyLock::new(|| {
+    let groups = [AnalysisColumns::NAMES, CostColumns::NAMES, &["rev"]];
+    format!("{} AND rev = ?{} AND deleted IS NULL", codec::update(&groups), groups.concat().len() + 2)
+});
 
 /// Notes of a store that is made now that no row is of an older program.
 pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
@@ -76,7 +85,7 @@ impl Store {
             .map(|head| format!("substr(forward, 1, length(?{0})) = ?{0}", head + 2))
             .collect();
         let sql = format!(
-            "SELECT {MEMORY}, {DERIVED} FROM memories WHERE rev <= ?1 AND deleted IS NULL AND NOT ({})
+            "SELECT {KNOWN} FROM memories WHERE rev <= ?1 AND deleted IS NULL AND NOT ({})
              ORDER BY rev DESC LIMIT {STEP}",
             begins.join(" OR ")
         );
@@ -88,7 +97,7 @@ impl Store {
         let mut rows = statement.raw_query();
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push(codec::known(row)?);
+            found.push(read_known(&mut Reader::new(row))?);
         }
         Ok(found)
     }
@@ -101,8 +110,12 @@ fn rederive(change: &Change<'_>, composed: &Composed) -> Result<(), StoreError> 
     let is_turn = memory.origin == Origin::Conversation && memory.session.is_some();
     let rev = if is_turn { change.next_rev()? } else { memory.rev };
     let placed = composed.placed(memory.handle, rev);
-    let (sql, values) = codec::rederive(&placed, memory.rev);
-    if change.tx.prepare_cached(sql)?.execute(params_from_iter(values))? == 0 {
+    let analysed = Analysed::of(&placed);
+    let mut values = vec![memory.handle.to_cell()?];
+    AnalysisColumns::write(&analysed, &mut values)?;
+    CostColumns::write(placed.costs(), &mut values)?;
+    values.extend([rev.to_cell()?, memory.rev.to_cell()?]);
+    if change.tx.prepare_cached(&REDERIVE)?.execute(params_from_iter(values))? == 0 {
         return Ok(());
     }
     refresh_around(change, placed.memory())

@@ -83,3 +83,41 @@ impl<'a> Change<'a> {
         memory::find_known(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::params;
+
+    use super::*;
+    use crate::store::open::in_memory::InMemory;
+
+    #[test]
+    fn a_change_that_fails_leaves_nothing_and_its_error_names_the_file() {
+        let mut store = InMemory::new();
+        let failed = store.write(|change| {
+            change.next_rev()?;
+            change.tx.execute("INSERT INTO nowhere VALUES (?1)", params![change.now])?;
+            Ok(())
+        });
+        let told = failed.unwrap_err().to_string();
+        assert!(told.starts_with(store.path().to_str().unwrap()), "{told}");
+        assert_eq!(store.one::<u64>("SELECT value FROM meta WHERE key = 'rev'"), 0);
+    }
+
+    #[test]
+    fn a_change_is_tried_again_while_another_process_is_in_the_way_and_not_for_ever() {
+        let mut store = InMemory::new();
+        let mut tries = 0;
+        let done = store.write(|change| {
+            tries += 1;
+            if tries < ATTEMPTS { Err(StoreError::Busy { path: "t".into() }) } else { Ok(change.next_rev()?) }
+        });
+        assert_eq!((done.unwrap(), tries), (1, ATTEMPTS), "what failed before took no number");
+        let mut tries = 0;
+        let busy = store.write(|_| -> Result<(), StoreError> {
+            tries += 1;
+            Err(StoreError::Busy { path: "t".into() })
+        });
+        assert!(matches!(busy, Err(StoreError::Busy { .. })) && tries == ATTEMPTS);
+    }
+}

@@ -11,6 +11,8 @@ use crate::store::base::store::Store;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
+use crate::store::rows::codec::sql;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -161,8 +163,8 @@ impl Store {
     }
 
     fn stale_rows(&self) -> rusqlite::Result<Vec<Handle>> {
-        let sql = format!("SELECT {}, forward FROM memories WHERE deleted IS NULL", row::MEMORY);
-        let mut statement = self.connection.prepare(&sql)?;
+        let sql = sql!("SELECT ", MEMORY, ", forward FROM memories WHERE deleted IS NULL");
+        let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
         let mut stale = Vec::new();
         while let Some(sql_row) = rows.next()? {
@@ -243,4 +245,77 @@ impl Store {
 fn without_context(mut doc: ForwardDoc) -> ForwardDoc {
     crate::index::context_of(&mut doc, [], []);
     doc
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::domain::{Draft, FixedClock, Timestamp};
+    use crate::score::Weights;
+    use crate::store::base::config::Usage;
+    use crate::store::file::home::Home;
+
+    fn config(home: &Home) -> StoreConfig {
+        let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_132_800_000_000)));
+        StoreConfig { home: home.clone(), clock, weights: Weights::default(), usage: Usage::Write }
+    }
+
+    /// A home with one memory.
+    fn filled() -> (tempfile::TempDir, Home) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("h"));
+        Store::open(config(&home)).unwrap().remember(Draft::new("The cache lives on birch")).unwrap();
+        (dir, home)
+    }
+
+    fn verdicts(home: &Home, name: &str) -> [Verdict; 3] {
+        [false, true, false].map(|repair| {
+            let health = Store::examine(config(home), repair).unwrap();
+            health.checks.iter().find(|check| check.name == name).unwrap().verdict
+        })
+    }
+
+    fn run(home: &Home, sql: &str) {
+        rusqlite::Connection::open(home.database()).unwrap().execute_batch(sql).unwrap();
+    }
+
+    #[test]
+    fn a_whole_store_is_good() {
+        let (_dir, home) = filled();
+        let health = Store::examine(config(&home), false).unwrap();
+        assert!(health.is_good() && health.checks.iter().all(|check| check.verdict == Verdict::Ok), "{health:?}");
+        assert!(health.salvage.is_none());
+    }
+
+    #[test]
+    fn an_index_that_disagrees_with_the_texts_is_noticed_and_mended() {
+        let (_dir, home) = filled();
+        run(&home, "UPDATE memories SET content = 'The proxy is nginx'");
+        assert_eq!(verdicts(&home, "index"), [Verdict::Bad, Verdict::Mended, Verdict::Ok]);
+        let mut store = Store::open(config(&home)).unwrap();
+        let recall = store.recall(&crate::domain::RecallRequest::new("which proxy?")).unwrap();
+        assert_eq!(recall.details.len(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_can_read_is_closed() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_dir, home) = filled();
+        std::fs::set_permissions(home.dir(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(verdicts(&home, "permissions"), [Verdict::Warning, Verdict::Mended, Verdict::Ok]);
+    }
+
+    #[test]
+    fn words_that_are_left_in_the_log_are_told_and_what_is_over_is_only_counted() {
+        let (_dir, home) = filled();
+        run(&home, "INSERT INTO meta VALUES ('unscrubbed', 1); UPDATE memories SET expires = 1");
+        assert_eq!(verdicts(&home, "removed"), [Verdict::Warning, Verdict::Ok, Verdict::Ok]);
+        assert_eq!(verdicts(&home, "expired"), [Verdict::Ok; 3]);
+        run(&home, "UPDATE memories SET content = content WHERE deleted IS NULL AND expires = 1");
+        let store = Store::open(config(&home)).unwrap();
+        assert_eq!(store.count_expired().unwrap(), 1, "a repair takes nothing");
+    }
 }

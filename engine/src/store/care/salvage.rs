@@ -22,6 +22,7 @@ use crate::store::file::home::Home;
 use crate::store::file::private;
 use crate::store::open::give_back::give_back;
 use crate::store::open::migrate::SCHEMA;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -148,7 +149,7 @@ impl Wreck {
         let there = self.columns("memories");
         // A file of an older version has fewer columns.
         let read = |name: &str| if there.contains(name) { name.to_owned() } else { format!("NULL AS {name}") };
-        let columns: Vec<String> = row::MEMORY.split(", ").map(read).collect();
+        let columns: Vec<String> = MEMORY.split(", ").map(read).collect();
         let sql =
             format!("SELECT {}, purged, superseded_by FROM memories NOT INDEXED WHERE handle = ?1", columns.join(", "));
         let (mut memories, mut lost, mut unreadable, mut handle) = (Vec::new(), 0, 0, 1_u32);
@@ -272,4 +273,85 @@ fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError>
         change.tx.execute(sql, [])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::domain::{Draft, FixedClock, LinkKind, MemoryRef, Timestamp};
+    use crate::score::Weights;
+    use crate::store::base::config::{Actor, Usage};
+    use crate::store::change::erase::Erase;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    fn config(home: &Home) -> StoreConfig {
+        let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_132_800_000_000)));
+        StoreConfig { home: home.clone(), clock, weights: Weights::default(), usage: Usage::Write }
+    }
+
+    #[test]
+    fn what_can_be_read_is_carried_over_and_the_damaged_files_are_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("h"));
+        let mut store = Store::open(config(&home)).unwrap();
+        let mut said = |text: &str| store.remember(Draft::new(text)).unwrap().memory;
+        let (old, new, gone) = (said("Build with make"), said("Build with meson"), said("a secret"));
+        store.link(named(&new), LinkKind::Supersedes, named(&old), &Actor::default()).unwrap();
+        store.forget(&[named(&gone)], Erase::Hard, &Actor::default()).unwrap();
+        let before: Vec<_> = [&old, &new].map(|memory| store.get(named(memory)).unwrap().unwrap()).to_vec();
+        let histories: Vec<_> = [&old, &new, &gone].map(|memory| store.history(named(memory)).unwrap()).to_vec();
+        drop(store);
+        // A row that cannot be read: it says a type that there is not.
+        Connection::open(home.database())
+            .unwrap()
+            .execute_batch(
+                "INSERT INTO memories SELECT 9, randomblob(16), 'x', 'x', category, 'no type', importance, tags, keywords, entities,
+                     scope, created, updated, last_accessed, access_count, expires, origin, trust, session, cwd, client,
+                     sensitive, 99, deleted, purged, NULL, standing, length, signature, forward, detail_tokens,
+                     index_tokens, json_detail_tokens, json_index_tokens, passages, NULL, NULL, NULL, NULL, NULL, 0
+                 FROM memories WHERE handle = 1;
+                 UPDATE meta SET value = 9 WHERE key = 'handle'",
+            )
+            .unwrap();
+        let (mut store, salvage) = salvage(config(&home)).unwrap();
+        assert_eq!((salvage.kept, salvage.lost), (2, 1));
+        assert!(Home::new(&salvage.set_aside).database().exists());
+        assert_eq!(home.copies(), [Home::new(&salvage.set_aside).database()]);
+        for (memory, was) in [&old, &new].into_iter().zip(before) {
+            assert_eq!(store.get(named(memory)).unwrap(), Some(was));
+        }
+        for (memory, was) in [&old, &new, &gone].into_iter().zip(histories) {
+            assert_eq!(store.history(MemoryRef::Id(memory.id)).unwrap(), was);
+        }
+        assert!(store.get(named(&gone)).unwrap().is_none(), "what was removed for good stays so");
+        assert_eq!(store.remember(Draft::new("later")).unwrap().memory.handle.get(), 10);
+        let recall = store.recall(&crate::domain::RecallRequest::new("what do we build with?")).unwrap();
+        assert_eq!(recall.details[0].memory.content, "Build with meson");
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_left_and_a_table_that_is_not_there_has_none() {
+        let mut store = InMemory::new();
+        let value = |text: &str| Value::Text(text.to_owned());
+        let columns = ["path", "project", "how", "since"].map(str::to_owned).to_vec();
+        let fits = |since: Value| vec![value("/w"), value("acme/ledger"), value("told"), since];
+        let rows = Rows { columns, values: vec![fits(Value::Null), fits(Value::Integer(1)), fits(Value::Integer(2))] };
+        store.write(|change| insert_all(change, "places", &rows)).unwrap();
+        store.write(|change| insert_all(change, "nowhere", &rows)).unwrap();
+        assert_eq!(store.one::<i64>("SELECT max(since) FROM places"), 1, "the first of a key stays");
+        let wreck = Wreck { connection: Connection::open_in_memory().unwrap() };
+        assert!(wreck.rows("places", "path").0.values.is_empty());
+        assert_eq!(wreck.memories().0.len(), 0);
+    }
+
+    #[test]
+    fn where_it_cannot_be_read_what_may_be_told_nothing_is() {
+        let mut store = InMemory::new();
+        store.join("https://t.example", "ada", crate::store::sync::server::Upload::All).unwrap();
+        store.said("mine");
+        store.write(|change| settle(change, false)).unwrap();
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM private"), 1);
+    }
 }

@@ -12,6 +12,8 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::sql;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -44,11 +46,12 @@ impl Store {
     /// When the store cannot be read.
     pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Conflict>> {
-            let sql = format!(
-                "SELECT {} FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL ORDER BY handle LIMIT 200",
-                row::MEMORY
+            let sql = sql!(
+                "SELECT ",
+                MEMORY,
+                " FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL ORDER BY handle LIMIT 200"
             );
-            let mut statement = self.connection.prepare(&sql)?;
+            let mut statement = self.connection.prepare(sql)?;
             let copies: Vec<Memory> = statement.query_map([], row::memory)?.collect::<rusqlite::Result<_>>()?;
             let of = |copy| Ok(Conflict { memory: original(&self.connection, &copy)?.map(|known| known.memory), copy });
             copies.into_iter().map(of).collect()
@@ -129,4 +132,67 @@ fn settle_apart(change: &Change<'_>, copy: &Known, actor: &Actor) -> Result<Memo
     // An undo gives it its tags, and makes it no conflict again.
     let before = Memory { conflict_of: None, ..copy.memory.clone() };
     Ok(put(change, &before, &composed, actor)?.memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    /// A memory and its other text.
+    fn apart(store: &mut InMemory) -> (Memory, Memory) {
+        let (memory, copy) = (store.said("Deploy on Monday"), store.said("Deploy on Tuesday"));
+        store.run(
+            "UPDATE memories SET tags = '[\"conflict\"]', conflict_of = (SELECT id FROM memories ORDER BY handle LIMIT 1)
+             WHERE content = 'Deploy on Tuesday'",
+        );
+        assert_eq!(store.conflicts().unwrap().len(), 1);
+        (memory, copy)
+    }
+
+    fn resolve(store: &mut InMemory, named_by: &Memory, resolution: &Resolution) -> String {
+        let resolved = store.resolve(named(named_by), resolution, &Actor::default()).unwrap();
+        assert!(store.conflicts().unwrap().is_empty());
+        resolved.content
+    }
+
+    #[test]
+    fn a_conflict_becomes_what_the_person_says() {
+        for (resolution, text, copy_stays) in [
+            (Resolution::Memory, "Deploy on Monday", false),
+            (Resolution::Copy, "Deploy on Tuesday", false),
+            (Resolution::Text("Deploy on both".into()), "Deploy on both", false),
+            (Resolution::Both, "Deploy on Tuesday", true),
+        ] {
+            for by_copy in [true, false] {
+                let mut store = InMemory::new();
+                let (memory, copy) = apart(&mut store);
+                let named_by = if by_copy { &copy } else { &memory };
+                assert_eq!(resolve(&mut store, named_by, &resolution), text, "{resolution:?}");
+                let copy = store.now_of(&copy);
+                assert_eq!((copy.deleted.is_none(), copy_stays), (copy_stays, copy.tags.is_empty()), "{resolution:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_decided_is_refused() {
+        let mut store = InMemory::new();
+        let (memory, copy) = apart(&mut store);
+        let other = store.said("no conflict");
+        let mut refused = |reference: &Memory, resolution| {
+            let refused = store.resolve(named(reference), &resolution, &Actor::default());
+            assert!(matches!(refused, Err(StoreError::Conflict { .. } | StoreError::Domain(_))), "{refused:?}");
+        };
+        refused(&other, Resolution::Memory);
+        refused(&memory, Resolution::Text("  ".into()));
+        store
+            .run("UPDATE memories SET shared_by = 'bob', share_permission = 'read' WHERE content = 'Deploy on Monday'");
+        let mut refused = |reference: &Memory, resolution| {
+            let refused = store.resolve(named(reference), &resolution, &Actor::default());
+            assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{refused:?}");
+        };
+        refused(&copy, Resolution::Copy);
+        assert_eq!(store.conflicts().unwrap().len(), 1);
+    }
 }

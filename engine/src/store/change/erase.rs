@@ -95,3 +95,72 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     // The reason of a purge could repeat what is purged.
     history::record(change, memory, Operation::Purge, &Actor { reason: None, ..actor.clone() }, None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Draft;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    fn forget(store: &mut InMemory, memory: &Memory, erase: Erase) -> Result<Vec<Forgotten>, StoreError> {
+        store.forget(&[named(memory)], erase, &Actor { reason: Some("wrong".into()), ..Actor::default() })
+    }
+
+    #[test]
+    fn what_is_forgotten_is_not_recalled_and_can_be_restored() {
+        let mut store = InMemory::new();
+        let memory = store.said("The cache lives on birch");
+        forget(&mut store, &memory, Erase::Soft).unwrap();
+        assert!(store.recalled("where is the cache?").is_empty());
+        assert_eq!(store.now_of(&memory).deleted, Some(store.now()));
+        store.restore(named(&memory), None, &Actor::default()).unwrap();
+        assert_eq!(store.recalled("where is the cache?").len(), 1);
+    }
+
+    #[test]
+    fn what_is_removed_for_good_leaves_its_identity_and_no_word() {
+        let mut store = InMemory::new();
+        let draft = Draft {
+            cwd: Some("/w/zebra".into()),
+            session: Some("zebra".into()),
+            client: Some("zebra".into()),
+            tags: vec!["zebra".to_owned().try_into().unwrap()],
+            ..Draft::new("The zebra lives on birch")
+        };
+        let memory = store.remember(draft).unwrap().memory;
+        let text = crate::domain::Patch { content: Some("Zebra again".into()), ..crate::domain::Patch::default() };
+        store.update(named(&memory), &text, &Actor::default()).unwrap();
+        forget(&mut store, &memory, Erase::Hard).unwrap();
+        assert!(store.get(named(&memory)).unwrap().is_none());
+        for table in ["memories", "history", "links", "trails", "places", "outbox", "receipts"] {
+            let mut statement = store.connection.prepare(&format!("SELECT * FROM {table}")).unwrap();
+            let columns = statement.column_count();
+            let mut rows = statement.query([]).unwrap();
+            while let Some(row) = rows.next().unwrap() {
+                for column in 0..columns {
+                    let value = format!("{:?}", row.get_ref(column).unwrap());
+                    let bytes = match row.get_ref(column).unwrap() {
+                        rusqlite::types::ValueRef::Text(bytes) | rusqlite::types::ValueRef::Blob(bytes) => bytes,
+                        _ => &[],
+                    };
+                    let said = String::from_utf8_lossy(bytes).to_lowercase();
+                    assert!(!said.contains("zebra") && !said.contains("birch"), "{table}: {value}");
+                }
+            }
+        }
+        assert_eq!(store.one::<u8>("SELECT purged FROM memories"), row::PURGED);
+        assert_eq!(store.one::<String>("SELECT op FROM history ORDER BY rev DESC LIMIT 1"), "purge");
+    }
+
+    #[test]
+    fn all_are_forgotten_or_none_and_only_the_owner_forgets() {
+        let mut store = InMemory::new();
+        let (mine, theirs) = (store.said("mine"), store.said("theirs"));
+        store.run("UPDATE memories SET shared_by = 'bob', share_permission = 'write' WHERE content = 'theirs'");
+        for erase in [Erase::Soft, Erase::Hard] {
+            let refused = store.forget(&[named(&mine), named(&theirs)], erase, &Actor::default());
+            assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{refused:?}");
+            assert_eq!(store.now_of(&mine).deleted, None);
+        }
+    }
+}

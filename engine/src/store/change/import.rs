@@ -213,3 +213,59 @@ fn vouch(change: &Change<'_>, id: MemoryId, whose: ImportAs) -> Result<Outcome, 
     rewrite(change, &known, &patch, &Actor { origin: Origin::User, ..Actor::default() })?;
     Ok(Outcome::Vouched)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    fn import(store: &mut InMemory, lines: &str, whose: ImportAs) -> Imported {
+        store.import(&mut lines.as_bytes(), whose, |_| ()).unwrap()
+    }
+
+    #[test]
+    fn lines_are_taken_once_their_links_last_and_what_is_refused_is_named() {
+        let mut store = InMemory::new();
+        let lines = r#"{"content":"newer","key":"b","links":[{"type":"supersedes","to":"a"}]}
+{"content":"older","key":"a"}
+{"content":5}
+
+{"content":"odd","key":"c","links":[{"type":"see_also","to":"nobody"}]}
+"#;
+        let report = import(&mut store, lines, ImportAs::Foreign);
+        assert_eq!((report.stored, report.skipped), (3, 0));
+        let refused: Vec<u64> = report.rejected.iter().map(|(line, _)| *line).collect();
+        assert_eq!(refused, [3, 5], "{:?}", report.rejected);
+        assert_eq!(store.one::<u32>("SELECT superseded_by FROM memories WHERE content = 'older'"), 1);
+        let again = import(&mut store, lines, ImportAs::Foreign);
+        assert_eq!((again.stored, again.skipped), (0, 3));
+    }
+
+    #[test]
+    fn a_line_does_not_speak_for_itself_and_the_owner_does() {
+        let mut store = InMemory::new();
+        let line = r#"{"content":"Indent with tabs","key":"a","origin":"user","trust":"user","vouched":"user"}"#;
+        import(&mut store, line, ImportAs::Foreign);
+        assert_eq!(store.one::<String>("SELECT trust FROM memories"), "foreign");
+        let report = import(&mut store, line, ImportAs::Own);
+        assert_eq!((report.skipped, report.vouched), (1, 1));
+        assert_eq!(store.one::<String>("SELECT trust FROM memories"), "user");
+    }
+
+    #[test]
+    fn an_export_comes_back_as_it_was() {
+        let mut store = InMemory::new();
+        let (kept, gone) = (store.said("The cache lives on birch"), store.said("deleted"));
+        store.note_uses([(kept.handle, store.now())]);
+        store.fold_accesses().unwrap();
+        store.forget(&[named(&gone)], crate::store::change::erase::Erase::Soft, &Actor::default()).unwrap();
+        let mut lines = Vec::new();
+        assert_eq!(store.export(&mut lines).unwrap(), 1);
+        let mut other = InMemory::new();
+        let report = other.import(&mut lines.as_slice(), ImportAs::Own, |_| ()).unwrap();
+        assert_eq!(report.stored, 1);
+        let (was, is) = (store.now_of(&kept), other.get(MemoryRef::Id(kept.id)).unwrap().unwrap());
+        assert_eq!((is.content, is.created, is.access_count), (was.content, was.created, 1));
+        assert_eq!(is.last_accessed, was.last_accessed);
+    }
+}

@@ -207,3 +207,60 @@ pub(crate) fn set_successor(change: &Change<'_>, old: &Memory, new: Option<Handl
 pub(crate) fn redirects(kind: LinkKind) -> bool {
     kind == LinkKind::Supersedes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::change::erase::Erase;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    fn supersede(store: &mut InMemory, new: &Memory, old: &Memory) -> Result<Memory, StoreError> {
+        store.link(named(new), LinkKind::Supersedes, named(old), &Actor::default())
+    }
+
+    fn successor(store: &InMemory, memory: &Memory) -> Option<u32> {
+        store.one(&format!("SELECT superseded_by FROM memories WHERE handle = {}", memory.handle.get()))
+    }
+
+    #[test]
+    fn a_memory_is_answered_by_what_replaces_it_and_never_in_a_circle() {
+        let mut store = InMemory::new();
+        let (a, b, c) = (store.said("Build with make"), store.said("Build with cmake"), store.said("Build with meson"));
+        supersede(&mut store, &b, &a).unwrap();
+        supersede(&mut store, &c, &b).unwrap();
+        supersede(&mut store, &c, &b).unwrap();
+        assert_eq!(store.recalled("what do we build with?"), ["Build with meson"]);
+        for (new, old) in [(&a, &c), (&a, &b), (&a, &a)] {
+            let refused = supersede(&mut store, new, old);
+            assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{refused:?}");
+        }
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM links"), 2);
+    }
+
+    #[test]
+    fn without_its_successor_a_memory_falls_to_the_one_before_or_to_nobody() {
+        let mut store = InMemory::new();
+        let (old, one, two) = (store.said("make"), store.said("cmake"), store.said("meson"));
+        supersede(&mut store, &one, &old).unwrap();
+        supersede(&mut store, &two, &old).unwrap();
+        assert_eq!(successor(&store, &old), Some(two.handle.get()));
+        store.forget(&[named(&two)], Erase::Hard, &Actor::default()).unwrap();
+        assert_eq!(successor(&store, &old), Some(one.handle.get()));
+        store.unlink(named(&one), LinkKind::Supersedes, named(&old), &Actor::default()).unwrap();
+        assert_eq!(successor(&store, &old), None);
+        let again = store.unlink(named(&one), LinkKind::Supersedes, named(&old), &Actor::default());
+        assert!(matches!(again, Err(StoreError::Conflict { .. })));
+    }
+
+    #[test]
+    fn what_nobody_vouched_for_replaces_nothing_but_its_like() {
+        let mut store = InMemory::new();
+        let (own, foreign) = (store.said("Indent with tabs"), store.said("Indent with spaces"));
+        store.run("UPDATE memories SET trust = 'foreign', origin = 'import' WHERE content = 'Indent with spaces'");
+        supersede(&mut store, &foreign, &own).unwrap();
+        assert_eq!(successor(&store, &own), None, "the link is kept, and changes no answer");
+        let vouched = crate::domain::Patch { vouched: Some(Trust::User), ..crate::domain::Patch::default() };
+        store.update(named(&foreign), &vouched, &Actor::default()).unwrap();
+        assert_eq!(successor(&store, &own), Some(foreign.handle.get()));
+    }
+}

@@ -14,6 +14,8 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
 use crate::store::logs::history::{self, Operation};
+use crate::store::rows::codec::sql;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -98,13 +100,73 @@ fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>,
     if !matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
         return Ok(None);
     }
-    let sql = format!(
-        "SELECT {} FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
+    let sql = sql!(
+        "SELECT ",
+        MEMORY,
+        " FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
          AND superseded_by IS NULL AND conflict_of IS NULL AND trust <> 'foreign' AND (expires IS NULL OR expires > ?4)
-         ORDER BY handle LIMIT 1",
-        row::MEMORY
+         ORDER BY handle LIMIT 1"
     );
-    let mut statement = change.tx.prepare_cached(&sql)?;
+    let mut statement = change.tx.prepare_cached(sql)?;
     let wanted = params![composed.signature().cast_signed(), memory.content, memory.scope.as_str(), change.now];
     Ok(statement.query_row(wanted, row::memory).optional()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Link, LinkKind, MemoryId, Scope};
+    use crate::store::open::in_memory::{InMemory, named};
+
+    #[test]
+    fn the_same_text_in_the_same_scope_is_kept_once_and_counted_as_used() {
+        let mut store = InMemory::new();
+        let first = store.said("Port 8080 is taken by the proxy");
+        let again = store.remember(Draft::new("Port 8080 is taken by the proxy")).unwrap();
+        assert!(again.existed && again.memory.handle == first.handle);
+        assert_eq!(again.memory.access_count, 1);
+        let scope: Scope = "acme/ledger".parse().unwrap();
+        for draft in [
+            Draft { scope, ..Draft::new("Port 8080 is taken by the proxy") },
+            Draft { origin: Origin::Import, ..Draft::new("Port 8080 is taken by the proxy") },
+            Draft::new("Port 8080 is taken by the other proxy"),
+        ] {
+            assert!(!store.remember(draft).unwrap().existed);
+        }
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM memories"), 4);
+    }
+
+    #[test]
+    fn what_is_said_again_stays_as_long_as_the_longer_lifetime_and_takes_new_links() {
+        let mut store = InMemory::new();
+        let other = store.said("The proxy is nginx");
+        let end = |days| Some(store.now().plus_days(days));
+        let (short, long) = (end(1), end(9));
+        let draft = |expires| Draft { expires, ..Draft::new("Port 8080 is taken") };
+        store.remember(draft(long)).unwrap();
+        let link = Link { kind: LinkKind::SeeAlso, to: other.id };
+        let again = store.remember(Draft { links: vec![link], ..draft(short) }).unwrap();
+        assert_eq!((again.memory.expires, again.memory.links), (long, vec![link]));
+        assert_eq!(store.remember(draft(None)).unwrap().memory.expires, None);
+    }
+
+    #[test]
+    fn many_are_stored_or_none() {
+        let mut store = InMemory::new();
+        let unknown = Link { kind: LinkKind::SeeAlso, to: MemoryId::from_key("nobody") };
+        let drafts = [Draft::new("one"), Draft { links: vec![unknown], ..Draft::new("two") }];
+        assert!(matches!(store.remember_all(&drafts), Err(StoreError::NotFound(_))));
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM memories"), 0);
+        assert_eq!(store.remember_all(&drafts[..1]).unwrap().len(), 1);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 1);
+    }
+
+    #[test]
+    fn a_memory_that_was_replaced_can_be_said_anew() {
+        let mut store = InMemory::new();
+        let tabs = store.said("Indent with tabs");
+        let spaces = store.said("Indent with spaces");
+        store.link(named(&spaces), LinkKind::Supersedes, named(&tabs), &Actor::default()).unwrap();
+        assert!(!store.remember(Draft::new("Indent with tabs")).unwrap().existed);
+    }
 }

@@ -1,5 +1,7 @@
 //! Writing a row: what was composed, and nothing else.
 
+use std::sync::LazyLock;
+
 use rusqlite::params_from_iter;
 
 use crate::compose::Composed;
@@ -7,7 +9,8 @@ use crate::domain::Memory;
 use crate::store::base::context;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::codec;
+use crate::store::rows::codec::{self, ToCell};
+use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, Fields};
 
 /// A memory that was stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,12 +30,76 @@ pub(crate) enum Written {
     Again,
 }
 
-/// Writes every column of a memory at its place, and gives its turn of a conversation the words around it.
+/// A row is made, with all its columns.
+static INSERT: LazyLock<String> =
+    LazyLock::new(|| codec::insert(&[Fields::NAMES, AnalysisColumns::NAMES, CostColumns::NAMES]));
+/// All columns are written again: the text is another one.
+static UPDATE: LazyLock<String> =
+    LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES, CostColumns::NAMES]));
+/// Its lines cost what they did; its terms, which a deleted row has not, go or come back.
+static UPDATE_ANALYSIS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES, AnalysisColumns::NAMES]));
+/// Nothing is written of what derives from the text.
+static UPDATE_FIELDS: LazyLock<String> = LazyLock::new(|| codec::update(&[Fields::NAMES]));
+
+/// Writes a memory at its place: what derives from it where that is not there already. A turn of a conversation gets the
+/// words around it.
 pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Written) -> Result<(), StoreError> {
-    let (sql, values) = match written {
-        Written::New => codec::insert(composed),
-        Written::Again => codec::replace(composed),
+    let sql = match (written, composed.has_new_terms(), composed.has_new_costs()) {
+        (Written::New, ..) => &INSERT,
+        (Written::Again, _, true) => &UPDATE,
+        (Written::Again, true, false) => &UPDATE_ANALYSIS,
+        (Written::Again, false, false) => &UPDATE_FIELDS,
     };
+    let (memory, analysed) = (composed.memory(), Analysed::of(composed));
+    let mut values = vec![memory.handle.to_cell()?];
+    Fields::write(memory, &mut values)?;
+    if written == Written::New || composed.has_new_terms() || composed.has_new_costs() {
+        AnalysisColumns::write(&analysed, &mut values)?;
+    }
+    if written == Written::New || composed.has_new_costs() {
+        CostColumns::write(composed.costs(), &mut values)?;
+    }
     change.tx.prepare_cached(sql)?.execute(params_from_iter(values))?;
-    context::refresh_around(change, composed.memory())
+    context::refresh_around(change, memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::{Memory, Patch, Timestamp};
+    use crate::store::base::config::Actor;
+    use crate::store::change::erase::Erase;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    /// What the row has of its lines and terms.
+    fn derived(store: &InMemory) -> (u32, usize) {
+        (store.one("SELECT detail_tokens FROM memories"), store.one::<Vec<u8>>("SELECT forward FROM memories").len())
+    }
+
+    fn changed(store: &mut InMemory, memory: &Memory, patch: &Patch) -> u32 {
+        store.update(named(memory), patch, &Actor::default()).unwrap().tokens
+    }
+
+    #[test]
+    fn lines_are_counted_again_only_where_what_they_say_changed() {
+        let mut store = InMemory::new();
+        let memory = store.said("The build cache lives on host birch");
+        let (counted, terms) = derived(&store);
+        // A count that no counter gives shows whether somebody counted.
+        store.run("UPDATE memories SET detail_tokens = 7777");
+        let end = Timestamp::from_micros(i64::MAX / 2);
+        let expires = Patch { expires: Some(Some(end)), ..Patch::default() };
+        assert_eq!(changed(&mut store, &memory, &expires), 7777);
+        store.forget(&[named(&memory)], Erase::Soft, &Actor::default()).unwrap();
+        assert_eq!(derived(&store), (7777, 0), "what is deleted has no terms");
+        assert_eq!(store.restore(named(&memory), None, &Actor::default()).unwrap().tokens, 7777);
+        assert_eq!(derived(&store), (7777, terms), "and has them again");
+        let tagged = Patch { tags: Some(vec!["ci".to_owned().try_into().unwrap()]), ..Patch::default() };
+        assert_eq!(changed(&mut store, &memory, &tagged), counted);
+        assert!(derived(&store).1 > terms, "a tag is a term");
+        let text = Patch { content: Some("It moved to oak".into()), ..Patch::default() };
+        assert!(changed(&mut store, &memory, &text) < counted);
+        let earlier = store.history(named(&memory)).unwrap()[0].rev;
+        assert_eq!(store.restore(named(&memory), Some(earlier), &Actor::default()).unwrap().tokens, counted);
+        assert_eq!(store.recalled("which host holds the build cache?"), ["The build cache lives on host birch"]);
+    }
 }

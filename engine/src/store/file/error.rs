@@ -171,3 +171,46 @@ fn is_writable(path: &Path) -> bool {
     let dir = path.parent().unwrap_or(Path::new("."));
     tempfile::tempfile_in(dir).is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    fn sorted(code: i32, path: &Path) -> StoreError {
+        StoreError::sqlite(path, rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
+    }
+
+    #[test]
+    fn a_failure_of_sqlite_is_sorted_by_who_mends_it_and_names_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.db");
+        for (code, is_sorted) in [
+            (ffi::SQLITE_CORRUPT, (|error| matches!(error, StoreError::Corrupt { .. })) as fn(&StoreError) -> bool),
+            (ffi::SQLITE_NOTADB, |error| matches!(error, StoreError::Corrupt { .. })),
+            (ffi::SQLITE_BUSY, |error| matches!(error, StoreError::Busy { .. }) && error.is_transient()),
+            (ffi::SQLITE_FULL, |error| matches!(error, StoreError::Full { .. })),
+            (NO_ROOM_FOR_SHM, |error| matches!(error, StoreError::Full { .. })),
+            (ffi::SQLITE_IOERR_FSYNC, |error| matches!(error, StoreError::Disk { .. })),
+            (ffi::SQLITE_READONLY, |error| matches!(error, StoreError::ReadOnly { .. })),
+            (ffi::SQLITE_CANTOPEN, |error| matches!(error, StoreError::Sqlite { .. })),
+            (ffi::SQLITE_CONSTRAINT, |error| matches!(error, StoreError::Sqlite { .. })),
+        ] {
+            let error = sorted(code, &path);
+            assert!(is_sorted(&error), "{code}: {error:?}");
+            assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
+        }
+        let gone = sorted(ffi::SQLITE_CANTOPEN, &dir.path().join("missing/t.db"));
+        assert!(matches!(gone, StoreError::ReadOnly { .. }), "{gone:?}");
+    }
+
+    #[test]
+    fn a_full_disk_is_told_from_other_failures_of_a_file() {
+        let path = Path::new("access.log");
+        let failed = |kind: std::io::ErrorKind| StoreError::file(path, kind.into());
+        assert!(matches!(failed(std::io::ErrorKind::StorageFull), StoreError::Full { .. }));
+        assert!(matches!(failed(std::io::ErrorKind::ReadOnlyFilesystem), StoreError::ReadOnly { .. }));
+        assert!(matches!(failed(std::io::ErrorKind::PermissionDenied), StoreError::File { .. }));
+    }
+}

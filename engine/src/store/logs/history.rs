@@ -8,7 +8,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::memory as row;
+use crate::store::rows::codec::{FromColumns, Reader, read_columns, sql};
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -68,6 +68,30 @@ pub struct HistoryEntry {
     pub before: Option<Memory>,
 }
 
+read_columns! {
+    /// One change, without the handle of its memory.
+    HistoryColumns of HistoryEntry {
+        "rev" => rev,
+        "op" => operation,
+        "at" => at,
+        "origin" => origin,
+        "session" => session,
+        "client" => client,
+        "reason" => reason,
+        "before" => before,
+    } beside {
+        handle: Handle::FIRST,
+    }
+}
+
+impl FromColumns for Option<Memory> {
+    /// One that cannot be read any more is none.
+    fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
+        let text: Option<String> = from.take()?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+    }
+}
+
 /// Writes the provenance of a change that gave `memory` its present rev.
 pub(crate) fn record(
     change: &Change<'_>,
@@ -123,22 +147,58 @@ impl Store {
     }
 
     fn changes(&self, id: MemoryId, handle: Handle) -> rusqlite::Result<Vec<HistoryEntry>> {
-        let sql = "SELECT rev, op, at, origin, session, client, reason, before FROM history WHERE memory = ?1 ORDER BY rev DESC";
+        let sql = sql!("SELECT ", HistoryColumns::LIST, " FROM history WHERE memory = ?1 ORDER BY rev DESC");
         let mut statement = self.connection.prepare_cached(sql)?;
-        let entries = statement.query_map([id], |sql_row| {
-            let before: Option<String> = sql_row.get(7)?;
-            Ok(HistoryEntry {
-                rev: sql_row.get(0)?,
-                handle,
-                operation: sql_row.get(1)?,
-                at: sql_row.get(2)?,
-                origin: row::parsed(sql_row, 3)?,
-                session: sql_row.get(4)?,
-                client: sql_row.get(5)?,
-                reason: sql_row.get(6)?,
-                before: before.and_then(|text| serde_json::from_str(&text).ok()),
-            })
-        })?;
+        let entries = statement
+            .query_map([id], |row| Ok(HistoryEntry { handle, ..HistoryColumns::read(&mut Reader::new(row))? }))?;
         entries.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Patch;
+    use crate::store::change::erase::Erase;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    #[test]
+    fn each_change_says_what_when_by_whom_why_and_how_it_was() {
+        let mut store = InMemory::new();
+        let memory = store.said("one");
+        store.pass_days(1);
+        let actor = Actor {
+            origin: Origin::Agent,
+            session: Some("s".into()),
+            client: Some("cli".into()),
+            reason: Some("outdated".into()),
+        };
+        let text = Patch { content: Some("two".into()), ..Patch::default() };
+        store.update(named(&memory), &text, &actor).unwrap();
+        let entries = store.history(named(&memory)).unwrap();
+        assert_eq!(entries, store.history(MemoryRef::Id(memory.id)).unwrap());
+        let told: Vec<&str> = entries.iter().map(|entry| entry.operation.as_str()).collect();
+        assert_eq!(told, ["update", "create"]);
+        let update = &entries[0];
+        assert_eq!((update.at, update.handle, &update.origin), (store.now(), memory.handle, &Origin::Agent));
+        assert_eq!((&update.session, &update.client, &update.reason), (&actor.session, &actor.client, &actor.reason));
+        assert_eq!(update.before.as_ref(), Some(&memory));
+        assert_eq!(before(&store.connection, memory.id, update.rev).unwrap(), Some(memory.clone()));
+        assert_eq!(before(&store.connection, memory.id, entries[1].rev).unwrap(), None);
+    }
+
+    #[test]
+    fn a_purge_leaves_what_was_done_and_no_text_and_a_text_that_cannot_be_read_is_none() {
+        let mut store = InMemory::new();
+        let memory = store.said("one");
+        let text = Patch { content: Some("two".into()), ..Patch::default() };
+        store.update(named(&memory), &text, &Actor::default()).unwrap();
+        store.run("UPDATE history SET before = '{' WHERE op = 'update'");
+        assert_eq!(store.history(named(&memory)).unwrap()[0].before, None);
+        store.forget(&[named(&memory)], Erase::Hard, &Actor::default()).unwrap();
+        let entries = store.history(named(&memory)).unwrap();
+        assert!(entries.len() == 3 && entries.iter().all(|entry| entry.before.is_none()));
+        let nobody = MemoryRef::Id(MemoryId::from_key("nobody"));
+        assert!(matches!(store.history(nobody), Err(StoreError::NotFound(_))));
     }
 }

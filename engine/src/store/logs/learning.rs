@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::domain::Timestamp;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::{Reader, read_columns, sql};
 
 /// Sessions whose progress is kept, at most.
 const MOST_SESSIONS: u32 = 500;
@@ -36,6 +37,19 @@ pub struct Spending {
     pub output_tokens: u64,
     /// Memories that came of it.
     pub learned: u64,
+}
+
+read_columns! {
+    /// What a judge did on one day.
+    SpendingColumns of Spending {
+        "day" => day,
+        "judge" => judge,
+        "calls" => calls,
+        "failures" => failures,
+        "input_tokens" => input_tokens,
+        "output_tokens" => output_tokens,
+        "learned" => learned,
+    }
 }
 
 impl Store {
@@ -124,22 +138,58 @@ impl Store {
     /// When the store cannot be read.
     pub fn spending(&self, since: Timestamp) -> Result<Vec<Spending>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Spending>> {
-            let sql = "SELECT day, judge, calls, failures, input_tokens, output_tokens, learned FROM spending
-                       WHERE day >= ?1 ORDER BY day DESC, judge";
+            let sql = sql!("SELECT ", SpendingColumns::LIST, " FROM spending WHERE day >= ?1 ORDER BY day DESC, judge");
             let mut statement = self.connection.prepare(sql)?;
-            let rows = statement.query_map([since.date().to_string()], |row| {
-                Ok(Spending {
-                    day: row.get(0)?,
-                    judge: row.get(1)?,
-                    calls: row.get(2)?,
-                    failures: row.get(3)?,
-                    input_tokens: row.get(4)?,
-                    output_tokens: row.get(5)?,
-                    learned: row.get(6)?,
-                })
-            })?;
+            let since = [since.date().to_string()];
+            let rows = statement.query_map(since, |row| SpendingColumns::read(&mut Reader::new(row)))?;
             rows.collect()
         };
         read().map_err(|error| self.failed(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open::in_memory::InMemory;
+
+    #[test]
+    fn progress_is_kept_by_session_and_the_oldest_sessions_are_forgotten() {
+        let mut store = InMemory::new();
+        assert_eq!(store.progress("s").unwrap(), Progress::default());
+        for turns in [1, 2] {
+            let progress = Progress { turns, cursor: Some(format!("turn {turns}")) };
+            store.note_progress("s", &progress).unwrap();
+            assert_eq!(store.progress("s").unwrap(), progress);
+        }
+        store.run(
+            "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+             INSERT INTO learning (session, turns, cursor, updated) SELECT 'old ' || i, 1, NULL, i FROM n",
+        );
+        store.pass_days(1);
+        store.note_progress("new", &Progress::default()).unwrap();
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM learning"), MOST_SESSIONS);
+        assert_eq!(store.progress("s").unwrap().turns, 2, "the oldest went");
+    }
+
+    #[test]
+    fn what_judges_cost_is_a_sum_a_day_and_an_estimate_is_settled() {
+        let mut store = InMemory::new();
+        let asked = Spending { judge: "claude".into(), calls: 1, input_tokens: 900, ..Spending::default() };
+        store.note_spending(&asked).unwrap();
+        store.note_spending(&Spending { learned: 2, ..asked.clone() }).unwrap();
+        assert_eq!(store.spent_today().unwrap(), 1800);
+        let cost = Spending { input_tokens: 100, output_tokens: 50, failures: 1, ..asked.clone() };
+        store.settle_spending(900, &cost).unwrap();
+        assert_eq!(store.spent_today().unwrap(), 1050);
+        let first_day = store.now();
+        store.pass_days(1);
+        assert_eq!(store.spent_today().unwrap(), 0);
+        store.note_spending(&asked).unwrap();
+        let days = store.spending(first_day).unwrap();
+        assert_eq!(days.iter().map(|spent| spent.input_tokens).collect::<Vec<_>>(), [900, 1000], "the latest first");
+        let Spending { calls, failures, output_tokens, learned, .. } = days[1];
+        assert_eq!((calls, failures, output_tokens, learned), (2, 1, 50, 2));
+        assert_eq!(store.spending(store.now()).unwrap().len(), 1);
     }
 }

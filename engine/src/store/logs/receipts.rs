@@ -242,3 +242,86 @@ fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
 fn lines(records: &[u8]) -> impl Iterator<Item = Receipt> {
     records.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open::in_memory::InMemory;
+
+    fn receipt(store: &InMemory, session: &str, given: &[(u32, GivenAs)]) -> Receipt {
+        let given = given.iter().map(|(handle, form)| Given {
+            handle: Handle::try_from(*handle).unwrap(),
+            form: *form,
+            tokens: 9,
+            score: 0.5,
+            parts: ScoreParts::default(),
+        });
+        Receipt {
+            session: session.into(),
+            at: store.now(),
+            event: "UserPromptSubmit".into(),
+            scope: Scope::Global,
+            tokens: 9,
+            characters: 30,
+            searched: 2,
+            below_floor: 1,
+            best_below_floor: 0.25,
+            took_micros: 100,
+            skipped: None,
+            resets: false,
+            given: given.collect(),
+        }
+    }
+
+    fn numbers(handles: impl IntoIterator<Item = Handle>) -> Vec<u32> {
+        handles.into_iter().map(Handle::get).collect()
+    }
+
+    #[test]
+    fn receipts_read_the_same_from_the_spool_and_from_the_database() {
+        let mut store = InMemory::new();
+        let one = receipt(&store, "s1", &[(1, GivenAs::Detail)]);
+        store.pass_days(1);
+        let two = receipt(&store, "s2", &[(2, GivenAs::Index), (1, GivenAs::Excerpt)]);
+        for receipt in [&one, &two] {
+            store.note_receipt(receipt);
+        }
+        let of = |session: &str| ReceiptFilter { session: Some(session.into()), ..ReceiptFilter::default() };
+        let with = |handle| ReceiptFilter { handle: Handle::try_from(handle).ok(), ..ReceiptFilter::default() };
+        let since = ReceiptFilter { since: Some(two.at), ..ReceiptFilter::default() };
+        for _ in 0..2 {
+            assert_eq!(store.receipts(&ReceiptFilter::default()).unwrap(), [one.clone(), two.clone()]);
+            assert_eq!(store.receipts(&of("s1")).unwrap(), [one.clone()]);
+            assert_eq!(store.receipts(&with(2)).unwrap(), [two.clone()]);
+            assert_eq!(store.receipts(&since).unwrap(), [two.clone()]);
+            assert_eq!(store.receipts(&ReceiptFilter { handle: with(2).handle, ..of("s1") }).unwrap(), []);
+            store.fold_receipts().unwrap();
+        }
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM receipts"), 2);
+    }
+
+    #[test]
+    fn a_context_that_begins_anew_holds_nothing_of_before_and_is_told_what_it_lost() {
+        let store = InMemory::new();
+        store.note_receipt(&receipt(&store, "s", &[(1, GivenAs::Detail)]));
+        store.note_receipt(&Receipt { resets: true, ..receipt(&store, "s", &[(2, GivenAs::Detail)]) });
+        store.note_receipt(&receipt(&store, "s", &[(3, GivenAs::Saved), (4, GivenAs::Index)]));
+        store.note_receipt(&receipt(&store, "other", &[(5, GivenAs::Detail)]));
+        assert_eq!(numbers(store.given_in("s").unwrap()), [2, 4]);
+        assert_eq!(numbers(store.lost_to_compaction("s").unwrap()), [3, 4, 2]);
+    }
+
+    #[test]
+    fn half_a_line_is_none_and_old_receipts_go() {
+        let mut store = InMemory::new();
+        store.note_receipt(&receipt(&store, "s", &[]));
+        SPOOL.append(store.home(), b"{\"session\":\"s\",\"at\"");
+        store.fold_receipts().unwrap();
+        assert_eq!(store.receipts(&ReceiptFilter::default()).unwrap().len(), 1);
+        store.pass_days(DAYS_KEPT + 1);
+        store.note_receipt(&receipt(&store, "later", &[]));
+        store.fold_receipts().unwrap();
+        let kept = store.receipts(&ReceiptFilter::default()).unwrap();
+        assert!(kept.len() == 1 && kept[0].session == "later");
+    }
+}

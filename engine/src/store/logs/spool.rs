@@ -119,3 +119,62 @@ impl Store {
         self.write(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [&key]).map(drop)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open::in_memory::InMemory;
+
+    const SPOOL: Spool = Spool { file: Home::access_log, fold_at: 4 };
+
+    /// Keeps what is folded where the test finds it.
+    fn keep(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
+        let sql = "INSERT INTO meta (key, value) VALUES ('kept:' || hex(randomblob(8)), ?1)";
+        change.tx.execute(sql, [String::from_utf8_lossy(records)])?;
+        Ok(())
+    }
+
+    fn kept(store: &InMemory) -> String {
+        store.one("SELECT coalesce(group_concat(value, '|'), '') FROM meta WHERE key LIKE 'kept:%'")
+    }
+
+    #[test]
+    fn records_are_folded_once_and_leave_no_file() {
+        let mut store = InMemory::new();
+        SPOOL.append(store.home(), b"one ");
+        SPOOL.append(store.home(), b"two");
+        assert_eq!(SPOOL.unfolded(store.home()), b"one two");
+        store.fold(&SPOOL, keep).unwrap();
+        store.fold(&SPOOL, keep).unwrap();
+        assert_eq!(kept(&store), "one two");
+        assert!(!SPOOL.holds_any(store.home()) && SPOOL.unfolded(store.home()).is_empty());
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM meta WHERE key LIKE 'folded:%'"), 0);
+    }
+
+    #[test]
+    fn a_part_that_a_killed_process_had_folded_is_only_removed_and_one_that_it_had_not_is_folded() {
+        let mut store = InMemory::new();
+        let part = |name: &str| store.home().access_log().with_file_name(format!("access.log.{name}"));
+        let (done, left) = (part("1"), part("2"));
+        fs::write(&done, "done").unwrap();
+        fs::write(&left, "left").unwrap();
+        store.run("INSERT INTO meta (key, value) VALUES ('folded:access.log.1', 0)");
+        store.fold(&SPOOL, keep).unwrap();
+        assert_eq!(kept(&store), "left");
+        assert!(!done.exists() && !left.exists());
+    }
+
+    #[test]
+    fn a_spool_that_cannot_be_folded_is_kept_and_a_short_one_waits() {
+        let mut store = InMemory::new();
+        SPOOL.append(store.home(), b"abc");
+        store.fold_if_due(&SPOOL, keep).unwrap();
+        assert_eq!(kept(&store), "", "it is short");
+        SPOOL.append(store.home(), b"d");
+        let fail: Fold = |_, _| Err(StoreError::Busy { path: "t".into() });
+        assert!(store.fold_if_due(&SPOOL, fail).is_err());
+        assert_eq!(SPOOL.unfolded(store.home()), b"abcd");
+        store.fold(&SPOOL, keep).unwrap();
+        assert_eq!(kept(&store), "abcd");
+    }
+}

@@ -135,3 +135,42 @@ fn is_free_of(path: &Path, removed: &[MemoryId]) -> bool {
     };
     read().unwrap_or(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::base::config::Actor;
+    use crate::store::change::erase::Erase;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    #[test]
+    fn copies_that_hold_the_words_are_named_and_others_are_not() {
+        let mut store = InMemory::new();
+        let before = store.home().backups().join("tessera-1.db");
+        store.backup(Some(&before)).unwrap();
+        let memory = store.said("The zebra lives on birch");
+        let with = store.home().backups().join("tessera-2.db");
+        store.backup(Some(&with)).unwrap();
+        std::fs::write(store.home().backups().join("tessera-3.db"), "no database").unwrap();
+        store.rebuild_snapshot().unwrap();
+        store.forget(&[named(&memory)], Erase::Hard, &Actor::default()).unwrap();
+        let traces = store.traces(&[memory.id]).unwrap();
+        assert!(!traces.in_log);
+        assert_eq!(
+            traces.copies,
+            [with, store.home().backups().join("tessera-3.db")],
+            "what cannot be read may hold it"
+        );
+        assert!(!store.home().snapshot().exists(), "the snapshot had the words");
+        assert_eq!(traces.told().len(), 1);
+    }
+
+    #[test]
+    fn a_log_that_a_reader_holds_is_cut_by_a_later_write() {
+        let mut store = InMemory::new();
+        store.write(|change| Ok(note(change)?)).unwrap();
+        assert!(store.traces(&[]).unwrap().in_log);
+        store.said("a later write");
+        assert_eq!(store.traces(&[]).unwrap(), Traces::default());
+    }
+}

@@ -173,3 +173,76 @@ fn harden(connection: &Connection) -> rusqlite::Result<()> {
 fn run(connection: &Connection, path: &Path, sql: &str) -> Result<(), StoreError> {
     connection.execute_batch(sql).map_err(|error| StoreError::sqlite(path, error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(0);
+
+    fn opened(home: &Home, usage: Usage) -> Result<Connection, StoreError> {
+        open(home, usage, NOW)
+    }
+
+    fn at_home(make: impl FnOnce(&Home)) -> (tempfile::TempDir, Home) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("h"));
+        home.make().unwrap();
+        make(&home);
+        (dir, home)
+    }
+
+    #[test]
+    fn a_store_is_made_once_and_opened_as_it_was() {
+        let (_dir, home) = at_home(|_| ());
+        let first = opened(&home, Usage::Write).unwrap();
+        let id = |connection: &Connection| -> Vec<u8> {
+            connection.query_row("SELECT value FROM meta WHERE key = 'store_id'", [], |row| row.get(0)).unwrap()
+        };
+        for usage in [Usage::Write, Usage::Serve, Usage::ReadOnce] {
+            let again = opened(&home, usage).unwrap();
+            assert_eq!(id(&again), id(&first));
+            let synchronous: i64 = again.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+            assert_eq!(synchronous, 2, "a commit is on disk");
+            let written = again.execute("UPDATE meta SET value = 1 WHERE key = 'rev'", []);
+            assert_eq!(written.is_err(), usage == Usage::ReadOnce);
+        }
+        assert!(home.open_to_others().is_empty());
+    }
+
+    #[test]
+    fn what_is_not_ours_is_refused_and_left_as_it_was() {
+        let (_dir, home) = at_home(|home| std::fs::write(home.database(), "a text").unwrap());
+        for usage in [Usage::Write, Usage::ReadOnce] {
+            let refused = opened(&home, usage);
+            assert!(matches!(refused, Err(StoreError::Foreign { .. })), "{refused:?}");
+        }
+        assert_eq!(std::fs::read(home.database()).unwrap(), b"a text");
+        let (_dir, home) = at_home(|home| {
+            Connection::open(home.database()).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
+        });
+        let refused = opened(&home, Usage::Write);
+        assert!(matches!(refused, Err(StoreError::Foreign { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn a_newer_store_a_damaged_one_and_one_that_vanished_are_told_apart() {
+        let (_dir, home) = at_home(|_| ());
+        opened(&home, Usage::Write).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+        let refused = opened(&home, Usage::Write);
+        assert!(matches!(refused, Err(StoreError::Newer { found: 99, .. })), "{refused:?}");
+        marker::write(&home, 5).unwrap();
+        std::fs::write(home.database(), "a text where a store was").unwrap();
+        let refused = opened(&home, Usage::Write);
+        assert!(matches!(refused, Err(StoreError::Corrupt { .. })), "{refused:?}");
+        std::fs::remove_file(home.database()).unwrap();
+        let refused = opened(&home, Usage::Write);
+        assert!(matches!(refused, Err(StoreError::Vanished { memories: 5, .. })), "{refused:?}");
+        assert!(!home.database().exists(), "none is begun in its place");
+    }
+
+    #[test]
+    fn a_path_is_written_as_a_uri_wants_it() {
+        assert_eq!(percent_encoded(Path::new("/a b/ü?.db")), "/a%20b/%C3%BC%3F.db");
+    }
+}

@@ -122,3 +122,50 @@ fn shorten(change: &Change<'_>) -> Result<(), StoreError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Draft;
+    use crate::store::open::in_memory::InMemory;
+
+    #[test]
+    fn an_end_that_a_rule_gave_is_taken_back_and_one_that_was_asked_for_stays() {
+        let mut store = InMemory::new();
+        store.run("UPDATE meta SET value = value");
+        let made = Timestamp::from_micros(store.now().as_micros() + 7);
+        let remember = |store: &mut InMemory, text: &str, expires| {
+            let draft = Draft { created: Some(made), expires: Some(expires), ..Draft::new(text) };
+            store.remember(draft).unwrap().memory
+        };
+        let by_rule = remember(&mut store, "by the rule", made.plus_days(FEWEST_DAYS + DAYS_PER_POINT * 30));
+        let asked = remember(&mut store, "asked for", Timestamp::from_micros(1_900_000_000_000_000));
+        store.write(give_back).unwrap();
+        assert_eq!(store.now_of(&by_rule).expires, None);
+        assert_eq!(store.now_of(&asked).expires, asked.expires);
+    }
+
+    #[test]
+    fn what_the_rule_deleted_is_there_again_unless_it_was_said_since() {
+        let mut store = InMemory::new();
+        let made = Timestamp::from_micros(store.now().as_micros() + 7);
+        let end = made.plus_days(FEWEST_DAYS);
+        for text in ["taken", "taken and said again"] {
+            let draft = Draft { created: Some(made), expires: Some(end), ..Draft::new(text) };
+            store.remember(draft).unwrap();
+        }
+        store.run(
+            "UPDATE memories SET deleted = expires, forward = x'';
+             INSERT INTO history (rev, op_id, memory, op, at, origin)
+                 SELECT rev + 100, randomblob(16), id, 'expire', deleted, 'user' FROM memories;
+             UPDATE meta SET value = 300 WHERE key = 'rev'",
+        );
+        store.said("taken and said again");
+        store.write(give_back).unwrap();
+        let live =
+            "SELECT group_concat(handle) FROM (SELECT handle FROM memories WHERE deleted IS NULL ORDER BY handle)";
+        assert_eq!(store.one::<String>(live), "1,3");
+        assert_eq!(store.recalled("taken").len(), 2);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM history WHERE op = 'restore'"), 1);
+    }
+}

@@ -3,10 +3,12 @@
 //! Costs are kept with the rows, so that a recall counts nothing. They hold for one form of the lines
 //! ([`LineCosts::FORM`]); a store of another form is counted again when it is opened, before anything is shown.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params, params_from_iter};
 
 use crate::domain::Handle;
-use crate::pack::{LineCosts, Passage, may_be_changed};
+use crate::pack::{LineCosts, may_be_changed};
+use crate::store::rows::codec::{self, sql};
+use crate::store::rows::columns::{CostColumns, MEMORY};
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -27,21 +29,14 @@ pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
     }
     let changed = changed(&tx)?;
     if !changed.is_empty() {
-        let select = format!("SELECT {} FROM memories WHERE handle = ?1", row::MEMORY);
-        let (mut select, mut update) = (
-            tx.prepare(&select)?,
-            tx.prepare(
-                "UPDATE memories SET detail_tokens = ?2, index_tokens = ?3, json_detail_tokens = ?4,
-                 json_index_tokens = ?5, passages = ?6, attribution_tokens = ?7 WHERE handle = ?1",
-            )?,
-        );
+        let select = sql!("SELECT ", MEMORY, " FROM memories WHERE handle = ?1");
+        let (mut select, mut update) = (tx.prepare(select)?, tx.prepare(&codec::update(&[CostColumns::NAMES]))?);
         for handle in changed {
             let memory = select.query_row([handle], row::memory)?;
             let costs = LineCosts::measure(&memory, &O200k);
-            let passages = Passage::encode_all(&costs.passages);
-            let (detail, index) = (costs.detail, costs.index);
-            let (json_detail, json_index, attribution) = (costs.json_detail, costs.json_index, costs.attribution);
-            update.execute(params![handle, detail, index, json_detail, json_index, passages, attribution])?;
+            let mut values = vec![handle.to_sql()?];
+            CostColumns::write(&costs, &mut values)?;
+            update.execute(params_from_iter(values))?;
         }
     }
     tx.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", params![KEY, LineCosts::FORM])?;
@@ -51,18 +46,18 @@ pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
 /// Rows that may be shown otherwise than they were: of other users, and with characters that are shown otherwise.
 fn changed(connection: &Connection) -> rusqlite::Result<Vec<Handle>> {
     let sql =
-        "SELECT handle, shared_by IS NOT NULL OR edited_by IS NOT NULL, content, summary, category, tags, entities
+        "SELECT handle, shared_by IS NOT NULL OR edited_by IS NOT NULL AS is_of_others, content, summary, category, tags, entities
                FROM memories WHERE purged = 0";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
     let mut changed = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut is_changed: bool = row.get(1)?;
-        for column in 2..=6 {
+        let mut is_changed: bool = row.get("is_of_others")?;
+        for column in ["content", "summary", "category", "tags", "entities"] {
             is_changed = is_changed || may_be_changed(row.get_ref(column)?.as_str()?);
         }
         if is_changed {
-            changed.push(row.get(0)?);
+            changed.push(row.get("handle")?);
         }
     }
     Ok(changed)

@@ -8,7 +8,9 @@ use crate::pack::Recall;
 use crate::score::Prior;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
-use crate::store::rows::memory as row;
+use crate::store::rows::codec::sql;
+use crate::store::rows::index::{IndexColumns, index_row};
+use crate::store::rows::memory::HOLDS;
 
 /// Rows considered, at most: those of the highest importance.
 const MOST_CONSIDERED: u32 = 300;
@@ -36,17 +38,18 @@ impl Store {
     }
 
     fn brief_rows(&self, request: &RecallRequest) -> rusqlite::Result<Vec<IndexRow>> {
-        let sql = format!(
-            "SELECT {} FROM memories WHERE scope IN ('global', ?1) AND (standing = 1 OR category = 'decisions')
+        let sql = sql!(
+            "SELECT ",
+            IndexColumns::LIST,
+            " FROM memories WHERE scope IN ('global', ?1) AND (standing = 1 OR category = 'decisions')
              AND deleted IS NULL AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'
-             AND origin <> 'conversation' AND {}
-             AND NOT EXISTS (SELECT 1 FROM links WHERE source = memories.id AND type = 'resolved_by')
-             ORDER BY importance DESC, handle DESC LIMIT ?3",
-            row::INDEX,
-            row::HOLDS
+             AND origin <> 'conversation' AND ",
+            HOLDS,
+            " AND NOT EXISTS (SELECT 1 FROM links WHERE source = memories.id AND type = 'resolved_by')
+             ORDER BY importance DESC, handle DESC LIMIT ?3"
         );
         let scope = request.scope.as_ref().map(Scope::as_str);
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        statement.query_map(params![scope, self.now(), MOST_CONSIDERED], row::index_row)?.collect()
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_map(params![scope, self.now(), MOST_CONSIDERED], index_row)?.collect()
     }
 }

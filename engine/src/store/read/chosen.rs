@@ -7,7 +7,8 @@ use crate::pack::{Ranked, Recall};
 use crate::recall::{Form, Ranking, answer};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
-use crate::store::rows::memory as row;
+use crate::store::rows::codec::sql;
+use crate::store::rows::memory::HOLDS;
 
 impl Store {
     /// Live memories by handle, in the order given, within a budget; those that are gone or replaced
@@ -40,14 +41,14 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn is_current(&self, handle: Handle) -> Result<bool, StoreError> {
-        let sql = format!(
+        let sql = sql!(
             "SELECT count(*) FROM memories WHERE handle = ?1 AND deleted IS NULL
-             AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign' AND {}",
-            row::HOLDS
+             AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign' AND ",
+            HOLDS
         );
         let count: rusqlite::Result<u32> = self
             .connection
-            .prepare_cached(&sql)
+            .prepare_cached(sql)
             .and_then(|mut statement| statement.query_row(params![handle, self.now()], |row| row.get(0)));
         Ok(count.map_err(|error| self.failed(error))? > 0)
     }

@@ -5,6 +5,8 @@ use std::io::Write;
 use crate::domain::MemoryRef;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::sql;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
 impl Store {
@@ -14,8 +16,8 @@ impl Store {
     /// When the store cannot be read or the lines not be written.
     pub fn export(&self, out: &mut dyn Write) -> Result<u64, StoreError> {
         let failed = |error| self.failed(error);
-        let sql = format!("SELECT {} FROM memories WHERE deleted IS NULL ORDER BY handle", row::MEMORY);
-        let mut statement = self.connection.prepare(&sql).map_err(failed)?;
+        let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE deleted IS NULL ORDER BY handle");
+        let mut statement = self.connection.prepare(sql).map_err(failed)?;
         let mut rows = statement.query([]).map_err(failed)?;
         let mut written = 0;
         while let Some(sql_row) = rows.next().map_err(failed)? {

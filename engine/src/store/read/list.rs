@@ -7,6 +7,7 @@ use rusqlite::types::Value;
 use crate::domain::{Filters, Handle, Memory, MemoryRef, Timestamp};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::fold;
 
@@ -91,8 +92,7 @@ impl Store {
         }
         let limit = request.limit.clamp(1, crate::domain::MAX_LIMIT);
         values.push((limit + 1).into());
-        let select =
-            format!("SELECT {} FROM memories WHERE {sql} ORDER BY created DESC, handle DESC LIMIT ?", row::MEMORY);
+        let select = format!("SELECT {MEMORY} FROM memories WHERE {sql} ORDER BY created DESC, handle DESC LIMIT ?");
         let mut statement = self.connection.prepare(&select)?;
         let rows = statement.query_map(rusqlite::params_from_iter(&values), row::memory)?;
         let mut memories = rows.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -143,4 +143,90 @@ fn conditions(request: &ListRequest, now: Timestamp) -> (String, Vec<Value>) {
         sql.push("trust <> 'foreign'".into());
     }
     (sql.join(" AND "), values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Draft;
+    use crate::store::base::config::Actor;
+    use crate::store::change::erase::Erase;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    fn filled() -> InMemory {
+        let mut store = InMemory::new();
+        for (number, scope) in [(1, "global"), (2, "acme/ledger"), (3, "acme/ledger"), (4, "global")] {
+            let tags = if number == 3 { vec!["ci".to_owned().try_into().unwrap()] } else { Vec::new() };
+            let expires = (number == 4).then(|| store.now().plus_days(1));
+            let scope = scope.parse().unwrap();
+            let entities = vec![if number == 2 { "Zoë".to_owned() } else { "Bob".to_owned() }];
+            store.remember(Draft { scope, tags, expires, entities, ..Draft::new(format!("note {number}")) }).unwrap();
+            store.pass_days(1);
+        }
+        store
+    }
+
+    fn handles(store: &InMemory, request: ListRequest) -> Vec<u32> {
+        let listing = store.list(&ListRequest { limit: 10, ..request }).unwrap();
+        assert_eq!(listing.total_count as usize, listing.memories.len());
+        listing.memories.iter().map(|memory| memory.handle.get()).collect()
+    }
+
+    fn filtered(store: &InMemory, filters: Filters) -> Vec<u32> {
+        handles(store, ListRequest { filters, ..ListRequest::default() })
+    }
+
+    #[test]
+    fn filters_hold_together_and_names_are_found_however_they_are_written() {
+        let mut store = filled();
+        let none = Filters::default;
+        assert_eq!(filtered(&store, none()), [3, 2, 1], "the newest first; what is over is not listed");
+        let ledger = Filters { scopes: vec!["acme/ledger".parse().unwrap()], ..none() };
+        assert_eq!(filtered(&store, ledger.clone()), [3, 2]);
+        let tag = "ci".to_owned().try_into().unwrap();
+        assert_eq!(filtered(&store, Filters { tags: vec![tag], ..ledger.clone() }), [3]);
+        assert_eq!(filtered(&store, Filters { entities: vec!["ZOE".into()], ..none() }), [2]);
+        let since = store.now().plus_days(-3);
+        assert_eq!(filtered(&store, Filters { since: Some(since), ..none() }), [3, 2]);
+        assert_eq!(filtered(&store, Filters { until: Some(since), ..none() }), [1]);
+        store.run(
+            "UPDATE memories SET shared_by = 'bob', share_permission = 'read', trust = 'foreign' WHERE handle = 1",
+        );
+        assert_eq!(filtered(&store, Filters { own_only: true, ..none() }), [3, 2]);
+        assert_eq!(filtered(&store, Filters { shared_by: Some("bob".into()), ..none() }), [1]);
+        assert_eq!(handles(&store, ListRequest { shared: true, ..ListRequest::default() }), [1]);
+        assert_eq!(handles(&store, ListRequest { expired: true, ..ListRequest::default() }), [4]);
+        let one = store.get(MemoryRef::Handle(Handle::FIRST)).unwrap().unwrap();
+        store.run("UPDATE memories SET shared_by = NULL, share_permission = NULL");
+        store.forget(&[named(&one)], Erase::Soft, &Actor::default()).unwrap();
+        assert_eq!(handles(&store, ListRequest { deleted: true, ..ListRequest::default() }), [1]);
+        store.forget(&[named(&one)], Erase::Hard, &Actor::default()).unwrap();
+        assert!(handles(&store, ListRequest { deleted: true, ..ListRequest::default() }).is_empty());
+    }
+
+    #[test]
+    fn pages_follow_one_another_and_end() {
+        let store = filled();
+        let (mut seen, mut after) = (Vec::new(), None);
+        loop {
+            let page = store.list(&ListRequest { limit: 2, after, ..ListRequest::default() }).unwrap();
+            assert_eq!(page.total_count, 3);
+            seen.extend(page.memories.iter().map(|memory| memory.handle.get()));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, [3, 2, 1]);
+    }
+
+    #[test]
+    fn what_came_from_elsewhere_and_nobody_vouches_for_is_known() {
+        let mut store = filled();
+        let draft = Draft { origin: crate::domain::Origin::Import, ..Draft::new("from elsewhere") };
+        let imported = store.remember(draft).unwrap().memory;
+        assert_eq!(store.imported().unwrap(), [named(&imported)]);
+        store.run("UPDATE memories SET shared_by = 'bob', share_permission = 'read' WHERE handle = 5");
+        assert_eq!(store.imported().unwrap(), []);
+    }
 }

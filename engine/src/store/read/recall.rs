@@ -137,3 +137,56 @@ impl Store {
         Ok(recall)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Draft, Handle, TokenBudget};
+    use crate::store::open::in_memory::{InMemory, named};
+
+    #[test]
+    fn an_answer_counts_as_use_once_it_is_delivered_and_a_ranking_does_not() {
+        let mut store = InMemory::new();
+        let memory = store.said("The cache lives on birch");
+        let request = RecallRequest::new("where does the cache live?");
+        let ranking = store.rank(&request).unwrap();
+        store.answer(&request, &ranking).unwrap();
+        store.answer_json(&request, &ranking, JsonRows::default()).unwrap();
+        store.fold_accesses().unwrap();
+        assert_eq!(store.now_of(&memory).access_count, 0);
+        store.recall(&request).unwrap();
+        store.recall_json(&request, JsonRows::default()).unwrap();
+        store.fold_accesses().unwrap();
+        let memory = store.now_of(&memory);
+        assert_eq!((memory.access_count, memory.last_accessed), (2, Some(store.now())));
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 1, "no server is told of a use");
+    }
+
+    #[test]
+    fn scopes_that_would_answer_are_named_the_most_first() {
+        let mut store = InMemory::new();
+        for (scope, text) in [("a/one", "cache on birch"), ("a/two", "cache on oak"), ("a/two", "cache on elm")] {
+            store.remember(Draft { scope: scope.parse().unwrap(), ..Draft::new(text) }).unwrap();
+        }
+        let filters = Filters { scopes: vec!["a/three".parse().unwrap()], ..Filters::default() };
+        let request = RecallRequest { filters, ..RecallRequest::new("cache") };
+        assert!(store.recall(&request).unwrap().details.is_empty());
+        let near: Vec<(String, u32)> =
+            store.near_scopes(&request).unwrap().iter().map(|(scope, n)| (scope.to_string(), *n)).collect();
+        assert_eq!(near, [("a/two".to_owned(), 2), ("a/one".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn what_is_named_is_fetched_in_the_order_given_and_what_is_not_there_is_told() {
+        let mut store = InMemory::new();
+        let (one, two) = (store.said("one"), store.said("two"));
+        let request = RecallRequest { budget: TokenBudget::DEFAULT, ..RecallRequest::new("") };
+        let fetched = store.fetch(&[named(&two), MemoryRef::Id(one.id)], &request).unwrap();
+        let texts: Vec<&str> = fetched.details.iter().map(|detail| detail.memory.content.as_str()).collect();
+        assert_eq!(texts, ["two", "one"]);
+        let nobody = MemoryRef::Handle(Handle::try_from(9).unwrap());
+        assert!(matches!(store.fetch(&[named(&one), nobody], &request), Err(StoreError::NotFound(_))));
+        store.run("UPDATE memories SET deleted = 1 WHERE handle = 1");
+        assert!(store.fetch_json(&[named(&one)], &request).is_err(), "what is deleted is not fetched");
+    }
+}

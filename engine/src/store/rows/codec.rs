@@ -1,394 +1,253 @@
-//! The columns of a memory, each once: its name, what is written there, and how it is read. A new column is one line.
+//! The column codec: a group of columns is listed once, and from that list come its names, what is read and what is
+//! written, in one order. Nothing here counts columns by hand.
 
-use std::sync::LazyLock;
+use rusqlite::Row;
+use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 
-use rusqlite::Row as SqlRow;
-use rusqlite::types::{FromSql, Value};
-
-use crate::compose::{Composed, Known};
-use crate::domain::{DomainError, Handle, Importance, Memory, MemoryId, Share, Timestamp, Trust};
-use crate::pack::{LineCosts, Passage};
-
-macro_rules! codec {
-    (
-        said($m:ident) { $($field:ident: $name:literal = $put:expr $(, $more:literal = $more_put:expr)* => $take:expr;)* }
-        derived($c:ident) { $($of:ident: $d:literal = $d_put:expr $(, $d_more:literal = $d_more_put:expr)* => $d_take:expr;)* }
-    ) => {
-        /// What a memory says, in the order [`memory`] reads it.
-        pub(crate) const MEMORY: &str = concat!("handle" $(, ", ", $name $(, ", ", $more)*)*);
-        /// What is derived from it, after [`MEMORY`], and the row's mark.
-        pub(crate) const DERIVED: &str = concat!($($d, ", ", $($d_more, ", ",)*)* "purged");
-
-        const SAID: &[&str] = &[$($name $(, $more)*),*];
-        const KEPT: &[&str] = &[$($d $(, $d_more)*),*];
-
-        fn said($m: &Memory) -> Vec<Value> {
-            vec![$($put.put() $(, $more_put.put())*),*]
-        }
-
-        fn derived($c: &Composed) -> Vec<Value> {
-            vec![$($d_put.put() $(, $d_more_put.put())*),*]
-        }
-
-        /// Reads [`MEMORY`]: a memory without its links.
-        pub(crate) fn memory(row: &SqlRow<'_>) -> rusqlite::Result<Memory> {
-            Ok(Memory {
-                handle: row.get(0)?,
-                links: Vec::new(),
-                $($field: {
-                    let take: fn(&SqlRow<'_>, usize) -> rusqlite::Result<_> = $take;
-                    take(row, const { at(SAID, $name) + 1 })?
-                },)*
-            })
-        }
-
-        /// Reads [`MEMORY`] and [`DERIVED`]: a memory with what was derived from it, without its links.
-        pub(crate) fn known(row: &SqlRow<'_>) -> rusqlite::Result<Known> {
-            Ok(Known {
-                memory: memory(row)?,
-                $($of: {
-                    let take: fn(&SqlRow<'_>, usize) -> rusqlite::Result<_> = $d_take;
-                    take(row, const { SAID.len() + 1 + at(KEPT, $d) })?
-                },)*
-            })
-        }
-    };
+/// A value that stands in one column, read.
+pub(crate) trait FromCell: Sized {
+    fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self>;
 }
 
-codec! {
-    said(m) {
-    id: "id" = m.id => plain;
-    content: "content" = m.content.as_str() => plain;
-    summary: "summary" = m.summary.as_str() => plain;
-    category: "category" = m.category.as_str() => parsed;
-    kind: "type" = m.kind.as_str() => parsed;
-    importance: "importance" = m.importance.percent() => |row, at| Ok(Importance::from_percent(row.get(at)?));
-    tags: "tags" = json(&m.tags) => listed;
-    keywords: "keywords" = json(&m.keywords) => listed;
-    entities: "entities" = json(&m.entities) => listed;
-    scope: "scope" = m.scope.as_str() => parsed;
-    created: "created" = m.created => plain;
-    updated: "updated" = m.updated => plain;
-    last_accessed: "last_accessed" = m.last_accessed => plain;
-    access_count: "access_count" = m.access_count => plain;
-    expires: "expires" = m.expires => plain;
-    origin: "origin" = m.origin.to_string() => parsed;
-    trust: "trust" = m.trust.as_str() => trust;
-    session: "session" = m.session.as_deref() => plain;
-    cwd: "cwd" = m.cwd.as_deref() => plain;
-    client: "client" = m.client.as_deref() => plain;
-    sensitive: "sensitive" = m.sensitive => plain;
-    rev: "rev" = m.rev => plain;
-    deleted: "deleted" = m.deleted => plain;
-    share: "shared_by" = m.share.as_ref().map(|share| share.by.as_str()),
-        "share_permission" = m.share.as_ref().map(|share| share.permission.as_str()) => share;
-    conflict_of: "conflict_of" = m.conflict_of => plain;
-    edited_by: "edited_by" = m.edited_by.as_deref() => plain;
-    vouched: "vouched" = m.vouched.map(Trust::as_str) => parsed_if_any;
+/// A value that stands in one column, written.
+pub(crate) trait ToCell {
+    fn to_cell(&self) -> rusqlite::Result<ToSqlOutput<'_>>;
+}
+
+/// A field of a record, in as many columns as it needs, read.
+pub(crate) trait FromColumns: Sized {
+    fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self>;
+}
+
+/// A field of a record, in as many columns as it needs, written.
+pub(crate) trait ToColumns {
+    fn to_columns<'a>(&'a self, to: &mut Values<'a>) -> rusqlite::Result<()>;
+}
+
+/// What a statement is given, in the order of its columns.
+pub(crate) type Values<'a> = Vec<ToSqlOutput<'a>>;
+
+/// Reads a row from its first column on.
+pub(crate) struct Reader<'row, 'statement> {
+    row: &'row Row<'statement>,
+    next: usize,
+}
+
+impl<'row, 'statement> Reader<'row, 'statement> {
+    pub(crate) fn new(row: &'row Row<'statement>) -> Self {
+        Self { row, next: 0 }
     }
 
-    derived(c) {
-    is_standing: "standing" = c.is_standing() => plain;
-    length: "length" = c.length() => plain;
-    signature: "signature" = c.signature().cast_signed() => |row, at| Ok(row.get::<_, i64>(at)?.cast_unsigned());
-    forward: "forward" = c.forward() => plain;
-    costs: "detail_tokens" = c.costs().detail, "index_tokens" = c.costs().index,
-        "json_detail_tokens" = c.costs().json_detail, "json_index_tokens" = c.costs().json_index,
-        "passages" = Passage::encode_all(&c.costs().passages).as_slice(),
-        "attribution_tokens" = c.costs().attribution => costs;
+    /// The next field.
+    pub(crate) fn take<T: FromColumns>(&mut self) -> rusqlite::Result<T> {
+        T::from_columns(self)
     }
-}
 
-/// Adds a row: the handle, then what it says, then what is derived from it.
-static INSERT: LazyLock<String> = LazyLock::new(|| {
-    let (names, places) = (names().join(", "), places(2, SAID.len() + KEPT.len()));
-    format!("INSERT INTO memories (handle, {names}) VALUES (?1, {places})")
-});
-
-/// Writes a row again, bound in the same order.
-static REPLACE: LazyLock<String> = LazyLock::new(|| {
-    let (names, places) = (names().join(", "), places(2, SAID.len() + KEPT.len()));
-    format!("UPDATE memories SET ({names}) = ({places}) WHERE handle = ?1")
-});
-
-/// Writes what is derived from a row, unless that was changed meanwhile: handle, its rev as it was and as it is to be.
-static REDERIVE: LazyLock<String> = LazyLock::new(|| {
-    let (names, places) = (KEPT.join(", "), places(4, KEPT.len()));
-    format!("UPDATE memories SET (rev, {names}) = (?3, {places}) WHERE handle = ?1 AND rev = ?2 AND deleted IS NULL")
-});
-
-fn names() -> Vec<&'static str> {
-    SAID.iter().chain(KEPT).copied().collect()
-}
-
-fn places(from: usize, count: usize) -> String {
-    let places: Vec<String> = (from..from + count).map(|n| format!("?{n}")).collect();
-    places.join(", ")
-}
-
-/// The statement that adds a row, what it binds.
-pub(crate) fn insert(composed: &Composed) -> (&'static str, Vec<Value>) {
-    (INSERT.as_str(), written(composed))
-}
-
-/// The statement that writes a row again, and what it binds.
-pub(crate) fn replace(composed: &Composed) -> (&'static str, Vec<Value>) {
-    (REPLACE.as_str(), written(composed))
-}
-
-/// The statement that writes what is derived from a row of a rev, and what it binds.
-pub(crate) fn rederive(composed: &Composed, rev: u64) -> (&'static str, Vec<Value>) {
-    let memory = composed.memory();
-    let mut values = vec![memory.handle.put(), rev.put(), memory.rev.put()];
-    values.extend(derived(composed));
-    (REDERIVE.as_str(), values)
-}
-
-fn written(composed: &Composed) -> Vec<Value> {
-    let mut values = vec![composed.memory().handle.put()];
-    values.extend(said(composed.memory()));
-    values.extend(derived(composed));
-    values
-}
-
-/// Where a name stands in a list, known when this is compiled.
-const fn at(names: &[&str], name: &str) -> usize {
-    match names.split_first() {
-        Some((first, _)) if is_same(first.as_bytes(), name.as_bytes()) => 0,
-        Some((_, rest)) => 1 + at(rest, name),
-        None => panic!("the name is in the list"),
-    }
-}
-
-const fn is_same(one: &[u8], other: &[u8]) -> bool {
-    match (one.split_first(), other.split_first()) {
-        (None, None) => true,
-        (Some((a, one)), Some((b, other))) => *a == *b && is_same(one, other),
-        _ => false,
-    }
-}
-
-fn plain<T: FromSql>(row: &SqlRow<'_>, at: usize) -> rusqlite::Result<T> {
-    row.get(at)
-}
-
-/// A text column that a type parses.
-pub(crate) fn parsed<T>(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<T>
-where
-    T: std::str::FromStr<Err = DomainError>,
-{
-    row.get_ref(column)?.as_str()?.parse().map_err(unreadable(column))
-}
-
-fn unreadable(column: usize) -> impl Fn(DomainError) -> rusqlite::Error {
-    move |error| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
-}
-
-fn listed<T: serde::de::DeserializeOwned>(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
-    let text = row.get_ref(column)?.as_str()?;
-    if text == "[]" {
-        return Ok(Vec::new());
-    }
-    serde_json::from_str(text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
-    })
-}
-
-/// A JSON array column.
-pub(crate) fn json<T: serde::Serialize>(list: &[T]) -> String {
-    serde_json::to_string(list).unwrap_or_else(|_| "[]".into())
-}
-
-fn parsed_if_any<T>(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Option<T>>
-where
-    T: std::str::FromStr<Err = DomainError>,
-{
-    row.get_ref(column)?.as_str_or_null()?.map(str::parse).transpose().map_err(unreadable(column))
-}
-
-fn trust(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Trust> {
-    Ok(match row.get_ref(column)?.as_str()? {
-        "user" => Trust::User,
-        "model" => Trust::Model,
-        _ => Trust::Foreign,
-    })
-}
-
-fn share(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Option<Share>> {
-    let by: Option<String> = row.get(column)?;
-    by.map(|by| Ok(Share { by, permission: parsed(row, column + 1)? })).transpose()
-}
-
-fn costs(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Option<LineCosts>> {
-    Ok(Some(LineCosts {
-        detail: row.get(column)?,
-        index: row.get(column + 1)?,
-        json_detail: row.get(column + 2)?,
-        json_index: row.get(column + 3)?,
-        passages: Passage::decode_all(row.get_ref(column + 4)?.as_blob()?),
-        attribution: row.get(column + 5)?,
-    }))
-}
-
-/// A value as SQLite holds it.
-trait Put {
-    fn put(self) -> Value;
-}
-
-macro_rules! put_number {
-    ($($number:ty),*) => {
-        $(impl Put for $number {
-            fn put(self) -> Value {
-                Value::Integer(self.into())
+    /// The next column.
+    pub(crate) fn cell<T: FromCell>(&mut self) -> rusqlite::Result<T> {
+        let at = self.next;
+        self.next += 1;
+        let value = self.row.get_ref(at)?;
+        T::from_cell(value).map_err(|error| match error {
+            FromSqlError::InvalidType => {
+                let name = self.row.as_ref().column_name(at).unwrap_or_default().to_owned();
+                rusqlite::Error::InvalidColumnType(at, name, value.data_type())
             }
-        })*
+            FromSqlError::OutOfRange(number) => rusqlite::Error::IntegralValueOutOfRange(at, number),
+            other => rusqlite::Error::FromSqlConversionFailure(at, value.data_type(), Box::new(other)),
+        })
+    }
+}
+
+impl<T: FromCell> FromCell for Option<T> {
+    fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        if matches!(value, ValueRef::Null) { Ok(None) } else { T::from_cell(value).map(Some) }
+    }
+}
+
+impl<T: ToCell> ToCell for Option<T> {
+    fn to_cell(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        self.as_ref().map_or(Ok(ToSqlOutput::Borrowed(ValueRef::Null)), ToCell::to_cell)
+    }
+}
+
+impl<T: FromCell> FromColumns for T {
+    fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
+        from.cell()
+    }
+}
+
+impl<T: ToCell> ToColumns for T {
+    fn to_columns<'a>(&'a self, to: &mut Values<'a>) -> rusqlite::Result<()> {
+        to.push(self.to_cell()?);
+        Ok(())
+    }
+}
+
+/// Lists the columns of a record that is read: `"column" => field`, or `"one" & "two" => field` for a field that needs
+/// both, and `beside` them the fields that stand in no column. Gives a type with the `LIST` of names for a statement, and
+/// `read`.
+macro_rules! read_columns {
+    ($(#[$doc:meta])* $group:ident of $record:ident {
+        $first:literal $(& $more:literal)* => $head:ident,
+        $($($column:literal)&+ => $field:ident,)*
+    } $(beside { $($rest:ident: $value:expr,)+ })?) => {
+        $(#[$doc])*
+        pub(crate) struct $group;
+
+        impl $group {
+            /// The names of the columns, for a statement.
+            pub(crate) const LIST: &'static str = concat!($first $(, ", ", $more)* $($(, ", ", $column)+)*);
+
+            /// Reads the record from the columns that come next.
+            pub(crate) fn read(from: &mut $crate::store::rows::codec::Reader<'_, '_>) -> rusqlite::Result<$record> {
+                Ok($record { $head: from.take()?, $($field: from.take()?,)* $($($rest: $value,)+)? })
+            }
+        }
     };
 }
+pub(crate) use read_columns;
 
-put_number!(u8, u16, u32, i64, bool);
+/// Lists the columns of a record that is written, as [`read_columns`] does: adds `NAMES` and `write` to a type.
+macro_rules! write_columns {
+    ($group:ident of $record:ident {
+        $first:literal $(& $more:literal)* => $head:ident,
+        $($($column:literal)&+ => $field:ident,)*
+    }) => {
+        impl $group {
+            /// The names of the columns, one by one.
+            pub(crate) const NAMES: &'static [&'static str] = &[$first $(, $more)* $($(, $column)+)*];
 
-impl Put for u64 {
-    fn put(self) -> Value {
-        Value::Integer(self.cast_signed())
+            /// Adds what the columns hold for a record.
+            pub(crate) fn write<'a>(
+                record: &'a $record,
+                to: &mut $crate::store::rows::codec::Values<'a>,
+            ) -> rusqlite::Result<()> {
+                $crate::store::rows::codec::ToColumns::to_columns(&record.$head, to)?;
+                $($crate::store::rows::codec::ToColumns::to_columns(&record.$field, to)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use write_columns;
+
+/// Lists the columns of a record that is read and written: [`read_columns`] and [`write_columns`] in one.
+macro_rules! columns {
+    ($(#[$doc:meta])* $group:ident of $record:ident { $($columns:tt)* } $($beside:tt)*) => {
+        $crate::store::rows::codec::read_columns! { $(#[$doc])* $group of $record { $($columns)* } $($beside)* }
+        $crate::store::rows::codec::write_columns! { $group of $record { $($columns)* } }
+    };
+}
+pub(crate) use columns;
+
+/// Joins constant pieces of a statement when the program is compiled.
+macro_rules! sql {
+    ($($piece:expr),+ $(,)?) => {{
+        const PIECES: &[&str] = &[$($piece),+];
+        const JOINED: [u8; $crate::store::rows::codec::length(PIECES)] = $crate::store::rows::codec::joined(PIECES);
+        const SQL: &str = match std::str::from_utf8(&JOINED) {
+            Ok(sql) => sql,
+            Err(_) => panic!("whole texts are joined"),
+        };
+        SQL
+    }};
+}
+pub(crate) use sql;
+
+/// Bytes of all pieces.
+pub(crate) const fn length(pieces: &[&str]) -> usize {
+    let mut rest = pieces;
+    let mut length = 0;
+    while let [piece, after @ ..] = rest {
+        length += piece.len();
+        rest = after;
     }
+    length
 }
 
-impl Put for &str {
-    fn put(self) -> Value {
-        Value::Text(self.to_owned())
+/// The pieces, one after the other.
+pub(crate) const fn joined<const N: usize>(pieces: &[&str]) -> [u8; N] {
+    let mut bytes = [0; N];
+    let mut room: &mut [u8] = &mut bytes;
+    let mut rest = pieces;
+    while let [piece, after @ ..] = rest {
+        let (place, left) = room.split_at_mut(piece.len());
+        place.copy_from_slice(piece.as_bytes());
+        room = left;
+        rest = after;
     }
+    bytes
 }
 
-impl Put for String {
-    fn put(self) -> Value {
-        Value::Text(self)
-    }
+/// A statement that makes a row of `memories`: its handle is `?1`, the columns of the groups follow.
+pub(crate) fn insert(groups: &[&[&str]]) -> String {
+    let names = groups.concat();
+    format!("INSERT INTO memories (handle, {}) VALUES (?1, {})", names.join(", "), places(names.len()))
 }
 
-impl Put for &[u8] {
-    fn put(self) -> Value {
-        Value::Blob(self.to_vec())
-    }
+/// A statement that writes groups of columns of the row with the handle `?1`.
+pub(crate) fn update(groups: &[&[&str]]) -> String {
+    let names = groups.concat();
+    format!("UPDATE memories SET ({}) = ({}) WHERE handle = ?1", names.join(", "), places(names.len()))
 }
 
-impl Put for MemoryId {
-    fn put(self) -> Value {
-        Value::Blob(self.as_bytes().to_vec())
-    }
-}
-
-impl Put for Timestamp {
-    fn put(self) -> Value {
-        Value::Integer(self.as_micros())
-    }
-}
-
-impl Put for Handle {
-    fn put(self) -> Value {
-        self.get().put()
-    }
-}
-
-impl<T: Put> Put for Option<T> {
-    fn put(self) -> Value {
-        self.map_or(Value::Null, Put::put)
-    }
+fn places(columns: usize) -> String {
+    let places: Vec<String> = (2..columns + 2).map(|number| format!("?{number}")).collect();
+    places.join(", ")
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use rusqlite::{Connection, params_from_iter};
+    use rusqlite::Connection;
 
     use super::*;
-    use crate::compose::{created, edited, reanalysed};
-    use crate::domain::{Draft, Origin, Patch, Permission};
-    use crate::store::file::home::Home;
-    use crate::store::open::migrate::migrate;
-    use crate::text::O200k;
 
-    fn now() -> Timestamp {
-        "2026-11-20".parse().unwrap()
+    #[derive(Debug, PartialEq)]
+    pub(crate) struct Pair {
+        name: String,
+        size: Option<u32>,
+        kept: bool,
     }
 
-    fn store() -> Connection {
-        let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, &Home::new("t"), 0).unwrap();
-        connection
-    }
-
-    fn full() -> Composed {
-        let draft = Draft {
-            tags: vec!["port".parse().unwrap()],
-            keywords: vec!["jib".into()],
-            expires: Some(now().plus_days(9)),
-            origin: Origin::Conversation,
-            vouched: Some(Trust::Model),
-            session: Some("s".into()),
-            cwd: Some("/w".into()),
-            client: Some("c".into()),
-            ..Draft::new(format!("The crane of Mara is serviced. {}", "It takes a day. ".repeat(60)))
-        };
-        let composed = created(&draft, now(), &O200k).unwrap();
-        let memory = Memory {
-            share: Some(Share { by: "mara".into(), permission: Permission::Write }),
-            edited_by: Some("jon".into()),
-            conflict_of: Some(MemoryId::from_key("other")),
-            last_accessed: Some(now()),
-            access_count: 7,
-            sensitive: true,
-            ..composed.memory().clone()
-        };
-        crate::compose::carried(memory, &O200k).placed(Handle::try_from(42).unwrap(), 9)
-    }
-
-    fn read(connection: &Connection) -> Known {
-        let sql = format!("SELECT {MEMORY}, {DERIVED} FROM memories");
-        connection.query_row(&sql, [], known).unwrap()
-    }
-
-    fn same(known: &Known, composed: &Composed) {
-        assert_eq!(&known.memory, composed.memory());
-        assert_eq!((known.is_standing, known.length), (composed.is_standing(), composed.length()));
-        assert_eq!((known.signature, &*known.forward), (composed.signature(), composed.forward()));
-        assert_eq!(known.costs.as_ref(), Some(composed.costs()));
-    }
-
-    #[test]
-    fn a_row_is_read_as_it_was_written() {
-        let (connection, composed) = (store(), full());
-        let (sql, values) = insert(&composed);
-        connection.execute(sql, params_from_iter(values)).unwrap();
-        same(&read(&connection), &composed);
-        let patch = Patch { content: Some("I prefer cranes, always".into()), ..Patch::default() };
-        let other = edited(&read(&connection), &patch, now(), &O200k).unwrap().placed(composed.memory().handle, 10);
-        let (sql, values) = replace(&other);
-        connection.execute(sql, params_from_iter(values)).unwrap();
-        same(&read(&connection), &other);
-    }
-
-    #[test]
-    fn what_is_derived_is_written_alone_unless_the_row_was_changed() {
-        let (connection, composed) = (store(), full());
-        let (sql, values) = insert(&composed);
-        connection.execute(sql, params_from_iter(values)).unwrap();
-        connection.execute("UPDATE memories SET forward = x'00', length = 1, signature = 1", []).unwrap();
-        let again = reanalysed(&read(&connection), &O200k).placed(composed.memory().handle, 11);
-        for (rev, written) in [(8, 0), (9, 1), (9, 0)] {
-            let (sql, values) = rederive(&again, rev);
-            assert_eq!(connection.execute(sql, params_from_iter(values)).unwrap(), written, "at rev {rev}");
+    columns! {
+        /// Two columns, and a field that stands in none.
+        PairColumns of Pair {
+            "name" => name,
+            "size" => size,
+        } beside {
+            kept: true,
         }
-        same(&read(&connection), &again);
-        assert_eq!(again.forward(), composed.forward());
     }
 
     #[test]
-    fn every_column_of_the_table_is_in_the_list() {
-        let connection = store();
-        let mut statement = connection.prepare("SELECT name FROM pragma_table_info('memories')").unwrap();
-        let there: BTreeSet<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        let listed = names().into_iter().chain(["handle", "purged", "superseded_by"]);
-        assert_eq!(there, listed.map(str::to_owned).collect());
+    fn statements_name_each_column_once_and_number_what_they_are_given() {
+        const LIST: &str = sql!("SELECT ", PairColumns::LIST, " FROM pairs");
+        assert_eq!(LIST, "SELECT name, size FROM pairs");
+        assert_eq!(
+            insert(&[PairColumns::NAMES, &["more"]]),
+            "INSERT INTO memories (handle, name, size, more) VALUES (?1, ?2, ?3, ?4)"
+        );
+        assert_eq!(update(&[PairColumns::NAMES]), "UPDATE memories SET (name, size) = (?2, ?3) WHERE handle = ?1");
+    }
+
+    #[test]
+    fn a_record_is_written_and_read_in_the_order_of_its_list() {
+        let pair = Pair { name: "x".into(), size: Some(7), kept: true };
+        let mut values = Values::new();
+        PairColumns::write(&pair, &mut values).unwrap();
+        let connection = Connection::open_in_memory().unwrap();
+        let read = |sql: &str, values: Values<'_>| {
+            connection
+                .query_row(sql, rusqlite::params_from_iter(values), |row| PairColumns::read(&mut Reader::new(row)))
+        };
+        assert_eq!(read("SELECT ?1 AS name, ?2 AS size", values), Ok(pair));
+        for (sql, problem) in [
+            ("SELECT 'x' AS name, 'y' AS size", "Invalid column type Text at index: 1, name: size"),
+            ("SELECT 'x' AS name, -1 AS size", "Integer -1 out of range at index 1"),
+            ("SELECT NULL AS name, 1 AS size", "Invalid column type Null at index: 0, name: name"),
+        ] {
+            assert_eq!(read(sql, Values::new()).unwrap_err().to_string(), problem);
+        }
     }
 }

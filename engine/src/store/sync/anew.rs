@@ -130,3 +130,63 @@ fn adopt_equal(change: &Change<'_>, shadow: &Shadow) -> Result<(), StoreError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Permission;
+    use crate::store::open::in_memory::{InMemory, by_bob, shadow};
+    use crate::store::sync::server::Upload;
+
+    fn whole(rows: Vec<Shadow>) -> Whole {
+        Whole { epoch: 3, restored_seq: 0, mark: Some(Mark { seq: 9, stamp: 1 }), head: 9, rows }
+    }
+
+    fn joined(upload: Upload) -> InMemory {
+        let mut store = InMemory::new();
+        for text in ["Deploy on Monday", "The cache lives on birch"] {
+            store.said(text);
+        }
+        store.join("https://t.example", "ada", upload).unwrap();
+        store
+    }
+
+    fn ids(store: &InMemory) -> BTreeSet<MemoryId> {
+        let mut statement = store.connection.prepare("SELECT id FROM memories WHERE purged = 0").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn what_both_hold_becomes_one_and_what_the_server_lacks_is_told() {
+        let mut store = joined(Upload::All);
+        let (same, theirs) = (shadow("Deploy on Monday", 1, None), shadow("new", 2, by_bob(Permission::Read)));
+        store.begin_anew(&whole(vec![same.clone(), theirs.clone()])).unwrap();
+        let held = ids(&store);
+        assert!(held.len() == 3 && held.contains(&same.row.memory) && held.contains(&theirs.row.memory));
+        let ops = store.ops(9).unwrap();
+        assert_eq!(ops.len(), 1, "of the cache: {ops:?}");
+        let server = store.server().unwrap().unwrap();
+        assert!(server.is_whole && (server.epoch, server.cursor) == (3, 9));
+        assert_eq!(store.marks().unwrap(), [Mark { seq: 9, stamp: 1 }]);
+    }
+
+    #[test]
+    fn what_is_to_stay_here_is_neither_told_nor_taken_for_the_servers() {
+        let mut store = joined(Upload::Nothing);
+        let same = shadow("Deploy on Monday", 1, None);
+        store.begin_anew(&whole(vec![same.clone()])).unwrap();
+        assert_eq!(ids(&store).len(), 3, "the private text keeps its own identity");
+        assert!(store.ops(9).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_others_shared_and_is_not_there_any_more_goes() {
+        let mut store = joined(Upload::All);
+        let theirs = shadow("new", 2, by_bob(Permission::Read));
+        store.begin_anew(&whole(vec![theirs.clone()])).unwrap();
+        let later = Whole { epoch: 4, restored_seq: 9, ..whole(Vec::new()) };
+        store.begin_anew(&later).unwrap();
+        assert!(!ids(&store).contains(&theirs.row.memory));
+        assert_eq!(ids(&store).len(), 2);
+    }
+}

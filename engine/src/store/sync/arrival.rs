@@ -185,3 +185,82 @@ fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) 
     let actor = Actor { origin, client: Some(SYNC.into()), ..Actor::default() };
     history::record(change, memory, operation, &actor, known)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Memory, MemoryRef, Patch, Permission, Trust};
+    use crate::store::open::in_memory::{InMemory, by_bob, named, shadow};
+    use crate::sync::Shadow;
+
+    fn arrive(store: &mut InMemory, shadow: &Shadow) -> bool {
+        let arrival = Arrival::Row(Box::new(shadow.clone()));
+        store.write(|change| take(change, shadow.row.memory, arrival.clone())).unwrap()
+    }
+
+    fn held(store: &InMemory, shadow: &Shadow) -> Option<Memory> {
+        store.get(MemoryRef::Id(shadow.row.memory)).unwrap()
+    }
+
+    #[test]
+    fn what_arrives_is_shown_and_not_told_again() {
+        let mut store = InMemory::new();
+        let theirs = shadow("The cache lives on birch", 1, by_bob(Permission::Read));
+        assert!(!arrive(&mut store, &theirs));
+        let memory = held(&store, &theirs).unwrap();
+        assert_eq!((memory.share.as_ref(), memory.trust), (theirs.share.as_ref(), Trust::Foreign));
+        assert_eq!(store.recalled("where does the cache live?"), ["The cache lives on birch"]);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 0);
+        let rev = memory.rev;
+        assert!(!arrive(&mut store, &theirs), "the same again");
+        assert_eq!(held(&store, &theirs).unwrap().rev, rev, "writes nothing");
+        assert_eq!(store.history(named(&memory)).unwrap()[0].client.as_deref(), Some(SYNC));
+    }
+
+    #[test]
+    fn an_own_edit_stands_beside_news_of_the_rest() {
+        let mut store = InMemory::new();
+        let mine = shadow("Deploy on Monday", 1, None);
+        arrive(&mut store, &mine);
+        let memory = held(&store, &mine).unwrap();
+        let text = Patch { content: Some("Deploy on Tuesday".into()), ..Patch::default() };
+        store.update(named(&memory), &text, &Actor::default()).unwrap();
+        let mut news = Shadow { seq: 2, ..mine.clone() };
+        news.row.rev = 2;
+        let State::Live(document) = &mut news.row.state else { panic!("it is live") };
+        document.tags.insert("release".to_owned().try_into().unwrap());
+        arrive(&mut store, &news);
+        let memory = held(&store, &mine).unwrap();
+        assert_eq!((memory.content.as_str(), memory.tags.len()), ("Deploy on Tuesday", 1));
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 1, "the edit is still to be told");
+    }
+
+    #[test]
+    fn what_may_not_be_seen_any_more_leaves_no_word_and_can_come_back() {
+        let mut store = InMemory::new();
+        let theirs = shadow("The cache lives on birch", 1, by_bob(Permission::Read));
+        arrive(&mut store, &theirs);
+        let handle = held(&store, &theirs).unwrap().handle;
+        let gone = store.write(|change| take(change, theirs.row.memory, Arrival::Gone { seq: 2 })).unwrap();
+        assert!(gone && held(&store, &theirs).is_none());
+        assert_eq!(store.one::<u8>("SELECT purged FROM memories"), row::GONE);
+        assert_eq!(store.one::<String>("SELECT content FROM memories"), "");
+        arrive(&mut store, &Shadow { seq: 3, ..theirs.clone() });
+        assert_eq!(held(&store, &theirs).unwrap().handle, handle, "under the handle it had");
+        let mut purged = Shadow { seq: 4, ..theirs.clone() };
+        purged.row.state = State::Purged;
+        assert!(arrive(&mut store, &purged) && held(&store, &theirs).is_none());
+        assert_eq!(store.one::<u8>("SELECT purged FROM memories"), row::PURGED);
+    }
+
+    #[test]
+    fn a_trail_that_cannot_be_read_is_begun_anew() {
+        let mut store = InMemory::new();
+        let mine = shadow("Deploy on Monday", 1, None);
+        arrive(&mut store, &mine);
+        store.run("UPDATE trails SET trail = '{'");
+        let held = store.write(|change| Held::of(change, mine.row.memory)).unwrap().unwrap();
+        assert!(held.local.shadow().is_none() && held.known.memory.content == "Deploy on Monday");
+        assert!(store.write(|change| Held::of(change, MemoryId::from_key("nobody"))).unwrap().is_none());
+    }
+}

@@ -122,3 +122,103 @@ impl Store {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Permission;
+    use crate::store::open::in_memory::{InMemory, shadow};
+    use crate::store::sync::anew::Whole;
+    use crate::store::sync::server::Upload;
+    use crate::sync::{Answer, Arrival, Mark, News, Offer, Refusal, Shadow};
+
+    /// A store that belongs to a server, at epoch 1 and cursor 0.
+    fn joined() -> InMemory {
+        let mut store = InMemory::new();
+        store.join("https://t.example", "ada", Upload::All).unwrap();
+        let whole = Whole { epoch: 1, restored_seq: 0, mark: None, head: 0, rows: Vec::new() };
+        store.begin_anew(&whole).unwrap();
+        store
+    }
+
+    fn answer(op: &Op, refused: Option<Refusal>) -> Pushed {
+        let crate::sync::Action::Create(document) = &op.action else { panic!("it is new") };
+        let mut taken = shadow("x", 1, None);
+        taken.row.memory = op.memory;
+        taken.row.state = crate::sync::State::Live(document.clone());
+        let row = if refused.is_none() { Some(taken) } else { None };
+        Pushed { answers: vec![Answer { op_id: op.op_id, memory: op.memory, refused, row, copy: None }], mark: None }
+    }
+
+    fn page(news: &[&Shadow], next: u64) -> Page {
+        let news = news
+            .iter()
+            .map(|shadow| News { memory: shadow.row.memory, arrival: Arrival::Row(Box::new((*shadow).clone())) });
+        Page { news: news.collect(), next, more: false, mark: None, offers: Vec::new() }
+    }
+
+    #[test]
+    fn an_op_is_sent_in_the_same_words_until_it_is_answered() {
+        let mut store = joined();
+        for text in ["one", "two"] {
+            store.said(text);
+        }
+        let ops = store.ops(1).unwrap();
+        assert_eq!(ops.len(), 1);
+        assert_eq!(store.ops(1).unwrap(), ops);
+        store.answered(2, &answer(&ops[0], None)).unwrap();
+        assert_eq!(store.ops(1).unwrap(), ops, "an answer of another epoch is none");
+        store.answered(1, &answer(&ops[0], None)).unwrap();
+        let rest = store.ops(9).unwrap();
+        assert!(rest.len() == 1 && rest[0].memory != ops[0].memory);
+        assert_eq!(store.sync_status().unwrap().waiting, 1);
+    }
+
+    #[test]
+    fn what_a_server_does_not_take_is_set_aside_until_somebody_tries_again() {
+        let mut store = joined();
+        store.said("one");
+        let op = store.ops(9).unwrap().remove(0);
+        store.answered(1, &answer(&op, Some(Refusal::Invalid))).unwrap();
+        assert!(store.ops(9).unwrap().is_empty());
+        store.said("two");
+        let two = store.ops(9).unwrap().remove(0);
+        store.set_aside(two.memory, "it is too large").unwrap();
+        let refused = store.refused_changes().unwrap();
+        assert_eq!(refused.iter().map(|change| change.handle.get()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(refused[1].why, "it is too large");
+        assert_eq!(store.retry_refused().unwrap(), 2);
+        let again = store.ops(9).unwrap();
+        assert!(again.len() == 2 && again[1].op_id != two.op_id, "what was set aside is told anew");
+    }
+
+    #[test]
+    fn a_page_is_taken_once_and_in_its_order() {
+        let mut store = joined();
+        let (one, two) = (shadow("one", 1, None), shadow("two", 2, None));
+        store.arrived(1, 1, &page(&[&two], 2)).unwrap();
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM memories"), 0, "it does not begin at the cursor");
+        for _ in 0..2 {
+            store.arrived(1, 0, &page(&[&one], 1)).unwrap();
+        }
+        store.arrived(1, 1, &page(&[&two], 2)).unwrap();
+        assert_eq!(store.server().unwrap().unwrap().cursor, 2);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM memories"), 2);
+    }
+
+    #[test]
+    fn marks_and_offers_come_with_a_page_that_has_no_news_and_one_without_any_writes_nothing() {
+        let mut store = joined();
+        let mark = Mark { seq: 1, stamp: 7 };
+        let tag = "ci".to_owned().try_into().unwrap();
+        let offer = Offer { owner: "bob".into(), tag, permission: Permission::Read };
+        let news = Page { mark: Some(mark), offers: vec![offer.clone()], ..page(&[], 1) };
+        store.arrived(1, 0, &news).unwrap();
+        assert_eq!((store.marks().unwrap(), store.offers().unwrap()), (vec![mark], vec![offer]));
+        let before = store.connection.total_changes();
+        store.arrived(1, 1, &news).unwrap();
+        assert_eq!(store.connection.total_changes(), before, "nothing new");
+        store.arrived(1, 1, &Page { mark: Some(mark), ..page(&[], 1) }).unwrap();
+        assert!(store.offers().unwrap().is_empty(), "what was answered is not open any more");
+    }
+}

@@ -2,11 +2,10 @@
 
 use rusqlite::params;
 
-use crate::domain::Tag;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::memory::parsed;
+use crate::store::rows::codec::Reader;
 use crate::sync::Offer;
 
 impl Store {
@@ -19,11 +18,8 @@ impl Store {
             let sql = "SELECT owner, tag, permission FROM offers ORDER BY owner, tag";
             let mut statement = self.connection.prepare_cached(sql)?;
             let offers = statement.query_map([], |row| {
-                let tag: String = row.get(1)?;
-                let tag = Tag::try_from(tag).map_err(|error| {
-                    rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, Box::new(error))
-                })?;
-                Ok(Offer { owner: row.get(0)?, tag, permission: parsed(row, 2)? })
+                let mut from = Reader::new(row);
+                Ok(Offer { owner: from.take()?, tag: from.take()?, permission: from.take()? })
             })?;
             offers.collect()
         };

@@ -10,6 +10,8 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::change::erase::purge;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::{Reader, read_columns, sql};
+use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
 /// The server that a store belongs to.
@@ -70,24 +72,37 @@ pub struct RefusedChange {
     pub why: String,
 }
 
+read_columns! {
+    /// The one server.
+    ServerColumns of ServerState {
+        "url" => url,
+        "user" => user,
+        "epoch" => epoch,
+        "cursor" => cursor,
+        "is_whole" => is_whole,
+        "reached" => reached,
+        "problem" => problem,
+    }
+}
+
+read_columns! {
+    /// A refused change.
+    RefusedColumns of RefusedChange {
+        "handle" => handle,
+        "id" => id,
+        "summary" => summary,
+        "refused" => why,
+    }
+}
+
 impl Store {
     /// The server that this store belongs to.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn server(&self) -> Result<Option<ServerState>, StoreError> {
-        let sql = "SELECT url, user, epoch, cursor, is_whole, reached, problem FROM server";
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(ServerState {
-                url: row.get(0)?,
-                user: row.get(1)?,
-                epoch: row.get(2)?,
-                cursor: row.get(3)?,
-                is_whole: row.get(4)?,
-                reached: row.get(5)?,
-                problem: row.get(6)?,
-            })
-        };
+        let sql = sql!("SELECT ", ServerColumns::LIST, " FROM server");
+        let read = |row: &rusqlite::Row<'_>| ServerColumns::read(&mut Reader::new(row));
         self.connection.query_row(sql, [], read).optional().map_err(|error| self.failed(error))
     }
 
@@ -119,8 +134,8 @@ impl Store {
     /// When the store cannot be written.
     pub fn leave(&mut self) -> Result<(), StoreError> {
         self.write(|change| {
-            let sql = format!("SELECT {} FROM memories WHERE shared_by IS NOT NULL AND purged = 0", row::MEMORY);
-            let mut statement = change.tx.prepare(&sql)?;
+            let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE shared_by IS NOT NULL AND purged = 0");
+            let mut statement = change.tx.prepare(sql)?;
             let theirs: Vec<Memory> = statement.query_map([], row::memory)?.collect::<Result<_, _>>()?;
             for memory in theirs {
                 purge(change, &memory, row::GONE, &Actor::default())?;
@@ -158,12 +173,13 @@ impl Store {
     /// When the store cannot be read.
     pub fn refused_changes(&self) -> Result<Vec<RefusedChange>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RefusedChange>> {
-            let sql = "SELECT handle, id, summary, refused FROM outbox JOIN memories ON id = memory
-                       WHERE refused IS NOT NULL ORDER BY n";
+            let sql = sql!(
+                "SELECT ",
+                RefusedColumns::LIST,
+                " FROM outbox JOIN memories ON id = memory WHERE refused IS NOT NULL ORDER BY n"
+            );
             let mut statement = self.connection.prepare(sql)?;
-            let rows = statement.query_map([], |row| {
-                Ok(RefusedChange { handle: row.get(0)?, id: row.get(1)?, summary: row.get(2)?, why: row.get(3)? })
-            })?;
+            let rows = statement.query_map([], |row| RefusedColumns::read(&mut Reader::new(row)))?;
             rows.collect()
         };
         read().map_err(|error| self.failed(error))
@@ -200,5 +216,67 @@ impl Store {
             };
             Ok(())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Permission;
+    use crate::store::open::in_memory::{InMemory, by_bob, shadow};
+    use crate::store::sync::anew::Whole;
+
+    const URL: &str = "https://t.example";
+
+    fn joined() -> InMemory {
+        let mut store = InMemory::new();
+        store.said("mine");
+        store.join(URL, "ada", Upload::All).unwrap();
+        let rows = vec![shadow("theirs", 1, by_bob(Permission::Read)), shadow("also mine", 2, None)];
+        let whole = Whole { epoch: 1, restored_seq: 0, mark: None, head: 2, rows };
+        store.begin_anew(&whole).unwrap();
+        store
+    }
+
+    #[test]
+    fn a_store_belongs_to_one_server_and_one_user() {
+        let mut store = joined();
+        store.join(URL, "ada", Upload::Nothing).unwrap();
+        assert_eq!(store.sync_status().unwrap().private, 0, "joining again changes nothing");
+        for (url, user) in [(URL, "eve"), ("https://u.example", "ada")] {
+            let refused = store.join(url, user, Upload::All);
+            assert!(matches!(refused, Err(StoreError::OtherServer { .. })), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn how_things_stand_is_counted() {
+        let mut store = joined();
+        store.run("INSERT INTO private SELECT id FROM memories WHERE content = 'also mine'");
+        let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private } = store.sync_status().unwrap();
+        assert_eq!((waiting, refused, conflicts, shared_with_me, private), (1, 0, 0, 1, 1));
+        assert_eq!(server.unwrap().user, "ada");
+        store.note_server(Some("no route")).unwrap();
+        assert_eq!(store.server().unwrap().unwrap().problem.as_deref(), Some("no route"));
+        store.note_server(None).unwrap();
+        let server = store.server().unwrap().unwrap();
+        assert_eq!((server.problem, server.reached), (None, Some(store.now())));
+        store.must_begin_anew().unwrap();
+        assert!(!store.server().unwrap().unwrap().is_whole);
+    }
+
+    #[test]
+    fn who_leaves_keeps_their_own_and_nothing_of_others() {
+        let mut store = joined();
+        store.leave().unwrap();
+        assert_eq!(store.server().unwrap(), None);
+        let left = "SELECT group_concat(content) FROM (SELECT content FROM memories WHERE purged = 0 ORDER BY content)";
+        assert_eq!(store.one::<String>(left), "also mine,mine");
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM memories WHERE content = 'theirs'"), 0);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 2, "another server is told of all");
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM trails"), 0);
+        store.join("https://u.example", "ada", Upload::Nothing).unwrap();
+        assert!(store.ops(9).unwrap().is_empty());
+        assert_eq!(store.sync_status().unwrap().private, 2);
     }
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::support::proxy::{Proxy, Weather};
-use crate::support::team::{Running, TeamServer, exchange};
-use crate::support::{Client, Ran, World};
-use crate::terminal::{COLUMNS, on_terminal, plain, start_on_terminal};
+use crate::proxy::{Proxy, Weather};
+use crate::server::{TeamServer, exchange};
+use crate::support::terminal::{COLUMNS, on_terminal, plain, start_on_terminal};
+use crate::support::{Client, Ran, Running, World};
 
 fn with(world: &World, variables: &[(&str, &str)], args: &[&str]) -> Ran {
     world.command(World::binary()).envs(variables.iter().copied()).args(args).output().unwrap().into()

@@ -2,20 +2,15 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::process::{Child, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
-use super::{Ran, World};
 use crate::cluster::Cluster;
+use crate::support::{Ran, Running, World};
 
-/// A program that does not outlive its test.
-pub(crate) struct Running(pub(crate) Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended, as it should.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// The server's program.
+pub(crate) fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_tessera-server"))
 }
 
 /// A server that can be stopped and started again at the same address.
@@ -44,15 +39,15 @@ impl TeamServer {
 
     /// Runs a command on the server's host.
     pub(crate) fn host(&self, args: &[&str]) -> Ran {
-        let mut command = self.world.command(World::binary());
+        let mut command = self.world.command(program());
         let ran: Ran = command.env("DATABASE_URL", self.cluster.url("server")).args(args).output().unwrap().into();
         assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
         ran
     }
 
     pub(crate) fn up(&mut self) {
-        let mut command = self.world.command(World::binary());
-        command.env("DATABASE_URL", self.cluster.url("server")).args(["serve", "--listen", &self.address]);
+        let mut command = self.world.command(program());
+        command.env("DATABASE_URL", self.cluster.url("server")).args(["--listen", &self.address]);
         command.args(["--key-rate", "100000", "--address-rate", "100000"]);
         let mut server = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
         let line = BufReader::new(server.0.stderr.take().unwrap()).lines().next().unwrap().unwrap();
@@ -67,8 +62,8 @@ impl TeamServer {
 
     /// Adds a user and gives a key.
     pub(crate) fn user(&self, name: &str) -> String {
-        self.host(&["serve", "user", "add", name]);
-        self.host(&["serve", "key", "new", name]).stdout.trim().to_owned()
+        self.host(&["user", "add", name]);
+        self.host(&["key", "new", name]).stdout.trim().to_owned()
     }
 
     /// A machine of a user, joined.

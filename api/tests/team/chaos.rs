@@ -5,9 +5,9 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::proxy::{Proxy, Weather};
+use crate::server::TeamServer;
 use crate::support::World;
-use crate::support::proxy::{Proxy, Weather};
-use crate::support::team::TeamServer;
 
 /// How long; more with `TESSERA_CHAOS_SECONDS`.
 const SECONDS: u64 = 15;
@@ -121,7 +121,7 @@ impl Team {
     fn judge(&self, seed: u64) {
         self.proxy.set(Weather::Fair);
         for _ in 0..4 {
-            self.machines.iter().for_each(|machine| crate::support::team::exchange(&machine.world));
+            self.machines.iter().for_each(|machine| crate::server::exchange(&machine.world));
         }
         let (kills, crashes) = (self.kills, self.crashes);
         eprintln!("seed {seed}: {} texts, {kills} kills of clients, {crashes} of the server", self.texts.len());

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::json;
 
+use crate::server::{TeamServer, exchange};
 use crate::support::World;
-use crate::support::team::{TeamServer, exchange};
 
 /// How long requests are generated.
 const SECONDS: &str = "45";

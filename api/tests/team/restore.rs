@@ -1,10 +1,10 @@
 //! A server whose database goes back: to a backup, to a standby that lagged, to a point in time. Whether somebody says so or
 //! not, no machine loses what was acknowledged, and the server gets it back.
 
+use crate::server::{TeamServer, exchange};
 use crate::support::World;
-use crate::support::team::{TeamServer, exchange};
 
-/// How a restore is announced: `tessera serve restored`, and when.
+/// How a restore is announced: `tessera-server restored`, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Said {
     Never,
@@ -61,7 +61,7 @@ fn a_restore_costs_nothing(said: Said) {
     server.cluster.restore();
     server.up();
     if matches!(said, Said::Early | Said::Twice) {
-        server.host(&["serve", "restored"]);
+        server.host(&["restored"]);
     }
     // One machine writes before the others come back, so that their cursors are not ahead of the counter.
     for number in 0..8 {
@@ -69,11 +69,11 @@ fn a_restore_costs_nothing(said: Said) {
     }
     exchange(&away);
     if said == Said::Late {
-        server.host(&["serve", "restored"]);
+        server.host(&["restored"]);
     }
     exchange(&desktop);
     if said == Said::Twice {
-        server.host(&["serve", "restored"]);
+        server.host(&["restored"]);
     }
     settle(&[&laptop, &desktop, &away]);
     let mut expected: Vec<String> = (0..8).map(|number| format!("written after the restore {number}")).collect();
@@ -159,7 +159,7 @@ fn joining_with_equal_texts_doubles_nothing() {
 #[test]
 fn a_key_for_reading_alone_still_brings_news() {
     let Some(server) = TeamServer::start() else { return };
-    let (key, reading) = (server.user("ada"), server.host(&["serve", "key", "new", "ada", "--scopes", "read"]));
+    let (key, reading) = (server.user("ada"), server.host(&["key", "new", "ada", "--scopes", "read"]));
     let (writer, reader) = (server.machine(&key), server.machine(reading.stdout.trim()));
     reader.remember("written where it may not be sent");
     writer.remember("news from the writer");

@@ -1,22 +1,47 @@
-//! The arguments of `tessera serve`.
+//! What can be typed: types only.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use tessera_api::Proxy;
+
+use crate::{exit, settings};
 
 /// What stays where when a memory is removed for good, said under the options.
 const AFTER: &str = "A memory that is removed for good is gone from every answer at once. PostgreSQL keeps its text in \
     files, write-ahead log and backups until they are written anew: docs/SCALING.md says how long, and how to hurry it.";
 
-/// Serves a team on PostgreSQL, or manages its users and keys.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = AFTER)]
-pub(crate) struct Serve {
+/// Serves a team on PostgreSQL, or manages its users and keys. `tessera serve` is the same.
+#[derive(Debug, Parser)]
+#[command(name = "tessera-server", version, about, propagate_version = true, max_term_width = 100)]
+#[command(args_conflicts_with_subcommands = true, after_help = after_help())]
+pub(crate) struct Cli {
     /// What to do instead of serving.
     #[command(subcommand)]
-    pub(crate) task: Option<ServeTask>,
+    pub(crate) task: Option<Task>,
+    /// How to serve.
+    #[command(flatten)]
+    pub(crate) serve: Serve,
+    /// Print one JSON object instead of text.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say more on stderr (-v, -vv).
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// What stands under the options: where things are set beside them, how it ends, and what is kept how long.
+fn after_help() -> String {
+    let settings =
+        settings::SETTINGS.iter().map(|setting| format!("  {}: {}\n", setting.names.join(", "), setting.help));
+    format!("Environment:\n{}\n{}\n\n{AFTER}", settings.collect::<String>(), exit::CODES)
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
     /// Where to listen.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8765")]
     pub(crate) listen: SocketAddr,
@@ -56,7 +81,7 @@ pub(crate) struct Serve {
 
 /// Work on the server's host.
 #[derive(Debug, Subcommand)]
-pub(crate) enum ServeTask {
+pub(crate) enum Task {
     /// Bring the schema up to date and check that the database is safe to serve.
     Migrate,
     /// Print the contract of the API, as OpenAPI.
@@ -69,6 +94,13 @@ pub(crate) enum ServeTask {
     /// Manage keys.
     #[command(subcommand)]
     Key(KeyTask),
+    /// Print a completion script.
+    Completions {
+        /// For which shell.
+        shell: Shell,
+    },
+    /// Print the manual page.
+    Man,
 }
 
 /// Work on users.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::server::{TeamServer, exchange};
 use crate::support::hooks::{event, hook};
-use crate::support::team::{TeamServer, exchange};
-use crate::support::{Client, World};
+use crate::support::{Client, Ran, World};
 
 fn texts(world: &World) -> Vec<String> {
     let mut texts = world.contents();
@@ -167,6 +167,10 @@ fn a_server_that_does_not_answer_stops_nobody() {
     let (told, refused) = client.call("memory_store", json!({ "content": "Not stored" }));
     assert!(refused, "{told}");
     assert!(client.close().success());
+    // By the command line neither.
+    let mut command = world.command(World::binary());
+    let ran: Ran = command.envs(direct).args(["remember", "Not stored"]).output().unwrap().into();
+    assert!(ran.code == Some(1) && ran.stdout.is_empty(), "{ran:?}");
     assert_eq!(texts(&world), ["Stored all the same"]);
 }
 
@@ -223,7 +227,7 @@ fn a_restored_server_is_sent_what_its_backup_did_not_hold() {
         INSERT INTO user_seq SELECT * FROM kept_seq; INSERT INTO applied_ops SELECT * FROM kept_ops;
         DROP TABLE kept, kept_feed, kept_seq, kept_ops",
     );
-    server.host(&["serve", "restored"]);
+    server.host(&["restored"]);
     desktop.remember("on the desktop meanwhile");
     for world in [&laptop, &desktop, &laptop] {
         exchange(world);

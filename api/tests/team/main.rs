@@ -1,0 +1,17 @@
+//! Both programs together: machines of several people, and the server that they join, each a process of its own.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr, reason = "tests may")]
+
+mod chaos;
+#[expect(dead_code, reason = "tests of the server load dumps as well")]
+#[path = "../server/cluster.rs"]
+mod cluster;
+mod contract;
+mod joining;
+mod machines;
+mod proxy;
+mod restore;
+mod serve;
+mod server;
+#[expect(dead_code, unused_imports, reason = "tests of one machine need more of it")]
+#[path = "../../../tests/it/support/mod.rs"]
+mod support;

@@ -1,0 +1,128 @@
+//! A store whose database is in memory, for the tests of the wings: opened as one in a file is, with a home of its own
+//! for the files beside the database, and a clock that a test moves.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rusqlite::Connection;
+use rusqlite::types::FromSql;
+use tempfile::TempDir;
+
+use super::migrate::migrate;
+use super::recount::recount;
+use crate::domain::{Clock, Draft, Memory, MemoryId, MemoryRef, Permission, RecallRequest, Share, Timestamp};
+use crate::score::Weights;
+use crate::store::base::config::Usage;
+use crate::store::base::index_cache::IndexCache;
+use crate::store::base::store::Store;
+use crate::store::file::home::Home;
+use crate::sync::{Document, Row, Shadow, State};
+
+/// 2026-11-20T00:00:00Z
+const NOW: i64 = 1_795_132_800_000_000;
+
+/// The store, its clock and its home.
+pub(crate) struct InMemory {
+    store: Store,
+    clock: Arc<MovedClock>,
+    _dir: TempDir,
+}
+
+struct MovedClock(AtomicI64);
+
+impl Clock for MovedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl InMemory {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path());
+        let clock = Arc::new(MovedClock(AtomicI64::new(NOW)));
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &home, 0).unwrap();
+        recount(&mut connection).unwrap();
+        let store = Store {
+            connection,
+            path: home.database(),
+            home,
+            clock: clock.clone(),
+            weights: Weights::default(),
+            usage: Usage::Serve,
+            index: IndexCache::new(Usage::Serve),
+        };
+        Self { store, clock, _dir: dir }
+    }
+
+    /// Lets days pass.
+    pub(crate) fn pass_days(&self, days: i64) {
+        self.clock.0.fetch_add(days * 86_400_000_000, Ordering::Relaxed);
+    }
+
+    /// Stores what the person said.
+    pub(crate) fn said(&mut self, text: &str) -> Memory {
+        self.remember(Draft::new(text)).unwrap().memory
+    }
+
+    /// A memory as it is now.
+    pub(crate) fn now_of(&self, memory: &Memory) -> Memory {
+        self.get(named(memory)).unwrap().unwrap()
+    }
+
+    /// The texts that answer a question, the best first.
+    pub(crate) fn recalled(&mut self, question: &str) -> Vec<String> {
+        let recall = self.recall(&RecallRequest::new(question)).unwrap();
+        recall.details.into_iter().map(|detail| detail.memory.content).collect()
+    }
+
+    /// One value of the database.
+    pub(crate) fn one<T: FromSql>(&self, sql: &str) -> T {
+        self.connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    /// Changes the database behind the store's back.
+    pub(crate) fn run(&self, sql: &str) {
+        self.connection.execute_batch(sql).unwrap();
+    }
+}
+
+impl Deref for InMemory {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.store
+    }
+}
+
+impl DerefMut for InMemory {
+    fn deref_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+}
+
+/// A memory by its handle.
+pub(crate) fn named(memory: &Memory) -> MemoryRef {
+    MemoryRef::Handle(memory.handle)
+}
+
+/// A text as a server holds it: a memory of the user's own, or of another user.
+pub(crate) fn shadow(text: &str, seq: u64, share: Option<Share>) -> Shadow {
+    let document = Document::of(&InMemory::new().said(text)).unwrap();
+    let row = Row {
+        memory: MemoryId::from_key(text),
+        rev: 1,
+        content_rev: 1,
+        details_at: Timestamp::from_micros(NOW),
+        state: State::Live(document),
+        edited_by: None,
+    };
+    Shadow { row, seq, share }
+}
+
+/// A share of bob's.
+pub(crate) fn by_bob(permission: Permission) -> Option<Share> {
+    Some(Share { by: "bob".into(), permission })
+}

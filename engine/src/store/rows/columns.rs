@@ -1,0 +1,109 @@
+//! The columns of `memories`, each said once: what somebody gave, what the analysis of it gives, and what its lines cost.
+//! A new stored field is a line here, beside its migration and its field in the domain.
+
+use super::codec::{Reader, columns, sql};
+use crate::compose::{Composed, Known};
+use crate::domain::{Handle, Memory};
+use crate::pack::LineCosts;
+
+columns! {
+    /// What somebody gave, and what happened to it. The handle stands before them.
+    Fields of Memory {
+        "id" => id,
+        "content" => content,
+        "summary" => summary,
+        "category" => category,
+        "type" => kind,
+        "importance" => importance,
+        "tags" => tags,
+        "keywords" => keywords,
+        "entities" => entities,
+        "scope" => scope,
+        "created" => created,
+        "updated" => updated,
+        "last_accessed" => last_accessed,
+        "access_count" => access_count,
+        "expires" => expires,
+        "origin" => origin,
+        "trust" => trust,
+        "session" => session,
+        "cwd" => cwd,
+        "client" => client,
+        "sensitive" => sensitive,
+        "rev" => rev,
+        "deleted" => deleted,
+        "shared_by" & "share_permission" => share,
+        "conflict_of" => conflict_of,
+        "edited_by" => edited_by,
+        "vouched" => vouched,
+    } beside {
+        handle: Handle::FIRST,
+        links: Vec::new(),
+    }
+}
+
+/// What the analysis of a memory leaves in its row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Analysed {
+    pub(crate) is_standing: bool,
+    pub(crate) length: u16,
+    /// The bits of the signature: SQLite has no unsigned numbers of this size.
+    pub(crate) signature: i64,
+    pub(crate) forward: Vec<u8>,
+}
+
+impl Analysed {
+    pub(crate) fn of(composed: &Composed) -> Self {
+        Self {
+            is_standing: composed.is_standing(),
+            length: composed.length(),
+            signature: composed.signature().cast_signed(),
+            forward: composed.forward().to_vec(),
+        }
+    }
+}
+
+columns! {
+    /// What the analysis gives: for the index, and to know a text that is said again.
+    AnalysisColumns of Analysed {
+        "standing" => is_standing,
+        "length" => length,
+        "signature" => signature,
+        "forward" => forward,
+    }
+}
+
+columns! {
+    /// What the lines of a memory cost.
+    CostColumns of LineCosts {
+        "detail_tokens" => detail,
+        "index_tokens" => index,
+        "json_detail_tokens" => json_detail,
+        "json_index_tokens" => json_index,
+        "passages" => passages,
+        "attribution_tokens" => attribution,
+    }
+}
+
+/// The columns of a memory, for a statement that reads it: the handle, and [`Fields`].
+pub(crate) const MEMORY: &str = sql!("handle, ", Fields::LIST);
+
+/// Reads a memory from the columns that come next, without its links.
+pub(crate) fn read_memory(from: &mut Reader<'_, '_>) -> rusqlite::Result<Memory> {
+    let handle = from.take()?;
+    Ok(Memory { handle, ..Fields::read(from)? })
+}
+
+/// The columns of a memory with what derives from it.
+pub(crate) const KNOWN: &str = sql!(MEMORY, ", ", AnalysisColumns::LIST, ", ", CostColumns::LIST);
+
+/// Reads the columns [`KNOWN`] that come next, without its links.
+pub(crate) fn read_known(from: &mut Reader<'_, '_>) -> rusqlite::Result<Known> {
+    let memory = read_memory(from)?;
+    let Analysed { is_standing, length, signature, forward } = AnalysisColumns::read(from)?;
+    let (signature, costs) = (signature.cast_unsigned(), Some(CostColumns::read(from)?));
+    Ok(Known { memory, is_standing, length, signature, forward, costs })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! A row as the index sees it.
+
+use rusqlite::Row;
+use rusqlite::types::{FromSqlResult, ValueRef};
+
+use super::codec::{FromCell, Reader, read_columns};
+use crate::domain::{Origin, Timestamp, Trust};
+use crate::index::{Facts, Features, Flags, IndexRow};
+
+/// What the index reads of a row.
+pub(crate) struct Indexed {
+    handle: u32,
+    created: Timestamp,
+    last_accessed: Option<Timestamp>,
+    expires: Option<Timestamp>,
+    access_count: u32,
+    importance: u8,
+    length: u16,
+    is_standing: bool,
+    trust: Trust,
+    origin: IsCaptured,
+    successor: Option<u32>,
+    scope: String,
+    forward: Vec<u8>,
+}
+
+read_columns! {
+    /// What the index reads of a row. A deleted row has an empty blob.
+    IndexColumns of Indexed {
+        "handle" => handle,
+        "created" => created,
+        "last_accessed" => last_accessed,
+        "expires" => expires,
+        "access_count" => access_count,
+        "importance" => importance,
+        "length" => length,
+        "standing" => is_standing,
+        "trust" => trust,
+        "origin" => origin,
+        "superseded_by" => successor,
+        "scope" => scope,
+        "forward" => forward,
+    }
+}
+
+/// True for a turn of a captured conversation. An origin that cannot be read is none: recall does not fail for it.
+pub(crate) struct IsCaptured(bool);
+
+impl FromCell for IsCaptured {
+    fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Ok(Self(value.as_str()?.parse().is_ok_and(|origin: Origin| origin.is_captured())))
+    }
+}
+
+/// Reads the columns [`IndexColumns`] of a row.
+pub(crate) fn index_row(row: &Row<'_>) -> rusqlite::Result<IndexRow> {
+    read_index_row(&mut Reader::new(row))
+}
+
+/// Reads an index row from the columns that come next.
+pub(crate) fn read_index_row(from: &mut Reader<'_, '_>) -> rusqlite::Result<IndexRow> {
+    let row = IndexColumns::read(from)?;
+    let facts = Facts {
+        handle: row.handle,
+        created: row.created,
+        last_accessed: row.last_accessed,
+        expires: row.expires,
+        access_count: row.access_count,
+        importance: row.importance,
+        length: row.length,
+        is_captured: row.origin.0,
+        flags: Flags::default()
+            .with(Flags::STANDING, row.is_standing)
+            .with(Flags::FOREIGN, row.trust == Trust::Foreign)
+            .with(Flags::SUPERSEDED, row.successor.is_some()),
+    };
+    Ok(IndexRow { features: Features::of(&facts), scope: row.scope, successor: row.successor, blob: row.forward })
+}

@@ -1,0 +1,44 @@
+//! Commands on a terminal of 80 columns, in colour.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::World;
+
+pub(crate) const COLUMNS: u16 = 80;
+
+/// Starts a command on a terminal of its own, in colour, and gives the other end of it.
+pub(crate) fn start_on_terminal(world: &World, args: &[&str]) -> (Child, File) {
+    let master: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    tcsetwinsize(master.as_fd(), Winsize { ws_row: 24, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let terminal = || Stdio::from(File::options().read(true).write(true).open(&name).unwrap());
+    let mut command = world.command(World::binary());
+    command.env_remove("NO_COLOR").env("TERM", "xterm").args(args);
+    let child = command.stdin(terminal()).stdout(terminal()).stderr(terminal()).spawn().unwrap();
+    (child, File::from(master))
+}
+
+/// Runs a command there, and gives what it wrote.
+pub(crate) fn on_terminal(world: &World, args: &[&str]) -> String {
+    let (mut child, mut terminal) = start_on_terminal(world, args);
+    let mut bytes = Vec::new();
+    // The end of a terminal that nobody holds any more is an error, and all that was written is there by then.
+    let _ = terminal.read_to_end(&mut bytes);
+    assert!(child.wait().unwrap().success(), "{args:?}: {}", String::from_utf8_lossy(&bytes));
+    String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+}
+
+/// The text without colours.
+pub(crate) fn plain(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
+}
