@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, PgPool};
 use tessera_benches::{Corpus, Note};
-use tessera_engine::domain::{Handle, Importance, MemoryId};
-use tessera_engine::index::Analysis;
-use tessera_engine::pack::{LineCosts, Passage};
+use tessera_engine::Timestamp;
+use tessera_engine::compose::{Beside, carried, memory_of};
+use tessera_engine::domain::{Importance, MemoryId};
+use tessera_engine::pack::Passage;
 use tessera_engine::text::O200k;
-use tessera_engine::{Memory, Timestamp};
 
 #[path = "../../api/tests/server/cluster.rs"]
 #[expect(dead_code, reason = "what tests use of it is more")]
@@ -122,17 +122,15 @@ fn row(note: &Note) -> Row {
             conflict_of: None,
         },
     };
-    let memory: Memory = document.memory(MemoryId::from_key(&note.text), Handle::FIRST, None, None);
-    let analysis = Analysis::of(&memory);
-    let costs = LineCosts::measure(&memory, &O200k);
+    let composed = carried(memory_of(&document, Beside::of(MemoryId::from_key(&note.text))), &O200k);
     Row {
         importance: i16::from(note.importance),
-        summary: memory.summary.clone(),
-        length: i32::from(analysis.doc.length),
-        signature: analysis.signature.cast_signed(),
-        forward: analysis.doc.encode(),
-        costs: costs.kept().map(u32::cast_signed).to_vec(),
-        passages: Passage::encode_all(&costs.passages),
+        summary: composed.memory().summary.clone(),
+        length: i32::from(composed.length()),
+        signature: composed.signature().cast_signed(),
+        forward: composed.forward().to_vec(),
+        costs: composed.costs().kept().map(u32::cast_signed).to_vec(),
+        passages: Passage::encode_all(&composed.costs().passages),
         text: note.text.clone(),
     }
 }

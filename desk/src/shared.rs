@@ -61,6 +61,8 @@ impl SharedStore {
             self.used.notified().await;
             while tokio::time::timeout(IDLE, self.used.notified()).await.is_ok() {}
             self.run(&never, tidy).await;
+            // A step at a time: a call in between does not wait for all.
+            while self.run(&never, reanalyse).await == Some(true) {}
             // The chores are a use of the desk too.
             tokio::select! { biased; () = self.used.notified() => {}, () = std::future::ready(()) => {} }
         }
@@ -74,6 +76,14 @@ impl SharedStore {
             tracing::debug!(error = %error, "the access log waits for the next start");
         }
     }
+}
+
+/// True when there is more to do.
+fn reanalyse(store: &mut Store) -> bool {
+    store.reanalyse_some().unwrap_or_else(|error| {
+        tracing::debug!(error = %error, "rows of an older program wait");
+        false
+    })
 }
 
 fn tidy(store: &mut Store) {

@@ -11,7 +11,7 @@ use crate::sync::Document;
 use crate::text::TokenCounter;
 
 /// A memory as it is to be written, with what is derived from it. Only this room makes one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Composed {
     memory: Memory,
     is_standing: bool,
@@ -19,6 +19,8 @@ pub struct Composed {
     signature: u64,
     forward: Vec<u8>,
     costs: LineCosts,
+    has_new_terms: bool,
+    has_new_costs: bool,
 }
 
 impl Composed {
@@ -50,6 +52,28 @@ impl Composed {
     /// What its lines cost.
     pub fn costs(&self) -> &LineCosts {
         &self.costs
+    }
+
+    /// False where what the analysis gives is what the store holds: it need not be written.
+    pub fn has_new_terms(&self) -> bool {
+        self.has_new_terms
+    }
+
+    /// False where what the lines cost is what the store holds.
+    pub fn has_new_costs(&self) -> bool {
+        self.has_new_costs
+    }
+
+    /// Notes what of it a store holds already.
+    fn beside(mut self, known: Option<&Known>) -> Self {
+        let has_terms = |known: &Known| {
+            (known.is_standing, known.length, known.signature) == (self.is_standing, self.length, self.signature)
+                && known.forward == self.forward
+        };
+        let (has_new_terms, has_new_costs) =
+            known.map_or((true, true), |known| (!has_terms(known), known.costs.as_ref() != Some(&self.costs)));
+        (self.has_new_terms, self.has_new_costs) = (has_new_terms, has_new_costs);
+        self
     }
 
     /// The same at its place in a store: lines that name the handle cost what it costs.
@@ -127,7 +151,8 @@ pub(super) fn compose(mut memory: Memory, known: Option<&Known>, counter: &impl 
         Some(costs)
     });
     let costs = counted.unwrap_or_else(|| LineCosts::measure(&memory, counter));
-    Composed { memory, is_standing, length, signature, forward, costs }
+    Composed { memory, is_standing, length, signature, forward, costs, has_new_terms: true, has_new_costs: true }
+        .beside(known)
 }
 
 fn is_current(forward: &[u8]) -> bool {
@@ -236,7 +261,7 @@ fn again(known: &Known, memory: Memory, counter: &impl TokenCounter) -> Composed
     let (is_standing, length, signature, forward) = analysed(&memory, replaced);
     let forward = if memory.deleted.is_some() { Vec::new() } else { forward };
     let unread = Known { forward: Vec::new(), ..known.clone() };
-    Composed { is_standing, length, signature, forward, ..compose(memory, Some(&unread), counter) }
+    Composed { is_standing, length, signature, forward, ..compose(memory, Some(&unread), counter) }.beside(Some(known))
 }
 
 /// A memory of which only what it says could be read.
@@ -304,5 +329,6 @@ fn emptied(memory: Memory) -> Composed {
         ..memory
     };
     let (forward, costs) = (Vec::new(), LineCosts::default());
-    Composed { memory, is_standing: false, length: 0, signature: 0, forward, costs }
+    let (has_new_terms, has_new_costs) = (true, true);
+    Composed { memory, is_standing: false, length: 0, signature: 0, forward, costs, has_new_terms, has_new_costs }
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Category, Content, DomainError, Handle, Importance, Link, Memory, MemoryId, MemoryType, Origin, Scope, Share, Tag,
-    Timestamp, Trust, check_words,
+    Category, Content, DomainError, Importance, Link, Memory, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp,
+    Trust, check_words,
 };
-use crate::enrich;
 
 /// Links of a memory, at most.
 const MOST_LINKS: usize = 1_000;
@@ -87,45 +86,6 @@ impl Document {
                 conflict_of: memory.conflict_of,
             },
         })
-    }
-
-    /// A memory that says so, never used yet. What another user shares is not believed as one's own is.
-    pub fn memory(&self, id: MemoryId, handle: Handle, share: Option<Share>, edited_by: Option<String>) -> Memory {
-        let details = &self.details;
-        let content = self.content.as_str().to_owned();
-        let mut memory = Memory {
-            id,
-            handle,
-            summary: enrich::summary(&content),
-            category: details.category.clone(),
-            kind: details.kind,
-            importance: details.importance,
-            tags: self.tags.iter().cloned().collect(),
-            keywords: details.keywords.clone(),
-            entities: details.entities.clone(),
-            scope: details.scope.clone(),
-            created: details.created,
-            updated: details.created,
-            last_accessed: None,
-            access_count: 0,
-            expires: details.expires,
-            trust: Trust::Foreign,
-            vouched: details.vouched,
-            origin: details.origin.clone(),
-            session: details.session.clone(),
-            cwd: None,
-            client: None,
-            sensitive: false,
-            rev: 0,
-            deleted: None,
-            share,
-            edited_by,
-            conflict_of: details.conflict_of,
-            links: self.links.iter().copied().collect(),
-            content,
-        };
-        memory.trust = memory.earned_trust();
-        memory
     }
 
     /// Refuses what no store can hold, whoever sends it.

@@ -9,5 +9,6 @@ mod removed;
 mod replaced;
 mod salvage;
 mod six;
+mod stale;
 mod support;
 mod trust;

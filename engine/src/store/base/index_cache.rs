@@ -25,6 +25,8 @@ pub(crate) struct IndexCache {
     mask: Mask,
     seen: u64,
     generation: u64,
+    /// The highest rev at which a row of an older program was read.
+    stale_to: u64,
 }
 
 impl IndexCache {
@@ -37,6 +39,7 @@ impl IndexCache {
             mask: Mask::default(),
             seen: 0,
             generation: 0,
+            stale_to: 0,
         }
     }
 
@@ -75,6 +78,9 @@ impl IndexCache {
             let mut from = Reader::new(sql_row);
             let index_row = read_index_row(&mut from)?;
             self.seen = from.take()?;
+            if index_row.is_live() && Freshness::of(&index_row.blob) == Freshness::Older {
+                self.stale_to = self.seen;
+            }
             self.tail.push(readable(connection, index_row)?);
         }
         Ok(())
@@ -82,6 +88,16 @@ impl IndexCache {
 
     pub(crate) fn tail_len(&self) -> u64 {
         self.tail.len() as u64
+    }
+
+    /// The highest rev at which a row of an older program was read; 0 where none was.
+    pub(crate) fn stale_to(&self) -> u64 {
+        self.stale_to
+    }
+
+    /// What was read of older programs is written anew.
+    pub(crate) fn forget_stale(&mut self) {
+        self.stale_to = 0;
     }
 
     pub(crate) fn is_rebuild_due(&self) -> bool {
@@ -123,7 +139,7 @@ fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Resul
         let memory = connection.prepare_cached(sql)?.query_row([index_row.features.handle], row::memory)?;
         let doc = ForwardDoc::analyze(&memory);
         index_row.features.length = doc.length;
-        index_row.blob = doc.encode();
+        index_row.blob = doc.encode_into(&index_row.blob);
     }
     Ok(index_row)
 }

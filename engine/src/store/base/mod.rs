@@ -1,7 +1,9 @@
 //! What every wing above works with: the open store, its index, and the transaction that a change is made in.
 
 pub(crate) mod config;
+pub(crate) mod context;
 pub(crate) mod index;
 pub(crate) mod index_cache;
+pub(crate) mod reanalysis;
 pub(crate) mod store;
 pub(crate) mod transaction;

@@ -6,6 +6,7 @@ use backon::{BlockingRetryable, ExponentialBuilder};
 use rusqlite::{Transaction, TransactionBehavior};
 
 use super::store::Store;
+use crate::compose::Known;
 use crate::domain::{Handle, Memory, MemoryRef, Timestamp};
 use crate::store::file::error::StoreError;
 use crate::store::rows::memory;
@@ -75,6 +76,11 @@ impl<'a> Change<'a> {
     /// A memory that is there and not purged.
     pub(crate) fn existing(&self, reference: MemoryRef) -> Result<Memory, StoreError> {
         memory::find(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
+    }
+
+    /// The same with what was derived from it.
+    pub(crate) fn known(&self, reference: MemoryRef) -> Result<Known, StoreError> {
+        memory::find_known(self.tx, reference)?.ok_or(StoreError::NotFound(reference))
     }
 }
 

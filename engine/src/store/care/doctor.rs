@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::salvage::{self, Salvage};
+use crate::compose;
 use crate::domain::{Handle, MemoryRef};
-use crate::index::{Analysis, ForwardDoc};
+use crate::index::ForwardDoc;
 use crate::store::base::config::StoreConfig;
 use crate::store::base::store::Store;
 use crate::store::change::write::{Written, write_row};
@@ -13,6 +14,7 @@ use crate::store::file::private;
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
+use crate::text::O200k;
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -178,9 +180,9 @@ impl Store {
     fn reindex(&mut self, handles: &[Handle]) -> Result<(), StoreError> {
         self.write(|change| {
             for handle in handles {
-                let mut memory = change.existing(MemoryRef::Handle(*handle))?;
-                memory.rev = change.next_rev()?;
-                write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+                let known = change.known(MemoryRef::Handle(*handle))?;
+                let composed = compose::reanalysed(&known, &O200k).placed(*handle, change.next_rev()?);
+                write_row(change, &composed, Written::Again)?;
             }
             Ok(())
         })

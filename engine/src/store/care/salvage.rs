@@ -11,8 +11,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use serde::Serialize;
 
+use crate::compose::{self, Composed};
 use crate::domain::Memory;
-use crate::index::Analysis;
 use crate::store::base::config::StoreConfig;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -23,6 +23,7 @@ use crate::store::file::private;
 use crate::store::open::give_back::{GIVEN_BACK, give_back};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
+use crate::text::O200k;
 
 /// What a salvage kept and lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -123,7 +124,10 @@ impl Wreck {
             insert_all(change, "private", &private)
         })?;
         for batch in memories.chunks(BATCH) {
-            store.write(|change| batch.iter().try_for_each(|found| carry(change, found)))?;
+            let composed: Vec<Composed> =
+                batch.iter().map(|found| compose::carried(found.memory.clone(), &O200k)).collect();
+            store
+                .write(|change| batch.iter().zip(&composed).try_for_each(|(found, made)| carry(change, found, made)))?;
         }
         store.write(|change| {
             insert_all(change, "outbox", &outbox)?;
@@ -239,17 +243,16 @@ fn insert_all(change: &Change<'_>, table: &str, rows: &Rows) -> Result<(), Store
 }
 
 /// Takes in a memory as it was, under its own handle.
-fn carry(change: &Change<'_>, found: &Found) -> Result<(), StoreError> {
-    let mut memory = found.memory.clone();
+fn carry(change: &Change<'_>, found: &Found, composed: &Composed) -> Result<(), StoreError> {
+    let memory = &found.memory;
     let is_known = "SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?1)";
     if change.tx.prepare_cached(is_known)?.query_row([memory.id], |row| row.get(0))? {
         return Ok(());
     }
     let is_taken = "SELECT EXISTS (SELECT 1 FROM memories WHERE rev = ?1)";
-    if memory.rev == 0 || change.tx.prepare_cached(is_taken)?.query_row([memory.rev], |row| row.get(0))? {
-        memory.rev = change.next_rev()?;
-    }
-    write_row(change, &memory, &Analysis::of(&memory), Written::New)?;
+    let is_new = memory.rev == 0 || change.tx.prepare_cached(is_taken)?.query_row([memory.rev], |row| row.get(0))?;
+    let rev = if is_new { change.next_rev()? } else { memory.rev };
+    write_row(change, &composed.placed(memory.handle, rev), Written::New)?;
     let sql = "UPDATE memories SET purged = ?2, superseded_by = ?3 WHERE handle = ?1";
     change.tx.prepare_cached(sql)?.execute((memory.handle, found.mark, found.successor))?;
     Ok(())

@@ -5,8 +5,9 @@ use serde::Serialize;
 use super::erase::delete;
 use super::outbox::tell;
 use super::rights::refuse_foreign;
-use super::update::rewrite;
-use crate::domain::{Memory, MemoryRef, Patch, Permission, Tag};
+use super::update::{put, rewrite};
+use crate::compose::{self, Known};
+use crate::domain::{Handle, Memory, MemoryRef, Patch, Permission};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -14,6 +15,7 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
+use crate::text::O200k;
 
 /// A memory that was changed apart, and its other text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,7 +53,8 @@ impl Store {
             );
             let mut statement = self.connection.prepare(sql)?;
             let copies: Vec<Memory> = statement.query_map([], row::memory)?.collect::<rusqlite::Result<_>>()?;
-            copies.into_iter().map(|copy| Ok(Conflict { memory: original(&self.connection, &copy)?, copy })).collect()
+            let of = |copy| Ok(Conflict { memory: original(&self.connection, &copy)?.map(|known| known.memory), copy });
+            copies.into_iter().map(of).collect()
         };
         read().map_err(|error| self.failed(error))
     }
@@ -73,9 +76,9 @@ impl Store {
     }
 }
 
-fn original(connection: &rusqlite::Connection, copy: &Memory) -> rusqlite::Result<Option<Memory>> {
+fn original(connection: &rusqlite::Connection, copy: &Memory) -> rusqlite::Result<Option<Known>> {
     let Some(id) = copy.conflict_of else { return Ok(None) };
-    Ok(row::find(connection, MemoryRef::Id(id))?.filter(|memory| memory.deleted.is_none()))
+    Ok(row::find_known(connection, MemoryRef::Id(id))?.filter(|known| known.memory.deleted.is_none()))
 }
 
 fn resolve(
@@ -84,37 +87,37 @@ fn resolve(
     resolution: &Resolution,
     actor: &Actor,
 ) -> Result<Memory, StoreError> {
-    let copy = copy_of(change, change.existing(reference)?, reference)?;
-    let memory = original(change.tx, &copy)?;
-    let (Some(memory), false) = (memory, *resolution == Resolution::Both) else {
+    let copy = copy_of(change, change.known(reference)?, reference)?;
+    let known = original(change.tx, &copy.memory)?;
+    let (Some(known), false) = (known, *resolution == Resolution::Both) else {
         return settle_apart(change, &copy, actor);
     };
     let content = match resolution {
         Resolution::Memory | Resolution::Both => None,
-        Resolution::Copy => Some(copy.content.clone()),
+        Resolution::Copy => Some(copy.memory.content.clone()),
         Resolution::Text(text) => Some(text.clone()),
     };
-    if content.is_some() && memory.share.as_ref().is_some_and(|share| share.permission == Permission::Read) {
+    if content.is_some() && known.memory.share.as_ref().is_some_and(|share| share.permission == Permission::Read) {
         let problem = "is another user's, shared for reading; keep both, or its own text";
-        return Err(StoreError::Conflict { memory: MemoryRef::Handle(memory.handle), problem });
+        return Err(StoreError::Conflict { memory: MemoryRef::Handle(known.memory.handle), problem });
     }
     let patch = Patch { content, ..Patch::default() };
-    patch.check()?;
-    let memory = if patch.is_empty() { memory } else { rewrite(change, &memory, &patch, actor)?.memory };
+    let memory = if patch.is_empty() { known.memory } else { rewrite(change, &known, &patch, actor)?.memory };
     delete(change, &copy, actor)?;
-    tell(change, copy.id)?;
+    tell(change, copy.memory.id)?;
     Ok(memory)
 }
 
-fn copy_of(change: &Change<'_>, named: Memory, reference: MemoryRef) -> Result<Memory, StoreError> {
-    if named.conflict_of.is_some() && named.deleted.is_none() {
+fn copy_of(change: &Change<'_>, named: Known, reference: MemoryRef) -> Result<Known, StoreError> {
+    if named.memory.conflict_of.is_some() && named.memory.deleted.is_none() {
         return Ok(named);
     }
-    let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE conflict_of = ?1 AND deleted IS NULL LIMIT 2");
+    let sql = "SELECT handle FROM memories WHERE conflict_of = ?1 AND deleted IS NULL LIMIT 2";
     let mut statement = change.tx.prepare(sql)?;
-    let mut copies: Vec<Memory> = statement.query_map([named.id], row::memory)?.collect::<Result<_, _>>()?;
+    let mut copies: Vec<Handle> =
+        statement.query_map([named.memory.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
     match (copies.pop(), copies.is_empty()) {
-        (Some(copy), true) => Ok(copy),
+        (Some(copy), true) => change.known(MemoryRef::Handle(copy)),
         (Some(_), false) => {
             Err(StoreError::Conflict { memory: reference, problem: "has several other texts; name one of them" })
         }
@@ -123,11 +126,12 @@ fn copy_of(change: &Change<'_>, named: Memory, reference: MemoryRef) -> Result<M
 }
 
 /// The copy becomes a memory like any other.
-fn settle_apart(change: &Change<'_>, copy: &Memory, actor: &Actor) -> Result<Memory, StoreError> {
-    refuse_foreign(copy, MemoryRef::Handle(copy.handle))?;
-    let tags: Vec<Tag> = copy.tags.iter().filter(|tag| tag.as_str() != "conflict").cloned().collect();
-    let apart = Memory { conflict_of: None, ..copy.clone() };
-    Ok(rewrite(change, &apart, &Patch { tags: Some(tags), ..Patch::default() }, actor)?.memory)
+fn settle_apart(change: &Change<'_>, copy: &Known, actor: &Actor) -> Result<Memory, StoreError> {
+    refuse_foreign(&copy.memory, MemoryRef::Handle(copy.memory.handle))?;
+    let composed = compose::settled_apart(copy, change.now, &O200k);
+    // An undo gives it its tags, and makes it no conflict again.
+    let before = Memory { conflict_of: None, ..copy.memory.clone() };
+    Ok(put(change, &before, &composed, actor)?.memory)
 }
 
 #[cfg(test)]

@@ -4,17 +4,19 @@ use rusqlite::params;
 
 use super::outbox::tell;
 use super::rights::refuse_foreign;
-use super::write::{Written, write_over, write_row};
-use super::{context, links, places};
-use crate::domain::{Category, Handle, Importance, Memory, MemoryId, MemoryRef, MemoryType, Scope};
-use crate::index::Analysis;
+use super::write::{Written, write_row};
+use super::{links, places};
+use crate::compose::{self, Known};
+use crate::domain::{Handle, Memory, MemoryId, MemoryRef};
 use crate::store::base::config::Actor;
+use crate::store::base::context;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
 use crate::store::logs::traces;
 use crate::store::rows::memory as row;
+use crate::text::O200k;
 
 /// How far a memory is forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,34 +61,28 @@ impl Store {
 }
 
 fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor) -> Result<Forgotten, StoreError> {
-    let memory = change.existing(reference)?;
-    refuse_foreign(&memory, reference)?;
+    let known = change.known(reference)?;
+    refuse_foreign(&known.memory, reference)?;
     match erase {
-        Erase::Soft => delete(change, &memory, actor)?,
-        Erase::Hard => purge(change, &memory, row::PURGED, actor)?,
+        Erase::Soft => delete(change, &known, actor)?,
+        Erase::Hard => purge(change, &known.memory, row::PURGED, actor)?,
     }
-    tell(change, memory.id)?;
-    Ok(Forgotten { id: memory.id, handle: memory.handle })
+    tell(change, known.memory.id)?;
+    Ok(Forgotten { id: known.memory.id, handle: known.memory.handle })
 }
 
-pub(crate) fn delete(change: &Change<'_>, before: &Memory, actor: &Actor) -> Result<(), StoreError> {
-    let mut memory = before.clone();
-    memory.deleted = Some(before.deleted.unwrap_or(change.now));
-    memory.updated = change.now;
-    memory.rev = change.next_rev()?;
-    write_over(change, before, &memory)?;
-    links::elect_around(change, &memory)?;
-    history::record(change, &memory, Operation::Delete, actor, None)
+pub(crate) fn delete(change: &Change<'_>, before: &Known, actor: &Actor) -> Result<(), StoreError> {
+    let composed = compose::deleted(before, change.now, &O200k).placed(before.memory.handle, change.next_rev()?);
+    write_row(change, &composed, Written::Again)?;
+    links::elect_around(change, composed.memory())?;
+    history::record(change, composed.memory(), Operation::Delete, actor, None)
 }
 
 /// Removes a memory for good; its row stays, with a mark that says why nothing is in it.
 pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
-    let mut memory = before.clone();
-    memory.deleted = Some(before.deleted.unwrap_or(change.now));
-    memory.updated = change.now;
-    memory.rev = change.next_rev()?;
-    empty(&mut memory);
-    write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
+    let composed = compose::purged(before, change.now).placed(before.handle, change.next_rev()?);
+    let memory = composed.memory();
+    write_row(change, &composed, Written::Again)?;
     // Its neighbours in a captured session let go of its words; the row itself does not know its session any more.
     context::refresh_around(change, &Memory { deleted: memory.deleted, rev: memory.rev, ..before.clone() })?;
     change.tx.execute("UPDATE memories SET purged = ?2 WHERE handle = ?1", params![memory.handle, mark])?;
@@ -95,29 +91,9 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     traces::note(change)?;
     places::forget_made(change, before)?;
     change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;
-    links::remove_all(change, &memory)?;
+    links::remove_all(change, memory)?;
     // The reason of a purge could repeat what is purged.
-    history::record(change, &memory, Operation::Purge, &Actor { reason: None, ..actor.clone() }, None)
-}
-
-/// Leaves nothing of a purged memory but its identity.
-fn empty(memory: &mut Memory) {
-    for text in [&mut memory.content, &mut memory.summary] {
-        text.clear();
-    }
-    memory.tags.clear();
-    memory.keywords.clear();
-    memory.entities.clear();
-    for text in [&mut memory.cwd, &mut memory.session, &mut memory.client, &mut memory.edited_by] {
-        *text = None;
-    }
-    memory.category = Category::default();
-    memory.kind = MemoryType::default();
-    memory.importance = Importance::from_percent(0);
-    memory.scope = Scope::default();
-    (memory.expires, memory.vouched) = (None, None);
-    memory.share = None;
-    memory.conflict_of = None;
+    history::record(change, memory, Operation::Purge, &Actor { reason: None, ..actor.clone() }, None)
 }
 
 #[cfg(test)]

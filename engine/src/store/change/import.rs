@@ -2,16 +2,19 @@
 
 use std::io::BufRead;
 
+use rusqlite::Connection;
+
 use super::import_line::{ImportAs, Line, LineLink, Reading, parse, read_line, too_long};
 use super::remember::insert;
 use super::update::rewrite;
-use super::write::{Stored, write_over};
-use crate::domain::{DomainError, MemoryId, MemoryRef, Origin, Patch, Trust};
+use crate::compose::{self, Composed};
+use crate::domain::{DomainError, Draft, MemoryId, MemoryRef, Origin, Patch, Timestamp, Trust};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::memory as row;
+use crate::text::O200k;
 
 /// Lines of one transaction: a crash loses at most this many, and the next run takes them up again.
 const BATCH: usize = 500;
@@ -73,9 +76,13 @@ impl Store {
         report: &mut Imported,
         later: &mut Vec<(u64, MemoryId, LineLink)>,
     ) -> Result<(), StoreError> {
-        let outcomes = self.write(|change| {
-            batch.iter().map(|(_, line)| store_line(change, line, whose)).collect::<Result<Vec<_>, _>>()
-        })?;
+        // All that takes time is done before the lock is taken, and not again for what is there already.
+        let now = self.clock.now();
+        let read: rusqlite::Result<Vec<Incoming>> =
+            batch.iter().map(|(_, line)| Incoming::of(&self.connection, line, whose, now)).collect();
+        let read = read.map_err(|error| self.failed(error))?;
+        let outcomes =
+            self.write(|change| read.iter().map(|one| one.store(change, whose)).collect::<Result<Vec<_>, _>>())?;
         for ((number, line), outcome) in batch.into_iter().zip(outcomes) {
             match outcome {
                 Outcome::Stored(id) => {
@@ -150,37 +157,61 @@ enum Outcome {
     Rejected(String),
 }
 
-fn store_line(change: &Change<'_>, line: &Line, whose: ImportAs) -> Result<Outcome, StoreError> {
-    let rejected = |error: DomainError| Ok(Outcome::Rejected(error.to_string()));
-    let (id, draft) = match line.id().and_then(|id| Ok((id, line.draft(id, whose)?))) {
-        Ok(found) => found,
-        Err(error) => return rejected(error),
-    };
-    if let Some(id) = id
-        && let Some((_, mark)) = row::remains(change.tx, id)?
-    {
-        return if mark == row::HERE { vouch(change, id, whose) } else { Ok(Outcome::Skipped) };
+/// A line before it is written.
+enum Incoming {
+    /// It cannot be stored.
+    Rejected(String),
+    /// Its memory is there, and stays so.
+    Known(MemoryId),
+    /// What is to be stored.
+    New(Box<(Draft, Composed)>),
+}
+
+impl Incoming {
+    fn of(connection: &Connection, line: &Line, whose: ImportAs, now: Timestamp) -> rusqlite::Result<Self> {
+        let rejected = |error: DomainError| Ok(Self::Rejected(error.to_string()));
+        let draft = match line.draft(whose) {
+            Ok(draft) => draft,
+            Err(error) => return rejected(error),
+        };
+        if let Some(id) = draft.id
+            && row::is_there(connection, id)?
+        {
+            return Ok(Self::Known(id));
+        }
+        match compose::imported(&draft, line.stamps(), now, &O200k) {
+            Ok(composed) => Ok(Self::New(Box::new((draft, composed)))),
+            Err(error) => rejected(error),
+        }
     }
-    let stored = insert(change, &draft)?;
-    let Some(stamps) = line.stamps(&stored.memory) else { return Ok(outcome(&stored)) };
-    write_over(change, &stored.memory, &stamps)?;
-    Ok(outcome(&stored))
+
+    fn store(&self, change: &Change<'_>, whose: ImportAs) -> Result<Outcome, StoreError> {
+        let (draft, composed) = match self {
+            Self::Rejected(problem) => return Ok(Outcome::Rejected(problem.clone())),
+            Self::Known(id) => return vouch(change, *id, whose),
+            Self::New(new) => (&new.0, &new.1),
+        };
+        // It may have come meanwhile, or twice in this import.
+        if let Some(id) = draft.id
+            && row::is_there(change.tx, id)?
+        {
+            return vouch(change, id, whose);
+        }
+        let stored = insert(change, draft, composed)?;
+        Ok(if stored.existed { Outcome::Skipped } else { Outcome::Stored(stored.memory.id) })
+    }
 }
 
 /// What came from elsewhere and is there already becomes the person's own by their word.
 fn vouch(change: &Change<'_>, id: MemoryId, whose: ImportAs) -> Result<Outcome, StoreError> {
-    let memory = change.existing(MemoryRef::Id(id))?;
-    let is_ours = memory.share.is_none() && memory.deleted.is_none();
-    if whose == ImportAs::Foreign || !is_ours || memory.trust != Trust::Foreign {
+    let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(Outcome::Skipped) };
+    let is_ours = known.memory.share.is_none() && known.memory.deleted.is_none();
+    if whose == ImportAs::Foreign || !is_ours || known.memory.trust != Trust::Foreign {
         return Ok(Outcome::Skipped);
     }
     let patch = Patch { vouched: Some(Trust::User), ..Patch::default() };
-    rewrite(change, &memory, &patch, &Actor { origin: Origin::User, ..Actor::default() })?;
+    rewrite(change, &known, &patch, &Actor { origin: Origin::User, ..Actor::default() })?;
     Ok(Outcome::Vouched)
-}
-
-fn outcome(stored: &Stored) -> Outcome {
-    if stored.existed { Outcome::Skipped } else { Outcome::Stored(stored.memory.id) }
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::io::{self, BufRead, Read};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::compose::Stamps;
 use crate::domain::{
-    Category, DomainError, Draft, Importance, LinkKind, Memory, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp,
-    Trust,
+    Category, DomainError, Draft, Importance, LinkKind, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp, Trust,
 };
 
 /// Whose word the lines of an import are.
@@ -129,7 +129,7 @@ fn bad_field(fields: &Map<String, Value>) -> Option<String> {
 }
 
 impl Line {
-    pub(crate) fn id(&self) -> Result<Option<MemoryId>, DomainError> {
+    fn id(&self) -> Result<Option<MemoryId>, DomainError> {
         match (&self.id, &self.key) {
             (Some(id), _) => id.parse().map(Some),
             (None, Some(key)) => Ok(Some(MemoryId::from_key(key))),
@@ -138,7 +138,7 @@ impl Line {
     }
 
     /// The draft, believed as far as whoever imports it says.
-    pub(crate) fn draft(&self, id: Option<MemoryId>, whose: ImportAs) -> Result<Draft, DomainError> {
+    pub(crate) fn draft(&self, whose: ImportAs) -> Result<Draft, DomainError> {
         let said = self.origin.clone().unwrap_or(Origin::Import);
         let theirs = self.shared_by.clone().filter(|name| !name.is_empty()).map(Origin::Shared);
         let (origin, vouched) = match (whose, said) {
@@ -148,8 +148,8 @@ impl Line {
             (ImportAs::Foreign, Origin::Shared(name)) => (theirs.unwrap_or(Origin::Shared(name)), None),
             (ImportAs::Foreign, _) => (theirs.unwrap_or(Origin::Import), None),
         };
-        let draft = Draft {
-            id,
+        Ok(Draft {
+            id: self.id()?,
             content: self.content.clone(),
             category: self.category.clone(),
             kind: self.kind,
@@ -166,22 +166,16 @@ impl Line {
             cwd: self.cwd.clone(),
             client: self.client.clone(),
             links: Vec::new(),
-        };
-        draft.check()?;
-        Ok(draft)
+        })
     }
 
-    /// The memory with what only an export of ours knows: its use, its last change, its deletion.
-    pub(crate) fn stamps(&self, memory: &Memory) -> Option<Memory> {
-        if self.access_count == 0 && self.updated.is_none() && self.deleted.is_none() {
-            return None;
+    /// What only an export of ours knows: its use, its last change, its deletion.
+    pub(crate) fn stamps(&self) -> Stamps {
+        let Self { updated, last_accessed, access_count, deleted, .. } = *self;
+        if access_count == 0 && updated.is_none() && deleted.is_none() {
+            return Stamps::default();
         }
-        let mut stamped = memory.clone();
-        stamped.access_count = self.access_count;
-        stamped.last_accessed = self.last_accessed;
-        stamped.deleted = self.deleted;
-        stamped.updated = self.updated.unwrap_or(memory.updated);
-        Some(stamped)
+        Stamps { updated, last_accessed, access_count, deleted }
     }
 }
 

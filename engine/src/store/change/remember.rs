@@ -6,10 +6,8 @@ use super::outbox::tell;
 use super::update::rewrite;
 use super::write::{Stored, Written, write_row};
 use super::{links, places};
-use crate::domain::{Draft, Handle, Memory, MemoryId, MemoryRef, Origin, Patch};
-use crate::enrich;
-use crate::index::Analysis;
-use crate::pack::LineCosts;
+use crate::compose::{self, Composed, Known};
+use crate::domain::{Draft, Memory, MemoryRef, Origin, Patch};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -27,10 +25,10 @@ impl Store {
     /// # Errors
     /// When a field is refused, or the store cannot be written; nothing is stored then.
     pub fn remember(&mut self, draft: Draft) -> Result<Stored, StoreError> {
-        draft.check()?;
+        let composed = compose::created(&draft, self.clock.now(), &O200k)?;
         let stored = self.write(|change| {
             places::note_made(change, &draft)?;
-            insert(change, &draft)
+            insert(change, &draft, &composed)
         })?;
         self.maintain();
         Ok(stored)
@@ -41,76 +39,37 @@ impl Store {
     /// # Errors
     /// As [`Store::remember`].
     pub fn remember_all(&mut self, drafts: &[Draft]) -> Result<Vec<Stored>, StoreError> {
-        drafts.iter().try_for_each(|draft| draft.check().map(drop))?;
-        let stored = self.write(|change| drafts.iter().map(|draft| insert(change, draft)).collect())?;
+        let now = self.clock.now();
+        let composed = drafts.iter().map(|draft| Ok((draft, compose::created(draft, now, &O200k)?)));
+        let composed: Vec<_> = composed.collect::<Result<_, StoreError>>()?;
+        let stored =
+            self.write(|change| composed.iter().map(|(draft, composed)| insert(change, draft, composed)).collect())?;
         self.maintain();
         Ok(stored)
     }
 }
 
-/// Stores a draft, or finds the very same text already there.
-pub(crate) fn insert(change: &Change<'_>, draft: &Draft) -> Result<Stored, StoreError> {
-    let mut memory = from_draft(change, draft);
-    let analysis = Analysis::of(&memory);
+/// Stores what was composed of a draft, or finds the very same text already there.
+pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) -> Result<Stored, StoreError> {
     let actor = Actor {
         origin: draft.origin.clone(),
         session: draft.session.clone(),
         client: draft.client.clone(),
         reason: None,
     };
-    if let Some(known) = same_text(change, &memory, analysis.signature)? {
+    if let Some(known) = same_text(change, composed)? {
         return said_again(change, known, draft, &actor);
     }
-    memory.handle = change.next_handle()?;
-    memory.rev = change.next_rev()?;
-    let tokens = write_row(change, &memory, &analysis, Written::New)?;
-    history::record(change, &memory, Operation::Create, &actor, None)?;
+    let composed = composed.placed(change.next_handle()?, change.next_rev()?);
+    let memory = composed.memory();
+    write_row(change, &composed, Written::New)?;
+    history::record(change, memory, Operation::Create, &actor, None)?;
     tell(change, memory.id)?;
     for link in &draft.links {
-        links::insert(change, &memory, link.kind, MemoryRef::Id(link.to))?;
+        links::insert(change, memory, link.kind, MemoryRef::Id(link.to))?;
     }
     let memory = change.existing(MemoryRef::Handle(memory.handle))?;
-    Ok(Stored { memory, tokens, existed: false })
-}
-
-/// The memory of a draft; handle and rev are given when it is written.
-fn from_draft(change: &Change<'_>, draft: &Draft) -> Memory {
-    let content = draft.content.clone();
-    let category = draft.category.clone().unwrap_or_else(|| enrich::category(&content));
-    let importance = draft.importance.unwrap_or_else(|| enrich::importance(&content));
-    let entities = if draft.entities.is_empty() { enrich::entities(&content) } else { draft.entities.clone() };
-    let now = change.now;
-    Memory {
-        id: draft.id.unwrap_or_else(|| MemoryId::generate(now)),
-        handle: Handle::FIRST,
-        summary: enrich::summary(&content),
-        kind: draft.kind.unwrap_or_else(|| enrich::kind(&content, &entities)),
-        expires: draft.expires,
-        category,
-        importance,
-        tags: draft.tags.clone(),
-        keywords: draft.keywords.clone(),
-        entities,
-        scope: draft.scope.clone(),
-        created: draft.created.unwrap_or(now),
-        updated: now,
-        last_accessed: None,
-        access_count: 0,
-        trust: draft.vouched.unwrap_or_else(|| draft.origin.trust()),
-        vouched: draft.vouched,
-        origin: draft.origin.clone(),
-        session: draft.session.clone(),
-        cwd: draft.cwd.clone(),
-        client: draft.client.clone(),
-        sensitive: false,
-        rev: 0,
-        deleted: None,
-        share: None,
-        edited_by: None,
-        conflict_of: None,
-        links: Vec::new(),
-        content,
-    }
+    Ok(Stored { memory, tokens: composed.costs().detail, existed: false })
 }
 
 /// Counts a text that is said again as used. It stays as long as the longer of both lifetimes says, and takes the
@@ -120,7 +79,7 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
     let expires = known.expires.and_then(|known| draft.expires.map(|asked| asked.max(known)));
     if expires != known.expires {
         let patch = Patch { expires: Some(expires), ..Patch::default() };
-        rewrite(change, &change.existing(MemoryRef::Handle(known.handle))?, &patch, actor)?;
+        rewrite(change, &change.known(MemoryRef::Handle(known.handle))?, &patch, actor)?;
     }
     let has = row::links_of(change.tx, known.id)?;
     let fresh = draft.links.iter().filter(|link| link.to != known.id && !has.contains(link));
@@ -129,15 +88,15 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
         links::insert(change, &memory, link.kind, MemoryRef::Id(link.to))?;
         links::noted(change, &memory, Operation::Link, actor)?;
     }
-    let memory = change.existing(MemoryRef::Handle(known.handle))?;
-    let tokens = LineCosts::measure(&memory, &O200k).detail;
-    Ok(Stored { memory, tokens, existed: true })
+    let Known { memory, costs, .. } = change.known(MemoryRef::Handle(known.handle))?;
+    Ok(Stored { memory, tokens: costs.map_or(0, |costs| costs.detail), existed: true })
 }
 
 /// The memory that says the same in the same scope, as the person's own and as what holds now: not one that was
 /// replaced, is over, is the other text of a conflict, or came from somebody else. Captured turns and imports are
 /// kept as they come.
-fn same_text(change: &Change<'_>, memory: &Memory, signature: u64) -> Result<Option<Memory>, StoreError> {
+fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>, StoreError> {
+    let memory = composed.memory();
     if !matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
         return Ok(None);
     }
@@ -149,14 +108,14 @@ fn same_text(change: &Change<'_>, memory: &Memory, signature: u64) -> Result<Opt
          ORDER BY handle LIMIT 1"
     );
     let mut statement = change.tx.prepare_cached(sql)?;
-    let wanted = params![signature.cast_signed(), memory.content, memory.scope.as_str(), change.now];
+    let wanted = params![composed.signature().cast_signed(), memory.content, memory.scope.as_str(), change.now];
     Ok(statement.query_row(wanted, row::memory).optional()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Link, LinkKind, Scope};
+    use crate::domain::{Link, LinkKind, MemoryId, Scope};
     use crate::store::open::in_memory::{InMemory, named};
 
     #[test]

@@ -2,14 +2,15 @@
 
 use super::links;
 use super::outbox::tell;
-use super::write::{Stored, write_over};
-use crate::domain::{Memory, MemoryRef, Patch, Permission, Trust};
-use crate::enrich;
+use super::write::{Stored, Written, write_row};
+use crate::compose::{self, Composed, Known};
+use crate::domain::{Memory, MemoryRef, Patch, Permission};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::text::O200k;
 
 impl Store {
     /// Changes fields of a memory.
@@ -42,7 +43,8 @@ impl Store {
 }
 
 fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
-    let before = change.existing(reference)?;
+    let known = change.known(reference)?;
+    let before = &known.memory;
     if before.deleted.is_some() {
         return Err(StoreError::Conflict { memory: reference, problem: "is deleted; restore it first" });
     }
@@ -55,64 +57,29 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
             return Err(StoreError::Conflict { memory: reference, problem });
         }
     }
-    rewrite(change, &before, patch, actor)
+    rewrite(change, &known, patch, actor)
 }
 
 /// Writes a live memory with fields changed.
-pub(crate) fn rewrite(
-    change: &Change<'_>,
-    before: &Memory,
-    patch: &Patch,
-    actor: &Actor,
-) -> Result<Stored, StoreError> {
-    let mut memory = before.clone();
-    apply(&mut memory, patch);
-    memory.updated = change.now;
-    memory.rev = change.next_rev()?;
-    let tokens = write_over(change, before, &memory)?;
-    if memory.trust != before.trust {
-        links::elect_around(change, &memory)?;
-    }
-    history::record(change, &memory, Operation::Update, actor, Some(before))?;
-    tell(change, memory.id)?;
-    Ok(Stored { memory, tokens, existed: true })
+pub(crate) fn rewrite(change: &Change<'_>, before: &Known, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
+    let composed = compose::edited(before, patch, change.now, &O200k)?;
+    put(change, &before.memory, &composed, actor)
 }
 
-/// A new text is summarised and scanned again; what the caller set explicitly is kept.
-fn apply(memory: &mut Memory, patch: &Patch) {
-    if let Some(content) = &patch.content {
-        let was_derived = memory.entities == enrich::entities(&memory.content);
-        let was_told_apart = memory.kind == enrich::kind(&memory.content, &memory.entities);
-        let was_scored = memory.importance == enrich::importance(&memory.content);
-        memory.content.clone_from(content);
-        // Whoever writes a text here writes it as themselves.
-        memory.edited_by = None;
-        // A word of mistrust was of the text before.
-        memory.vouched = memory.vouched.filter(|vouched| *vouched != Trust::Foreign);
-        memory.summary = enrich::summary(content);
-        if was_derived {
-            memory.entities = enrich::entities(content);
-        }
-        if was_told_apart {
-            memory.kind = enrich::kind(content, patch.entities.as_ref().unwrap_or(&memory.entities));
-        }
-        if was_scored {
-            memory.importance = enrich::importance(content);
-        }
+/// Writes what a live memory became, with its provenance, and leaves word for a server.
+pub(crate) fn put(
+    change: &Change<'_>,
+    before: &Memory,
+    composed: &Composed,
+    actor: &Actor,
+) -> Result<Stored, StoreError> {
+    let composed = composed.placed(before.handle, change.next_rev()?);
+    let memory = composed.memory();
+    write_row(change, &composed, Written::Again)?;
+    if memory.trust != before.trust {
+        links::elect_around(change, memory)?;
     }
-    fn set<T: Clone>(field: &mut T, value: Option<&T>) {
-        if let Some(value) = value {
-            field.clone_from(value);
-        }
-    }
-    set(&mut memory.category, patch.category.as_ref());
-    set(&mut memory.kind, patch.kind.as_ref());
-    set(&mut memory.importance, patch.importance.as_ref());
-    set(&mut memory.tags, patch.tags.as_ref());
-    set(&mut memory.keywords, patch.keywords.as_ref());
-    set(&mut memory.entities, patch.entities.as_ref());
-    set(&mut memory.scope, patch.scope.as_ref());
-    set(&mut memory.expires, patch.expires.as_ref());
-    memory.vouched = patch.vouched.or(memory.vouched);
-    memory.trust = memory.earned_trust();
+    history::record(change, memory, Operation::Update, actor, Some(before))?;
+    tell(change, memory.id)?;
+    Ok(Stored { memory: memory.clone(), tokens: composed.costs().detail, existed: true })
 }

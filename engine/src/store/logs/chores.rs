@@ -21,6 +21,7 @@ impl Store {
             self.fold_accesses_if_due()?;
             self.fold_receipts_if_due()?;
             self.scrub_if_due()?;
+            self.reanalyse_some()?;
             if self.usage == Usage::Write {
                 self.rebuild_if_due()?;
             }

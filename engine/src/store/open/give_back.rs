@@ -8,16 +8,16 @@ use std::collections::HashSet;
 
 use rusqlite::params;
 
-use crate::domain::{Category, Handle, Memory, MemoryRef, Origin, Timestamp, has_long_name};
-use crate::enrich;
-use crate::index::Analysis;
+use crate::compose::{self, Known};
+use crate::domain::{Category, Handle, Memory, MemoryRef, Origin, Timestamp};
 use crate::store::base::config::Actor;
 use crate::store::base::transaction::Change;
 use crate::store::change::links;
 use crate::store::change::outbox::tell;
-use crate::store::change::write::{Written, write_over, write_row};
+use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::text::O200k;
 
 /// From this schema on nothing is left to give back.
 pub(crate) const GIVEN_BACK: i64 = 4;
@@ -39,11 +39,12 @@ pub(crate) fn give_back(change: &Change<'_>) -> Result<(), StoreError> {
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?, row.get(2)?));
     let rows: Vec<(Handle, Option<String>, bool)> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
     for (handle, last, was_updated) in rows {
-        let Some(before) = readable(change, handle)? else { continue };
-        let expires = before.expires.filter(|end| is_asked_for(&before, *end, was_updated, &times));
+        let Some(known) = readable(change, handle)? else { continue };
+        let before = &known.memory;
+        let expires = before.expires.filter(|end| is_asked_for(before, *end, was_updated, &times));
         let was_taken = before.deleted.is_some() && last.as_deref() == Some(EXPIRE) && before.share.is_none();
-        if was_taken && !was_said_again(change, &before)? {
-            bring_back(change, &before, expires)?;
+        if was_taken && !was_said_again(change, before)? {
+            bring_back(change, &known, expires)?;
         } else if expires != before.expires {
             let sql = "UPDATE memories SET expires = NULL, rev = ?2 WHERE handle = ?1";
             change.tx.prepare_cached(sql)?.execute(params![handle, change.next_rev()?])?;
@@ -56,27 +57,27 @@ pub(crate) fn give_back(change: &Change<'_>) -> Result<(), StoreError> {
 }
 
 /// A row that cannot be read is left as it is: that is for the doctor, and no reason not to open.
-fn readable(change: &Change<'_>, handle: Handle) -> Result<Option<Memory>, StoreError> {
-    match change.existing(MemoryRef::Handle(handle)) {
+fn readable(change: &Change<'_>, handle: Handle) -> Result<Option<Known>, StoreError> {
+    match change.known(MemoryRef::Handle(handle)) {
         Err(StoreError::Sqlite { source: rusqlite::Error::FromSqlConversionFailure(..), .. }) => Ok(None),
         other => other.map(Some),
     }
 }
 
 /// A memory that the rule deleted is there again, and a server is told so.
-fn bring_back(change: &Change<'_>, before: &Memory, expires: Option<Timestamp>) -> Result<(), StoreError> {
-    let memory = Memory { deleted: None, expires, rev: change.next_rev()?, ..before.clone() };
-    write_over(change, before, &memory)?;
-    links::elect_around(change, &memory)?;
+fn bring_back(change: &Change<'_>, before: &Known, expires: Option<Timestamp>) -> Result<(), StoreError> {
+    let composed = compose::given_back(before, expires, &O200k).placed(before.memory.handle, change.next_rev()?);
+    write_row(change, &composed, Written::Again)?;
+    links::elect_around(change, composed.memory())?;
     let actor = Actor { reason: Some("nothing expires by itself".into()), ..Actor::default() };
-    history::record(change, &memory, Operation::Restore, &actor, Some(before))?;
+    history::record(change, composed.memory(), Operation::Restore, &actor, Some(&before.memory))?;
     // It shows again of its directory what it showed when it was made.
     let sql = "INSERT INTO places (path, project, how, since) SELECT cwd, scope, 'made', created FROM memories
                WHERE handle = ?1 AND cwd IS NOT NULL AND scope <> 'global' AND shared_by IS NULL
                    AND origin IN ('user', 'agent', 'auto_learn') AND trust <> 'foreign'
                ON CONFLICT (path, project) DO UPDATE SET since = min(since, excluded.since)";
-    change.tx.prepare_cached(sql)?.execute([memory.handle])?;
-    tell(change, memory.id)
+    change.tx.prepare_cached(sql)?.execute([before.memory.handle])?;
+    tell(change, before.memory.id)
 }
 
 /// True when the very same text was stored again later, whatever became of that: it speaks for both. Captured turns
@@ -120,16 +121,12 @@ fn shorten(change: &Change<'_>) -> Result<(), StoreError> {
     let mut statement = change.tx.prepare(sql)?;
     let handles: Vec<Handle> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for handle in handles {
-        let Some(mut memory) = readable(change, handle)? else { continue };
-        let was_refused = has_long_name(&memory.entities);
-        if was_refused {
-            memory.entities = enrich::entities(&memory.content);
-        }
+        let Some(known) = readable(change, handle)? else { continue };
         // Labels of more than 255 bytes were left out of the index.
-        memory.rev = change.next_rev()?;
-        write_row(change, &memory, &Analysis::of(&memory), Written::Again)?;
-        if was_refused {
-            tell(change, memory.id)?;
+        let composed = compose::shortened(&known, &O200k).placed(handle, change.next_rev()?);
+        write_row(change, &composed, Written::Again)?;
+        if composed.memory().entities != known.memory.entities {
+            tell(change, known.memory.id)?;
         }
     }
     Ok(())

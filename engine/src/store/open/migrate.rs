@@ -6,6 +6,7 @@ use rusqlite_migration::{HookError, M, Migrations};
 use super::copy;
 use super::give_back::{GIVEN_BACK, give_back};
 use crate::domain::Timestamp;
+use crate::store::base::reanalysis;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
@@ -53,7 +54,11 @@ pub(crate) fn migrate(connection: &mut Connection, home: &Home, found: i64, now:
         other => {
             StoreError::Sqlite { path: path.clone(), source: rusqlite::Error::ToSqlConversionFailure(Box::new(other)) }
         }
-    })
+    })?;
+    if found == 0 {
+        reanalysis::note_new(connection).map_err(|error| StoreError::sqlite(path, error))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The columns of `memories`, each said once: what somebody gave, what the analysis of it gives, and what its lines cost.
 //! A new stored field is a line here, beside its migration and its field in the domain.
 
-use super::codec::{Reader, columns, sql, write_columns};
+use super::codec::{Reader, columns, sql};
+use crate::compose::{Composed, Known};
 use crate::domain::{Handle, Memory};
-use crate::index::Analysis;
 use crate::pack::LineCosts;
 
 columns! {
@@ -53,21 +53,18 @@ pub(crate) struct Analysed {
 }
 
 impl Analysed {
-    /// Of a memory that is shown; one that is deleted has no terms.
-    pub(crate) fn of(memory: &Memory, analysis: &Analysis) -> Self {
+    pub(crate) fn of(composed: &Composed) -> Self {
         Self {
-            is_standing: analysis.is_standing,
-            length: analysis.doc.length,
-            signature: analysis.signature.cast_signed(),
-            forward: if memory.deleted.is_some() { Vec::new() } else { analysis.doc.encode() },
+            is_standing: composed.is_standing(),
+            length: composed.length(),
+            signature: composed.signature().cast_signed(),
+            forward: composed.forward().to_vec(),
         }
     }
 }
 
-/// What the analysis gives: for the index, and to know a text that is said again.
-pub(crate) struct AnalysisColumns;
-
-write_columns! {
+columns! {
+    /// What the analysis gives: for the index, and to know a text that is said again.
     AnalysisColumns of Analysed {
         "standing" => is_standing,
         "length" => length,
@@ -95,6 +92,17 @@ pub(crate) const MEMORY: &str = sql!("handle, ", Fields::LIST);
 pub(crate) fn read_memory(from: &mut Reader<'_, '_>) -> rusqlite::Result<Memory> {
     let handle = from.take()?;
     Ok(Memory { handle, ..Fields::read(from)? })
+}
+
+/// The columns of a memory with what derives from it.
+pub(crate) const KNOWN: &str = sql!(MEMORY, ", ", AnalysisColumns::LIST, ", ", CostColumns::LIST);
+
+/// Reads the columns [`KNOWN`] that come next, without its links.
+pub(crate) fn read_known(from: &mut Reader<'_, '_>) -> rusqlite::Result<Known> {
+    let memory = read_memory(from)?;
+    let Analysed { is_standing, length, signature, forward } = AnalysisColumns::read(from)?;
+    let (signature, costs) = (signature.cast_unsigned(), Some(CostColumns::read(from)?));
+    Ok(Known { memory, is_standing, length, signature, forward, costs })
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
 use super::codec::Reader;
 use super::codec::sql;
-use super::columns::{CostColumns, MEMORY, read_memory};
+use super::columns::{CostColumns, KNOWN, MEMORY, read_known, read_memory};
+use crate::compose::Known;
 use crate::domain::{Handle, Link, Memory, MemoryId, MemoryRef};
 use crate::pack::Row;
 
@@ -28,17 +29,22 @@ pub(crate) fn memory(row: &SqlRow<'_>) -> rusqlite::Result<Memory> {
 }
 
 /// A memory with whatever is left of it, and its mark: see [`GONE`].
-pub(crate) fn remains(connection: &Connection, id: MemoryId) -> rusqlite::Result<Option<(Memory, u8)>> {
-    let sql = sql!("SELECT ", MEMORY, ", purged FROM memories WHERE id = ?1");
+pub(crate) fn remains(connection: &Connection, id: MemoryId) -> rusqlite::Result<Option<(Known, u8)>> {
+    let sql = sql!("SELECT ", KNOWN, ", purged FROM memories WHERE id = ?1");
     let read = |row: &SqlRow<'_>| {
         let mut from = Reader::new(row);
-        Ok((read_memory(&mut from)?, from.take()?))
+        Ok((read_known(&mut from)?, from.take()?))
     };
-    let Some((mut memory, mark)) = connection.prepare_cached(sql)?.query_row([id], read).optional()? else {
+    let Some((mut known, mark)) = connection.prepare_cached(sql)?.query_row([id], read).optional()? else {
         return Ok(None);
     };
-    memory.links = links_of(connection, id)?;
-    Ok(Some((memory, mark)))
+    known.memory.links = links_of(connection, id)?;
+    Ok(Some((known, mark)))
+}
+
+/// True when there is a row of a memory, whatever is left of it.
+pub(crate) fn is_there(connection: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM memories WHERE id = ?1")?.exists([id])
 }
 
 /// A live memory by handle, with its costs, for the packer.
@@ -69,6 +75,20 @@ pub(crate) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::R
     let Some(mut memory) = found.optional()? else { return Ok(None) };
     memory.links = links_of(connection, memory.id)?;
     Ok(Some(memory))
+}
+
+/// The same with what derives from it.
+pub(crate) fn find_known(connection: &Connection, reference: MemoryRef) -> rusqlite::Result<Option<Known>> {
+    const BY_HANDLE: &str = sql!("SELECT ", KNOWN, " FROM memories WHERE handle = ?1 AND purged = 0");
+    const BY_ID: &str = sql!("SELECT ", KNOWN, " FROM memories WHERE id = ?1 AND purged = 0");
+    let read = |row: &SqlRow<'_>| read_known(&mut Reader::new(row));
+    let found = match reference {
+        MemoryRef::Handle(handle) => connection.prepare_cached(BY_HANDLE)?.query_row([handle], read),
+        MemoryRef::Id(id) => connection.prepare_cached(BY_ID)?.query_row([id], read),
+    };
+    let Some(mut known) = found.optional()? else { return Ok(None) };
+    known.memory.links = links_of(connection, known.memory.id)?;
+    Ok(Some(known))
 }
 
 /// The links of a memory to others.

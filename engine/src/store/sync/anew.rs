@@ -6,7 +6,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::arrival::{Held, carry_out, take};
 use super::marks::note_mark;
-use crate::domain::{Handle, MemoryId};
+use crate::compose::{Beside, memory_of};
+use crate::domain::MemoryId;
 use crate::index::Analysis;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -98,7 +99,7 @@ fn restore(
     };
     let mut fresh = || MemoryId::generate(change.now);
     let settled = held.local.restore(row, whole.restored_seq, user, &mut fresh);
-    carry_out(change, id, Some(&held.memory), held.mark, &held.local, settled)
+    carry_out(change, id, Some(&held.known), held.mark, &held.local, settled)
 }
 
 /// A memory that says what one of the user's own on the server says, and that no server was ever told of, is the
@@ -109,7 +110,7 @@ fn adopt_equal(change: &Change<'_>, shadow: &Shadow) -> Result<(), StoreError> {
     if row::remains(change.tx, id)?.is_some() {
         return Ok(());
     }
-    let signature = Analysis::of(&document.memory(id, Handle::FIRST, None, None)).signature;
+    let signature = Analysis::of(&memory_of(document, Beside::of(id))).signature;
     let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
                    AND shared_by IS NULL AND conflict_of IS NULL AND superseded_by IS NULL
                    AND id NOT IN (SELECT memory FROM trails) AND id NOT IN (SELECT memory FROM private)

@@ -2,25 +2,26 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::domain::{Memory, MemoryId, Origin, Share};
-use crate::index::Analysis;
+use crate::compose::{self, Arrived, Known};
+use crate::domain::{MemoryId, Origin};
 use crate::store::base::config::Actor;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::purge;
 use crate::store::change::links;
 use crate::store::change::outbox::tell;
-use crate::store::change::write::{Written, write_over, write_row};
+use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
 use crate::store::rows::memory as row;
 use crate::sync::{Answer, Arrival, Document, Local, Refusal, Settled, State, Trail};
+use crate::text::O200k;
 
 /// The client program that history names for what came from the server.
 const SYNC: &str = "sync";
 
 /// A memory that is here, as the sync sees it.
 pub(crate) struct Held {
-    pub(crate) memory: Memory,
+    pub(crate) known: Known,
     pub(crate) mark: u8,
     pub(crate) local: Local,
 }
@@ -28,19 +29,19 @@ pub(crate) struct Held {
 impl Held {
     /// `None` for one that is not here, or may not be seen any more.
     pub(crate) fn of(change: &Change<'_>, id: MemoryId) -> Result<Option<Self>, StoreError> {
-        let Some((memory, mark)) = row::remains(change.tx, id)?.filter(|(_, mark)| *mark != row::GONE) else {
+        let Some((known, mark)) = row::remains(change.tx, id)?.filter(|(_, mark)| *mark != row::GONE) else {
             return Ok(None);
         };
         let sql = "SELECT trail FROM trails WHERE memory = ?1";
         let trail: Option<String> = change.tx.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
         // A trail of another version: the memory is compared with the server anew.
         let trail = trail.and_then(|text| serde_json::from_str::<Trail>(&text).ok()).unwrap_or_default();
-        let state = match (mark, memory.deleted) {
+        let state = match (mark, known.memory.deleted) {
             (row::PURGED, _) => State::Purged,
-            (_, None) => State::Live(Document::of(&memory)?),
-            (_, Some(_)) => State::Deleted(Document::of(&memory)?),
+            (_, None) => State::Live(Document::of(&known.memory)?),
+            (_, Some(_)) => State::Deleted(Document::of(&known.memory)?),
         };
-        Ok(Some(Self { local: Local::of(id, state, trail), memory, mark }))
+        Ok(Some(Self { local: Local::of(id, state, trail), known, mark }))
     }
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, S
     if let Some(mut held) = Held::of(change, answer.memory)? {
         let mut fresh = || MemoryId::generate(change.now);
         let settled = held.local.answer(answer.op_id, answer.refused, answer.row.clone(), &mut fresh);
-        purged = carry_out(change, answer.memory, Some(&held.memory), held.mark, &held.local, settled)?;
+        purged = carry_out(change, answer.memory, Some(&held.known), held.mark, &held.local, settled)?;
         if answer.refused == Some(Refusal::Invalid) {
             let why = "a field holds what the server cannot store; change the memory";
             change.tx.execute("UPDATE outbox SET refused = ?2 WHERE memory = ?1", params![answer.memory, why])?;
@@ -73,16 +74,16 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
     if let Some(mut held) = Held::of(change, id)? {
         let mut fresh = || MemoryId::generate(change.now);
         let settled = held.local.arrive(arrival, &mut fresh);
-        return carry_out(change, id, Some(&held.memory), held.mark, &held.local, settled);
+        return carry_out(change, id, Some(&held.known), held.mark, &held.local, settled);
     }
     // What was deleted before it was ever here need not come.
     if let Arrival::Row(shadow) = arrival
         && shadow.row.state.live().is_some()
     {
         let remains = row::remains(change.tx, id)?;
-        let (memory, mark) = remains.map_or((None, row::HERE), |(memory, mark)| (Some(memory), mark));
+        let (known, mark) = remains.map_or((None, row::HERE), |(known, mark)| (Some(known), mark));
         let local = Local::received(*shadow);
-        return carry_out(change, id, memory.as_ref(), mark, &local, Settled { stays: true, kept: Vec::new() });
+        return carry_out(change, id, known.as_ref(), mark, &local, Settled { stays: true, kept: Vec::new() });
     }
     Ok(false)
 }
@@ -91,7 +92,7 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
 pub(crate) fn carry_out(
     change: &Change<'_>,
     id: MemoryId,
-    held: Option<&Memory>,
+    held: Option<&Known>,
     mark: u8,
     local: &Local,
     settled: Settled,
@@ -100,17 +101,13 @@ pub(crate) fn carry_out(
         stay(change, id, held, mark, local)?
     } else {
         change.tx.execute("DELETE FROM outbox WHERE memory = ?1", [id])?;
-        held.map_or(Ok(()), |memory| purge(change, memory, row::GONE, &by_sync()))?;
+        held.map_or(Ok(()), |known| purge(change, &known.memory, row::GONE, &by_sync()))?;
         held.is_some()
     };
     for (id, document) in settled.kept {
         if row::remains(change.tx, id)?.is_none() {
-            show(
-                change,
-                Shown { id, document: &document, share: None, edited_by: None, is_deleted: false },
-                None,
-                row::HERE,
-            )?;
+            let news = Arrived { id, document: &document, share: None, edited_by: None, is_deleted: false };
+            show(change, news, None, row::HERE)?;
             tell(change, id)?;
         }
     }
@@ -118,11 +115,11 @@ pub(crate) fn carry_out(
 }
 
 /// A memory stays here, as the sync has it now. True when it was removed for good.
-fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Memory>, mark: u8, local: &Local) -> Result<bool, StoreError> {
+fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local: &Local) -> Result<bool, StoreError> {
     let mut purged = false;
     match (&local.state, held) {
-        (State::Purged, Some(memory)) if mark == row::HERE => {
-            purge(change, memory, row::PURGED, &by_sync())?;
+        (State::Purged, Some(known)) if mark == row::HERE => {
+            purge(change, &known.memory, row::PURGED, &by_sync())?;
             purged = true;
         }
         (State::Purged, _) => {}
@@ -130,7 +127,7 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Memory>, mark: u8, loca
             let share = local.shadow().and_then(|shadow| shadow.share.clone());
             let is_deleted = matches!(local.state, State::Deleted(_));
             let edited_by = local.edited_by().map(str::to_owned);
-            show(change, Shown { id, document: now, share, edited_by, is_deleted }, held, mark)?;
+            show(change, Arrived { id, document: now, share, edited_by, is_deleted }, held, mark)?;
         }
     }
     save(change, id, local)?;
@@ -147,49 +144,33 @@ fn by_sync() -> Actor {
     Actor { client: Some(SYNC.into()), ..Actor::default() }
 }
 
-/// What a row is to show.
-struct Shown<'a> {
-    id: MemoryId,
-    document: &'a Document,
-    share: Option<Share>,
-    edited_by: Option<String>,
-    is_deleted: bool,
-}
-
 /// Writes a memory as a document says. One that shows it already is left.
-fn show(change: &Change<'_>, shown: Shown<'_>, held: Option<&Memory>, mark: u8) -> Result<(), StoreError> {
-    let Shown { id, document: now, share, edited_by, is_deleted } = shown;
-    let known = held.filter(|_| mark == row::HERE);
+fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) -> Result<(), StoreError> {
+    let (now, is_deleted) = (news.document, news.is_deleted);
+    let here = held.filter(|_| mark == row::HERE);
+    let known = here.map(|known| &known.memory);
     if let Some(memory) = known
-        && memory.share == share
-        && memory.edited_by == edited_by
+        && memory.share == news.share
+        && memory.edited_by == news.edited_by
         && memory.deleted.is_some() == is_deleted
         && Document::of(memory)? == *now
     {
         return Ok(());
     }
     let handle = match held {
-        Some(memory) => memory.handle,
+        Some(known) => known.memory.handle,
         None => change.next_handle()?,
     };
-    let mut memory =
-        Memory { updated: change.now, rev: change.next_rev()?, ..now.memory(id, handle, share, edited_by) };
-    memory.deleted = is_deleted.then(|| known.and_then(|memory| memory.deleted).unwrap_or(change.now));
-    if let Some(known) = known {
-        (memory.last_accessed, memory.access_count) = (known.last_accessed, known.access_count);
-        (memory.cwd, memory.client, memory.sensitive) = (known.cwd.clone(), known.client.clone(), known.sensitive);
-    }
-    match (known, held) {
-        (Some(known), _) => write_over(change, known, &memory)?,
-        (None, Some(_)) => write_row(change, &memory, &Analysis::of(&memory), Written::Again)?,
-        (None, None) => write_row(change, &memory, &Analysis::of(&memory), Written::New)?,
-    };
+    let composed = compose::arrived(news, here, change.now, &O200k).placed(handle, change.next_rev()?);
+    let memory = composed.memory();
+    let written = if held.is_some() { Written::Again } else { Written::New };
+    write_row(change, &composed, written)?;
     if mark != row::HERE {
         change.tx.execute("UPDATE memories SET purged = 0 WHERE handle = ?1", [memory.handle])?;
     }
-    links::replace(change, &memory, &now.links)?;
+    links::replace(change, memory, &now.links)?;
     if known.is_some_and(|known| known.deleted != memory.deleted || known.trust != memory.trust) {
-        links::elect_around(change, &memory)?;
+        links::elect_around(change, memory)?;
     }
     let operation = match (known, is_deleted) {
         (None, _) => Operation::Create,
@@ -202,13 +183,13 @@ fn show(change: &Change<'_>, shown: Shown<'_>, held: Option<&Memory>, mark: u8) 
         None => memory.origin.clone(),
     };
     let actor = Actor { origin, client: Some(SYNC.into()), ..Actor::default() };
-    history::record(change, &memory, operation, &actor, known)
+    history::record(change, memory, operation, &actor, known)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{MemoryRef, Patch, Permission, Trust};
+    use crate::domain::{Memory, MemoryRef, Patch, Permission, Trust};
     use crate::store::open::in_memory::{InMemory, by_bob, named, shadow};
     use crate::sync::Shadow;
 
@@ -279,7 +260,7 @@ mod tests {
         arrive(&mut store, &mine);
         store.run("UPDATE trails SET trail = '{'");
         let held = store.write(|change| Held::of(change, mine.row.memory)).unwrap().unwrap();
-        assert!(held.local.shadow().is_none() && held.memory.content == "Deploy on Monday");
+        assert!(held.local.shadow().is_none() && held.known.memory.content == "Deploy on Monday");
         assert!(store.write(|change| Held::of(change, MemoryId::from_key("nobody"))).unwrap().is_none());
     }
 }

@@ -11,8 +11,8 @@ use crate::domain::{
 };
 use crate::pack::Passage;
 use crate::store::open::in_memory::InMemory;
-use crate::store::rows::codec::{self, FromCell, ToCell};
-use crate::store::rows::memory::{find, packed, remains};
+use crate::store::rows::codec::{self, ToCell};
+use crate::store::rows::memory::{find, find_known, packed, remains};
 
 fn time() -> impl Strategy<Value = Timestamp> {
     (-10_000_000_000_000_000..10_000_000_000_000_000_i64).prop_map(Timestamp::from_micros)
@@ -105,19 +105,6 @@ fn write(connection: &Connection, sql: &str, memory: &Memory, analysed: &Analyse
     assert_eq!(connection.execute(sql, params_from_iter(values)).unwrap(), 1);
 }
 
-fn analysis_of(connection: &Connection) -> Analysed {
-    let read = |name: &str| format!("SELECT {name} FROM memories");
-    fn one<T: FromCell>(connection: &Connection, sql: &str) -> T {
-        connection.query_row(sql, [], |row| Reader::new(row).take()).unwrap()
-    }
-    Analysed {
-        is_standing: one(connection, &read("standing")),
-        length: one(connection, &read("length")),
-        signature: one(connection, &read("signature")),
-        forward: one(connection, &read("forward")),
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -135,8 +122,12 @@ proptest! {
             write(connection, &sql, &memory, analysed, costs);
             let known = crate::domain::MemoryRef::Handle(memory.handle);
             prop_assert_eq!(find(connection, known).unwrap(), Some(memory.clone()));
-            prop_assert_eq!(remains(connection, memory.id).unwrap().unwrap(), (memory.clone(), 0));
-            prop_assert_eq!(&analysis_of(connection), analysed);
+            let (remains, mark) = remains(connection, memory.id).unwrap().unwrap();
+            prop_assert_eq!((&remains.memory, mark), (&memory, 0));
+            prop_assert_eq!((remains.costs.as_ref(), remains.length), (Some(costs), analysed.length));
+            prop_assert_eq!((remains.is_standing, &remains.forward), (analysed.is_standing, &analysed.forward));
+            prop_assert_eq!(remains.signature.cast_signed(), analysed.signature);
+            prop_assert_eq!(find_known(connection, known).unwrap(), Some(remains));
             let row = packed(connection, memory.handle).unwrap();
             prop_assert_eq!(row.is_some(), memory.deleted.is_none());
             if let Some(row) = row {

@@ -2,9 +2,9 @@
 
 use rusqlite::params;
 
-use crate::domain::{Memory, Origin};
-use crate::index::{CONTEXT_REACH, ForwardDoc, context_of};
-use crate::store::base::transaction::Change;
+use super::transaction::Change;
+use crate::domain::{Handle, Memory, MemoryRef, Origin};
+use crate::index::{CONTEXT_REACH, ForwardDoc, Freshness, context_of};
 use crate::store::file::error::StoreError;
 
 /// Refreshes the context of a changed turn and of the turns within reach of it.
@@ -18,8 +18,9 @@ pub(crate) fn refresh_around(change: &Change<'_>, memory: &Memory) -> Result<(),
     for (at, turn) in in_reach.take_while(|(at, _)| *at <= last) {
         let (before, after) = documents.split_at(at);
         context_of(&mut turn.doc, before.iter().rev(), after.iter().skip(1));
-        let blob = turn.doc.encode();
-        if blob != turn.blob {
+        let blob = turn.doc.encode_into(&turn.blob);
+        // One of another analyzer is written with all that is derived from it, in its own turn.
+        if blob != turn.blob && Freshness::of(&turn.blob).is_current() {
             let rev = if turn.handle == memory.handle.get() { memory.rev } else { change.next_rev()? };
             let sql = "UPDATE memories SET forward = ?2, rev = ?3 WHERE handle = ?1";
             change.tx.prepare_cached(sql)?.execute(params![turn.handle, blob, rev])?;
@@ -53,6 +54,15 @@ fn around(change: &Change<'_>, session: &str, memory: &Memory) -> Result<(Vec<Tu
         "SELECT handle, forward FROM memories WHERE session = ?1 AND (created, handle) >= (?2, ?3) AND deleted IS NULL
          AND origin = 'conversation' ORDER BY created, handle LIMIT ?4",
     )?);
-    let turn = |(handle, blob): (u32, Vec<u8>)| ForwardDoc::decode(&blob).ok().map(|doc| Turn { handle, blob, doc });
-    Ok((rows.into_iter().filter_map(turn).collect(), centre))
+    let turns = rows.into_iter().map(|(handle, blob)| Ok(Turn { handle, doc: read(change, handle, &blob)?, blob }));
+    Ok((turns.collect::<Result<_, StoreError>>()?, centre))
+}
+
+/// The terms of a turn; of one whose blob cannot be read, those of its text.
+fn read(change: &Change<'_>, handle: u32, blob: &[u8]) -> Result<ForwardDoc, StoreError> {
+    if let Ok(doc) = ForwardDoc::decode(blob) {
+        return Ok(doc);
+    }
+    let memory = change.existing(MemoryRef::Handle(Handle::try_from(handle)?))?;
+    Ok(ForwardDoc::analyze(&memory))
 }

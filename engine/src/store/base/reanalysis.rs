@@ -1,0 +1,122 @@
+//! Rows that an older program analysed: they answer at once, as they are analysed again on reading, and are written
+//! anew a few at a time by whoever writes or has nothing to do. The newest come first; whatever ends it, what was done
+//! is done.
+
+use std::sync::LazyLock;
+
+use rusqlite::{params, params_from_iter};
+
+use super::context::refresh_around;
+use super::store::Store;
+use super::transaction::Change;
+use crate::compose::{Composed, Known, reanalysed};
+use crate::domain::Origin;
+use crate::index::{Freshness, current_heads};
+use crate::store::file::error::StoreError;
+use crate::store::rows::codec::{self, Reader, ToCell};
+use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, KNOWN, read_known};
+use crate::text::O200k;
+
+/// Rows of one transaction.
+const STEP: usize = 200;
+
+/// What blobs the rows up to [`LEFT`] were looked through for, as how current ones begin.
+const FOR: &str = "analysis";
+/// The rev up to which rows may be of an older program; 0 where none is.
+const LEFT: &str = "analysis_left";
+
+/// Writes what derives from a live row, and its rev, unless the row was changed meanwhile: its rev as it was comes last.
+static REDERIVE: LazyLock<String> = LazyLock::new(|| {
+    let groups = [AnalysisColumns::NAMES, CostColumns::NAMES, &["rev"]];
+    format!("{} AND rev = ?{} AND deleted IS NULL", codec::update(&groups), groups.concat().len() + 2)
+});
+
+/// Notes of a store that is made now that no row is of an older program.
+pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2), (?3, 0)";
+    connection.execute(sql, params![FOR, heads(), LEFT]).map(drop)
+}
+
+/// How current blobs begin, as one value.
+fn heads() -> Vec<u8> {
+    current_heads().concat()
+}
+
+impl Store {
+    /// Writes some rows anew that an older program analysed. True when there may be more.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written; it is tried again with a later write.
+    pub fn reanalyse_some(&mut self) -> Result<bool, StoreError> {
+        let left = self.left_to_analyse().map_err(|error| self.failed(error))?;
+        if left == 0 {
+            return Ok(false);
+        }
+        let found = self.of_another_program(left).map_err(|error| self.failed(error))?;
+        let next =
+            if found.len() < STEP { 0 } else { found.last().map_or(0, |last| last.memory.rev.saturating_sub(1)) };
+        // What a newer program wrote is its own to keep.
+        let older = found.iter().filter(|known| Freshness::of(&known.forward) == Freshness::Older);
+        let remade: Vec<Composed> = older.map(|known| reanalysed(known, &O200k)).collect();
+        self.write(|change| {
+            remade.iter().try_for_each(|composed| rederive(change, composed))?;
+            let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2), (?3, ?4)";
+            change.tx.execute(sql, params![FOR, heads(), LEFT, next])?;
+            Ok(())
+        })?;
+        self.index.forget_stale();
+        Ok(next > 0)
+    }
+
+    /// The rev up to which rows may be of an older program, as far as is noted or was seen.
+    fn left_to_analyse(&self) -> rusqlite::Result<u64> {
+        let sql = "SELECT (SELECT value FROM meta WHERE key = 'rev'), (SELECT value FROM meta WHERE key = ?1),
+                       (SELECT value FROM meta WHERE key = ?2)";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let (rev, of, left): (u64, Option<Vec<u8>>, Option<u64>) =
+            self.connection.prepare_cached(sql)?.query_row([FOR, LEFT], read)?;
+        let noted = if of == Some(heads()) { left.unwrap_or(rev) } else { rev };
+        Ok(noted.max(self.index.stale_to()))
+    }
+
+    /// Some live rows up to a rev whose blobs do not begin as current ones do, the newest first.
+    fn of_another_program(&self, left: u64) -> rusqlite::Result<Vec<Known>> {
+        let begins: Vec<String> = (0..current_heads().len())
+            .map(|head| format!("substr(forward, 1, length(?{0})) = ?{0}", head + 2))
+            .collect();
+        let sql = format!(
+            "SELECT {KNOWN} FROM memories WHERE rev <= ?1 AND deleted IS NULL AND NOT ({})
+             ORDER BY rev DESC LIMIT {STEP}",
+            begins.join(" OR ")
+        );
+        let mut statement = self.connection.prepare(&sql)?;
+        statement.raw_bind_parameter(1, left)?;
+        for (at, head) in (2..).zip(current_heads()) {
+            statement.raw_bind_parameter(at, head)?;
+        }
+        let mut rows = statement.raw_query();
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(read_known(&mut Reader::new(row))?);
+        }
+        Ok(found)
+    }
+}
+
+/// Writes what is derived from a row, unless it was changed meanwhile. A turn of a conversation gets a rev of its own:
+/// the words around it come back, and everybody is to read them.
+fn rederive(change: &Change<'_>, composed: &Composed) -> Result<(), StoreError> {
+    let memory = composed.memory();
+    let is_turn = memory.origin == Origin::Conversation && memory.session.is_some();
+    let rev = if is_turn { change.next_rev()? } else { memory.rev };
+    let placed = composed.placed(memory.handle, rev);
+    let analysed = Analysed::of(&placed);
+    let mut values = vec![memory.handle.to_cell()?];
+    AnalysisColumns::write(&analysed, &mut values)?;
+    CostColumns::write(placed.costs(), &mut values)?;
+    values.extend([rev.to_cell()?, memory.rev.to_cell()?]);
+    if change.tx.prepare_cached(&REDERIVE)?.execute(params_from_iter(values))? == 0 {
+        return Ok(());
+    }
+    refresh_around(change, placed.memory())
+}
