@@ -53,7 +53,7 @@ fn form(given: &Given) -> String {
 pub(super) fn why(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
     let reason = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Why { id })?))?;
     if context.json {
-        return output::json(&reason);
+        return output::json(&serde_json::to_value(&reason)?);
     }
     let (memory, receipts) = (&reason.memory, &reason.given);
     let client = memory.client.as_deref().unwrap_or("?");
@@ -90,7 +90,7 @@ pub(super) fn why(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
 pub(super) fn ledger(context: &Context, days: u32) -> anyhow::Result<()> {
     let ledger = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Ledger { days })?))?;
     if context.json {
-        return output::json(&ledger);
+        return output::json(&serde_json::to_value(&ledger)?);
     }
     let judged = |spent: &Spending| {
         let Spending { judge, calls, failures, input_tokens, output_tokens, learned, .. } = spent;

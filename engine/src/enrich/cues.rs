@@ -1,56 +1,101 @@
 //! Phrases that say what a note is: a standing wish, a decision, a person, a relation.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use super::scan::{after, end_of, is_boundary, next, within, words};
 use crate::domain::{Category, MemoryType};
+use crate::text::{is_digit, is_letter, is_word};
 
-pub(super) fn pattern(source: &str) -> Regex {
-    Regex::new(source).expect("the patterns are constants, compiled in a test")
+/// A phrase: its parts in order, of each one of several forms, in lower case. A form may be empty.
+pub(super) type Phrase = &'static [&'static [&'static str]];
+
+const STANDING: &[Phrase] = &[
+    &[&["always", "never", "from now on", "please remember", "do not ever", "i'd rather", "id rather"]],
+    &[&["whenever "], &["i", "we", "you"]],
+    &[&["when "], &["i ", "we "], &["ask"]],
+    &[&["i ", "we ", "they ", "user "], &["prefer", "prefers"]],
+    &[&["prefer", "prefers"], &[" ", " to "]],
+    &[&["", "please "], &["make sure "], &["to", "that"]],
+    &[&["by default"], &["", ","], &[" use"]],
+    &[&["must "], &["always", "not", "never"]],
+];
+const DECISION: &[Phrase] = &[
+    &[&["we "], &["", "have "], &["decided", "chose", "agreed", "settled"]],
+    &[&["", "it was ", "was "], &["decided "], &["to", "on", "that", "against", "in"]],
+    &[&["agreed "], &["to", "on", "that"]],
+    &[&["we "], &["will", "are going to"], &[" use"]],
+    &[&["decision:", "chosen over"]],
+];
+const PERSON: &[Phrase] = &[
+    &[
+        &["is "],
+        &["our ", "my ", "the "],
+        &["manager", "lead", "colleague", "boss", "teammate", "designer", "reviewer", "contact"],
+    ],
+    &[&["works "], &["at", "on", "for", "in"]],
+    &[&["reports to", "on-call contact", "on call contact", "birthday", "pronouns"]],
+];
+const RELATION: &[Phrase] = &[
+    &[&["own", "owns", "owned by", "maintain", "maintains", "maintained by", "depends on", "reports to"]],
+    &[&["works "], &["with", "for", "on"]],
+    &[&["belongs to", "is part of", "talks to", "calls", "replaces", "written by", "uses"]],
+];
+const SPEAKER: &[&str] = &["i", "my", "me", "user", "the user"];
+/// What a speaker says of themselves: words that begin so.
+const OF_SELF: &[&str] = &[
+    "prefer",
+    "like",
+    "love",
+    "hate",
+    "dislike",
+    "want",
+    "am",
+    "is",
+    "live",
+    "work",
+    "use",
+    "favor",
+    "favour",
+    "name",
+    "timezone",
+    "time zone",
+    "allerg",
+    "speak",
+];
+
+/// True when one of the phrases stands in a text, in whole words.
+pub(super) fn says(text: &str, phrases: &[Phrase]) -> bool {
+    words(text).any(|(at, _)| phrases.iter().any(|phrase| fits(text, at, phrase)))
 }
 
-macro_rules! cue {
-    ($name:ident, $source:literal) => {
-        pub(super) static $name: LazyLock<Regex> = LazyLock::new(|| pattern($source));
-    };
+/// True when the parts of a phrase follow each other from a place on, in any of their forms, and end a word.
+fn fits(text: &str, at: usize, parts: &[&[&str]]) -> bool {
+    let Some((forms, rest)) = parts.split_first() else { return is_boundary(text, at) };
+    forms.iter().any(|form| after(text, at, form).is_some_and(|end| fits(text, end, rest)))
 }
-pub(super) use cue;
-
-cue!(
-    STANDING,
-    r"(?i)\b(always|never|whenever (i|we|you)|when (i|we) ask|from now on|(i|we|they|user) prefers?|prefers? (to )?|i'?d rather|(please )?make sure (to|that)|please remember|by default,? use|do not ever|must (always|not|never))\b"
-);
-cue!(
-    DECISION,
-    r"(?i)\b(we (have )?(decided|chose|agreed|settled)|(it was |was )?decided (to|on|that|against|in)|decision:|agreed (to|on|that)|we (will|are going to) use|chosen over|instead of .{1,60} because)\b"
-);
-cue!(
-    PERSON,
-    r"(?i)\b(is (our|my|the) (manager|lead|colleague|boss|teammate|designer|reviewer|contact)|works (at|on|for|in)|reports to|on[- ]call contact|birthday|pronouns)\b"
-);
-cue!(
-    RELATION,
-    r"(?i)\b(owns?|owned by|maintains?|maintained by|depends on|reports to|works (with|for|on)|belongs to|is part of|talks to|calls|replaces|written by|uses)\b"
-);
-cue!(
-    ABOUT_SELF,
-    r"(?i)(^|\b)(i|my|me|user|the user)\b.{0,40}\b(prefers?|likes?|loves?|hates?|dislikes?|wants?|am|is|live|work|use|favou?r|favou?rite|name|timezone|time zone|allerg|speak)"
-);
-cue!(DEFINES, r"(?i)^\W*[\p{L}\d][\w.+#/ -]{0,60} (is|are) (a|an|the|our) ");
 
 /// True when a text states a lasting wish or rule (always, never, I prefer, from now on …).
 pub fn is_standing(text: &str) -> bool {
-    STANDING.is_match(text)
+    says(text, STANDING)
+}
+
+/// True when a text says what was decided.
+pub(super) fn is_decision(text: &str) -> bool {
+    says(text, DECISION) || words(text).any(|(at, _)| is_for_a_reason(text, at))
+}
+
+/// `instead of … because`, with some words of the same line between them.
+fn is_for_a_reason(text: &str, at: usize) -> bool {
+    let Some(end) = after(text, at, "instead of ") else { return false };
+    let mut places = within(text, end, 60).skip(1);
+    places.any(|place| after(text, place, " because").is_some_and(|end| is_boundary(text, end)))
 }
 
 /// The category a text falls in when its author names none.
 pub fn category(text: &str) -> Category {
-    let slug = if DECISION.is_match(text) {
+    let slug = if is_decision(text) {
         Category::DECISIONS
     } else if is_standing(text) {
         Category::PREFERENCES
-    } else if PERSON.is_match(text) {
+    } else if says(text, PERSON) {
         "people"
     } else {
         Category::FACTS
@@ -61,15 +106,48 @@ pub fn category(text: &str) -> Category {
 /// The type of a text when its author names none: `self` for a statement about the speaker,
 /// `relationship` for a relation between two or more named things, `entity` for what one thing is.
 pub fn kind(text: &str, entities: &[String]) -> MemoryType {
-    if ABOUT_SELF.is_match(text) {
+    if words(text).any(|(at, _)| is_about_self(text, at)) {
         MemoryType::Person
-    } else if entities.len() >= 2 && RELATION.is_match(text) {
+    } else if entities.len() >= 2 && says(text, RELATION) {
         MemoryType::Relationship
-    } else if !entities.is_empty() && DEFINES.is_match(text) {
+    } else if !entities.is_empty() && defines(text) {
         MemoryType::Entity
     } else {
         MemoryType::Fact
     }
+}
+
+/// A speaker, and soon after in the same line what one says of oneself.
+fn is_about_self(text: &str, at: usize) -> bool {
+    let ends = SPEAKER.iter().filter_map(|speaker| after(text, at, speaker)).filter(|end| is_boundary(text, *end));
+    let is_told = |place: usize| OF_SELF.iter().any(|words| after(text, place, words).is_some());
+    ends.into_iter().any(|end| within(text, end, 40).any(|place| is_boundary(text, place) && is_told(place)))
+}
+
+/// A text that begins with a name and says what that is: `The exporter is a …`.
+fn defines(text: &str) -> bool {
+    let start = end_of(text, 0, usize::MAX, |character| !is_word(character));
+    // The iota that is written below a letter is one of its forms, and so in the class of letters in any case.
+    let Some(first) = next(text, start).filter(|first| is_letter(*first) || is_digit(*first) || *first == '\u{345}')
+    else {
+        return false;
+    };
+    let mut at = start + first.len_utf8();
+    for _ in 0..=60 {
+        if [" is ", " are "].iter().any(|verb| {
+            let end = after(text, at, verb);
+            end.is_some_and(|end| {
+                ["a ", "an ", "the ", "our "].iter().any(|article| after(text, end, article).is_some())
+            })
+        }) {
+            return true;
+        }
+        match next(text, at) {
+            Some(character) if is_word(character) || ".+#/ -".contains(character) => at += character.len_utf8(),
+            _ => return false,
+        }
+    }
+    false
 }
 
 #[cfg(test)]

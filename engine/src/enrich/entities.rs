@@ -2,24 +2,15 @@
 //! addresses and mentions.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::cues::{cue, pattern};
+use super::spans::{addresses, code_spans, identifiers, mentions, names, quoted};
 use crate::domain::MAX_NAME_CHARS;
 use crate::text::{fold, is_stop_word};
 
 /// Entities kept of one text, at most.
 pub const MAX_ENTITIES: usize = 12;
-
-cue!(CODE_SPAN, r"`([^`\n]{2,60})`");
-cue!(QUOTED, "[\"“]([^\"“”\n]{3,40})[\"”]");
-cue!(ADDRESS, r"[\w.+-]+@[\w-]+\.[\w.-]*\w|https?://([\w.-]+\w)");
-cue!(MENTION, r"(?:^|\s)@([\w-]{2,40})");
-cue!(IDENTIFIER, r"\b(\p{Ll}+\p{Lu}\w*|\p{Lu}\p{Ll}+(?:\p{Lu}\p{Ll}+)+|\w+(?:_\w+)+|\p{Lu}{2,}[\p{Lu}\d]*)\b");
-cue!(NAME, r"\b\p{Lu}[\p{L}\d'’+#]*(?:[ -]\p{Lu}[\p{L}\d'’+#]*|\s\d+(?:\.\d+)*\b)*");
 
 /// The named things of a text, in the order they appear, without repeats (case ignored).
 ///
@@ -27,25 +18,21 @@ cue!(NAME, r"\b\p{Lu}[\p{L}\d'’+#]*(?:[ -]\p{Lu}[\p{L}\d'’+#]*|\s\d+(?:\.\d+
 /// more words of a name follow.
 pub fn entities(text: &str) -> Vec<String> {
     let mut found = Found::default();
-    for cue in [&CODE_SPAN, &QUOTED, &MENTION, &IDENTIFIER] {
-        cue.captures_iter(text).filter_map(|hit| hit.get(1)).for_each(|m| found.add(m.start(), m.as_str()));
+    for (at, name) in code_spans(text).chain(quoted(text)).chain(mentions(text)).chain(identifiers(text)) {
+        found.add(at, name);
     }
-    for hit in ADDRESS.captures_iter(text) {
-        let whole = hit.get(1).or_else(|| hit.get(0));
-        whole.into_iter().for_each(|m| found.add(m.start(), m.as_str()));
+    for (at, address) in addresses(text) {
+        found.add(at, address);
     }
     for (offset, sentence) in text.split_sentence_bound_indices() {
-        for name in NAME.find_iter(sentence) {
-            let opens = sentence.get(..name.start()).is_some_and(|before| !before.contains(char::is_alphanumeric));
-            let goes_on = sentence.get(name.end()..).is_some_and(|after| after.starts_with('_'));
+        for (at, name) in names(sentence) {
+            let opens = sentence.get(..at).is_some_and(|before| !before.contains(char::is_alphanumeric));
+            let goes_on = sentence.get(at + name.len()..).is_some_and(|after| after.starts_with('_'));
             if goes_on {
                 continue;
             }
-            if !opens
-                || name.as_str().contains(' ')
-                || capitalised_elsewhere(text, offset + name.start(), name.as_str())
-            {
-                found.add(offset + name.start(), name.as_str());
+            if !opens || name.contains(' ') || capitalised_elsewhere(text, offset + at, name) {
+                found.add(offset + at, name);
             }
         }
     }

@@ -1,18 +1,16 @@
 //! How much a text matters, by rule, when its author does not say.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use super::cues::{DECISION, STANDING, cue, pattern};
+use super::cues::{Phrase, is_decision, is_standing, says};
+use super::scan::{after, next, words};
 use crate::domain::Importance;
+use crate::text::{is_digit, is_lower, is_upper, is_word};
 
-cue!(
-    URGENT,
-    r"(?i)\b(critical|important|urgent|security|vulnerab\w+|production|outage|incident|deadline|breaking|data loss|root cause|do not|don'?t)\b"
-);
-cue!(HEDGED, r"(?i)\b(maybe|perhaps|might|probably|not sure|i think|could be|possibly|seems?)\b");
-cue!(CONCRETE, r"\d|`[^`]+`|\b\w+[_/]\w+|\b\p{Ll}+\p{Lu}\w*");
+const URGENT: &[Phrase] = &[
+    &[&["critical", "important", "urgent", "security", "production", "outage", "incident", "deadline", "breaking"]],
+    &[&["data loss", "root cause", "do not", "don't", "dont"]],
+];
+const HEDGED: &[Phrase] =
+    &[&[&["maybe", "perhaps", "might", "probably", "not sure", "i think", "could be", "possibly", "seem", "seems"]]];
 
 /// The importance of a text: 0.40, and
 /// +0.20 for a standing wish or rule, +0.15 for a decision, +0.15 for what is urgent or dangerous,
@@ -22,16 +20,53 @@ pub fn importance(text: &str) -> Importance {
     let mut percent = 40_i32;
     let words = text.split_whitespace().count();
     let rules = [
-        (STANDING.is_match(text), 20),
-        (DECISION.is_match(text), 15),
-        (URGENT.is_match(text), 15),
-        (CONCRETE.is_match(text), 10),
-        (HEDGED.is_match(text), -15),
+        (is_standing(text), 20),
+        (is_decision(text), 15),
+        (is_urgent(text), 15),
+        (is_concrete(text), 10),
+        (says(text, HEDGED), -15),
         (text.trim_end().ends_with(['?', '？']), -10),
         (words < 4 && text.chars().count() < 20, -15),
     ];
     percent += rules.iter().filter(|(holds, _)| *holds).map(|(_, points)| points).sum::<i32>();
     Importance::from_percent(u8::try_from(percent.clamp(5, 95)).unwrap_or(40))
+}
+
+fn is_urgent(text: &str) -> bool {
+    let opens = |(at, _)| after(text, at, "vulnerab").is_some_and(|end| next(text, end).is_some_and(is_word));
+    says(text, URGENT) || words(text).any(opens)
+}
+
+/// A number, a code span, a path, or a word that is written like an identifier.
+fn is_concrete(text: &str) -> bool {
+    let has_path = || {
+        let mut slashes = text.match_indices('/').map(|(at, _)| at);
+        slashes.any(|at| {
+            text.get(..at).is_some_and(|before| before.ends_with(is_word)) && next(text, at + 1).is_some_and(is_word)
+        })
+    };
+    let has_code = || {
+        let mut between = text.split('`');
+        let _outer = (between.next(), between.next_back());
+        between.any(|code| !code.is_empty())
+    };
+    text.contains(is_digit)
+        || has_code()
+        || has_path()
+        || words(text).any(|(_, word)| has_joint(word) || has_hump(word))
+}
+
+/// True for a word with an underscore inside it: `max_tokens`.
+pub(super) fn has_joint(word: &str) -> bool {
+    let mut inner = word.chars();
+    let _outer = (inner.next(), inner.next_back());
+    inner.any(|character| character == '_')
+}
+
+/// True for a word that begins in lower case and goes on in upper case: `parseRequest`.
+pub(super) fn has_hump(word: &str) -> bool {
+    let rest = word.trim_start_matches(is_lower);
+    rest.len() < word.len() && rest.starts_with(is_upper)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 mod cues;
 mod entities;
 mod importance;
+mod scan;
+mod spans;
 mod summary;
 
 pub use cues::{category, is_standing, kind};

@@ -1,33 +1,118 @@
 //! The line that stands for a memory in an index: its own words, at most twenty.
 
-use std::sync::LazyLock;
+use std::borrow::Cow;
 
-use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::cues::{cue, pattern};
+use super::scan::{end_of, next, tail};
+use crate::text::{is_digit, is_letter, is_upper};
 
 /// Words of a summary, at most. A code span, a URL or a number is one word and never cut.
 pub const MAX_SUMMARY_WORDS: usize = 20;
 const MAX_CHARS: usize = 160;
 const MIN_OPENING_WORDS: usize = 4;
-
-cue!(FENCE, r"(?s)```.*?(```|\z)");
-cue!(MARKUP, r"(?m)^\s*(#{1,6}\s+|>\s?|[-*+]\s+(\[[ xX]\]\s+)?|\d+[.)]\s+)");
-cue!(SPEAKER, r"^([\p{Lu}][\p{L}\d_.'-]{0,30}(?: [\p{Lu}][\p{L}.'-]{0,20})?): ");
-cue!(UNIT, r"`[^`]{1,120}`\S*|\S+");
+const FENCE: &str = "```";
+/// Characters of a code span that stays whole, at most.
+const MAX_CODE_CHARS: usize = 120;
 
 /// The summary of a text: from the first sentence of substance on, at most 20 words and 160
 /// characters, ending in `…` where it was cut. A speaker's name stays in front.
 pub fn summary(text: &str) -> String {
-    let prose = FENCE.replace_all(text, " ");
+    let prose = without_fences(text);
     let prose = if prose.trim().is_empty() { text.replace("```", " ").into() } else { prose };
-    let plain = MARKUP.replace_all(&prose, "");
-    let (speaker, said) = match SPEAKER.captures(&plain).and_then(|hit| hit.get(0)) {
-        Some(prefix) => plain.split_at(prefix.end()),
-        None => ("", plain.as_ref()),
-    };
+    let plain = without_markup(&prose);
+    let (speaker, said) = plain.split_at_checked(speaker_end(&plain).unwrap_or(0)).unwrap_or(("", &plain));
     shorten(speaker, opening(said))
+}
+
+/// A text without its fenced code, of which one that is not closed goes to the end.
+fn without_fences(text: &str) -> Cow<'_, str> {
+    let Some((before, mut rest)) = text.split_once(FENCE) else { return text.into() };
+    let mut prose = before.to_owned();
+    loop {
+        prose.push(' ');
+        let Some((_, after)) = rest.split_once(FENCE) else { return prose.into() };
+        match after.split_once(FENCE) {
+            Some((before, inside)) => {
+                prose.push_str(before);
+                rest = inside;
+            }
+            None => return (prose + after).into(),
+        }
+    }
+}
+
+/// A text without the marks at the beginnings of its lines, of headings, quotes and lists, and the lines before those
+/// that are empty.
+fn without_markup(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let (mut kept, mut line) = (0, Some(0));
+    while let Some(start) = line {
+        let first = end_of(text, start, usize::MAX, char::is_whitespace);
+        let mut at = first;
+        if let Some(end) = mark_end(text, first) {
+            plain.push_str(text.get(kept..start).unwrap_or_default());
+            (kept, at) = (end, end);
+        }
+        let is_line = at > first && text.get(..at).is_some_and(|before| before.ends_with('\n'));
+        line = if is_line { Some(at) } else { tail(text, at).find('\n').map(|offset| at + offset + 1) };
+    }
+    plain.push_str(tail(text, kept));
+    plain
+}
+
+/// The end of a mark that a line begins with: `## `, `> `, `- [x] `, `3. `.
+fn mark_end(text: &str, at: usize) -> Option<usize> {
+    let spaces = |at: usize| {
+        let end = end_of(text, at, usize::MAX, char::is_whitespace);
+        (end > at).then_some(end)
+    };
+    match next(text, at)? {
+        '#' => spaces(end_of(text, at, 6, |character| character == '#')),
+        '>' => Some(end_of(text, at + 1, 1, char::is_whitespace)),
+        '-' | '*' | '+' => {
+            let item = spaces(at + 1)?;
+            let is_box = ["[ ]", "[x]", "[X]"].iter().any(|mark| tail(text, item).starts_with(mark));
+            is_box.then(|| spaces(item + 3)).flatten().or(Some(item))
+        }
+        digit if is_digit(digit) => {
+            let end = end_of(text, at, usize::MAX, is_digit);
+            tail(text, end).starts_with(['.', ')']).then(|| spaces(end + 1)).flatten()
+        }
+        _ => None,
+    }
+}
+
+/// The end of a speaker's name, of one or two words, and what divides it from what was said: `Mara: `.
+fn speaker_end(text: &str) -> Option<usize> {
+    let name = |at: usize, most: usize, marks: &str, has_digits: bool| {
+        let first = next(text, at).filter(|first| is_upper(*first))?;
+        let is_inner = |inner| is_letter(inner) || marks.contains(inner) || (has_digits && is_digit(inner));
+        Some(end_of(text, at + first.len_utf8(), most, is_inner))
+    };
+    let end = name(0, 30, "_.'-", true)?;
+    let end = match next(text, end)? {
+        ' ' => name(end + 1, 20, ".'-", false)?,
+        _ => end,
+    };
+    tail(text, end).starts_with(": ").then_some(end + 2)
+}
+
+/// The words of a text; a code span is one, and what follows it without a space belongs to it.
+fn units(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text.trim_start();
+    std::iter::from_fn(move || {
+        let is_space = |character: char| character.is_whitespace();
+        let code = rest.strip_prefix('`').and_then(|code| {
+            let end = end_of(code, 0, MAX_CODE_CHARS + 1, |character| character != '`');
+            let is_span = (1..=MAX_CODE_CHARS).contains(&code.get(..end)?.chars().count());
+            (is_span && tail(code, end).starts_with('`')).then_some(end + 2)
+        });
+        let start = code.unwrap_or(0);
+        let (unit, after) = rest.split_at_checked(end_of(rest, start, usize::MAX, |inner| !is_space(inner)))?;
+        rest = after.trim_start();
+        Some(unit).filter(|unit| !unit.is_empty())
+    })
 }
 
 /// Skips greetings and other openers of fewer than four words when something longer follows.
@@ -46,8 +131,7 @@ fn shorten(speaker: &str, text: &str) -> String {
     let mut line = speaker.to_owned();
     let spoken = speaker.split_whitespace().count();
     let mut was_cut = false;
-    for (words, unit) in (spoken..).zip(UNIT.find_iter(text)) {
-        let unit = unit.as_str();
+    for (words, unit) in (spoken..).zip(units(text)) {
         let room = MAX_CHARS.saturating_sub(line.chars().count() + 1);
         if words == MAX_SUMMARY_WORDS || unit.chars().count() > room {
             was_cut = true;

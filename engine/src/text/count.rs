@@ -2,7 +2,7 @@
 
 mod merge;
 mod split;
-mod tables;
+mod vocabulary;
 
 /// Something that counts tokens of a text.
 pub trait TokenCounter {

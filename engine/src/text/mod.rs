@@ -1,5 +1,6 @@
 //! From text to terms: one analyzer for memories and queries, and exact token counts.
 
+mod classes;
 mod count;
 mod invisible;
 mod irregular;
@@ -9,6 +10,7 @@ mod stem;
 mod stopwords;
 mod tokenize;
 
+pub use classes::{is_digit, is_letter, is_lower, is_upper, is_word};
 pub use count::{O200k, TokenCounter, number_tokens};
 pub use invisible::{is_invisible, is_joiner};
 pub use lexicon::{Kinship, Lexicon};

@@ -1,5 +1,5 @@
 //! Makes the tables that counting reads, from the vocabulary of `tiktoken-rs` and the Unicode tables of `regex`.
-//! The layout is described where they are read, in `engine/src/text/count/tables.rs`.
+//! Their layouts are described where they are read: `count/vocabulary.rs` and `classes.rs` in `engine/src/text`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,6 +13,9 @@ const WRITE: &str = "TESSERA_WRITE_TABLES";
 /// The patterns of the classes, in the order of their numbers from 1 on; a later one is stronger.
 const CLASSES: [&str; 7] =
     [r"[\p{Lu}\p{Lt}]+", r"\p{Ll}+", r"[\p{Lm}\p{Lo}]+", r"\p{M}+", r"\p{N}+", r"\s+", r"[\r\n]+"];
+
+/// What is told of a character beside its class, each by a bit.
+const FACTS: [(u8, &str); 3] = [(8, r"\p{Lt}+"), (16, r"\d+"), (32, r"\w+")];
 
 const BUCKETS: u64 = 1 << 17;
 
@@ -50,12 +53,15 @@ fn tokens() -> Vec<u8> {
 fn classes() -> Vec<u8> {
     let every: String = ('\0'..=char::MAX).collect();
     let mut by_code = vec![0_u8; 0x11_0000];
+    let all_of = |pattern: &str| {
+        let found = Regex::new(pattern).unwrap();
+        found.find_iter(&every).flat_map(|found| found.as_str().chars()).map(|found| found as usize).collect::<Vec<_>>()
+    };
     for (class, pattern) in (1..).zip(CLASSES) {
-        for found in Regex::new(pattern).unwrap().find_iter(&every) {
-            for character in found.as_str().chars() {
-                by_code[character as usize] = class;
-            }
-        }
+        all_of(pattern).into_iter().for_each(|code| by_code[code] = class);
+    }
+    for (fact, pattern) in FACTS {
+        all_of(pattern).into_iter().for_each(|code| by_code[code] |= fact);
     }
     let mut blocks: Vec<&[u8]> = Vec::new();
     let mut table = Vec::new();
@@ -72,8 +78,8 @@ fn classes() -> Vec<u8> {
 
 #[test]
 fn the_tables_are_what_is_made_of_the_vocabulary_and_of_unicode() {
-    for (name, made) in [("tokens.bin", tokens()), ("classes.bin", classes())] {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/text/count").join(name);
+    for (name, made) in [("count/tokens.bin", tokens()), ("classes.bin", classes())] {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/text").join(name);
         if super::setting(WRITE).is_some() {
             fs::write(&path, &made).unwrap();
         }

@@ -20,8 +20,7 @@ use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::private;
-use crate::store::open::give_back::give_back;
-use crate::store::open::migrate::SCHEMA;
+use crate::store::open::give_back::{GIVEN_BACK, give_back};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
@@ -139,7 +138,7 @@ impl Wreck {
                      OR memory NOT IN (SELECT id FROM memories)",
                 [],
             )?;
-            if self.number("PRAGMA user_version") < SCHEMA.unsigned_abs() { give_back(change) } else { Ok(()) }
+            if self.number("PRAGMA user_version") < GIVEN_BACK.unsigned_abs() { give_back(change) } else { Ok(()) }
         })?;
         Ok(Salvage { set_aside, kept, lost })
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::migrate::{SCHEMA, give_back_if_due, is_give_back_due, migrate};
+use super::migrate::{SCHEMA, migrate};
 use super::recount::{is_due, recount};
 use crate::store::file::error::StoreError;
 
@@ -27,7 +27,7 @@ pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Connecti
     if path.exists() {
         let connection = open_to_write(path)?;
         match identify(&connection, home)? {
-            Found::Ours(SCHEMA) if !is_work_due(&connection).map_err(|error| StoreError::sqlite(path, error))? => {
+            Found::Ours(SCHEMA) if !is_recount_due(&connection, path)? => {
                 prepare(&connection, path)?;
                 return Ok(connection);
             }
@@ -59,18 +59,13 @@ fn create_or_migrate(home: &Home, now: Timestamp) -> Result<Connection, StoreErr
         run(&connection, path, &format!("PRAGMA application_id = {APPLICATION_ID}"))?;
     }
     prepare(&connection, path)?;
-    migrate(&mut connection, home, schema)?;
-    give_back_if_due(&mut connection, now).map_err(|error| match error {
-        StoreError::Sqlite { source, .. } => StoreError::sqlite(path, source),
-        other => other,
-    })?;
+    migrate(&mut connection, home, schema, now)?;
     recount(&mut connection).map_err(|error| StoreError::sqlite(path, error))?;
     Ok(connection)
 }
 
-/// True when the rows of a store of this schema are to be brought up to date before anything is shown.
-fn is_work_due(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(is_due(connection)? || is_give_back_due(connection)?)
+fn is_recount_due(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    is_due(connection).map_err(|error| StoreError::sqlite(path, error))
 }
 
 enum Found {
@@ -130,7 +125,7 @@ fn open_to_read(home: &Home, now: Timestamp) -> Result<Connection, StoreError> {
         other => other?,
     };
     match found {
-        Found::Ours(SCHEMA) if !is_work_due(&connection).map_err(|error| StoreError::sqlite(path, error))? => {}
+        Found::Ours(SCHEMA) if !is_recount_due(&connection, path)? => {}
         Found::Ours(_) | Found::Empty => {
             drop(connection);
             return create_or_migrate(home, now);

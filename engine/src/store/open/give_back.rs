@@ -19,6 +19,9 @@ use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
 use crate::text::O200k;
 
+/// From this schema on nothing is left to give back.
+pub(crate) const GIVEN_BACK: i64 = 4;
+
 /// The older rule: no end from this importance on (hundredths).
 const NEVER_FROM: u8 = 60;
 /// The older rule: so many days, and so many more for every hundredth of importance.
@@ -68,6 +71,12 @@ fn bring_back(change: &Change<'_>, before: &Known, expires: Option<Timestamp>) -
     links::elect_around(change, composed.memory())?;
     let actor = Actor { reason: Some("nothing expires by itself".into()), ..Actor::default() };
     history::record(change, composed.memory(), Operation::Restore, &actor, Some(&before.memory))?;
+    // It shows again of its directory what it showed when it was made.
+    let sql = "INSERT INTO places (path, project, how, since) SELECT cwd, scope, 'made', created FROM memories
+               WHERE handle = ?1 AND cwd IS NOT NULL AND scope <> 'global' AND shared_by IS NULL
+                   AND origin IN ('user', 'agent', 'auto_learn') AND trust <> 'foreign'
+               ON CONFLICT (path, project) DO UPDATE SET since = min(since, excluded.since)";
+    change.tx.prepare_cached(sql)?.execute([before.memory.handle])?;
     tell(change, before.memory.id)
 }
 

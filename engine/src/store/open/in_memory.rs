@@ -43,7 +43,7 @@ impl InMemory {
         let home = Home::new(dir.path());
         let clock = Arc::new(MovedClock(AtomicI64::new(NOW)));
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, &home, 0).unwrap();
+        migrate(&mut connection, &home, 0, clock.now()).unwrap();
         recount(&mut connection).unwrap();
         let store = Store {
             connection,
@@ -123,6 +123,6 @@ pub(crate) fn shadow(text: &str, seq: u64, share: Option<Share>) -> Shadow {
 }
 
 /// A share of bob's.
-pub(crate) fn by_bob(permission: Permission) -> Option<Share> {
-    Some(Share { by: "bob".into(), permission })
+pub(crate) fn by_bob(permission: Permission) -> Share {
+    Share { by: "bob".into(), permission }
 }

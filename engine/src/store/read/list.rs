@@ -160,7 +160,7 @@ mod tests {
             let expires = (number == 4).then(|| store.now().plus_days(1));
             let scope = scope.parse().unwrap();
             let entities = vec![if number == 2 { "Zoë".to_owned() } else { "Bob".to_owned() }];
-            store.remember(Draft { scope, tags, expires, entities, ..Draft::new(format!("note {number}")) }).unwrap();
+            store.remember(Draft { tags, entities, scope, expires, ..Draft::new(format!("note {number}")) }).unwrap();
             store.pass_days(1);
         }
         store

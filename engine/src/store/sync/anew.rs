@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn what_both_hold_becomes_one_and_what_the_server_lacks_is_told() {
         let mut store = joined(Upload::All);
-        let (same, theirs) = (shadow("Deploy on Monday", 1, None), shadow("new", 2, by_bob(Permission::Read)));
+        let (same, theirs) = (shadow("Deploy on Monday", 1, None), shadow("new", 2, Some(by_bob(Permission::Read))));
         store.begin_anew(&whole(vec![same.clone(), theirs.clone()])).unwrap();
         let held = ids(&store);
         assert!(held.len() == 3 && held.contains(&same.row.memory) && held.contains(&theirs.row.memory));
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_others_shared_and_is_not_there_any_more_goes() {
         let mut store = joined(Upload::All);
-        let theirs = shadow("new", 2, by_bob(Permission::Read));
+        let theirs = shadow("new", 2, Some(by_bob(Permission::Read)));
         store.begin_anew(&whole(vec![theirs.clone()])).unwrap();
         let later = Whole { epoch: 4, restored_seq: 9, ..whole(Vec::new()) };
         store.begin_anew(&later).unwrap();

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn what_arrives_is_shown_and_not_told_again() {
         let mut store = InMemory::new();
-        let theirs = shadow("The cache lives on birch", 1, by_bob(Permission::Read));
+        let theirs = shadow("The cache lives on birch", 1, Some(by_bob(Permission::Read)));
         assert!(!arrive(&mut store, &theirs));
         let memory = held(&store, &theirs).unwrap();
         assert_eq!((memory.share.as_ref(), memory.trust), (theirs.share.as_ref(), Trust::Foreign));
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn what_may_not_be_seen_any_more_leaves_no_word_and_can_come_back() {
         let mut store = InMemory::new();
-        let theirs = shadow("The cache lives on birch", 1, by_bob(Permission::Read));
+        let theirs = shadow("The cache lives on birch", 1, Some(by_bob(Permission::Read)));
         arrive(&mut store, &theirs);
         let handle = held(&store, &theirs).unwrap().handle;
         let gone = store.write(|change| take(change, theirs.row.memory, Arrival::Gone { seq: 2 })).unwrap();

@@ -232,7 +232,7 @@ mod tests {
         let mut store = InMemory::new();
         store.said("mine");
         store.join(URL, "ada", Upload::All).unwrap();
-        let rows = vec![shadow("theirs", 1, by_bob(Permission::Read)), shadow("also mine", 2, None)];
+        let rows = vec![shadow("theirs", 1, Some(by_bob(Permission::Read))), shadow("also mine", 2, None)];
         let whole = Whole { epoch: 1, restored_seq: 0, mark: None, head: 2, rows };
         store.begin_anew(&whole).unwrap();
         store

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::tables::rank;
+use super::vocabulary::rank;
 
 /// Pieces up to this many bytes are merged on the stack: looking through so few parts again and again is quicker
 /// than keeping them in order.

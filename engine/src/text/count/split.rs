@@ -13,7 +13,7 @@
 //! Written out by hand it needs neither a compiled pattern nor a step back: where the pattern would give characters
 //! back one by one, the scanner has noted the place. Every character is looked at a few times at most.
 
-use super::tables::{Class, class};
+use crate::text::classes::{Class, class};
 
 /// The pieces of a text, in order; together they are the text.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {

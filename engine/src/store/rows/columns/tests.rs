@@ -71,8 +71,8 @@ prop_compose! {
         let permission = if may_write { Permission::Write } else { Permission::Read };
         let share = by.map(|by| Share { by, permission });
         Memory {
-            created, updated, last_accessed, access_count, expires, origin, trust, session, cwd, client, sensitive, rev,
-            deleted, share, edited_by, conflict_of, vouched, ..memory
+            created, updated, last_accessed, access_count, expires, origin, trust, vouched, session, cwd, client,
+            sensitive, rev, deleted, share, edited_by, conflict_of, ..memory
         }
     }
 }

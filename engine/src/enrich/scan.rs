@@ -1,0 +1,92 @@
+//! Moving through a text by characters and words, as the patterns do that define what is derived from it.
+//!
+//! The rules of this room were patterns of the crate `regex` once, and still mean what those say: the tests in
+//! `engine/tests/enrich` compare. Written out, they need no automata, which took longer to build than everything else
+//! that storing a memory does.
+
+use crate::text::is_word;
+
+/// The text from a place on.
+pub(super) fn tail(text: &str, at: usize) -> &str {
+    text.get(at..).unwrap_or_default()
+}
+
+/// The character that begins at a place.
+pub(super) fn next(text: &str, at: usize) -> Option<char> {
+    tail(text, at).chars().next()
+}
+
+/// The character that ends at a place.
+fn previous(text: &str, at: usize) -> Option<char> {
+    text.get(..at)?.chars().next_back()
+}
+
+/// The end of the characters from a place on, `most` of them at most, that are `wanted`.
+pub(super) fn end_of(text: &str, at: usize, most: usize, wanted: impl Fn(char) -> bool) -> usize {
+    let run = tail(text, at).chars().take(most).take_while(|character| wanted(*character));
+    at + run.map(char::len_utf8).sum::<usize>()
+}
+
+/// True where a word begins or ends: `\b`.
+pub(super) fn is_boundary(text: &str, at: usize) -> bool {
+    previous(text, at).is_some_and(is_word) != next(text, at).is_some_and(is_word)
+}
+
+/// The words of a text and where they begin: everything between two places where [`is_boundary`] holds.
+pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = end_of(text, at, usize::MAX, |character| !is_word(character));
+        at = end_of(text, start, usize::MAX, is_word);
+        text.get(start..at).filter(|word| !word.is_empty()).map(|word| (start, word))
+    })
+}
+
+/// Where words end up that a place of a text begins with, in whatever case; they are given in lower case.
+pub(super) fn after(text: &str, at: usize, words: &str) -> Option<usize> {
+    let mut found = tail(text, at).char_indices();
+    for wanted in words.chars() {
+        let (_, character) = found.next()?;
+        if in_lower_case(character) != wanted {
+            return None;
+        }
+    }
+    Some(at + found.offset())
+}
+
+/// As an ASCII letter in lower case, if it is one in another form: ſ is an s and the Kelvin sign a k.
+fn in_lower_case(character: char) -> char {
+    match character {
+        'ſ' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    }
+}
+
+/// The places within `most` characters from `at` on, in the same line.
+pub(super) fn within(text: &str, at: usize, most: usize) -> impl Iterator<Item = usize> {
+    let line = tail(text, at).char_indices().take(most).take_while(|(_, character)| *character != '\n');
+    std::iter::once(at).chain(line.map(move |(offset, character)| at + offset + character.len_utf8()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_what_stands_between_boundaries() {
+        let text = "a_1 é\u{301}x\u{200d}y—用户 'q'";
+        let found: Vec<(usize, &str)> = words(text).collect();
+        assert_eq!(found.iter().map(|(_, word)| *word).collect::<Vec<_>>(), ["a_1", "é\u{301}x\u{200d}y", "用户", "q"]);
+        assert!(found.iter().all(|(at, word)| is_boundary(text, *at) && is_boundary(text, at + word.len())));
+        assert!(!is_boundary("", 0) && !is_boundary(" ", 1) && !is_boundary("ab", 1));
+    }
+
+    #[test]
+    fn words_are_found_in_any_case_and_places_end_with_the_line() {
+        assert_eq!(after("x ALWAYſ", 2, "always"), Some(9));
+        assert_eq!(after("always", 0, "always use"), None);
+        assert_eq!(within("é\nx", 0, 9).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(within("abc", 1, 1).collect::<Vec<_>>(), [1, 2]);
+    }
+}

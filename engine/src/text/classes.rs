@@ -1,0 +1,118 @@
+//! What Unicode says of a character, from a table in the program's read-only pages: nothing is built to ask.
+//!
+//! `classes.bin` is made by `engine/tests/counter/generate.rs` from the tables of the crate `regex`, so that what is
+//! asked here is what its `\w`, `\d`, `\s` and `\p{…}` mean. It has two stages: for each 256 code points the number of
+//! their block, then the blocks, one byte for each character. Equal blocks are there once. The low three bits of a
+//! byte are the class; then come title case (8), decimal digit (16) and word character (32).
+
+static TABLE: &[u8] = include_bytes!("classes.bin");
+
+/// Characters of a block.
+const BLOCK: usize = 256;
+/// Blocks of all code points.
+const BLOCKS: usize = 0x11_0000 / BLOCK;
+
+const TITLE: u8 = 8;
+const DIGIT: u8 = 16;
+const WORD: u8 = 32;
+
+/// The Unicode general categories that are told apart, and white space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// None of the others: punctuation, symbols, controls, unassigned.
+    Other,
+    /// Letters in upper or title case: Lu, Lt.
+    Upper,
+    /// Letters in lower case: Ll.
+    Lower,
+    /// Letters without case: Lm, Lo.
+    Letter,
+    /// Combining marks: M.
+    Mark,
+    /// Digits and other numbers: N.
+    Number,
+    /// White space that breaks no line by `[\r\n]`.
+    Space,
+    /// `\r` and `\n`.
+    Break,
+}
+
+/// The class of a character.
+pub(super) fn class(character: char) -> Class {
+    match facts(character) & 7 {
+        1 => Class::Upper,
+        2 => Class::Lower,
+        3 => Class::Letter,
+        4 => Class::Mark,
+        5 => Class::Number,
+        6 => Class::Space,
+        7 => Class::Break,
+        _ => Class::Other,
+    }
+}
+
+/// True for what words are made of, `\w`: letters, marks, digits, connectors such as `_`, and joiners.
+pub fn is_word(character: char) -> bool {
+    facts(character) & WORD != 0
+}
+
+/// True for `\d`: the decimal digits of any script.
+pub fn is_digit(character: char) -> bool {
+    facts(character) & DIGIT != 0
+}
+
+/// True for `\p{Lu}`: letters in upper case.
+pub fn is_upper(character: char) -> bool {
+    let facts = facts(character);
+    facts & 7 == 1 && facts & TITLE == 0
+}
+
+/// True for `\p{Ll}`: letters in lower case.
+pub fn is_lower(character: char) -> bool {
+    class(character) == Class::Lower
+}
+
+/// True for `\p{L}`: letters.
+pub fn is_letter(character: char) -> bool {
+    matches!(class(character), Class::Upper | Class::Lower | Class::Letter)
+}
+
+fn facts(character: char) -> u8 {
+    let code = character as usize;
+    let of_code = || {
+        let block = usize::from(*TABLE.get(code / BLOCK)?);
+        TABLE.get(BLOCKS + block * BLOCK + code % BLOCK).copied()
+    };
+    of_code().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use super::*;
+
+    #[test]
+    fn classes_are_those_of_unicode() {
+        let classes = "aAǅʰあ\u{301}٣ \r\u{a0}\u{2028}'🚀\u{200d}\u{10ffff}".chars().map(class);
+        use Class::{Break, Letter, Lower, Mark, Number, Other, Space, Upper};
+        let expected =
+            [Lower, Upper, Upper, Letter, Letter, Mark, Number, Space, Break, Space, Space, Other, Other, Other, Other];
+        assert_eq!(classes.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn every_character_is_what_the_regex_crate_takes_it_for() {
+        let every: String = ('\0'..=char::MAX).collect();
+        let check = |pattern: &str, asked: fn(char) -> bool| {
+            let expected: String = Regex::new(pattern).unwrap().find_iter(&every).map(|found| found.as_str()).collect();
+            let told: String = every.chars().filter(|character| asked(*character)).collect();
+            assert!(told == expected, "{pattern}");
+        };
+        check(r"\w", is_word);
+        check(r"\d", is_digit);
+        check(r"\p{Lu}", is_upper);
+        check(r"\p{Ll}", is_lower);
+        check(r"\p{L}", is_letter);
+    }
+}
