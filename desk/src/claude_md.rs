@@ -1,26 +1,28 @@
 //! Notes out of a client's own memory files (CLAUDE.md, MEMORY.md): read, never written.
 
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
-use tessera_engine::domain::{Draft, Origin, Scope};
+use tessera_engine::domain::Scope;
+
+use crate::verbs::Remember;
 
 /// Characters below which an item says nothing by itself.
 const SHORTEST: usize = 8;
 
 /// One memory for each list item and paragraph; the headings above it are its keywords. Code and
 /// tables stay with what they explain.
-pub fn notes(text: &str, scope: &Scope) -> Vec<Draft> {
+pub(crate) fn notes(text: &str, scope: &Scope) -> Vec<Remember> {
     let mut reader = Reader { headings: Vec::new(), open: None, depth: 0, start: 0, notes: Vec::new(), text };
     for (event, range) in Parser::new(text).into_offset_iter() {
         reader.take(&event, range.start, range.end);
     }
-    let draft = |(content, keywords): (String, Vec<String>)| Draft {
+    let note = |(content, keywords): (String, Vec<String>)| Remember {
+        content,
         keywords,
         tags: "claude-md".parse().ok().into_iter().collect(),
-        scope: scope.clone(),
-        origin: Origin::File,
-        ..Draft::new(content)
+        scope: Some(scope.clone()),
+        ..Remember::default()
     };
-    reader.notes.into_iter().map(draft).collect()
+    reader.notes.into_iter().map(note).collect()
 }
 
 struct Reader<'a> {

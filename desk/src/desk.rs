@@ -48,7 +48,8 @@ impl<'a> Desk<'a> {
         Self { store, caller, has_changed: false }
     }
 
-    /// Does what is asked for. Every verb of every face passes here, and nowhere else.
+    /// Does what is asked for. Every verb of every face passes here, and nowhere else: a verb that needs another
+    /// performs it at a desk of its own. Only the lines of an import are stored by the engine, in batches.
     ///
     /// # Errors
     /// As the verb.

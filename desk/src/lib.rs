@@ -4,15 +4,15 @@
 //! - [`Caller`]: who asks, and the defaults that depend on it.
 //! - [`project`]: which project a directory belongs to, and whether it is believed.
 //! - [`queue`]: sessions that wait to be learned from. [`screen`]: what learning must not see.
-//! - [`claude_md`]: notes out of a client's own memory files.
-//! - [`files`], [`log`]: files that are replaced whole; one line for each fault.
+//! - [`files`], [`log`]: small files of somebody else's; one line for each fault.
+//! - [`views`]: shapes of JSON that more than one face shows.
 //! - `team`, `sync`, `shared` (feature `team`): the verbs that need a team server, its client, a store that many calls
 //!   share.
 //!
 //! Without the feature `team` nothing here knows a runtime or a network.
 
 mod caller;
-pub mod claude_md;
+mod claude_md;
 mod desk;
 pub mod files;
 pub mod log;

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::io::{BufRead, Write};
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Draft, Filters, Scope};
+use tessera_engine::domain::{Filters, Origin, Scope, Tag};
 use tessera_engine::store::{ImportAs, ImportProgress, Imported, ListRequest, StoreError};
 
 use crate::caller::Caller;
 use crate::claude_md::notes;
-use crate::desk::{Effect, Verb};
+use crate::desk::{Desk, Effect, Verb};
 
 /// Stores every line of JSON lines that is new.
 pub struct Import<'a> {
@@ -56,15 +56,19 @@ impl Verb for ImportNotes {
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<NotesImported, StoreError> {
         let notes = notes(&self.text, &self.scope);
-        let known = listed(store, notes.first())?;
+        let tags = notes.first().map_or_else(Vec::new, |note| note.tags.clone());
+        let known = listed(store, &self.scope, &tags)?;
+        // The file speaks, whoever had it read.
+        let file = Caller::new(Origin::File);
+        let mut desk = Desk::new(store, &file);
         let mut done = NotesImported::default();
-        for draft in notes {
-            if known.contains(&draft.content) {
+        for note in notes {
+            if known.contains(&note.content) {
                 done.skipped += 1;
                 continue;
             }
-            let head: String = draft.content.chars().take(40).collect();
-            match store.remember(draft) {
+            let head: String = note.content.chars().take(40).collect();
+            match desk.perform(note) {
                 Ok(_) => done.stored += 1,
                 Err(StoreError::Domain(error)) => done.rejected.push(format!("{head}: {error}")),
                 Err(error) => return Err(error),
@@ -74,11 +78,10 @@ impl Verb for ImportNotes {
     }
 }
 
-/// Texts of the scope and tags of a draft that are there.
-fn listed(store: &Store, like: Option<&Draft>) -> Result<HashSet<String>, StoreError> {
+/// Texts of a scope and of tags that are there.
+fn listed(store: &Store, scope: &Scope, tags: &[Tag]) -> Result<HashSet<String>, StoreError> {
     let mut known = HashSet::new();
-    let Some(like) = like else { return Ok(known) };
-    let filters = Filters { scopes: vec![like.scope.clone()], tags: like.tags.clone(), ..Filters::default() };
+    let filters = Filters { scopes: vec![scope.clone()], tags: tags.to_vec(), ..Filters::default() };
     let mut request = ListRequest { filters, limit: 200, ..ListRequest::default() };
     loop {
         let page = store.list(&request)?;

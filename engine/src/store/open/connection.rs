@@ -27,7 +27,7 @@ pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Connecti
     if path.exists() {
         let connection = open_to_write(path)?;
         match identify(&connection, home)? {
-            Found::Ours(SCHEMA) if !is_recount_due(&connection, path)? => {
+            Found::Ours(SCHEMA) if !is_due(&connection).map_err(|error| StoreError::sqlite(path, error))? => {
                 prepare(&connection, path)?;
                 return Ok(connection);
             }
@@ -62,10 +62,6 @@ fn create_or_migrate(home: &Home, now: Timestamp) -> Result<Connection, StoreErr
     migrate(&mut connection, home, schema, now)?;
     recount(&mut connection).map_err(|error| StoreError::sqlite(path, error))?;
     Ok(connection)
-}
-
-fn is_recount_due(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
-    is_due(connection).map_err(|error| StoreError::sqlite(path, error))
 }
 
 enum Found {
@@ -125,7 +121,7 @@ fn open_to_read(home: &Home, now: Timestamp) -> Result<Connection, StoreError> {
         other => other?,
     };
     match found {
-        Found::Ours(SCHEMA) if !is_recount_due(&connection, path)? => {}
+        Found::Ours(SCHEMA) if !is_due(&connection).map_err(|error| StoreError::sqlite(path, error))? => {}
         Found::Ours(_) | Found::Empty => {
             drop(connection);
             return create_or_migrate(home, now);
