@@ -6,9 +6,9 @@ use tessera_desk::Desk;
 use tessera_desk::verbs::SetAside;
 use tessera_engine::store::Usage;
 
+use crate::error::HookError;
 use crate::event::{caller, claim, event};
 use crate::reply::Reply;
-use crate::run::HookError;
 use crate::stop;
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;

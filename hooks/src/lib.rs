@@ -15,6 +15,7 @@ pub mod wire;
 mod approve;
 mod asked;
 mod compaction;
+mod error;
 mod event;
 mod judge_choice;
 mod recall;

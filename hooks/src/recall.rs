@@ -6,10 +6,10 @@ use tessera_desk::Desk;
 use tessera_desk::verbs::{Prompted, Question};
 use tessera_engine::store::Usage;
 
+use crate::error::HookError;
 use crate::event::{caller, claim, event};
 use crate::prompt::Reading;
 use crate::reply::Reply;
-use crate::run::HookError;
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
 

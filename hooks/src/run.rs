@@ -7,38 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{process, thread};
 
 use tessera_desk::log;
-use tessera_engine::store::StoreError;
 
+use crate::error::HookError;
 use crate::reply::Reply;
 use crate::surroundings::Surroundings;
-use crate::wire::{MOST_BYTES, Payload, PayloadError};
+use crate::wire::{MOST_BYTES, Payload};
 use crate::{approve, compaction, recall, session, stop};
-
-/// A fault of ours: logged, never shown to the client.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum HookError {
-    /// stdin cannot be read.
-    #[error("stdin cannot be read: {0}")]
-    Stdin(#[from] std::io::Error),
-    /// stdin is not a hook's input.
-    #[error(transparent)]
-    Payload(#[from] PayloadError),
-    /// The store cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A job for the worker cannot be written.
-    #[error("the job queue {path} cannot be written: {source}")]
-    Queue {
-        /// Its directory.
-        path: std::path::PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The worker cannot be started.
-    #[error("the worker cannot be started: {0}")]
-    Worker(std::io::Error),
-}
 
 /// Handles one event. `named` is the event from the command line, for a client that does not send it.
 ///

@@ -9,9 +9,9 @@ use tessera_engine::Store;
 use tessera_engine::pack::neutral;
 use tessera_engine::store::Usage;
 
+use crate::error::HookError;
 use crate::event::{caller, claim, event};
 use crate::reply::Reply;
-use crate::run::HookError;
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
 use crate::{asked, stop};

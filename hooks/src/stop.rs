@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 use tessera_desk::queue::{self, Job, WorkerTurn};
 use tessera_desk::screen;
 
+use crate::error::HookError;
 use crate::event::{claim, dir_of};
 use crate::judge_choice::JudgeChoice;
 use crate::reply::Reply;
-use crate::run::HookError;
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
 

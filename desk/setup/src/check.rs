@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use tessera_engine::Store;
 use tessera_engine::store::{ReceiptFilter, StoreConfig, StoreError, Usage};
 
-use crate::client::{Client, Level, Places, SERVER, hooks_file, is_our_hook};
+use crate::client::{Client, Level, Places, hooks_file};
+use crate::entry::{SERVER, is_our_hook};
 use crate::{file, json as settings};
 use tessera_desk::log;
 use tessera_desk::project::claim_of;

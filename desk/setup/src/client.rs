@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::entry::Run;
 use crate::plan::{Edit, Plan, SetupError};
 use crate::{file, json, toml};
-
-/// The server's name in every client.
-pub(crate) const SERVER: &str = "tessera";
 
 /// A program that speaks MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,30 +51,6 @@ pub struct Places {
     pub store: Option<PathBuf>,
 }
 
-/// How a client runs us.
-pub(crate) struct Run {
-    /// The program.
-    pub(crate) program: String,
-    home: Option<String>,
-}
-
-impl Run {
-    fn of(level: &Level, places: &Places) -> Self {
-        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
-        match level {
-            Level::User => Self { program: text(&places.program), home: places.store.as_ref().map(text) },
-            // These files are for other people's machines too.
-            Level::Project(_) => Self { program: "tessera".to_owned(), home: None },
-        }
-    }
-
-    /// The arguments of a command.
-    pub(crate) fn arguments(&self, command: &str) -> Vec<String> {
-        let home = self.home.iter().flat_map(|home| ["--home".to_owned(), home.clone()]);
-        std::iter::once(command.to_owned()).chain(home).collect()
-    }
-}
-
 /// Events with the tools they are for, and the seconds after which a client gives up on us.
 pub const EVENTS: [(&str, Option<&str>, u32); 8] = [
     ("SessionStart", None, 5),
@@ -111,7 +85,7 @@ impl Client {
     /// # Errors
     /// When a file cannot be read, or is not what its name says: then nothing is changed.
     pub fn plan(self, level: &Level, places: &Places) -> Result<Plan, SetupError> {
-        let run = Run::of(level, places);
+        let run = run_of(level, places);
         let mut plan = Plan::default();
         let server_file = self.server_file(level, places)?;
         let before = file::read(&server_file)?;
@@ -211,9 +185,12 @@ fn hook_group(run: &Run, matcher: Option<&str>, timeout: u32) -> Value {
     }
 }
 
-/// True for a hook entry of ours, wherever our program stood then.
-pub(crate) fn is_our_hook(hook: &Value) -> bool {
-    let program = hook.get("command").and_then(Value::as_str).and_then(|path| path.rsplit(['/', '\\']).next());
-    let argument = hook.get("args").and_then(|args| args.get(0)?.as_str());
-    matches!(program, Some("tessera" | "tessera.exe")) && argument == Some("hook")
+/// How a client of a level runs us.
+fn run_of(level: &Level, places: &Places) -> Run {
+    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+    match level {
+        Level::User => Run { program: text(&places.program), home: places.store.as_ref().map(text) },
+        // These files are for other people's machines too.
+        Level::Project(_) => Run { program: "tessera".to_owned(), home: None },
+    }
 }

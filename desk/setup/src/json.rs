@@ -7,7 +7,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-use crate::client::{SERVER, is_our_hook};
+use crate::entry::{SERVER, is_our_hook};
 use crate::plan::SetupError;
 
 const MARK: &str = "\u{feff}";

@@ -3,6 +3,7 @@
 
 mod check;
 mod client;
+mod entry;
 mod file;
 mod json;
 mod plan;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use crate::client::{Run, SERVER};
+use crate::entry::{Run, SERVER};
 use crate::plan::SetupError;
 
 const SERVERS: &str = "mcp_servers";

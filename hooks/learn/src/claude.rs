@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-use crate::judge::{JudgeError, Means, Verdict, Window, block_on, object_in};
+use crate::lesson::{JudgeError, Means, Verdict, Window, block_on, object_in};
 
 /// Set for every program that a judge starts. A hook that sees it does nothing: a judge's child never runs hooks of
 /// ours.

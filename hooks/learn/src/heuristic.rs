@@ -9,7 +9,7 @@ use regex_lite::Regex;
 use tessera_engine::text::{TokenKind, tokenize};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::judge::{Lesson, LessonKind, MOST_LESSONS, Window};
+use crate::lesson::{Lesson, LessonKind, MOST_LESSONS, Window};
 use tessera_desk::screen::is_credential;
 
 /// Characters of a sentence that can be a lesson.

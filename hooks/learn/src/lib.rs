@@ -7,6 +7,7 @@
 mod claude;
 mod heuristic;
 mod judge;
+mod lesson;
 mod ollama;
 mod reconcile;
 mod transcript;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Client;
 use serde_json::{Value, json};
 
-use crate::judge::{JudgeError, MOST_ANSWERED, Means, Verdict, Window, block_on, object_in};
+use crate::lesson::{JudgeError, MOST_ANSWERED, Means, Verdict, Window, block_on, object_in};
 
 /// Models that are small and good enough, in the order they are tried.
 const MODELS: [&str; 4] = ["qwen2.5:3b", "llama3.2:3b", "gemma2:2b", "phi3:mini"];

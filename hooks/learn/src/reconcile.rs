@@ -11,7 +11,8 @@ use tessera_engine::store::{Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
 
 use crate::heuristic::is_passing;
-use crate::judge::{Judge, Lesson, LessonKind};
+use crate::judge::Judge;
+use crate::lesson::{Lesson, LessonKind};
 use crate::transcript::Turn;
 
 /// What became of a lesson.

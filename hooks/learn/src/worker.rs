@@ -12,7 +12,8 @@ use tessera_engine::text::{O200k, TokenCounter};
 
 use crate::claude;
 use crate::heuristic::{TakenBack, taken_back};
-use crate::judge::{Judge, JudgeError, MOST_ANSWERED, Means, Verdict, Window};
+use crate::judge::Judge;
+use crate::lesson::{JudgeError, MOST_ANSWERED, Means, Verdict, Window};
 use crate::reconcile::{self, Outcome};
 use crate::transcript::{Turn, Turns, turns};
 use tessera_desk::log;

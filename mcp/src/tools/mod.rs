@@ -9,6 +9,7 @@ mod list;
 mod recall;
 mod resolve;
 mod store;
+mod stored;
 mod team;
 mod update;
 

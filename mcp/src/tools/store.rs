@@ -3,10 +3,8 @@
 use serde_json::json;
 use tessera_desk::verbs::Remember;
 use tessera_desk::{Desk, Effect};
-use tessera_engine::domain::{DomainError, Importance};
-use tessera_engine::pack::neutral_line;
-use tessera_engine::store::Stored;
 
+use super::stored::{importance, told};
 use super::{Call, Entry, Reply};
 use crate::args::{Args, CATEGORY, ENTITIES, KEYWORDS, SCOPE, TYPE};
 
@@ -58,21 +56,4 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         created: None,
     })?;
     Ok(told(if stored.existed { "Already stored as" } else { "Stored" }, &stored) + &args.not_kept())
-}
-
-pub(super) fn importance(args: &Args) -> Result<Option<Importance>, DomainError> {
-    args.number(&["importance"])?.map(Importance::try_from).transpose()
-}
-
-/// One line about a memory that was written.
-pub(super) fn told(verb: &str, stored: &Stored) -> String {
-    let memory = &stored.memory;
-    format!(
-        "{verb} {} in {} (importance {:.2}, {} tokens): {}",
-        memory.handle,
-        neutral_line(memory.category.as_str()),
-        f64::from(memory.importance),
-        stored.tokens,
-        neutral_line(&memory.summary)
-    )
 }

@@ -5,7 +5,7 @@ use tessera_desk::verbs::{Update, Which};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::Patch;
 
-use super::store::{importance, told};
+use super::stored::{importance, told};
 use super::{Call, Entry, Reply};
 use crate::args::{Args, CATEGORY, ENTITIES, KEYWORDS, SCOPE, TYPE};
 
