@@ -126,3 +126,32 @@ impl Db {
         Ok(written)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tessera_engine::Draft;
+    use tessera_engine::Timestamp;
+    use tessera_engine::compose::created;
+
+    use super::*;
+
+    #[test]
+    fn what_an_older_program_made_is_made_anew_and_a_newer_ones_is_left() {
+        let composed = created(&Draft::new("The crane is serviced"), Timestamp::from_micros(0), &O200k).unwrap();
+        let of = |forward: Vec<u8>, costs: Option<LineCosts>| Known {
+            memory: composed.memory().clone(),
+            is_standing: composed.is_standing(),
+            length: composed.length(),
+            signature: composed.signature(),
+            forward,
+            costs,
+        };
+        let (blob, costs) = (composed.forward().to_vec(), Some(composed.costs().clone()));
+        assert!(!is_older(&of(blob.clone(), costs.clone())));
+        assert!(is_older(&of(blob.clone(), None)), "its lines are shown otherwise");
+        assert!(is_older(&of(Vec::new(), costs.clone())) && is_older(&of(vec![0], costs.clone())));
+        assert!(!is_older(&of(vec![200], None)), "a newer program's");
+        let remade = Remade::of(&of(vec![0], None));
+        assert_eq!((remade.composed.forward(), Some(remade.composed.costs())), (&*blob, costs.as_ref()));
+    }
+}

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sqlx::Row as _;
-use tessera_api::Settings;
+use tessera_api::{Limits, Settings};
 
-use crate::site::{Site, with_site};
+use crate::site::{Site, with_site, with_site_of};
 
 async fn found(site: &Site, key: &str, question: &str) -> Vec<String> {
     let answer = Site::ok(site.post(key, "/api/memories/recall", &json!({ "context": question })).await).await;
@@ -29,9 +29,14 @@ async fn make(site: &Site, version: i32) {
     sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&site.admin().await).await.unwrap();
 }
 
-/// A replica that leaves rows as they are, unless somebody asks.
+/// Of a server that leaves rows as they are, unless somebody asks.
+fn quiet() -> Settings {
+    let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
+    Settings { reanalyse_every: None, limits, ..Settings::default() }
+}
+
 async fn idle(site: &Site) -> Site {
-    site.replica_of(Settings { reanalyse_every: None, ..Settings::default() }).await
+    site.replica_of(quiet()).await
 }
 
 /// Users ada and bob, with twenty notes of ada's that bob sees.
@@ -49,12 +54,12 @@ async fn port(site: &Site) -> (String, String) {
 
 #[test]
 fn what_another_version_analysed_is_analysed_again_and_found() {
-    with_site(|site| async move {
+    with_site_of(quiet(), |site| async move {
         let (ada, bob) = port(&site).await;
         let current = versions(&site).await;
         // A newer server's are read again, and left as they are.
         make(&site, 200).await;
-        assert_eq!(found(&site.replica().await, &ada, "harbour crane").await.len(), 20);
+        assert_eq!(found(&idle(&site).await, &ada, "harbour crane").await.len(), 20);
         assert_eq!(versions(&site).await, [200]);
         // What others share is theirs to keep; one's own is written back.
         make(&site, 0).await;
@@ -79,7 +84,7 @@ fn what_another_version_analysed_is_analysed_again_and_found() {
 
 #[test]
 fn a_server_makes_the_rows_of_an_older_one_current_though_nobody_asks() {
-    with_site(|site| async move {
+    with_site_of(quiet(), |site| async move {
         let (ada, bob) = port(&site).await;
         let rows = "SELECT id, content, rev, updated, summary, standing, length, signature, forward, costs, passages
                     FROM memories ORDER BY id";

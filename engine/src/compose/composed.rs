@@ -1,9 +1,7 @@
 //! A memory with everything that a store keeps beside it, by what happened to it.
 
 use super::fields::{self, Beside, memory_of};
-use crate::domain::{
-    Category, DomainError, Draft, Handle, Importance, Memory, MemoryId, MemoryType, Patch, Scope, Share, Tag, Timestamp,
-};
+use crate::domain::{DomainError, Draft, Handle, Memory, MemoryId, Patch, Share, Timestamp};
 use crate::enrich;
 use crate::index::{Analysis, ForwardDoc, Freshness};
 use crate::pack::LineCosts;
@@ -307,26 +305,19 @@ pub fn purged(before: &Memory, now: Timestamp) -> Composed {
     emptied(Memory { deleted: Some(before.deleted.unwrap_or(now)), updated: now, ..before.clone() })
 }
 
+/// Whatever is not named here is gone: a field that comes later too.
 fn emptied(memory: Memory) -> Composed {
     let memory = Memory {
-        content: String::new(),
-        summary: String::new(),
-        tags: Vec::<Tag>::new(),
-        keywords: Vec::new(),
-        entities: Vec::new(),
-        cwd: None,
-        session: None,
-        client: None,
-        edited_by: None,
-        category: Category::default(),
-        kind: MemoryType::default(),
-        importance: Importance::from_percent(0),
-        scope: Scope::default(),
-        expires: None,
-        vouched: None,
-        share: None,
-        conflict_of: None,
-        ..memory
+        handle: memory.handle,
+        updated: memory.updated,
+        last_accessed: memory.last_accessed,
+        access_count: memory.access_count,
+        origin: memory.origin,
+        trust: memory.trust,
+        sensitive: memory.sensitive,
+        rev: memory.rev,
+        deleted: memory.deleted,
+        ..Memory::blank(memory.id, String::new(), memory.created)
     };
     let (forward, costs) = (Vec::new(), LineCosts::default());
     let (has_new_terms, has_new_costs) = (true, true);

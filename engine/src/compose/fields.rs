@@ -12,9 +12,6 @@ pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> 
     let content = draft.check()?.as_str().to_owned();
     let entities = if draft.entities.is_empty() { enrich::entities(&content) } else { draft.entities.clone() };
     Ok(Memory {
-        id: draft.id.unwrap_or_else(|| MemoryId::generate(now)),
-        handle: Handle::FIRST,
-        summary: String::new(),
         category: draft.category.clone().unwrap_or_else(|| enrich::category(&content)),
         kind: draft.kind.unwrap_or_else(|| enrich::kind(&content, &entities)),
         importance: draft.importance.unwrap_or_else(|| enrich::importance(&content)),
@@ -23,9 +20,6 @@ pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> 
         entities,
         scope: draft.scope.clone(),
         created: draft.created.unwrap_or(now),
-        updated: now,
-        last_accessed: None,
-        access_count: 0,
         expires: draft.expires,
         trust: Trust::earned(false, draft.vouched, false, &draft.origin),
         vouched: draft.vouched,
@@ -33,14 +27,7 @@ pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> 
         session: draft.session.clone(),
         cwd: draft.cwd.clone(),
         client: draft.client.clone(),
-        sensitive: false,
-        rev: 0,
-        deleted: None,
-        share: None,
-        edited_by: None,
-        conflict_of: None,
-        links: Vec::new(),
-        content,
+        ..Memory::blank(draft.id.unwrap_or_else(|| MemoryId::generate(now)), content, now)
     })
 }
 
@@ -111,9 +98,7 @@ pub fn memory_of(document: &Document, beside: Beside) -> Memory {
     let (content, details) = (document.content.as_str().to_owned(), document.details.clone());
     let Beside { id, handle, summary, share, edited_by } = beside;
     Memory {
-        id,
         handle,
-        content,
         summary,
         category: details.category,
         kind: details.kind,
@@ -122,24 +107,16 @@ pub fn memory_of(document: &Document, beside: Beside) -> Memory {
         keywords: details.keywords,
         entities: details.entities,
         scope: details.scope,
-        created: details.created,
-        updated: details.created,
-        last_accessed: None,
-        access_count: 0,
         expires: details.expires,
         trust: Trust::earned(share.is_some(), details.vouched, edited_by.is_some(), &details.origin),
         vouched: details.vouched,
         origin: details.origin,
         session: details.session,
-        cwd: None,
-        client: None,
-        sensitive: false,
-        rev: 0,
-        deleted: None,
         share,
         edited_by,
         conflict_of: details.conflict_of,
         links: document.links.iter().copied().collect(),
+        ..Memory::blank(id, content, details.created)
     }
 }
 

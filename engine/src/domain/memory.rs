@@ -211,6 +211,42 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// A memory of which nothing is said but its text: each other field is as it is where nobody gave it, and as a
+    /// removal for good leaves it.
+    pub fn blank(id: MemoryId, content: String, created: Timestamp) -> Self {
+        Self {
+            id,
+            handle: Handle::FIRST,
+            content,
+            summary: String::new(),
+            category: Category::default(),
+            kind: MemoryType::default(),
+            importance: Importance::from_percent(0),
+            tags: Vec::new(),
+            keywords: Vec::new(),
+            entities: Vec::new(),
+            scope: Scope::default(),
+            created,
+            updated: created,
+            last_accessed: None,
+            access_count: 0,
+            expires: None,
+            origin: Origin::default(),
+            trust: Trust::default(),
+            vouched: None,
+            session: None,
+            cwd: None,
+            client: None,
+            sensitive: false,
+            rev: 0,
+            deleted: None,
+            share: None,
+            edited_by: None,
+            conflict_of: None,
+            links: Vec::new(),
+        }
+    }
+
     /// True when the lifetime that somebody asked for has ended: it is hidden then, and stays.
     pub fn is_over(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|end| end <= now)

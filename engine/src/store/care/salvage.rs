@@ -306,11 +306,9 @@ mod tests {
         Connection::open(home.database())
             .unwrap()
             .execute_batch(
-                "INSERT INTO memories SELECT 9, randomblob(16), 'x', 'x', category, 'no type', importance, tags, keywords, entities,
-                     scope, created, updated, last_accessed, access_count, expires, origin, trust, session, cwd, client,
-                     sensitive, 99, deleted, purged, NULL, standing, length, signature, forward, detail_tokens,
-                     index_tokens, json_detail_tokens, json_index_tokens, passages, NULL, NULL, NULL, NULL, NULL, 0
-                 FROM memories WHERE handle = 1;
+                "CREATE TEMP TABLE odd AS SELECT * FROM memories WHERE handle = 1;
+                 UPDATE odd SET handle = 9, id = randomblob(16), type = 'no type', rev = 99, superseded_by = NULL;
+                 INSERT INTO memories SELECT * FROM odd;
                  UPDATE meta SET value = 9 WHERE key = 'handle'",
             )
             .unwrap();

@@ -45,16 +45,13 @@ prop_compose! {
         entities in vec(".*", 0..3), scope in option::of("[a-z]{2,9}/[a-z]{1,9}"),
     ) -> Memory {
         Memory {
-            id, content, summary, importance: Importance::from_percent(importance),
+            summary, importance: Importance::from_percent(importance),
             category: category.parse::<Category>().unwrap(),
             kind: MemoryType::ALL[kind],
             tags: tags.into_iter().map(|tag| Tag::try_from(tag).unwrap()).collect(),
             keywords, entities,
             scope: scope.map_or(Scope::Global, |scope| scope.parse().unwrap()),
-            handle: Handle::FIRST, created: Timestamp::from_micros(0), updated: Timestamp::from_micros(0),
-            last_accessed: None, access_count: 0, expires: None, origin: Origin::User, trust: Trust::User, vouched: None,
-            session: None, cwd: None, client: None, sensitive: false, rev: 0, deleted: None, share: None,
-            edited_by: None, conflict_of: None, links: Vec::new(),
+            ..Memory::blank(id, content, Timestamp::from_micros(0))
         }
     }
 }
