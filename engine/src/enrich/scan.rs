@@ -44,7 +44,16 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// Where words end up that a place of a text begins with, in whatever case; they are given in lower case.
 pub(super) fn after(text: &str, at: usize, words: &str) -> Option<usize> {
-    let mut found = tail(text, at).char_indices();
+    let text = tail(text, at);
+    // No character has fewer bytes than the letter that it is a form of.
+    let head = text.as_bytes().get(..words.len())?;
+    if head.eq_ignore_ascii_case(words.as_bytes()) {
+        return Some(at + words.len());
+    }
+    if head.is_ascii() {
+        return None;
+    }
+    let mut found = text.char_indices();
     for wanted in words.chars() {
         let (_, character) = found.next()?;
         if in_lower_case(character) != wanted {

@@ -1,6 +1,5 @@
 //! What is derived from a text, beside the patterns that define it: on every character, on random sequences of what
 //! the patterns look for, and on real texts.
-#![expect(clippy::unwrap_used, reason = "tests may")]
 
 mod by_pattern;
 
