@@ -44,6 +44,16 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// Where words end up that a place of a text begins with, in whatever case; they are given in lower case.
 pub(super) fn after(text: &str, at: usize, words: &str) -> Option<usize> {
+    // No character has fewer bytes than the letter that it is a form of.
+    let head = text.as_bytes().get(at..at + words.len())?;
+    let differs = |(found, wanted): (&u8, u8)| found.is_ascii() && found.to_ascii_lowercase() != wanted;
+    // Most words differ in their first letter.
+    if head.iter().zip(words.bytes()).any(differs) {
+        return None;
+    }
+    if head.is_ascii() {
+        return Some(at + words.len());
+    }
     let mut found = tail(text, at).char_indices();
     for wanted in words.chars() {
         let (_, character) = found.next()?;

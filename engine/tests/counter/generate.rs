@@ -50,6 +50,17 @@ fn tokens() -> Vec<u8> {
     table
 }
 
+fn pairs() -> Vec<u8> {
+    let mut table = vec![0xff; 3 << 16];
+    for (rank, token) in vocabulary().into_iter().enumerate() {
+        if let [first, second] = token[..] {
+            let at = usize::from(u16::from_be_bytes([first, second])) * 3;
+            table[at..at + 3].copy_from_slice(&three_bytes(rank));
+        }
+    }
+    table
+}
+
 fn classes() -> Vec<u8> {
     let every: String = ('\0'..=char::MAX).collect();
     let mut by_code = vec![0_u8; 0x11_0000];
@@ -78,7 +89,7 @@ fn classes() -> Vec<u8> {
 
 #[test]
 fn the_tables_are_what_is_made_of_the_vocabulary_and_of_unicode() {
-    for (name, made) in [("count/tokens.bin", tokens()), ("classes.bin", classes())] {
+    for (name, made) in [("count/tokens.bin", tokens()), ("count/pairs.bin", pairs()), ("classes.bin", classes())] {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/text").join(name);
         if super::setting(WRITE).is_some() {
             fs::write(&path, &made).unwrap();

@@ -18,7 +18,7 @@ fn damage(home: &Home) {
     let pages: Vec<u64> = {
         let file = rusqlite::Connection::open(&path).unwrap();
         file.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
-        let sql = "SELECT rootpage FROM sqlite_schema WHERE name IN ('memories_signature', 'memories_created')";
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name IN ('memories_signature', 'memories_rev')";
         let mut statement = file.prepare(sql).unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     };

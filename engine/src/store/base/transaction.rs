@@ -1,5 +1,6 @@
 //! A transaction: what every change of the store is made in, and tried again when another process is in the way.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use backon::{BlockingRetryable, ExponentialBuilder};
@@ -20,6 +21,14 @@ const ATTEMPTS: u32 = 5;
 pub(crate) struct Change<'a> {
     pub tx: &'a Transaction<'a>,
     pub now: Timestamp,
+    rev: Counter,
+    handle: Counter,
+}
+
+/// A number of the store that counts up: read at its first use in a transaction, and written back at the end.
+struct Counter {
+    key: &'static str,
+    last: Cell<Option<u64>>,
 }
 
 impl Store {
@@ -35,7 +44,8 @@ impl Store {
         let attempt = || {
             let failed = |error| StoreError::sqlite(path, error);
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-            let done = work(&Change { tx: &tx, now }).map_err(|error| match error {
+            let change = Change::of(&tx, now);
+            let done = work(&change).and_then(|done| change.settle().map(|()| done)).map_err(|error| match error {
                 StoreError::Sqlite { source, .. } => StoreError::sqlite(path, source),
                 other => other,
             })?;
@@ -54,23 +64,40 @@ impl Store {
 }
 
 impl<'a> Change<'a> {
-    /// The work of a transaction that somebody else began.
+    /// The work of a transaction that somebody else began, and who settles it before its end.
     pub(crate) fn of(tx: &'a Transaction<'a>, now: Timestamp) -> Self {
-        Self { tx, now }
+        let counter = |key| Counter { key, last: Cell::new(None) };
+        Self { tx, now, rev: counter("rev"), handle: counter("handle") }
+    }
+
+    /// Writes the counters back that were counted up.
+    pub(crate) fn settle(&self) -> Result<(), StoreError> {
+        for counter in [&self.rev, &self.handle] {
+            if let Some(last) = counter.last.take() {
+                let sql = "UPDATE meta SET value = ?2 WHERE key = ?1";
+                self.tx.prepare_cached(sql)?.execute((counter.key, last))?;
+            }
+        }
+        Ok(())
     }
 
     /// The next number of the store's change counter.
     pub(crate) fn next_rev(&self) -> rusqlite::Result<u64> {
-        self.next("rev")
+        self.next(&self.rev)
     }
 
     pub(crate) fn next_handle(&self) -> Result<Handle, StoreError> {
-        Ok(Handle::try_from(u32::try_from(self.next("handle")?).unwrap_or(u32::MAX))?)
+        Ok(Handle::try_from(u32::try_from(self.next(&self.handle)?).unwrap_or(u32::MAX))?)
     }
 
-    fn next(&self, counter: &str) -> rusqlite::Result<u64> {
-        let sql = "UPDATE meta SET value = value + 1 WHERE key = ?1 RETURNING value";
-        self.tx.prepare_cached(sql)?.query_row([counter], |row| row.get(0))
+    fn next(&self, counter: &Counter) -> rusqlite::Result<u64> {
+        let read = || {
+            let sql = "SELECT value FROM meta WHERE key = ?1";
+            self.tx.prepare_cached(sql)?.query_row([counter.key], |row| row.get::<_, u64>(0))
+        };
+        let next = counter.last.get().map_or_else(read, Ok)? + 1;
+        counter.last.set(Some(next));
+        Ok(next)
     }
 
     /// A memory that is there and not purged.

@@ -12,15 +12,16 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 
 /// The schema this program writes.
-pub(crate) const SCHEMA: i64 = 6;
+pub(crate) const SCHEMA: i64 = 7;
 
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("migrations/0001_store.sql"),
     include_str!("migrations/0002_sessions.sql"),
     include_str!("migrations/0003_sync.sql"),
     include_str!("migrations/0004_authors.sql"),
     include_str!("migrations/0005_places.sql"),
     include_str!("migrations/0006_marks.sql"),
+    include_str!("migrations/0007_lists.sql"),
 ];
 
 /// The steps from a schema that was found. What reads and writes memories comes after the last of them, in the same
@@ -30,7 +31,8 @@ fn migrations(found: i64, now: Timestamp) -> Migrations<'static> {
     if let (1..GIVEN_BACK, Some((last, _))) = (found, STEPS.split_last()) {
         steps.pop();
         steps.push(M::up_with_hook(last, move |tx: &Transaction<'_>| {
-            give_back(&Change::of(tx, now)).map_err(|error| match error {
+            let change = Change::of(tx, now);
+            give_back(&change).and_then(|()| change.settle()).map_err(|error| match error {
                 StoreError::Sqlite { source, .. } => HookError::RusqliteError(source),
                 other => HookError::Hook(other.to_string()),
             })

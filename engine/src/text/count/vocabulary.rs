@@ -5,18 +5,29 @@
 //! never built: `BUCKETS + 1` places of three bytes, then the entries. The place of bucket *b* says where its entries
 //! begin, the next place where they end. An entry is the token's length (1 byte), its rank (3 bytes) and its bytes; a
 //! token lies in the bucket that the low bits of its XXH3 hash name.
+//!
+//! `pairs.bin` holds the ranks of the tokens of two bytes again, three bytes each at three times the number that the two
+//! bytes make: every merging of a piece begins with all its pairs.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 static TOKENS: &[u8] = include_bytes!("tokens.bin");
+static PAIRS: &[u8] = include_bytes!("pairs.bin");
 
 /// Buckets of the vocabulary: a power of two, about two thirds of the number of tokens.
 const BUCKETS: u64 = 1 << 17;
 /// Bytes of the longest token.
 const LONGEST: usize = 128;
 
+/// What stands for no rank among the pairs.
+const NO_RANK: u32 = 0xff_ffff;
+
 /// The rank of a token; `None` for bytes that are no token.
 pub(super) fn rank(token: &[u8]) -> Option<u32> {
+    if let [first, second] = *token {
+        let (&pair, _) = PAIRS.get(usize::from(u16::from_be_bytes([first, second])) * 3..)?.split_first_chunk()?;
+        return Some(number(pair)).filter(|rank| *rank != NO_RANK);
+    }
     if token.len() > LONGEST {
         return None;
     }
