@@ -8,6 +8,9 @@ use toml_edit::{DocumentMut, Item, Table};
 use crate::config::{SETTINGS, Setting};
 use crate::exit::SetupError;
 
+/// Bytes of the file, at most. A few hundred hold every setting.
+const LONGEST: u64 = 1 << 20;
+
 /// The file as it is.
 pub(crate) struct ConfigFile {
     path: PathBuf,
@@ -19,7 +22,7 @@ impl ConfigFile {
     pub(crate) fn read(home: &Home) -> Result<Self, SetupError> {
         let path = home.config();
         let wrong = |problem: String| SetupError { setting: "config.toml", problem };
-        let text = match std::fs::read_to_string(&path) {
+        let text = match readable(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(wrong(error.to_string())),
@@ -95,5 +98,15 @@ impl ConfigFile {
         make_private_dir(dir_of(&self.path))?;
         replace(&self.path, self.document.to_string().as_bytes())?;
         Ok(())
+    }
+}
+
+/// The text of a file that is one: whoever opens a pipe in its place waits for a writer, a hook with its prompt too.
+fn readable(path: &Path) -> std::io::Result<String> {
+    let found = std::fs::metadata(path)?;
+    match (found.is_file(), found.len()) {
+        (true, 0..=LONGEST) => std::fs::read_to_string(path),
+        (true, _) => Err(std::io::Error::other("is longer than a megabyte")),
+        (false, _) => Err(std::io::Error::other("is no file")),
     }
 }

@@ -56,11 +56,13 @@ impl Caller {
         self.project.as_ref().map(|project| project.scope.clone())
     }
 
-    /// Where a memory belongs for which nobody said it: preferences and people go with the person, everything else
-    /// belongs to the project that the caller is in.
+    /// Where a memory belongs for which nobody said it: preferences, people and what somebody says of themselves go
+    /// with the person, everything else belongs to the project that the caller is in.
     pub(crate) fn default_scope(&self, content: &str, category: Option<&Category>) -> Scope {
-        let derived = enrich::category(content);
-        let is_personal = matches!(category.unwrap_or(&derived).as_str(), Category::PREFERENCES | "people");
+        let is_personal = match category.map(Category::as_str) {
+            Some(given) => matches!(given, Category::PREFERENCES | "people"),
+            None => matches!(enrich::category(content).as_str(), Category::PREFERENCES | "people") || says_i(content),
+        };
         self.scope().filter(|_| !is_personal).unwrap_or_default()
     }
 
@@ -69,4 +71,11 @@ impl Caller {
         let own = self.project.as_ref().filter(|project| project.scope == *scope)?;
         Some(own.dir.to_string_lossy().into_owned())
     }
+}
+
+/// True where somebody speaks of themselves: such a note rarely belongs to one project.
+fn says_i(content: &str) -> bool {
+    const WORDS: [&str; 9] = ["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "myself"];
+    let mut words = content.split(|character: char| !character.is_alphanumeric() && !matches!(character, '\'' | '’'));
+    words.any(|word| WORDS.contains(&word.to_lowercase().replace('’', "'").as_str()))
 }

@@ -35,6 +35,8 @@ pub struct Done<T> {
     pub outcome: T,
     /// It is kept here, and sent when the server answers again.
     pub not_sent: Option<SyncError>,
+    /// Why the server's news is not in it, where the work went on without.
+    pub not_heard: Option<SyncError>,
 }
 
 impl Team {
@@ -120,28 +122,36 @@ pub async fn at_desk<T: Send + 'static>(
         Some(team) if has_changed => team.exchange().await.err(),
         _ => None,
     };
-    Some(Ok(Done { outcome, not_sent }))
+    Some(Ok(Done { outcome, not_sent, not_heard: None }))
 }
 
-/// The same in direct mode for a program that has the store to itself, and no runtime.
+/// The same in direct mode for a program that has the store to itself, and no runtime. Where the server gives no
+/// news, `goes_on` says whether the work is done all the same.
 ///
 /// # Errors
-/// When there can be no runtime, or the server does not answer: nothing was done then.
+/// When there can be no runtime, or the server does not answer and the work does not go on: nothing was done then.
 pub fn directly<T>(
     store: Store,
     remote: Remote,
     caller: &Caller,
+    goes_on: impl FnOnce(&SyncError) -> bool,
     work: impl FnOnce(&mut Desk<'_>) -> T,
 ) -> Result<Done<T>, SyncError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|_| SyncError::Ended)?;
     let team = Team::new(SharedStore::new(store), remote, Mode::Direct);
-    runtime.block_on(team.exchange())?;
+    let not_heard = runtime.block_on(team.exchange()).err();
+    if let Some(error) = not_heard.as_ref()
+        && !goes_on(error)
+    {
+        return Err(not_heard.unwrap_or(SyncError::Ended));
+    }
     let (outcome, has_changed) = team.store.here(|store| {
         let mut desk = Desk::new(store, caller);
         (work(&mut desk), desk.has_changed())
     });
-    let not_sent = if has_changed { runtime.block_on(team.exchange()).err() } else { None };
-    Ok(Done { outcome, not_sent })
+    let is_heard = not_heard.is_none();
+    let not_sent = if has_changed && is_heard { runtime.block_on(team.exchange()).err() } else { None };
+    Ok(Done { outcome, not_sent, not_heard })
 }
 
 /// Something that only a team server can do.
@@ -331,11 +341,16 @@ mod tests {
     fn in_direct_mode_nothing_is_done_while_the_server_does_not_answer() {
         let dir = tempfile::tempdir().unwrap();
         let (caller, was_asked) = (Caller::new(Origin::User), Cell::new(false));
-        let done = directly(opened(dir.path()), nobody(), &caller, |desk| {
+        let strictly = |_: &SyncError| false;
+        let done = directly(opened(dir.path()), nobody(), &caller, strictly, |desk| {
             was_asked.set(true);
             desk.perform(Remember { content: "not stored".into(), ..Remember::default() })
         });
         assert!(matches!(done, Err(SyncError::Remote(_))) && !was_asked.get());
+        // What may go on without news does, and says that it has none.
+        let known = directly(opened(dir.path()), nobody(), &caller, |_| true, |desk| desk.perform(Count)).unwrap();
+        assert!(matches!(known.not_heard, Some(SyncError::Remote(_))) && known.not_sent.is_none());
+        assert_eq!(known.outcome.unwrap().stats.memories, 0);
         let mut store = opened(dir.path());
         assert_eq!(Desk::new(&mut store, &caller).perform(Count).unwrap().stats.memories, 0);
     }

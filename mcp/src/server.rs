@@ -83,7 +83,7 @@ impl Server {
         };
         Ok(match done {
             Err(error) => Err(error.into()),
-            Ok(Done { outcome: Ok(text), not_sent: Some(error) }) => {
+            Ok(Done { outcome: Ok(text), not_sent: Some(error), .. }) => {
                 Ok(format!("{text}\nnot on the server yet: {error}"))
             }
             Ok(Done { outcome, .. }) => outcome,

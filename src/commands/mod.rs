@@ -27,6 +27,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};
 use tessera_desk::{Caller, Desk, Project, SharedStore};
 use tessera_engine::Store;
@@ -89,7 +90,16 @@ impl Context {
         if access != Access::Add {
             self.refuse_missing()?;
         }
-        let Done { outcome, not_sent } = directly(self.open(Usage::Write)?, remote, caller, work)?;
+        // What is here is shown without the server too, but nothing is stored that it did not take.
+        let goes_on = |error: &SyncError| match error {
+            SyncError::NotJoined => access == Access::Read,
+            SyncError::Remote(error) => access == Access::Read && error.is_transient(),
+            _ => false,
+        };
+        let Done { outcome, not_sent, not_heard } = directly(self.open(Usage::Write)?, remote, caller, goes_on, work)?;
+        if let Some(error) = not_heard {
+            output::note(&format!("without news from the server: {error}"));
+        }
         if let Some(error) = not_sent {
             output::note(&format!("not on the server yet: {error}"));
         }

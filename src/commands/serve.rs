@@ -29,12 +29,13 @@ pub(super) fn run(told: Told, arguments: Vec<OsString>) -> anyhow::Result<ExitCo
     // A bare name is looked for on PATH.
     let program = beside(&here).unwrap_or_else(|| PathBuf::from(PROGRAM));
     let mut command = Command::new(&program);
-    if told.json {
-        command.arg("--json");
-    }
-    command.args((0..told.verbose).map(|_| "-v")).args(arguments);
+    // After the task, before which they would be options of serving, and before what is no option.
+    let options = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let (before, after) = arguments.split_at(options);
+    command.args(before).args(told.json.then_some("--json")).args((0..told.verbose).map(|_| "-v")).args(after);
     become_it(&mut command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => UserError(MISSING.to_owned()).into(),
+        ErrorKind::PermissionDenied => UserError(format!("what is there may not be run ({error}); {MISSING}")).into(),
         _ => UserError(format!("{}: {error}", program.display())).into(),
     })
 }
@@ -44,7 +45,17 @@ fn beside(here: &Path) -> Option<PathBuf> {
     let real = here.canonicalize();
     let places = [Some(here), real.as_deref().ok()];
     let mut found = places.into_iter().flatten().map(|place| place.with_file_name(PROGRAM));
-    found.find(|program| program.is_file())
+    found.find(|program| is_program(program))
+}
+
+/// True for a file that may be run: another of that name beside this program hides none on PATH.
+fn is_program(path: &Path) -> bool {
+    #[cfg(unix)]
+    let may_run =
+        |found: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let may_run = |_: &std::fs::Metadata| true;
+    path.metadata().is_ok_and(|found| found.is_file() && may_run(&found))
 }
 
 #[cfg(unix)]

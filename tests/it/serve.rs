@@ -39,7 +39,7 @@ fn the_server_is_found_beside_the_program_then_on_path_and_told_everything() {
         (&["serve", "--help"][..], "beside <--help>"),
         (&["serve", "-V"], "beside <-V>"),
         (&["serve", "key", "new", "ada", "--json"], "beside <key> <new> <ada> <--json>"),
-        (&["-vv", "--json", "--home", "/nowhere", "serve", "user", "list"], "beside <--json> <-v> <-v> <user> <list>"),
+        (&["-vv", "--json", "--home", "/nowhere", "serve", "user", "list"], "beside <user> <list> <--json> <-v> <-v>"),
     ] {
         for program in [&program, &world.path("linked")] {
             let ran = run(program, args);
@@ -59,8 +59,12 @@ fn whoever_has_no_server_is_told_how_to_get_it() {
         assert!(ran.code == Some(1) && ran.stdout.is_empty(), "{ran:?}");
         assert!(ran.stderr.contains("cargo install --locked --path api"), "{ran:?}");
     }
-    let broken = world.path("bin/tessera-server");
-    fs::write(&broken, "").unwrap();
+    // What may not be run hides no server on PATH.
+    fs::write(world.path("bin/tessera-server"), "").unwrap();
     let ran = none(&["serve"]);
-    assert!(ran.code == Some(1) && ran.stderr.contains(broken.to_str().unwrap()), "{ran:?}");
+    assert!(ran.code == Some(1) && ran.stderr.contains("cargo install --locked --path api"), "{ran:?}");
+    stand_in(&world.path("elsewhere"), "on PATH");
+    let path = format!("{}:/usr/bin:/bin", world.path("elsewhere").display());
+    let ran: Ran = world.command(&program).env("PATH", path).arg("serve").output().unwrap().into();
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), "on PATH <>"), "{ran:?}");
 }

@@ -172,6 +172,10 @@ fn a_server_that_does_not_answer_stops_nobody() {
     let ran: Ran = command.envs(direct).args(["remember", "Not stored"]).output().unwrap().into();
     assert!(ran.code == Some(1) && ran.stdout.is_empty(), "{ran:?}");
     assert_eq!(texts(&world), ["Stored all the same"]);
+    // What is here is shown, and it is said that there is no news.
+    let ran: Ran = world.command(World::binary()).envs(direct).args(["recall", "stored"]).output().unwrap().into();
+    assert!(ran.code == Some(0) && ran.stdout.contains("Stored all the same"), "{ran:?}");
+    assert!(ran.stderr.contains("without news from the server"), "{ran:?}");
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn the_command_of_the_client_hands_over_to_the_server_beside_it() {
         (&["serve", "--help"], &["--help"]),
         (&["serve", "key", "new", "--help"], &["key", "new", "--help"]),
         (&["serve", "migrate", "--listen", "127.0.0.1:1"], &["migrate", "--listen", "127.0.0.1:1"]),
-        (&["--json", "serve", "-v", "user", "list"], &["--json", "-v", "user", "list"]),
+        (&["--json", "serve", "-v", "user", "list"], &["user", "list", "--json", "-v"]),
     ] {
         let (ours, theirs) = (world.run(asked), server(&world, "", given));
         assert_eq!((ours.code, &ours.stdout, &ours.stderr), (theirs.code, &theirs.stdout, &theirs.stderr), "{asked:?}");

@@ -58,7 +58,9 @@ impl Verb for Recall {
 }
 
 fn as_asked_by(caller: &Caller, request: RecallRequest) -> RecallRequest {
-    RecallRequest { profile: caller.profile, scope: request.scope.or_else(|| caller.scope()), ..request }
+    // "global" is no project: then none comes first.
+    let scope = request.scope.or_else(|| caller.scope()).filter(|scope| *scope != Scope::Global);
+    RecallRequest { profile: caller.profile, scope, ..request }
 }
 
 /// Full texts by name, within the budget of a request.

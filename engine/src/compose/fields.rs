@@ -70,9 +70,6 @@ fn follow(memory: &mut Memory, before: &Memory, are_entities_given: bool) {
     if !are_entities_given && before.entities == enrich::entities(&before.content) {
         memory.entities = enrich::entities(&memory.content);
     }
-    if before.kind == enrich::kind(&before.content, &before.entities) {
-        memory.kind = enrich::kind(&memory.content, &memory.entities);
-    }
     if before.importance == enrich::importance(&before.content) {
         memory.importance = enrich::importance(&memory.content);
     }

@@ -89,10 +89,10 @@ fn what_was_derived_follows_a_new_text_and_what_was_set_stays() {
     let before = stored("The exporter of Falcon listens on port 8080");
     let after = edited(&before, &with_text("I prefer the Heron exporter, always"), now(), &Asked::default()).unwrap();
     let memory = after.memory();
-    assert_eq!((&*memory.entities, memory.kind), (&["Heron".to_owned()][..], MemoryType::Person));
+    assert_eq!((&*memory.entities, memory.kind), (&["Heron".to_owned()][..], MemoryType::Fact));
     assert!(memory.importance > before.memory.importance && memory.summary.starts_with("I prefer"));
     assert!(after.is_standing() && !before.is_standing);
-    // The kind of knowledge is what it was filed under.
+    // The kind of knowledge and its type are what it was filed under.
     assert_eq!(memory.category, before.memory.category);
     let set = Patch {
         entities: Some(vec!["Crane".into()]),

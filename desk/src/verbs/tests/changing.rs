@@ -26,6 +26,9 @@ fn what_is_the_persons_goes_with_them_and_the_rest_belongs_to_the_project_they_a
         (&here, "I prefer spaces in this one", Some("decisions"), ledger.clone()),
         (&model_in(&dir), "The API listens on port 8482", None, ledger.clone()),
         (&model_in(&dir), "I prefer short functions", None, Scope::Global),
+        (&here, "My name is Dana", None, Scope::Global),
+        (&here, "I’m allergic to peanuts", None, Scope::Global),
+        (&here, "The I/O thread owns the socket of my-service", Some("facts"), ledger.clone()),
     ] {
         let category = category.map(|name: &str| name.parse().unwrap());
         let stored = world.perform(caller, Remember { content: content.into(), category, ..Remember::default() });

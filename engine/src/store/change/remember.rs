@@ -68,7 +68,9 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
     for link in &draft.links {
         links::insert(change, memory, link.kind, MemoryRef::Id(link.to))?;
     }
-    let memory = change.existing(MemoryRef::Handle(memory.handle))?;
+    // A link shows in the memory; nothing else of it changed since it was composed.
+    let memory =
+        if draft.links.is_empty() { memory.clone() } else { change.existing(MemoryRef::Handle(memory.handle))? };
     Ok(Stored { memory, tokens: composed.costs().detail, existed: false })
 }
 
