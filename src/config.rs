@@ -238,8 +238,8 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
     }
 }
 
-/// The team server, and how it is used; `None` where none is set or it is switched off.
-pub(crate) fn team(home_flag: Option<PathBuf>) -> Result<Option<(Remote, Mode)>, SetupError> {
+/// The team server's address, its key, and how it is used; `None` where none is set or it is switched off.
+fn server(home_flag: Option<PathBuf>) -> Result<Option<(String, String, Mode)>, SetupError> {
     let file = ConfigFile::read(&home(home_flag)?)?;
     let text = |setting: &Setting| setting.text().or_else(|| file.text(setting)).filter(|text| !text.trim().is_empty());
     let mode = SYNC.parsed(&file, Some(Mode::Hybrid), |text| match text.to_lowercase().as_str() {
@@ -249,26 +249,26 @@ pub(crate) fn team(home_flag: Option<PathBuf>) -> Result<Option<(Remote, Mode)>,
         _ => Err("is unknown; give hybrid, direct or off".into()),
     })?;
     let is_direct = SYNC_DISABLE.text().is_some_and(|text| text == "1");
-    let (Some(server), Some(key), Some(mode)) = (text(&SERVER), text(&KEY), mode) else { return Ok(None) };
-    let remote = Remote::new(&server, key.trim()).map_err(|error| SERVER.wrong(error))?;
-    Ok(Some((remote, if is_direct { Mode::Direct } else { mode })))
+    let (Some(address), Some(key), Some(mode)) = (text(&SERVER), text(&KEY), mode) else { return Ok(None) };
+    Ok(Some((address, key, if is_direct { Mode::Direct } else { mode })))
+}
+
+fn remote(address: &str, key: &str) -> Result<Remote, SetupError> {
+    Remote::new(address, key.trim()).map_err(|error| SERVER.wrong(error))
+}
+
+/// The team server, and how it is used; `None` where none is set or it is switched off.
+pub(crate) fn team(home_flag: Option<PathBuf>) -> Result<Option<(Remote, Mode)>, SetupError> {
+    let set = server(home_flag)?;
+    set.map(|(address, key, mode)| Ok((remote(&address, &key)?, mode))).transpose()
 }
 
 /// The team server where each call waits for it. Settings that cannot be read are no reason to wait: `doctor` and
 /// whatever stores something say so.
 pub(crate) fn direct_server(home_flag: Option<PathBuf>) -> Option<Remote> {
-    let is_set = || -> Option<bool> {
-        let file = ConfigFile::read(&home(home_flag.clone()).ok()?).ok()?;
-        let mode = SYNC.text().or_else(|| file.text(&SYNC)).unwrap_or_default();
-        let is_disabled = SYNC_DISABLE.text().is_some_and(|text| text == "1");
-        Some(is_disabled || mode.trim().eq_ignore_ascii_case("direct"))
-    };
     // What it takes to speak to a server is made only where one is spoken to.
-    if !is_set()? {
-        return None;
-    }
-    let (remote, mode) = team(home_flag).ok()??;
-    (mode == Mode::Direct).then_some(remote)
+    let (address, key, _) = server(home_flag).ok()?.filter(|(.., mode)| *mode == Mode::Direct)?;
+    remote(&address, &key).ok()
 }
 
 /// The key that the environment or the file holds.

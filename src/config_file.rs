@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use tessera_desk::files::read_small;
 use tessera_engine::store::{Home, dir_of, make_private_dir, replace};
 use toml_edit::{DocumentMut, Item, Table};
 
 use crate::config::{SETTINGS, Setting};
 use crate::exit::SetupError;
-
-/// Bytes of the file, at most. A few hundred hold every setting.
-const LONGEST: u64 = 1 << 20;
 
 /// The file as it is.
 pub(crate) struct ConfigFile {
@@ -22,7 +20,7 @@ impl ConfigFile {
     pub(crate) fn read(home: &Home) -> Result<Self, SetupError> {
         let path = home.config();
         let wrong = |problem: String| SetupError { setting: "config.toml", problem };
-        let text = match readable(&path) {
+        let text = match read_small(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(wrong(error.to_string())),
@@ -98,15 +96,5 @@ impl ConfigFile {
         make_private_dir(dir_of(&self.path))?;
         replace(&self.path, self.document.to_string().as_bytes())?;
         Ok(())
-    }
-}
-
-/// The text of a file that is one: whoever opens a pipe in its place waits for a writer, a hook with its prompt too.
-fn readable(path: &Path) -> std::io::Result<String> {
-    let found = std::fs::metadata(path)?;
-    match (found.is_file(), found.len()) {
-        (true, 0..=LONGEST) => std::fs::read_to_string(path),
-        (true, _) => Err(std::io::Error::other("is longer than a megabyte")),
-        (false, _) => Err(std::io::Error::other("is no file")),
     }
 }

@@ -19,8 +19,6 @@ fn main() -> std::process::ExitCode {
         Err(error) => return exit::usage(&error),
     };
     config::init_logging(cli.verbose);
-    // Nobody else installs one in this program.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     match commands::run(cli) {
         Ok(code) => code,
         Err(error) => exit::report(&error),

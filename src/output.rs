@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use comfy_table::{ContentArrangement, LineStyle, Table, presets};
 use serde::Serialize;
-use tessera_engine::text::{is_invisible, is_joiner};
+pub(crate) use tessera_engine::text::shown;
 
 /// Writes text to stdout as it is.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
@@ -70,13 +70,6 @@ pub(crate) fn paint(text: &str, style: Style) -> String {
 /// True when a person looks at the output.
 pub(crate) fn is_terminal() -> bool {
     std::io::stdout().is_terminal() && std::io::stderr().is_terminal() && !crate::config::no_color()
-}
-
-/// Text of a memory as it may stand on a terminal: control characters, marks of direction and whatever else
-/// cannot be seen are made visible, but for the joiners that spelling needs.
-pub(crate) fn shown(text: &str) -> String {
-    let is_hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || (is_invisible(c) && !is_joiner(c));
-    text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// Columns of the terminal that stdout is; `None` for a pipe or a file.

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
-use tessera_engine::text::{is_invisible, is_joiner};
+use tessera_engine::text::shown;
 
 /// Writes a line to stdout.
 pub(crate) fn line(text: &str) -> anyhow::Result<()> {
@@ -28,10 +28,4 @@ pub(crate) fn error(text: &str) {
     let is_seen = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
     let label = if is_seen && !crate::settings::no_color() { "\u{1b}[31merror:\u{1b}[0m" } else { "error:" };
     note(&format!("{label} {}", shown(text)));
-}
-
-/// Text as it may stand on a terminal: what cannot be seen is made visible, but for the joiners that spelling needs.
-fn shown(text: &str) -> String {
-    let is_hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || (is_invisible(c) && !is_joiner(c));
-    text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }

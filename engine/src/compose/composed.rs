@@ -104,44 +104,44 @@ pub struct Known {
 impl Known {
     /// True when the analysis follows from what another memory says as well.
     fn has_terms_of(&self, other: &Memory) -> bool {
-        let terms = |of: &Memory| {
-            let by = of.share.as_ref().map(|share| share.by.clone());
-            (
-                of.tags.clone(),
-                of.keywords.clone(),
-                of.entities.clone(),
-                of.category.clone(),
-                of.kind,
-                of.scope.clone(),
-                by,
-            )
-        };
+        fn terms(of: &Memory) -> impl PartialEq {
+            let by = of.share.as_ref().map(|share| &share.by);
+            (&of.tags, &of.keywords, &of.entities, &of.category, of.kind, &of.scope, by)
+        }
         self.memory.content == other.content && terms(&self.memory) == terms(other)
     }
 
     /// True when another memory is shown in the same lines, but for its number.
     fn has_lines_of(&self, other: &Memory) -> bool {
-        let shown = |of: &Memory| {
-            let whose = (of.share.clone(), of.edited_by.clone());
-            let words = (of.tags.clone(), of.entities.clone(), of.category.clone(), of.summary.clone());
-            (whose, words, of.kind, of.importance, of.created.date())
-        };
+        fn shown(of: &Memory) -> impl PartialEq {
+            let words = (&of.tags, &of.entities, &of.category, &of.summary);
+            (&of.share, &of.edited_by, words, of.kind, of.importance, of.created.date())
+        }
         self.memory.content == other.content && shown(&self.memory) == shown(other)
     }
 }
 
-/// The one way to a composed memory: summary, analysis and counts, each taken over or made.
-pub(super) fn compose(mut memory: Memory, known: Option<&Known>, counter: &impl TokenCounter) -> Composed {
-    let summarised = known.filter(|known| known.memory.content == memory.content);
-    memory.summary = summarised.map_or_else(|| enrich::summary(&memory.content), |known| known.memory.summary.clone());
+/// Standing, length, signature and forward blob, as an analysis gives them.
+type Terms = (bool, u16, u64, Vec<u8>);
+
+/// The way to a composed memory: summary, analysis and counts, each taken over or made.
+pub(super) fn compose(memory: Memory, known: Option<&Known>, counter: &impl TokenCounter) -> Composed {
     let is_kept = |known: &&Known| {
         let is_readable = memory.deleted.is_some() || is_current(&known.forward);
         is_readable && known.has_terms_of(&memory)
     };
-    let (is_standing, length, signature, forward) = match known.filter(is_kept) {
+    let terms = match known.filter(is_kept) {
         Some(known) => (known.is_standing, known.length, known.signature, known.forward.clone()),
         None => analysed(&memory, &[]),
     };
+    compose_of(terms, memory, known, counter)
+}
+
+/// The same where the analysis is at hand.
+fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: &impl TokenCounter) -> Composed {
+    let (is_standing, length, signature, forward) = terms;
+    let summarised = known.filter(|known| known.memory.content == memory.content);
+    memory.summary = summarised.map_or_else(|| enrich::summary(&memory.content), |known| known.memory.summary.clone());
     let forward = if memory.deleted.is_some() { Vec::new() } else { forward };
     let counted = known.filter(|known| known.has_lines_of(&memory)).and_then(|known| {
         let mut costs = known.costs.clone()?;
@@ -157,7 +157,7 @@ fn is_current(forward: &[u8]) -> bool {
     Freshness::of(forward).is_current() && ForwardDoc::decode(forward).is_ok()
 }
 
-fn analysed(memory: &Memory, replaced: &[u8]) -> (bool, u16, u64, Vec<u8>) {
+fn analysed(memory: &Memory, replaced: &[u8]) -> Terms {
     let analysis = Analysis::of(memory);
     (analysis.is_standing, analysis.doc.length, analysis.signature, analysis.doc.encode_into(replaced))
 }
@@ -256,10 +256,7 @@ pub fn reanalysed(known: &Known, counter: &impl TokenCounter) -> Composed {
 
 fn again(known: &Known, memory: Memory, counter: &impl TokenCounter) -> Composed {
     let replaced = if known.has_terms_of(&memory) { known.forward.as_slice() } else { &[] };
-    let (is_standing, length, signature, forward) = analysed(&memory, replaced);
-    let forward = if memory.deleted.is_some() { Vec::new() } else { forward };
-    let unread = Known { forward: Vec::new(), ..known.clone() };
-    Composed { is_standing, length, signature, forward, ..compose(memory, Some(&unread), counter) }.beside(Some(known))
+    compose_of(analysed(&memory, replaced), memory, Some(known), counter)
 }
 
 /// A memory of which only what it says could be read.

@@ -18,6 +18,13 @@ pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
+/// Text as it may stand on a terminal: control characters, marks of direction and whatever else cannot be seen are
+/// made visible, but for the joiners that spelling needs.
+pub fn shown(text: &str) -> String {
+    let is_hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || (is_invisible(c) && !is_joiner(c));
+    text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@ mod tokenize;
 
 pub use classes::{is_digit, is_letter, is_lower, is_upper, is_word};
 pub use count::{O200k, TokenCounter, number_tokens};
-pub use invisible::{is_invisible, is_joiner};
+pub use invisible::{is_invisible, is_joiner, shown};
 pub use lexicon::{Kinship, Lexicon};
 pub use stopwords::is_stop_word;
 pub use tokenize::{Token, TokenKind, tokenize};

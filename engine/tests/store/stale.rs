@@ -69,6 +69,17 @@ fn finds_all(opened: &mut Store) {
 }
 
 #[test]
+fn a_row_without_any_blob_is_written_anew_too() {
+    let (home, before) = filled();
+    let sql = "UPDATE memories SET forward = x'' WHERE handle % 7 = 0";
+    assert_eq!(database(&home).execute(sql, []).unwrap(), 58);
+    database(&home).execute("DELETE FROM meta WHERE key LIKE 'analysis%'", []).unwrap();
+    let mut opened = home.open(NOW);
+    while opened.reanalyse_some().unwrap() {}
+    assert_eq!(derived(&home), before);
+}
+
+#[test]
 fn rows_of_an_older_program_are_found_at_once_and_written_anew_a_few_at_a_time() {
     let (home, before) = filled();
     make(&home, 0);

@@ -19,6 +19,8 @@ pub(crate) fn ask(window: &Window<'_>, means: &Means) -> Result<Verdict, JudgeEr
 
 async fn asked(window: &Window<'_>, address: &str) -> Result<Verdict, JudgeError> {
     let unreachable = |error: reqwest::Error| JudgeError::Unreachable(error.without_url().to_string());
+    // Ollama may stand behind TLS. Whoever installed a provider before was as right.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client =
         Client::builder().connect_timeout(CONNECT).timeout(PATIENCE).no_proxy().build().map_err(unreachable)?;
     let address = address.trim_end_matches('/');
