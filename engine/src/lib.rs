@@ -6,6 +6,7 @@
 //! - [`domain`]: the nouns (memory, scope, budget, query, time).
 //! - [`text`]: normalise, tokenise, stem, count tokens.
 //! - [`enrich`]: what is derived from a text once, when it is written (summary, importance, entities).
+//! - [`meaning`]: what a text means, as a vector.
 //! - [`index`]: forward blobs, the snapshot format, its reader, and the tail.
 //! - [`score`]: BM25F, priors, blending, explanation.
 //! - [`pack`]: fit ranked memories into a token budget and render them.
@@ -20,6 +21,7 @@ pub mod text;
 
 pub mod enrich;
 pub mod index;
+pub mod meaning;
 pub mod pack;
 pub mod recall;
 pub mod score;

@@ -247,6 +247,7 @@ pub(super) fn known(row: &PgRow, stored: &Stored) -> Result<Option<Box<Known>>, 
         length: u16::try_from(row.try_get::<i32, _>("length")?).unwrap_or(u16::MAX),
         signature: row.try_get::<i64, _>("signature")?.cast_unsigned(),
         forward: row.try_get("forward")?,
+        meaning: Vec::new(),
     })))
 }
 

@@ -144,6 +144,7 @@ mod tests {
             length: composed.length(),
             signature: composed.signature(),
             forward,
+            meaning: Vec::new(),
             costs,
         };
         let (blob, costs) = (composed.forward().to_vec(), Some(composed.costs().clone()));

@@ -75,7 +75,7 @@ impl UserIndex {
     }
 
     pub(super) fn rank(&self, request: &RecallRequest, now: Timestamp, weights: &Weights) -> Ranking {
-        rank(&IndexView::new(self.snapshot.as_ref(), &self.tail, &self.mask), request, now, weights)
+        rank(&IndexView::new(self.snapshot.as_ref(), &self.tail, &self.mask), request, None, now, weights)
     }
 
     /// What it knows of the database's history.
@@ -149,7 +149,7 @@ impl Fed {
         let successor = successor.filter(|handle| *handle != self.facts.handle);
         let flags = self.facts.flags.with(Flags::SUPERSEDED, successor.is_some());
         let facts = Facts { flags, ..self.facts };
-        IndexRow { features: Features::of(&facts), scope: self.scope, successor, blob: self.blob }
+        IndexRow { features: Features::of(&facts), scope: self.scope, successor, blob: self.blob, meaning: Vec::new() }
     }
 }
 

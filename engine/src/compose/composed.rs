@@ -16,6 +16,7 @@ pub struct Composed {
     length: u16,
     signature: u64,
     forward: Vec<u8>,
+    meaning: Vec<u8>,
     costs: LineCosts,
     has_new_terms: bool,
     has_new_costs: bool,
@@ -47,6 +48,11 @@ impl Composed {
         &self.forward
     }
 
+    /// What it means, as vectors; empty where that has to be found out.
+    pub fn meaning(&self) -> &[u8] {
+        &self.meaning
+    }
+
     /// What its lines cost.
     pub fn costs(&self) -> &LineCosts {
         &self.costs
@@ -67,6 +73,7 @@ impl Composed {
         let has_terms = |known: &Known| {
             (known.is_standing, known.length, known.signature) == (self.is_standing, self.length, self.signature)
                 && known.forward == self.forward
+                && known.meaning == self.meaning
         };
         let (has_new_terms, has_new_costs) =
             known.map_or((true, true), |known| (!has_terms(known), known.costs.as_ref() != Some(&self.costs)));
@@ -97,6 +104,8 @@ pub struct Known {
     pub signature: u64,
     /// The forward blob; empty for a deleted memory.
     pub forward: Vec<u8>,
+    /// What it means, as vectors; empty where that is not known.
+    pub meaning: Vec<u8>,
     /// What its lines cost; `None` where they were counted as they are not shown any more.
     pub costs: Option<LineCosts>,
 }
@@ -143,13 +152,15 @@ fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: 
     let summarised = known.filter(|known| known.memory.content == memory.content);
     memory.summary = summarised.map_or_else(|| enrich::summary(&memory.content), |known| known.memory.summary.clone());
     let forward = if memory.deleted.is_some() { Vec::new() } else { forward };
+    let meant = known.filter(|known| memory.deleted.is_none() && known.memory.content == memory.content);
+    let meaning = meant.map(|known| known.meaning.clone()).unwrap_or_default();
     let counted = known.filter(|known| known.has_lines_of(&memory)).and_then(|known| {
         let mut costs = known.costs.clone()?;
         costs.renumber(known.memory.handle, memory.handle);
         Some(costs)
     });
     let costs = counted.unwrap_or_else(|| LineCosts::measure(&memory, counter));
-    Composed { memory, is_standing, length, signature, forward, costs, has_new_terms: true, has_new_costs: true }
+    Composed { memory, is_standing, length, signature, forward, meaning, costs, has_new_terms: true, has_new_costs: true }
         .beside(known)
 }
 
@@ -316,7 +327,7 @@ fn emptied(memory: Memory) -> Composed {
         deleted: memory.deleted,
         ..Memory::blank(memory.id, String::new(), memory.created)
     };
-    let (forward, costs) = (Vec::new(), LineCosts::default());
+    let (forward, meaning, costs) = (Vec::new(), Vec::new(), LineCosts::default());
     let (has_new_terms, has_new_costs) = (true, true);
-    Composed { memory, is_standing: false, length: 0, signature: 0, forward, costs, has_new_terms, has_new_costs }
+    Composed { memory, is_standing: false, length: 0, signature: 0, forward, meaning, costs, has_new_terms, has_new_costs }
 }

@@ -36,6 +36,7 @@ fn known(composed: &Composed) -> Known {
         length: composed.length(),
         signature: composed.signature(),
         forward: composed.forward().to_vec(),
+        meaning: composed.meaning().to_vec(),
         costs: Some(composed.costs().clone()),
     }
 }

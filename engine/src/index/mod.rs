@@ -23,4 +23,4 @@ pub use postings::Posting;
 pub use sections::{Freshness, current_heads};
 pub use snapshot::{Identity, Snapshot, SnapshotError};
 pub use tail::{IndexRow, Tail};
-pub use view::{DocId, IndexView, Mask, TermPostings};
+pub use view::{DocId, IndexView, Mask, Nearness, TermPostings};

@@ -17,6 +17,8 @@ pub struct IndexRow {
     pub successor: Option<u32>,
     /// The forward blob; empty for a deleted row.
     pub blob: Vec<u8>,
+    /// What it means (see [`crate::meaning::Meaning`]); empty while it waits for that.
+    pub meaning: Vec<u8>,
 }
 
 impl IndexRow {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{Cursor, DomainError, Handle, Purpose, RecallRequest, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Posting, TermPostings};
+use crate::meaning::Vector;
 use crate::pack::Ranked;
 use crate::score::{DateHints, ScoreParts, Weights};
 
@@ -63,6 +64,7 @@ type Wrap = fn(u32) -> DocId;
 pub fn rank<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     request: &RecallRequest,
+    meant: Option<&Vector>,
     now: Timestamp,
     weights: &Weights,
 ) -> Ranking {
@@ -73,7 +75,12 @@ pub fn rank<B: AsRef<[u8]>>(
     let date_words = if weights.when > 0.0 { [dates.words(), dates.relative_words()] } else { [&no_words; 2] };
     let query = QueryTerms::analyze(&request.query, request.expanded_query.as_deref(), date_words, weights);
     let mut terms = Terms::look_up(view, query, request.purpose, weights);
-    let scorer = Scorer::new(view, request, now, weights, &terms, dates);
+    let meant = meant.filter(|_| weights.meaning > 0.0);
+    let nearness = meant.map(|meant| view.nearness(meant)).unwrap_or_default();
+    let scorer = Scorer::new(view, request, now, weights, &terms, dates, &nearness);
+    if meant.is_some() {
+        terms.lists.push(nearness.from(weights.meaning_least));
+    }
     terms.lists.extend(scorer.rows_of_date(view));
     let allowed = Allowed::of(view, request);
     let mut found = Found::default();

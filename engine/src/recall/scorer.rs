@@ -1,7 +1,7 @@
 //! The score of one row for one query.
 
 use crate::domain::{Handle, Purpose, RecallRequest, Scope, Sort, Timestamp};
-use crate::index::{DocId, Features, FieldTf, Flags, IndexView, TermPostings};
+use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Nearness, TermPostings};
 use crate::score::{Bm25, DateHints, Prior, ScoreParts, Weights, idf};
 
 use super::information::{Held, Information};
@@ -16,6 +16,7 @@ pub(super) struct Scorer<'a> {
     now: Timestamp,
     bm25: Bm25,
     dates: DateHints,
+    nearness: &'a Nearness,
     gains: Vec<Gain>,
     information: Information,
     /// What a word that one row holds tells.
@@ -60,6 +61,7 @@ impl<'a> Scorer<'a> {
         weights: &'a Weights,
         terms: &Terms,
         dates: DateHints,
+        nearness: &'a Nearness,
     ) -> Self {
         let rows = view.rows();
         let information = Information::of(&terms.query, &terms.lists, rows, &dates, request.purpose, weights);
@@ -89,6 +91,7 @@ impl<'a> Scorer<'a> {
             now,
             bm25: Bm25::new(weights, view.mean_length()),
             dates,
+            nearness,
             gains,
             information,
             rarest: idf(rows, 1),
@@ -160,7 +163,10 @@ impl<'a> Scorer<'a> {
         if features.flags.has(Flags::STANDING) {
             parts.standing = self.weights.standing;
         }
+        let near = self.nearness.of(doc);
+        parts.meaning = self.weights.meaning * near.max(0.0);
         let standing = match self.request.purpose {
+            Purpose::Asked if near >= self.weights.meaning_floor => Standing::Match,
             Purpose::Asked => self.standing(held),
             Purpose::Unasked if self.is_to_the_point(own_held, telling) => Standing::Match,
             Purpose::Unasked => Standing::Below,

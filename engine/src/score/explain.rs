@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScoreParts {
+    /// It says what the query asks for, in whatever words.
+    pub meaning: f64,
     /// Words of the query that the memory holds.
     pub text: f64,
     /// Words of the query that its neighbours in the conversation hold.
@@ -26,13 +28,13 @@ pub struct ScoreParts {
 
 impl ScoreParts {
     /// The names of the parts, as they are shown.
-    pub const NAMES: [&'static str; 8] =
-        ["text", "context", "names", "date", "standing", "importance", "recency", "frequency"];
+    pub const NAMES: [&'static str; 9] =
+        ["meaning", "text", "context", "names", "date", "standing", "importance", "recency", "frequency"];
 
     /// The parts in the order of [`ScoreParts::NAMES`].
-    pub fn values(&self) -> [f64; 8] {
-        let Self { text, context, names, date, standing, importance, recency, frequency } = *self;
-        [text, context, names, date, standing, importance, recency, frequency]
+    pub fn values(&self) -> [f64; 9] {
+        let Self { meaning, text, context, names, date, standing, importance, recency, frequency } = *self;
+        [meaning, text, context, names, date, standing, importance, recency, frequency]
     }
 
     /// The score.
@@ -42,12 +44,13 @@ impl ScoreParts {
 
     /// Evidence without the prior: what was found, unscaled.
     pub(crate) fn evidence(&self) -> f64 {
-        self.text + self.context + self.names + self.date + self.standing
+        self.meaning + self.text + self.context + self.names + self.date + self.standing
     }
 
     /// Every part times `factor`.
     pub(crate) fn scaled(mut self, factor: f64) -> Self {
         for part in [
+            &mut self.meaning,
             &mut self.text,
             &mut self.context,
             &mut self.names,

@@ -48,6 +48,12 @@ pub struct Weights {
     pub day: f64,
     /// Added when only a year is named and it is the year of the memory.
     pub year: f64,
+    /// Weight of meaning.
+    pub meaning: f64,
+    /// How near in meaning a row must be to be looked at.
+    pub meaning_least: f64,
+    /// From where on it is above the floor by its meaning alone.
+    pub meaning_floor: f64,
     /// Added to a memory that states a lasting wish or rule.
     pub standing: f64,
     /// How far the prior may lift what is about equally relevant: by this share at most.
@@ -115,6 +121,9 @@ impl Default for Weights {
             month: 2.0,
             day: 1.0,
             year: 0.3,
+            meaning: 10.0,
+            meaning_least: 0.2,
+            meaning_floor: 0.4,
             standing: 1.0,
             prior: 0.3,
             importance: 0.3,
@@ -160,6 +169,7 @@ impl Weights {
             month: 0.0,
             day: 0.0,
             year: 0.0,
+            meaning: 0.0,
             standing: 0.0,
             prior: 0.0,
             other_scope: 1.0,

@@ -2,7 +2,8 @@
 
 pub(crate) mod config;
 pub(crate) mod context;
-pub(crate) mod index;
+pub(crate) mod meaning;
+mod index;
 pub(crate) mod index_cache;
 pub(crate) mod reanalysis;
 pub(crate) mod store;

@@ -62,7 +62,9 @@ impl Store {
     /// When the store cannot be read.
     pub fn rank(&mut self, request: &RecallRequest) -> Result<Ranking, StoreError> {
         self.refresh_index()?;
-        Ok(rank(&self.index.view(), request, self.clock.now(), &self.weights))
+        let meant = (self.weights.meaning > 0.0 && !request.query.is_empty())
+            .then(|| crate::meaning::Encoder::shared().question(&request.query));
+        Ok(rank(&self.index.view(), request, meant.as_ref(), self.clock.now(), &self.weights))
     }
 
     /// Scopes in which a question that found nothing in the scopes it asked for would find something:

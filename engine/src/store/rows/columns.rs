@@ -50,6 +50,7 @@ pub(crate) struct Analysed {
     /// The bits of the signature: SQLite has no unsigned numbers of this size.
     pub(crate) signature: i64,
     pub(crate) forward: Vec<u8>,
+    pub(crate) meaning: Vec<u8>,
 }
 
 impl Analysed {
@@ -59,6 +60,7 @@ impl Analysed {
             length: composed.length(),
             signature: composed.signature().cast_signed(),
             forward: composed.forward().to_vec(),
+            meaning: composed.meaning().to_vec(),
         }
     }
 }
@@ -70,6 +72,7 @@ columns! {
         "length" => length,
         "signature" => signature,
         "forward" => forward,
+        "meaning" => meaning,
     }
 }
 
@@ -100,9 +103,9 @@ pub(crate) const KNOWN: &str = sql!(MEMORY, ", ", AnalysisColumns::LIST, ", ", C
 /// Reads the columns [`KNOWN`] that come next, without its links.
 pub(crate) fn read_known(from: &mut Reader<'_, '_>) -> rusqlite::Result<Known> {
     let memory = read_memory(from)?;
-    let Analysed { is_standing, length, signature, forward } = AnalysisColumns::read(from)?;
+    let Analysed { is_standing, length, signature, forward, meaning } = AnalysisColumns::read(from)?;
     let (signature, costs) = (signature.cast_unsigned(), Some(CostColumns::read(from)?));
-    Ok(Known { memory, is_standing, length, signature, forward, costs })
+    Ok(Known { memory, is_standing, length, signature, forward, meaning, costs })
 }
 
 #[cfg(test)]

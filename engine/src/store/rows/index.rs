@@ -22,6 +22,7 @@ pub(crate) struct Indexed {
     successor: Option<u32>,
     scope: String,
     forward: Vec<u8>,
+    meaning: Vec<u8>,
 }
 
 read_columns! {
@@ -40,6 +41,7 @@ read_columns! {
         "superseded_by" => successor,
         "scope" => scope,
         "forward" => forward,
+        "meaning" => meaning,
     }
 }
 
@@ -74,5 +76,6 @@ pub(crate) fn read_index_row(from: &mut Reader<'_, '_>) -> rusqlite::Result<Inde
             .with(Flags::FOREIGN, row.trust == Trust::Foreign)
             .with(Flags::SUPERSEDED, row.successor.is_some()),
     };
-    Ok(IndexRow { features: Features::of(&facts), scope: row.scope, successor: row.successor, blob: row.forward })
+    let (scope, successor) = (row.scope, row.successor);
+    Ok(IndexRow { features: Features::of(&facts), scope, successor, blob: row.forward, meaning: row.meaning })
 }

@@ -88,9 +88,10 @@ prop_compose! {
 
 prop_compose! {
     fn analyses()(
-        is_standing in any::<bool>(), length in any::<u16>(), signature in any::<i64>(), forward in vec(any::<u8>(), 0..20)
+        is_standing in any::<bool>(), length in any::<u16>(), signature in any::<i64>(), forward in vec(any::<u8>(), 0..20),
+        meaning in vec(any::<u8>(), 0..20),
     ) -> Analysed {
-        Analysed { is_standing, length, signature, forward }
+        Analysed { is_standing, length, signature, forward, meaning }
     }
 }
 

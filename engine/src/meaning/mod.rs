@@ -1,0 +1,13 @@
+//! What a text means, as a vector: two texts that say the same in other words are near.
+//!
+//! Pure: texts in, vectors out, the same bits on every machine.
+
+mod encoder;
+mod mini;
+mod passages;
+mod vector;
+mod wp;
+
+pub use encoder::Encoder;
+pub use passages::passages_of;
+pub use vector::{DIMENSIONS, ENCODER_VERSION, Meaning, VECTOR_BYTES, Vector};
