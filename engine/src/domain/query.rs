@@ -112,7 +112,8 @@ impl Filters {
     }
 }
 
-/// Where the next page of a recall begins: ranks below `from` were shown, and so were `also`.
+/// Where the next page of a recall begins: ranks below `from` were shown, and so were `also`, which are at most
+/// [`Cursor::REACH`] above it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cursor {
     /// The first rank not yet shown.
@@ -124,10 +125,14 @@ pub struct Cursor {
 }
 
 impl fmt::Display for Cursor {
-    /// Digits and hyphens only, so that its tokens are counted by rule.
+    /// Digits and hyphens only, so that its tokens are counted by rule: the check, the first rank not shown, and the
+    /// ranks after it that were, a bit each.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.check, self.from)?;
-        self.also.iter().try_for_each(|rank| write!(f, "-{rank}"))
+        match self.bits() {
+            0 => Ok(()),
+            bits => write!(f, "-{bits}"),
+        }
     }
 }
 
@@ -136,11 +141,39 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let bad = || DomainError::invalid("cursor", "is not one of ours", "pass next_cursor back unchanged");
-        let mut numbers = text.trim().split('-').map(|part| part.parse::<u32>().map_err(|_| bad()));
-        let check = numbers.next().ok_or_else(bad)??;
-        let from = numbers.next().ok_or_else(bad)??;
-        let also = numbers.collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { from, also, check: u16::try_from(check).map_err(|_| bad())? })
+        let mut parts = text.trim().split('-');
+        let check = parts.next().and_then(|part| part.parse().ok()).ok_or_else(bad)?;
+        let from: u32 = parts.next().and_then(|part| part.parse().ok()).ok_or_else(bad)?;
+        let bits: u64 = parts.next().map_or(Ok(0), |part| part.parse().map_err(|_| bad()))?;
+        let last = u64::BITS - bits.leading_zeros();
+        if parts.next().is_some() || last > Self::REACH || from.checked_add(last).is_none() {
+            return Err(bad());
+        }
+        let also = (0..last).filter(|bit| bits >> bit & 1 == 1).map(|bit| from + 1 + bit).collect();
+        Ok(Self { from, also, check })
+    }
+}
+
+impl Cursor {
+    /// How far above the first rank that was not shown one that was may be.
+    pub const REACH: u32 = 59;
+
+    /// The ranks after `from` that were shown, a bit each, from the next on.
+    fn bits(&self) -> u64 {
+        let bit = |rank: &u32| rank.checked_sub(self.from)?.checked_sub(1).filter(|bit| *bit < Self::REACH);
+        self.also.iter().filter_map(bit).fold(0, |bits, bit| bits | 1 << bit)
+    }
+
+    /// The numbers that stand after its check, each after a hyphen.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
+        let bits = self.bits();
+        std::iter::once(u64::from(self.from)).chain((bits != 0).then_some(bits))
+    }
+
+    /// The dearest cursor up to a rank, in tokens.
+    pub(crate) fn dearest(last_rank: u32) -> Self {
+        let from = last_rank.max(Self::REACH);
+        Self { from, also: (from + 1..=from + Self::REACH).collect(), check: 100 }
     }
 }
 
@@ -214,9 +247,22 @@ mod tests {
     #[test]
     fn cursors_round_trip_and_refuse_strangers() {
         let cursor = Cursor { from: 20, also: vec![23, 31], check: 417 };
-        assert_eq!(cursor.to_string(), "417-20-23-31");
-        assert_eq!("417-20-23-31".parse(), Ok(cursor));
-        for bad in ["", "12", "a-b", "1--2", "99999999999-1", "70000-1"] {
+        assert_eq!(cursor.to_string(), "417-20-1028");
+        assert_eq!("417-20-1028".parse(), Ok(cursor));
+        assert_eq!("417-20".parse(), Ok(Cursor { from: 20, also: vec![], check: 417 }));
+        let dearest = Cursor::dearest(70);
+        assert_eq!(dearest.to_string().parse(), Ok(dearest));
+        for bad in [
+            "",
+            "12",
+            "a-b",
+            "1--2",
+            "99999999999-1",
+            "70000-1",
+            "417-20-1-1",
+            "417-20-9999999999999999999",
+            "417-4294967295-1",
+        ] {
             assert!(bad.parse::<Cursor>().is_err(), "{bad}");
         }
     }

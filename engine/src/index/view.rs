@@ -91,29 +91,36 @@ impl Mask {
     }
 }
 
-/// How near each row of a view is to a vector: 0 to 1; 0 where a row is hidden, has no vector or points away.
+/// How near each row of a view is to a vector, -1 to 1.
 #[derive(Debug, Clone, Default)]
 pub struct Nearness {
     snapshot: Vec<f32>,
     tail: Vec<f32>,
 }
 
+/// Where a row is hidden or has no vector.
+const UNKNOWN: f32 = f32::NEG_INFINITY;
+
 impl Nearness {
-    /// Of a row.
+    /// True when any row has a vector.
+    pub fn is_known(&self) -> bool {
+        self.snapshot.iter().chain(&self.tail).any(|near| *near > UNKNOWN)
+    }
+
+    /// Of a row; `None` where it has no vector.
     #[inline]
-    pub fn of(&self, doc: DocId) -> f64 {
+    pub fn of(&self, doc: DocId) -> Option<f64> {
         let (side, doc) = match doc {
             DocId::Snapshot(doc) => (&self.snapshot, doc),
             DocId::Tail(doc) => (&self.tail, doc),
         };
-        side.get(doc as usize).copied().map_or(0.0, f64::from)
+        side.get(doc as usize).copied().filter(|near| *near > UNKNOWN).map(f64::from)
     }
 
     /// The rows that are at least so near, as rows that hold a term nowhere.
     pub fn from(&self, least: f64) -> TermPostings {
-        let posting = |(doc, near): (u32, &f32)| {
-            (f64::from(*near) >= least).then_some(Posting { doc, tf: FieldTf::default() })
-        };
+        let posting =
+            |(doc, near): (u32, &f32)| (f64::from(*near) >= least).then_some(Posting { doc, tf: FieldTf::default() });
         let side = |side: &[f32]| (0..).zip(side).filter_map(posting).collect();
         TermPostings { own: 0, snapshot: side(&self.snapshot), tail: side(&self.tail) }
     }
@@ -178,18 +185,18 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
 
     /// How near every row is to a vector, by its nearest passage.
     pub fn nearness(&self, to: &Vector) -> Nearness {
-        let mut snapshot = vec![0.0_f32; self.snapshot.map_or(0, Snapshot::rows) as usize];
+        let mut snapshot = vec![UNKNOWN; self.snapshot.map_or(0, Snapshot::rows) as usize];
         for (doc, vector) in self.snapshot.iter().flat_map(|snapshot| snapshot.vectors()) {
             if let Some(best) = snapshot.get_mut(doc as usize) {
                 *best = best.max(to.nearness_to_bytes(vector));
             }
         }
-        (0_u32..).zip(&mut snapshot).filter(|(doc, _)| self.mask.hides(*doc)).for_each(|(_, best)| *best = 0.0);
+        (0_u32..).zip(&mut snapshot).filter(|(doc, _)| self.mask.hides(*doc)).for_each(|(_, best)| *best = UNKNOWN);
         let of_row = |row: &IndexRow| {
-            Meaning::vectors(&row.meaning).map(|vector| to.nearness_to_bytes(vector)).fold(0.0, f32::max)
+            Meaning::vectors(&row.meaning).map(|vector| to.nearness_to_bytes(vector)).fold(UNKNOWN, f32::max)
         };
         let tail = (0..u32::try_from(self.tail.pushed()).unwrap_or(u32::MAX))
-            .map(|doc| self.tail.row(doc).filter(|_| self.tail.is_current(doc)).map_or(0.0, of_row));
+            .map(|doc| self.tail.row(doc).filter(|_| self.tail.is_current(doc)).map_or(UNKNOWN, of_row));
         Nearness { snapshot, tail: tail.collect() }
     }
 

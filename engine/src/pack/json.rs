@@ -74,9 +74,8 @@ impl JsonFrame {
 
     fn counts_tokens(&self, cursor: Option<&Cursor>, near: Option<u32>, used: u32) -> u32 {
         let near = near.map_or(0, |near| JSON_NEAR_TOKENS + number_tokens(near));
-        let cursor = cursor.map_or(1, |cursor| {
-            1 + std::iter::once(&cursor.from).chain(&cursor.also).map(|rank| 1 + number_tokens(*rank)).sum::<u32>()
-        });
+        let cursor =
+            cursor.map_or(1, |cursor| 1 + cursor.numbers().map(|number| 1 + number_tokens(number)).sum::<u32>());
         COUNTS_TOKENS + near + cursor + number_tokens(self.total) + number_tokens(used)
     }
 
@@ -165,8 +164,7 @@ const COUNTS_TOKENS: u32 = 24;
 
 impl Frame for JsonFrame {
     fn envelope(&self) -> u32 {
-        let last_rank = self.total.max(1) - 1;
-        let cursor = Cursor { from: last_rank, also: vec![last_rank; super::reply::MAX_ALSO], check: 100 };
+        let cursor = Cursor::dearest(self.total.max(1) - 1);
         self.fixed_tokens() + self.counts_tokens(Some(&cursor), None, self.budget.get())
     }
 
@@ -211,7 +209,7 @@ mod tests {
         for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
             for (total, used, has_more) in [(1, 7, true), (999, 1000, false), (100_000, 99_999, true)] {
                 let frame = JsonFrame::new(total, TokenBudget::DEFAULT, profile, "q", JsonRows::default());
-                let cursor = Cursor { from: used, also: vec![total], check: 417 };
+                let cursor = Cursor { from: used, also: vec![used + 30, used + 59], check: 417 };
                 for (cursor, near) in [(None, None), (Some(&cursor), None), (None, Some(used))] {
                     let counts = frame.counts(has_more, cursor, near, used);
                     assert_eq!(frame.counts_tokens(cursor, near, used), O200k.count(&counts), "{counts}");

@@ -21,7 +21,6 @@ pub use lines::{Lines, Listed};
 pub(crate) use neutral::may_be_changed;
 pub use neutral::{neutral, neutral_line};
 pub use passage::{Passage, line as passage_line};
-pub(crate) use reply::MAX_ALSO;
 pub use reply::{Detail, IndexEntry, Ranked, Recall, Row};
 pub use select::{Frame, Item, Shown, select};
 pub use text::TextFrame;

@@ -70,9 +70,6 @@ pub struct IndexEntry {
     pub tokens: u32,
 }
 
-/// Ranks that a cursor names beside its first, at most: each costs the reply two tokens.
-pub(crate) const MAX_ALSO: usize = 2;
-
 /// The answer to a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recall {

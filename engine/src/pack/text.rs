@@ -55,8 +55,7 @@ impl TextFrame {
     }
 
     fn more_tokens(left: u32, cursor: &Cursor) -> u32 {
-        let ranks = std::iter::once(&cursor.from).chain(&cursor.also);
-        MORE_TOKENS + number_tokens(left) + ranks.map(|rank| 1 + number_tokens(*rank)).sum::<u32>()
+        MORE_TOKENS + number_tokens(left) + cursor.numbers().map(|number| 1 + number_tokens(number)).sum::<u32>()
     }
 
     /// Tokens of a memory in full.
@@ -124,8 +123,7 @@ const BARE_LINE_TOKENS: u32 = 2;
 
 impl Frame for TextFrame {
     fn envelope(&self) -> u32 {
-        let last_rank = self.total.max(1) - 1;
-        let cursor = Cursor { from: last_rank, also: vec![last_rank; super::reply::MAX_ALSO], check: 100 };
+        let cursor = Cursor::dearest(self.total.max(1) - 1);
         self.header_tokens(self.budget.get()) + Self::more_tokens(self.total, &cursor) + FOOTER_TOKENS
     }
 
@@ -161,7 +159,8 @@ mod tests {
             }
             for cursor in [
                 Cursor { from: used, also: vec![], check: 417 },
-                Cursor { from: 3, also: vec![used, total], check: 100 },
+                Cursor { from: 3, also: vec![4, 20], check: 100 },
+                Cursor::dearest(used),
             ] {
                 let line = format!("+{total} more, cursor {cursor}\n");
                 assert_eq!(TextFrame::more_tokens(total, &cursor), O200k.count(&line), "{line}");

@@ -38,6 +38,7 @@ pub fn answer(
     weights: &Weights,
     form: Form,
 ) -> Result<Recall, DomainError> {
+    let weights = &*ranking.packed_by(weights);
     let total = ranking.total();
     let frame = AnyFrame::new(request, total, form);
     if request.budget.get() < frame.minimum() {

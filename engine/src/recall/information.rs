@@ -137,6 +137,14 @@ impl Information {
         (self.sum(held.whole) + self.near_share * self.sum(held.near & !held.whole)) / self.total
     }
 
+    /// True when the question names something that no row names, under any of its names.
+    pub(super) fn has_unknown_name(&self, query: &QueryTerms) -> bool {
+        query.terms.iter().any(|term| {
+            let is_named = term.is_name && term.relation == Relation::Word && term.concepts & query.asked != 0;
+            is_named && bits(term.concepts).all(|at| self.holders.get(at) == Some(&0))
+        })
+    }
+
     /// True when the row holds several words, and one of them tells more than little.
     pub(super) fn has_several(&self, held: Held) -> bool {
         let all = held.whole | held.near;

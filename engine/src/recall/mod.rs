@@ -7,6 +7,7 @@ mod allowed;
 mod answer;
 mod excerpt;
 mod information;
+mod legs;
 mod lookup;
 mod query;
 mod rank;

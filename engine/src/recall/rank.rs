@@ -1,5 +1,6 @@
 //! Ranking: every row that holds a term of the query gets a score; none is cut before it has one.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +11,7 @@ use crate::pack::Ranked;
 use crate::score::{DateHints, ScoreParts, Weights};
 
 use super::allowed::Allowed;
+use super::legs::{Gate, Meaning};
 use super::lookup::Terms;
 use super::query::QueryTerms;
 use super::scorer::{Scorer, Standing};
@@ -35,6 +37,8 @@ pub struct Ranking {
     below: Vec<Match>,
     /// The terms that were looked for, in byte order, with what each is worth.
     terms: Vec<(String, f64)>,
+    /// True when nearness in meaning counted.
+    has_meaning: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -47,6 +51,10 @@ pub(super) struct Match {
     pub(super) parts: ScoreParts,
     /// Of what the query tells, the share that it holds.
     pub(super) share: f64,
+    /// How near it is in meaning, 0 to 1.
+    pub(super) near: f64,
+    /// Nearness and words together, where nobody asked.
+    pub(super) pointed: f64,
     pub(super) redirected_from: Option<u32>,
 }
 
@@ -77,14 +85,16 @@ pub fn rank<B: AsRef<[u8]>>(
     let mut terms = Terms::look_up(view, query, request.purpose, weights);
     let meant = meant.filter(|_| weights.meaning > 0.0);
     let nearness = meant.map(|meant| view.nearness(meant)).unwrap_or_default();
-    let scorer = Scorer::new(view, request, now, weights, &terms, dates, &nearness);
-    if meant.is_some() {
+    let meaning = Meaning::of(&nearness);
+    let scorer = Scorer::new(view, request, now, weights, &terms, dates, meaning);
+    if meaning.is_some() {
         terms.lists.push(nearness.from(weights.meaning_least));
     }
     terms.lists.extend(scorer.rows_of_date(view));
     let allowed = Allowed::of(view, request);
     let mut found = Found::default();
-    let mut ranking = Ranking { searched: view.rows(), ..Ranking::default() };
+    let mut gate = Gate::default();
+    let mut ranking = Ranking { searched: view.rows(), has_meaning: meaning.is_some(), ..Ranking::default() };
     let sides: [(Side, Wrap); 2] = [(|list| &list.snapshot, DocId::Snapshot), (|list| &list.tail, DocId::Tail)];
     for (side, doc_id) in sides {
         let lists: Vec<&[Posting]> = terms.lists.iter().map(side).collect();
@@ -98,6 +108,7 @@ pub fn rank<B: AsRef<[u8]>>(
                 return;
             }
             let (row, standing) = scorer.score(doc, &features, hits);
+            gate.see(row.score, row.near, row.share);
             if standing != Standing::Match {
                 ranking.near += u32::from(standing != Standing::Below);
                 ranking.below_floor += 1;
@@ -113,6 +124,9 @@ pub fn rank<B: AsRef<[u8]>>(
             let list = if features.flags.has(Flags::SUPERSEDED) { &mut list.1 } else { &mut list.0 };
             list.push((doc, row));
         });
+    }
+    if is_asked && !scorer.is_answered(&gate, &terms.query) {
+        ranking.near += found.close(request);
     }
     let found = [found.matches, found.weak, found.near, found.below];
     let [matches, weak, near, below] = found.map(|rows| redirect(view, &scorer, &allowed, rows));
@@ -134,6 +148,20 @@ struct Found {
 
 type Rows = (Vec<(DocId, Match)>, Vec<(DocId, Match)>);
 
+impl Found {
+    /// Takes every match for a near one: the question has no answer here. Gives how many there were.
+    fn close(&mut self, request: &RecallRequest) -> u32 {
+        let (live, old) = std::mem::take(&mut self.matches);
+        let count = u32::try_from(live.len() + old.len()).unwrap_or(u32::MAX);
+        self.weak = Rows::default();
+        if request.weak || request.explain {
+            self.near.0.extend(live);
+            self.near.1.extend(old);
+        }
+        count
+    }
+}
+
 impl Ranking {
     /// A ranking of rows that were chosen by name, in the order given; `query` says which passage of a long one is wanted.
     pub fn chosen(page: &[Ranked], query: &str) -> Self {
@@ -146,6 +174,8 @@ impl Ranking {
             evidence: 0.0,
             parts: ranked.parts,
             share: 1.0,
+            near: 0.0,
+            pointed: 0.0,
             redirected_from: None,
         };
         let total = u32::try_from(page.len()).unwrap_or(u32::MAX);
@@ -156,9 +186,13 @@ impl Ranking {
     /// Sorts best first, and keeps what the page and all before it need.
     fn order(&mut self, request: &RecallRequest, weights: &Weights) {
         let matches = &mut self.matches;
+        if self.has_meaning && request.purpose == Purpose::Unasked {
+            let best = matches.iter().map(|found| found.pointed).fold(0.0, f64::max);
+            matches.retain(|found| found.pointed >= best * weights.unasked_gate_near_best);
+        }
         let share = match (request.sort, request.purpose) {
             (Sort::Importance | Sort::Recency, _) => RELEVANT_SHARE,
-            (_, Purpose::Unasked) => weights.unasked_near_best,
+            (_, Purpose::Unasked) if !self.has_meaning => weights.unasked_near_best,
             _ => 0.0,
         };
         if share > 0.0 {
@@ -218,6 +252,14 @@ impl Ranking {
         (0..).zip(&self.below).filter_map(|(rank, found)| found.ranked(rank)).collect()
     }
 
+    /// The numbers by which its rows are packed.
+    pub(super) fn packed_by<'a>(&self, weights: &'a Weights) -> Cow<'a, Weights> {
+        if !self.has_meaning {
+            return Cow::Borrowed(weights);
+        }
+        Cow::Owned(Weights { charge_power: weights.charge_power_meaning, ..weights.clone() })
+    }
+
     /// The terms that were looked for, in byte order, with what each is worth.
     pub(super) fn terms(&self) -> &[(String, f64)] {
         &self.terms
@@ -257,7 +299,7 @@ impl Ranking {
         let before = request.cursor.clone().unwrap_or_default();
         let is_shown = |rank: &u32| *rank < before.from || before.also.contains(rank) || shown.contains(rank);
         let from = (0..self.total()).find(|rank| !is_shown(rank))?;
-        let also = (from..self.total()).filter(is_shown).take(crate::pack::MAX_ALSO).collect();
+        let also = (from..self.total()).take(Cursor::REACH as usize + 1).filter(is_shown).collect();
         Some(Cursor { from, also, check: check_of(request) })
     }
 
@@ -267,7 +309,7 @@ impl Ranking {
         let all = || before.also.iter().chain(dealt_with);
         let is_dealt_with = |rank: &u32| *rank < before.from || all().any(|known| known == rank);
         let first = (before.from..self.total()).find(|rank| !is_dealt_with(rank));
-        first.is_none_or(|first| all().filter(|rank| **rank > first).count() <= crate::pack::MAX_ALSO)
+        first.is_none_or(|first| all().all(|rank| *rank <= first + Cursor::REACH))
     }
 
     /// Matches that no page up to and including this one has shown.

@@ -1,12 +1,13 @@
 //! The score of one row for one query.
 
 use crate::domain::{Handle, Purpose, RecallRequest, Scope, Sort, Timestamp};
-use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Nearness, TermPostings};
+use crate::index::{DocId, Features, FieldTf, Flags, IndexView, TermPostings};
 use crate::score::{Bm25, DateHints, Prior, ScoreParts, Weights, idf};
 
 use super::information::{Held, Information};
+use super::legs::{Gate, Meaning};
 use super::lookup::Terms;
-use super::query::{DATE, QueryTerm, Relation};
+use super::query::{DATE, QueryTerm, QueryTerms, Relation};
 use super::rank::Match;
 
 /// What is the same for all rows of one query.
@@ -16,7 +17,7 @@ pub(super) struct Scorer<'a> {
     now: Timestamp,
     bm25: Bm25,
     dates: DateHints,
-    nearness: &'a Nearness,
+    meaning: Option<Meaning<'a>>,
     gains: Vec<Gain>,
     information: Information,
     /// What a word that one row holds tells.
@@ -61,7 +62,7 @@ impl<'a> Scorer<'a> {
         weights: &'a Weights,
         terms: &Terms,
         dates: DateHints,
-        nearness: &'a Nearness,
+        meaning: Option<Meaning<'a>>,
     ) -> Self {
         let rows = view.rows();
         let information = Information::of(&terms.query, &terms.lists, rows, &dates, request.purpose, weights);
@@ -91,7 +92,7 @@ impl<'a> Scorer<'a> {
             now,
             bm25: Bm25::new(weights, view.mean_length()),
             dates,
-            nearness,
+            meaning,
             gains,
             information,
             rarest: idf(rows, 1),
@@ -160,20 +161,31 @@ impl<'a> Scorer<'a> {
             parts.date = self.dates.score(features.created, self.weights);
             held.whole |= if parts.date > 0.0 { DATE } else { 0 };
         }
-        if features.flags.has(Flags::STANDING) {
-            parts.standing = self.weights.standing;
-        }
-        let near = self.nearness.of(doc);
-        parts.meaning = self.weights.meaning * near.max(0.0);
-        let standing = match self.request.purpose {
-            Purpose::Asked if near >= self.weights.meaning_floor => Standing::Match,
-            Purpose::Asked => self.standing(held),
-            Purpose::Unasked if self.is_to_the_point(own_held, telling) => Standing::Match,
-            Purpose::Unasked => Standing::Below,
+        let share = self.information.share(held);
+        let near = self.meaning.map(|meaning| meaning.near(doc, share, self.weights));
+        self.add_meaning(&mut parts, features, near, share);
+        let told = self.information.sum(own_held.whole | own_held.near) * telling / self.rarest();
+        let pointed = near.map(|near| near + self.weights.unasked_held * told.min(self.weights.unasked_held_most));
+        let standing = match (self.request.purpose, near) {
+            (Purpose::Asked, Some(near)) => self.standing_of(held, near),
+            (Purpose::Asked, None) => self.standing(held),
+            (Purpose::Unasked, _) if self.is_to_the_point(told, pointed) => Standing::Match,
+            (Purpose::Unasked, _) => Standing::Below,
         };
-        let mut found = self.finish(doc, features, parts);
-        found.share = self.information.share(held);
-        (found, standing)
+        let found = self.finish(doc, features, parts);
+        (Match { share, near: near.unwrap_or(0.0), pointed: pointed.unwrap_or(0.0), ..found }, standing)
+    }
+
+    /// What meaning adds to what words say.
+    fn add_meaning(&self, parts: &mut ScoreParts, features: &Features, near: Option<f64>, share: f64) {
+        let is_standing = features.flags.has(Flags::STANDING);
+        let Some(near) = near else {
+            parts.standing = if is_standing { self.weights.standing } else { 0.0 };
+            return;
+        };
+        parts.meaning = self.weights.meaning * near;
+        parts.coverage = self.weights.coverage * share;
+        parts.standing = if is_standing { self.weights.standing_meaning * near } else { 0.0 };
     }
 
     /// True when the row holds the word itself, or another name of it that is worth more: a word counts once.
@@ -209,16 +221,38 @@ impl<'a> Scorer<'a> {
         }
     }
 
+    /// A row that is near enough in meaning is a match whatever its words are.
+    fn standing_of(&self, held: Held, near: f64) -> Standing {
+        match self.standing(held) {
+            _ if near >= self.weights.meaning_floor => Standing::Match,
+            Standing::Below if near >= self.weights.meaning_least => Standing::Near,
+            standing => standing,
+        }
+    }
+
+    /// What a word that one row holds tells.
+    pub(super) fn rarest(&self) -> f64 {
+        self.rarest.max(f64::MIN_POSITIVE)
+    }
+
+    /// True when what was seen says that the question has an answer here.
+    pub(super) fn is_answered(&self, gate: &Gate, query: &QueryTerms) -> bool {
+        self.meaning.is_none() || gate.is_open(query, &self.information, self.rarest(), self.weights)
+    }
+
     /// A row that nobody asked for must hold as much of the query as so many rare words would: more
-    /// for a longer query, up to a bound, so that a long prompt can be about one thing among others.
-    fn is_to_the_point(&self, held: Held, telling: f64) -> bool {
-        let holds = self.information.sum(held.whole | held.near);
-        let rare = self.rarest.max(f64::MIN_POSITIVE);
+    /// for a longer query, up to a bound, so that a long prompt can be about one thing among others. Where its nearness
+    /// is known, that and the words count together.
+    fn is_to_the_point(&self, told: f64, pointed: Option<f64>) -> bool {
+        if let Some(pointed) = pointed {
+            return pointed >= self.weights.unasked_gate;
+        }
+        let rare = self.rarest();
         let [least, most] = self.weights.unasked_words;
         let information = self.information.total();
         let wanted = (self.weights.unasked_share * information / rare).clamp(least, most);
         let all = self.weights.unasked_whole * information / rare;
-        holds * telling / rare >= wanted.min(all)
+        told >= wanted.min(all)
     }
 
     fn finish(&self, doc: DocId, features: &Features, mut parts: ScoreParts) -> Match {
@@ -232,7 +266,8 @@ impl<'a> Scorer<'a> {
             parts.recency = evidence * recency;
             parts.frequency = evidence * frequency;
         }
-        let parts = parts.scaled(1.0 / (parts.sum() + self.weights.half_score));
+        let half = if self.meaning.is_some() { self.weights.half_score_meaning } else { self.weights.half_score };
+        let parts = parts.scaled(1.0 / (parts.sum() + half));
         Match {
             handle: features.handle,
             created: features.created,
@@ -241,6 +276,8 @@ impl<'a> Scorer<'a> {
             evidence,
             parts,
             share: 0.0,
+            near: 0.0,
+            pointed: 0.0,
             redirected_from: None,
         }
     }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct ScoreParts {
     /// It says what the query asks for, in whatever words.
     pub meaning: f64,
+    /// How much of what the query tells it holds.
+    pub coverage: f64,
     /// Words of the query that the memory holds.
     pub text: f64,
     /// Words of the query that its neighbours in the conversation hold.
@@ -28,13 +30,13 @@ pub struct ScoreParts {
 
 impl ScoreParts {
     /// The names of the parts, as they are shown.
-    pub const NAMES: [&'static str; 9] =
-        ["meaning", "text", "context", "names", "date", "standing", "importance", "recency", "frequency"];
+    pub const NAMES: [&'static str; 10] =
+        ["meaning", "coverage", "text", "context", "names", "date", "standing", "importance", "recency", "frequency"];
 
     /// The parts in the order of [`ScoreParts::NAMES`].
-    pub fn values(&self) -> [f64; 9] {
-        let Self { meaning, text, context, names, date, standing, importance, recency, frequency } = *self;
-        [meaning, text, context, names, date, standing, importance, recency, frequency]
+    pub fn values(&self) -> [f64; 10] {
+        let Self { meaning, coverage, text, context, names, date, standing, importance, recency, frequency } = *self;
+        [meaning, coverage, text, context, names, date, standing, importance, recency, frequency]
     }
 
     /// The score.
@@ -44,13 +46,14 @@ impl ScoreParts {
 
     /// Evidence without the prior: what was found, unscaled.
     pub(crate) fn evidence(&self) -> f64 {
-        self.meaning + self.text + self.context + self.names + self.date + self.standing
+        self.meaning + self.coverage + self.text + self.context + self.names + self.date + self.standing
     }
 
     /// Every part times `factor`.
     pub(crate) fn scaled(mut self, factor: f64) -> Self {
         for part in [
             &mut self.meaning,
+            &mut self.coverage,
             &mut self.text,
             &mut self.context,
             &mut self.names,

@@ -48,12 +48,40 @@ pub struct Weights {
     pub day: f64,
     /// Added when only a year is named and it is the year of the memory.
     pub year: f64,
-    /// Weight of meaning.
+    /// Weight of nearness in meaning; 0 switches that leg off.
     pub meaning: f64,
-    /// How near in meaning a row must be to be looked at.
+    /// Weight of the share of the query's information that a row holds, beside nearness.
+    pub coverage: f64,
+    /// Weight of nearness on top, for a memory that states a lasting wish or rule.
+    pub standing_meaning: f64,
+    /// How near a row is taken to be that waits for its vector and holds all of the query.
+    pub meaning_waiting: f64,
+    /// How near in meaning a row must be to be looked at that holds no word of the query.
     pub meaning_least: f64,
-    /// From where on it is above the floor by its meaning alone.
+    /// From where on it is above the floor by its nearness alone.
     pub meaning_floor: f64,
+    /// Whether a query has an answer: nearness of the best row, and so much for the greatest share that a row holds.
+    pub gate_held: f64,
+    /// And so much for what the query tells, in words that one row alone has.
+    pub gate_told: f64,
+    /// Of which at most so many count.
+    pub gate_told_most: f64,
+    /// And so much less where it names what no row names.
+    pub gate_unknown_name: f64,
+    /// What these must come to.
+    pub gate: f64,
+    /// `half_score` where nearness counts.
+    pub half_score_meaning: f64,
+    /// `charge_power` where nearness counts: scores lie closer together then.
+    pub charge_power_meaning: f64,
+    /// Where nobody asked and nearness counts: what a memory holds, a word that it alone has, beside its nearness.
+    pub unasked_held: f64,
+    /// Of which at most so many words count.
+    pub unasked_held_most: f64,
+    /// What these must come to.
+    pub unasked_gate: f64,
+    /// And the share of the best one's.
+    pub unasked_gate_near_best: f64,
     /// Added to a memory that states a lasting wish or rule.
     pub standing: f64,
     /// How far the prior may lift what is about equally relevant: by this share at most.
@@ -121,9 +149,23 @@ impl Default for Weights {
             month: 2.0,
             day: 1.0,
             year: 0.3,
-            meaning: 10.0,
+            meaning: 60.0,
+            coverage: 20.0,
+            standing_meaning: 8.0,
+            meaning_waiting: 0.6,
             meaning_least: 0.2,
-            meaning_floor: 0.4,
+            meaning_floor: 0.25,
+            gate_held: 1.2,
+            gate_told: 0.1,
+            gate_told_most: 6.0,
+            gate_unknown_name: 0.2,
+            gate: 0.92,
+            half_score_meaning: 60.0,
+            charge_power_meaning: 0.1,
+            unasked_held: 0.1,
+            unasked_held_most: 3.0,
+            unasked_gate: 0.55,
+            unasked_gate_near_best: 0.85,
             standing: 1.0,
             prior: 0.3,
             importance: 0.3,
@@ -198,6 +240,9 @@ impl Weights {
     pub fn ablations() -> Vec<(&'static str, Self)> {
         let all = Self::default;
         vec![
+            ("no meaning", Self { meaning: 0.0, ..all() }),
+            ("no coverage beside meaning", Self { coverage: 0.0, ..all() }),
+            ("no gate", Self { gate: 0.0, ..all() }),
             ("no context", Self { context: 0.0, ..all() }),
             ("no dates", Self { month: 0.0, day: 0.0, year: 0.0, ..all() }),
             ("no names", Self { names: 0.0, ..all() }),

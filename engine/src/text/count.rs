@@ -24,8 +24,8 @@ impl TokenCounter for O200k {
 
 /// The tokens of a number written in decimal digits: o200k_base cuts digits in threes, and every
 /// group of one to three digits is one token.
-pub fn number_tokens(number: u32) -> u32 {
-    let digits = number.checked_ilog10().unwrap_or(0) + 1;
+pub fn number_tokens(number: impl Into<u64>) -> u32 {
+    let digits = number.into().checked_ilog10().unwrap_or(0) + 1;
     digits.div_ceil(3)
 }
 
