@@ -124,6 +124,11 @@ impl Information {
         bits(concepts).filter_map(|at| self.concepts.get(at)).sum()
     }
 
+    /// Live rows of the index.
+    pub(super) fn rows(&self) -> u32 {
+        self.rows
+    }
+
     /// What the whole query tells.
     pub(super) fn total(&self) -> f64 {
         self.total

@@ -53,6 +53,7 @@ impl Gate {
         let told = (information.total() / rarest.max(f64::MIN_POSITIVE)).min(weights.gate_told_most);
         let unknown = if information.has_unknown_name(query) { weights.gate_unknown_name } else { 0.0 };
         let near = self.best.map_or(0.0, |(_, near)| near);
-        near + weights.gate_held * self.most_held + weights.gate_told * told - unknown >= weights.gate
+        let found = near + weights.gate_held * self.most_held + weights.gate_told * told - unknown;
+        found >= weights.gate + weights.chance(information.rows())
     }
 }

@@ -70,6 +70,8 @@ pub struct Weights {
     pub gate_unknown_name: f64,
     /// What these must come to.
     pub gate: f64,
+    /// And so much more with each e-fold of rows beyond the first hundred: among more rows one is nearer by chance.
+    pub gate_rows: f64,
     /// `half_score` where nearness counts.
     pub half_score_meaning: f64,
     /// `charge_power` where nearness counts: scores lie closer together then.
@@ -160,6 +162,7 @@ impl Default for Weights {
             gate_told_most: 6.0,
             gate_unknown_name: 0.2,
             gate: 0.92,
+            gate_rows: 0.02,
             half_score_meaning: 60.0,
             charge_power_meaning: 0.1,
             unasked_held: 0.1,
@@ -190,7 +193,15 @@ impl Default for Weights {
     }
 }
 
+/// Rows among which nearness by chance was measured.
+const FEW_ROWS: f64 = 100.0;
+
 impl Weights {
+    /// What nearness by chance adds among so many rows.
+    pub fn chance(&self, rows: u32) -> f64 {
+        self.gate_rows * (f64::from(rows) / FEW_ROWS).max(1.0).ln()
+    }
+
     /// BM25 over stemmed words without function words, and nothing else: what textbooks have.
     pub fn bm25_alone() -> Self {
         Self {
