@@ -51,6 +51,12 @@ setting!(
     Some("token_profile"),
     "whose tokens budgets count: o200k (default; claude in hooks), claude, or claude:FACTOR"
 );
+setting!(
+    MEANING,
+    ["TESSERA_RECALL_MEANING"],
+    Some("recall.meaning"),
+    "on (default) or off: memories are found by what they mean too, not by their words alone"
+);
 setting!(LOG, ["TESSERA_LOG"], None, "what is logged to stderr, as a tracing filter");
 setting!(NO_COLOR, ["NO_COLOR"], None, "no colours, whatever the value");
 setting!(
@@ -137,11 +143,12 @@ setting!(
 );
 
 /// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 21] = [
+pub(crate) const SETTINGS: [&Setting; 22] = [
     &HOME,
     &DATABASE,
     &NOW,
     &PROFILE,
+    &MEANING,
     &LOG,
     &NO_COLOR,
     &RECALL,
@@ -338,6 +345,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)?,
         judge: JUDGE.parsed(file, unset.judge, any)?,
         daily_tokens: DAILY_TOKENS.parsed(file, unset.daily_tokens, number)?,
+        meaning: MEANING.parsed(file, unset.meaning, switch)?,
         deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
     })
 }
@@ -403,7 +411,11 @@ pub(crate) fn client_session() -> (Option<String>, Option<Project>) {
 
 /// How to open the user's store.
 pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreConfig, SetupError> {
-    Ok(StoreConfig { home: home(home_flag)?, clock: clock()?, weights: Weights::default(), usage })
+    let home = home(home_flag)?;
+    // A file that cannot be read is no reason to store nothing: `doctor` and hooks say what is wrong with it.
+    let file = ConfigFile::read(&home).unwrap_or_else(|_| ConfigFile::empty(&home));
+    let meaning = MEANING.parsed(&file, true, switch)?;
+    Ok(StoreConfig { home, clock: clock()?, weights: Weights::default(), usage, meaning })
 }
 
 /// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says.

@@ -29,6 +29,11 @@ impl ConfigFile {
         Ok(Self { path, document })
     }
 
+    /// A file that says nothing.
+    pub(crate) fn empty(home: &Home) -> Self {
+        Self { path: home.config(), document: DocumentMut::new() }
+    }
+
     /// The text of a setting, whatever its TOML type.
     pub(crate) fn text(&self, setting: &Setting) -> Option<String> {
         let mut item = self.document.as_item();

@@ -5,6 +5,7 @@ use tessera_engine::domain::Timestamp;
 use tessera_engine::store::StoreError;
 
 use crate::caller::Caller;
+use crate::meaning;
 
 /// What a verb does to the memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +58,14 @@ impl<'a> Desk<'a> {
         // Even one that fails may have changed something: batches are transactions of their own.
         self.has_changed |= V::EFFECT != Effect::Reads;
         verb.run(self.store, self.caller)
+    }
+
+    /// Makes the vectors of what was written, once the caller has their answer. Nobody is told of a fault: whoever has
+    /// time later makes them.
+    pub fn give_meaning(&mut self) {
+        if self.has_changed {
+            meaning::after_write(self.store);
+        }
     }
 
     /// Who asks.

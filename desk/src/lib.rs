@@ -5,6 +5,7 @@
 //! - [`project`]: which project a directory belongs to, and whether it is believed.
 //! - [`queue`]: sessions that wait to be learned from. [`screen`]: what learning must not see.
 //! - [`files`], [`log`]: small files of somebody else's; one line for each fault.
+//! - [`meaning`]: vectors of memories, made when nobody waits for an answer.
 //! - [`views`]: shapes of JSON that more than one face shows.
 //! - `team`, `sync`, `shared` (feature `team`): the verbs that need a team server, its client, a store that many calls
 //!   share.
@@ -16,9 +17,12 @@ mod claude_md;
 mod desk;
 pub mod files;
 pub mod log;
+pub mod meaning;
 pub mod project;
 pub mod queue;
 pub mod screen;
+#[cfg(feature = "team")]
+mod background;
 #[cfg(feature = "team")]
 mod shared;
 #[cfg(feature = "team")]

@@ -1,11 +1,14 @@
 //! A store that many calls share: behind a lock, used in turn, off the thread that asks.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tessera_engine::Store;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+
+use crate::background::{self, Wake};
 
 /// After this long without a call, chores are done and memory is given back.
 const IDLE: Duration = Duration::from_secs(5);
@@ -16,17 +19,34 @@ pub struct SharedStore {
     store: Arc<Mutex<Store>>,
     used: Arc<Notify>,
     changed: Arc<Notify>,
+    calls: Arc<AtomicUsize>,
+    wake: Arc<OnceLock<Wake>>,
 }
 
 impl SharedStore {
     /// A store that this process holds open.
     pub fn new(store: Store) -> Self {
-        Self { store: Arc::new(Mutex::new(store)), used: Arc::default(), changed: Arc::default() }
+        let store = Arc::new(Mutex::new(store));
+        let (used, changed) = (Arc::default(), Arc::default());
+        Self { store, used, changed, calls: Arc::default(), wake: Arc::default() }
     }
 
-    /// Notes that something may be to be sent.
+    /// Has the vectors of memories made that wait for them, by a thread of its own, now and whenever something changed,
+    /// until the last of these is dropped.
+    pub fn give_meaning_in_background(&self) {
+        if let Some(wake) = self.here(|store| background::start(store, Arc::clone(&self.calls))) {
+            let _ = self.wake.set(wake);
+        }
+    }
+
+    /// Notes that something changed: it may be to be sent, and have no vectors yet.
     pub fn note_change(&self) {
         self.changed.notify_one();
+        self.wake_meaning();
+    }
+
+    fn wake_meaning(&self) {
+        self.wake.get().into_iter().for_each(Wake::wake);
     }
 
     /// Runs `work` on the store. `None` when the caller gave up waiting; work that began is finished.
@@ -36,7 +56,11 @@ impl SharedStore {
         work: impl FnOnce(&mut Store) -> T + Send + 'static,
     ) -> Option<T> {
         let store = Arc::clone(&self.store);
-        let call = tokio::task::spawn_blocking(move || work(&mut store.lock().unwrap_or_else(PoisonError::into_inner)));
+        let running = Running::of(&self.calls);
+        let call = tokio::task::spawn_blocking(move || {
+            let _running = running;
+            work(&mut store.lock().unwrap_or_else(PoisonError::into_inner))
+        });
         self.used.notify_one();
         tokio::select! {
             done = call => done.ok(),
@@ -63,6 +87,8 @@ impl SharedStore {
             self.run(&never, tidy).await;
             // A step at a time: a call in between does not wait for all.
             while self.run(&never, reanalyse).await == Some(true) {}
+            // Another process, or a server's news, may have left some.
+            self.wake_meaning();
             // The chores are a use of the desk too.
             tokio::select! { biased; () = self.used.notified() => {}, () = std::future::ready(()) => {} }
         }
@@ -75,6 +101,22 @@ impl SharedStore {
         if let Some(Err(error)) = folded {
             tracing::debug!(error = %error, "the access log waits for the next start");
         }
+    }
+}
+
+/// A call that is answered.
+struct Running(Arc<AtomicUsize>);
+
+impl Running {
+    fn of(calls: &Arc<AtomicUsize>) -> Self {
+        calls.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(calls))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The JSON shape of a memory that was written. That of a reply to a question is the engine's: it is counted.
 
 use serde::Serialize;
-use tessera_engine::store::Stored;
+use tessera_engine::store::{Near, Stored};
 
 /// A stored memory: `remember`, `update`, `restore`.
 #[derive(Debug, Serialize)]
@@ -16,10 +16,14 @@ pub struct StoredView<'a> {
     tokens: u32,
     scope: &'a str,
     existed: bool,
+    /// Memories that say nearly the same; left out where none was found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    near: Vec<Near>,
 }
 
-impl<'a> From<&'a Stored> for StoredView<'a> {
-    fn from(stored: &'a Stored) -> Self {
+impl<'a> StoredView<'a> {
+    /// Of a memory, with those that say nearly the same.
+    pub fn of(stored: &'a Stored, near: Vec<Near>) -> Self {
         let memory = &stored.memory;
         Self {
             handle: memory.handle.get(),
@@ -31,6 +35,7 @@ impl<'a> From<&'a Stored> for StoredView<'a> {
             tokens: stored.tokens,
             scope: memory.scope.as_str(),
             existed: stored.existed,
+            near,
         }
     }
 }

@@ -87,7 +87,7 @@ fn weights() -> Weights {
 
 fn open(home: &std::path::Path, usage: Usage) -> Store {
     let clock = Arc::new(FixedClock(now()));
-    Store::open(StoreConfig { home: home.into(), clock, weights: weights(), usage }).unwrap()
+    Store::open(StoreConfig { home: home.into(), clock, weights: weights(), usage, meaning: true }).unwrap()
 }
 
 fn apply(store: &mut Store, step: &Step, handles: &mut Vec<Handle>) {

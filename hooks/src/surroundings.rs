@@ -18,6 +18,8 @@ pub const MOST_CHARACTERS: usize = 9_500;
 pub struct Settings {
     /// Recall for prompts, and briefs for sessions.
     pub recall: bool,
+    /// Memories are found by what they mean, not by their words alone.
+    pub meaning: bool,
     /// What a prompt's recall may cost.
     pub recall_tokens: TokenBudget,
     /// What a session's brief may cost.
@@ -41,6 +43,7 @@ impl Default for Settings {
         let budget = |tokens| TokenBudget::try_from(tokens).unwrap_or(TokenBudget::DEFAULT);
         Self {
             recall: true,
+            meaning: true,
             recall_tokens: budget(800),
             brief_tokens: budget(300),
             compact_tokens: budget(800),
@@ -82,8 +85,7 @@ impl Surroundings {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(&self, usage: Usage) -> Result<Store, StoreError> {
-        let config =
-            StoreConfig { home: self.home.clone(), clock: Arc::clone(&self.clock), weights: Weights::default(), usage };
-        Store::open(config)
+        let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), Weights::default());
+        Store::open(StoreConfig { home, clock, weights, usage, meaning: self.settings.meaning })
     }
 }

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use serde_json::json;
 use tessera_desk::verbs::{Count, Counts};
 use tessera_engine::Store;
-use tessera_engine::store::{Usage, Verdict};
+use tessera_engine::store::{Health, Stats, Usage, Verdict};
 use tessera_setup::{RowVerdict, check};
 
-use super::{Access, Context};
+use super::{Access, Context, meaning};
 use crate::config;
 use crate::output::{self, Style};
 
@@ -30,16 +30,28 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
         rows.extend(counts.iter().map(|(name, count)| vec![format!("{title} {name}"), count.to_string()]));
     }
     let kib = |bytes: u64| format!("{} KiB", bytes.div_ceil(1024));
+    rows.push(vec!["meaning".to_owned(), told_meaning(&stats)]);
     rows.push(vec!["database".to_owned(), kib(stats.database_bytes)]);
     rows.push(vec!["snapshot".to_owned(), format!("{}, {} changes since", kib(stats.snapshot_bytes), stats.tail_rows)]);
     rows.push(vec!["home".to_owned(), config::home(context.home.clone())?.dir().display().to_string()]);
     output::text(&output::table(&["what", "how much"], rows))
 }
 
+fn told_meaning(stats: &Stats) -> String {
+    match (stats.encoder, stats.waiting_for_meaning) {
+        (0, _) => "switched off".to_owned(),
+        (encoder, 0) => format!("{} with vectors of encoder {encoder}", stats.with_meaning),
+        (encoder, waiting) => format!("{} with vectors of encoder {encoder}, {waiting} wait", stats.with_meaning),
+    }
+}
+
 /// Examines the store. Exits with 1 when something is bad.
 pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode> {
     context.refuse_missing()?;
-    let health = Store::examine(config::store(context.home.clone(), Usage::Write)?, repair)?;
+    let mut health = Store::examine(config::store(context.home.clone(), Usage::Write)?, repair)?;
+    if repair {
+        make_meanings(context, &mut health)?;
+    }
     // What a hook could not read is found here.
     config::surroundings(context.home.clone())?;
     let looked = config::store(context.home.clone(), Usage::ReadOnce)?;
@@ -72,6 +84,19 @@ pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode
         }
     }
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Makes the vectors that wait, and says so.
+fn make_meanings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
+    let store = context.open(Usage::Write)?;
+    if !store.has_meaning() || store.meanings()?.waiting == 0 {
+        return Ok(());
+    }
+    drop(store);
+    meaning::make_waiting(context, None)?;
+    let now = context.open(Usage::ReadOnce)?.meaning_check()?;
+    health.checks.iter_mut().filter(|check| check.name == now.name).for_each(|check| *check = now.clone());
+    Ok(())
 }
 
 fn doctor_line(word: &str, style: Style, name: &str, detail: &str) -> anyhow::Result<()> {

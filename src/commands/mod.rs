@@ -10,6 +10,7 @@ mod link;
 mod list;
 mod maintenance;
 mod mcp;
+mod meaning;
 mod project;
 mod recall;
 mod receipts;

@@ -1,10 +1,11 @@
 //! `remember`, `update`, `forget`, `restore`: the commands that change memories.
 
 use serde_json::json;
-use tessera_desk::verbs::{Forget, Gone, Remember as Stores, Restore, Update as Changes, Which};
+use tessera_desk::Desk;
+use tessera_desk::verbs::{Alike, Forget, Gone, Remember as Stores, Restore, Update as Changes, Which, told_near};
 use tessera_desk::views::StoredView;
 use tessera_engine::domain::{Category, MemoryRef, Patch, Scope, Tag};
-use tessera_engine::store::{Erase, Stored};
+use tessera_engine::store::{Erase, Near, Stored};
 
 use super::{Access, Context, text_or_stdin};
 use crate::cli::{Remember, Update};
@@ -29,7 +30,14 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
             session: args.session,
             supersedes: args.supersedes,
         })?;
-        print(context, if stored.existed { "Already stored as" } else { "Stored" }, &stored)
+        let near = if stored.existed || !context.json { Vec::new() } else { alike(desk, &stored) };
+        print(context, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
+        if !stored.existed && !context.json {
+            // It is stored and said so: what is alike is told as soon as it is found.
+            alike(desk, &stored).iter().try_for_each(|near| output::line(&output::shown(&told_near(near))))?;
+        }
+        desk.give_meaning();
+        Ok(())
     })
 }
 
@@ -60,7 +68,9 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
     context.at_desk(Access::Change, |desk| {
         let updated = desk.perform(Changes { which, patch, reason })?;
         if let Some(stored) = &updated.only {
-            return print(context, "Updated", stored);
+            print(context, "Updated", stored, Vec::new())?;
+            desk.give_meaning();
+            return Ok(());
         }
         if context.json {
             return output::json(&json!({ "updated": updated.count }));
@@ -92,13 +102,22 @@ pub(super) fn forget(context: &Context, ids: Vec<MemoryRef>, hard: bool, reason:
 
 /// Brings back a forgotten memory, or an earlier text.
 pub(super) fn restore(context: &Context, id: MemoryRef, before: Option<u64>) -> anyhow::Result<()> {
-    let stored = context.at_desk(Access::Change, |desk| Ok(desk.perform(Restore { id, before })?))?;
-    print(context, "Restored", &stored)
+    context.at_desk(Access::Change, |desk| {
+        let stored = desk.perform(Restore { id, before })?;
+        print(context, "Restored", &stored, Vec::new())?;
+        desk.give_meaning();
+        Ok(())
+    })
 }
 
-fn print(context: &Context, verb: &str, stored: &Stored) -> anyhow::Result<()> {
+/// What is there already and says nearly the same. A memory that is stored is stored, whatever comes of looking.
+fn alike(desk: &mut Desk<'_>, stored: &Stored) -> Vec<Near> {
+    desk.perform(Alike { id: MemoryRef::Handle(stored.memory.handle) }).unwrap_or_default()
+}
+
+fn print(context: &Context, verb: &str, stored: &Stored, near: Vec<Near>) -> anyhow::Result<()> {
     if context.json {
-        return output::json(&StoredView::from(stored));
+        return output::json(&StoredView::of(stored, near));
     }
     let memory = &stored.memory;
     let category: &Category = &memory.category;

@@ -6,7 +6,7 @@ use serde_json::json;
 use tessera_desk::sync::{Mode, Remote, exchange, exchange_or_join};
 use tessera_engine::store::{SyncStatus, Upload, Usage};
 
-use super::{Context, findings, watch::watched};
+use super::{Context, findings, meaning, watch::watched};
 use crate::cli::{SyncTask, UploadChoice};
 use crate::config_file::ConfigFile;
 use crate::exit::UserError;
@@ -51,9 +51,12 @@ fn join(context: &Context, url: &str, upload: Option<UploadChoice>) -> anyhow::R
     let exchanged = watched(context, || Ok(runtime()?.block_on(exchange(store, &remote))?))?;
     let (sent, received) = (exchanged.sent, exchanged.received);
     if context.json {
-        return output::json(&json!({ "user": user, "server": remote.address(), "sent": sent, "received": received }));
+        output::json(&json!({ "user": user, "server": remote.address(), "sent": sent, "received": received }))?;
+    } else {
+        output::line(&format!("{user} at {}: {sent} changes sent, {received} received", remote.address()))?;
     }
-    output::line(&format!("{user} at {}: {sent} changes sent, {received} received", remote.address()))
+    meaning::make_waiting_after(context);
+    Ok(())
 }
 
 /// The key, from a person or a pipe. It never stands on a command line, which other users of the machine can see.
@@ -97,10 +100,13 @@ fn now(context: &Context) -> anyhow::Result<()> {
     let exchanged = watched(context, || Ok(runtime()?.block_on(exchange_or_join(store, remote))?))?;
     let (sent, received, refused) = (exchanged.sent, exchanged.received, exchanged.refused);
     if context.json {
-        return output::json(&json!({ "sent": sent, "received": received, "refused": refused }));
+        output::json(&json!({ "sent": sent, "received": received, "refused": refused }))?;
+    } else {
+        let tail = if refused > 0 { format!(", {refused} refused (tessera sync dead)") } else { String::new() };
+        output::line(&format!("{sent} changes sent, {received} received{tail}"))?;
     }
-    let tail = if refused > 0 { format!(", {refused} refused (tessera sync dead)") } else { String::new() };
-    output::line(&format!("{sent} changes sent, {received} received{tail}"))
+    meaning::make_waiting_after(context);
+    Ok(())
 }
 
 /// The server of the settings, and how it is used.

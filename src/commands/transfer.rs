@@ -12,7 +12,7 @@ use tessera_desk::verbs::{Export, Import, ImportNotes, NotesImported};
 use tessera_engine::domain::{Scope, Trust};
 use tessera_engine::store::{ImportAs, ImportProgress};
 
-use super::{Access, Context};
+use super::{Access, Context, meaning};
 use crate::exit::UserError;
 use crate::{config, output};
 
@@ -59,6 +59,7 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         }
         report.rejected.iter().for_each(|(line, problem)| output::note(&format!("line {line}: {problem}")));
     }
+    meaning::make_waiting_after(context);
     Ok(if report.rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -75,6 +76,7 @@ pub(super) fn import_claude_md(context: &Context, path: &Path, scope: Option<Sco
         output::line(&format!("{stored} stored, {skipped} already there, {} refused, scope {scope}", rejected.len()))?;
         rejected.iter().for_each(|problem| output::note(problem));
     }
+    meaning::make_waiting_after(context);
     Ok(if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

@@ -12,6 +12,7 @@ mod http;
 mod keeping;
 mod learning;
 mod mcp;
+mod meaning;
 mod projects;
 mod promises;
 mod quality;

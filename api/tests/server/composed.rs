@@ -154,7 +154,7 @@ fn the_same_text_becomes_the_same_row_in_both_stores() {
         let key = site.user("ada").await;
         let home = tempfile::tempdir().unwrap();
         let config =
-            StoreConfig { home: home.path().into(), clock: clock(), weights: Weights::default(), usage: Usage::Write };
+            StoreConfig { home: home.path().into(), clock: clock(), weights: Weights::default(), usage: Usage::Write, meaning: true };
         let mut store = Store::open(config).unwrap();
         let database = Connection::open(home.path().join("tessera.db")).unwrap();
         for (number, (mut request, draft)) in memories().into_iter().enumerate() {
@@ -179,7 +179,7 @@ fn what_one_store_refuses_the_other_refuses_in_the_same_words() {
         let key = site.user("ada").await;
         let home = tempfile::tempdir().unwrap();
         let config =
-            StoreConfig { home: home.path().into(), clock: clock(), weights: Weights::default(), usage: Usage::Write };
+            StoreConfig { home: home.path().into(), clock: clock(), weights: Weights::default(), usage: Usage::Write, meaning: true };
         let mut store = Store::open(config).unwrap();
         let long = "x".repeat(201);
         let drafts = [

@@ -72,7 +72,7 @@ impl Scratch {
         let clock = std::sync::Arc::new(tessera_engine::domain::FixedClock(now));
         let home = dir.path().join("home");
         let store =
-            Store::open(StoreConfig { home: home.into(), clock, weights: weights.clone(), usage: Usage::Serve })?;
+            Store::open(StoreConfig { home: home.into(), clock, weights: weights.clone(), usage: Usage::Serve, meaning: true })?;
         Ok(Self { store, dir })
     }
 

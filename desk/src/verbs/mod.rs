@@ -1,5 +1,6 @@
 //! The verbs: what every face can ask of a store, each a typed request with its rule and a typed outcome.
 
+mod alike;
 mod change;
 mod conflict;
 mod find;
@@ -12,6 +13,7 @@ mod transfer;
 mod unasked;
 mod view;
 
+pub use alike::{Alike, told_near};
 pub use change::{Forget, Gone, Restore, Update, Updated, Which};
 pub use conflict::{Conflicts, Resolve};
 pub use find::{Answer, Fetch, Form, Get, History, List, Recall};

@@ -6,8 +6,10 @@ mod encoder;
 mod mini;
 mod passages;
 mod vector;
+mod whole;
 mod wp;
 
 pub use encoder::Encoder;
 pub use passages::passages_of;
 pub use vector::{DIMENSIONS, ENCODER_VERSION, Meaning, VECTOR_BYTES, Vector};
+pub use whole::Made;

@@ -1,25 +1,266 @@
-//! The passages of a text that get a vector each.
+//! The passages of a text that get a vector each: short enough to say one thing, and to be read whole by the encoder.
+//!
+//! A short text is one passage, as it stands. A long one is cut between lines and sentences, at the bounds of the pieces
+//! that a reply shows of it; code in fences gets no vector there: it is found by its words.
 
-/// Bytes of a passage, about.
-const LONG: usize = 500;
-/// Passages of one text, at most.
-const MOST: usize = 32;
+use super::encoder::Encoder;
+use super::vector::Meaning;
+use crate::text::pieces;
 
-/// Cuts a text where a line or a sentence ends.
-pub fn passages_of(text: &str) -> Vec<&str> {
-    let mut passages = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() && passages.len() < MOST {
-        if rest.len() <= LONG + LONG / 4 {
-            passages.push(rest);
-            break;
+/// Word pieces of a text that is not cut, about.
+const SHORT: usize = 100;
+/// Word pieces of a passage, about; the encoder reads some more.
+const LONG: usize = 80;
+/// A passage of fewer goes on behind an empty line: a heading is of what it heads.
+const SLIGHT: usize = 24;
+/// Passages of one text. A text that has more has longer ones, of which the encoder reads the beginnings.
+const MOST: usize = 64;
+/// Passages that are encoded together, and their bytes: the encoder's memory grows with them, and its speed does not.
+const AT_ONCE: usize = 16;
+const BYTES_AT_ONCE: usize = 4096;
+
+impl Encoder {
+    /// What texts mean, each by its passages. `pause` is called between steps of some tens of milliseconds; where it
+    /// gives `false`, the texts that are not finished are left out at the end.
+    pub fn meanings(&self, texts: &[&str], mut pause: impl FnMut() -> bool) -> Vec<Meaning> {
+        let cut: Vec<Vec<&str>> = texts.iter().map(|text| passages_of(text)).collect();
+        let all: Vec<&str> = cut.iter().flatten().copied().collect();
+        let mut vectors = Vec::with_capacity(all.len());
+        let mut rest = all.as_slice();
+        while !rest.is_empty() && (vectors.is_empty() || pause()) {
+            let mut bytes = 0;
+            let fits = |passage: &&&str| {
+                bytes += passage.len();
+                bytes <= BYTES_AT_ONCE
+            };
+            let (batch, later) = rest.split_at(rest.iter().take(AT_ONCE).take_while(fits).count().max(1));
+            vectors.extend(self.passages(batch));
+            rest = later;
         }
-        let end = rest.floor_char_boundary(LONG);
-        let head = rest.get(..end).unwrap_or(rest);
-        let cut = head.rfind(['\n', '.', '!', '?']).filter(|at| *at > LONG / 3).map_or(end, |at| at + 1);
-        let (passage, after) = rest.split_at(rest.floor_char_boundary(cut.max(1)));
-        passages.push(passage.trim());
-        rest = after.trim_start();
+        let mut meanings = Vec::with_capacity(texts.len());
+        let mut start = 0;
+        for passages in &cut {
+            let Some(of_text) = vectors.get(start..start + passages.len()) else { break };
+            meanings.push(Meaning::of(of_text));
+            start += passages.len();
+        }
+        meanings
     }
+}
+
+/// Cuts a text into its passages, in their order; none of a text that says nothing.
+pub fn passages_of(text: &str) -> Vec<&str> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let all = word_pieces(text);
+    if all <= SHORT {
+        return vec![text];
+    }
+    // Passages end before they are full: a fifth of their room stays empty at most.
+    let long = LONG.max(all * 5 / 4 / MOST);
+    let without_code = cut(text, &fences(text), long);
+    let mut passages = if without_code.is_empty() { cut(text, &[], long) } else { without_code };
+    passages.truncate(MOST);
     passages
+}
+
+/// Runs of pieces of about so many word pieces, without what is in `left_out`: ranges of bytes, ascending.
+fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a str> {
+    let mut passages = Vec::new();
+    // Where the open passage begins, and its word pieces.
+    let (mut start, mut held) = (0, 0);
+    let mut end = 0;
+    let mut left_out = left_out.iter().peekable();
+    let mut close = |from: usize, to: usize| {
+        passages.extend(text.get(from..to).map(str::trim).filter(|passage| says_something(passage)));
+    };
+    for piece in pieces(text) {
+        let (from, to) = (end, end + piece.len());
+        end = to;
+        while left_out.next_if(|(_, until)| *until <= from).is_some() {}
+        if left_out.peek().is_some_and(|(since, _)| *since < to) {
+            close(start, from);
+            (start, held) = (to, 0);
+            continue;
+        }
+        let tells = word_pieces(piece);
+        let is_full = held + tells > long;
+        let ends_here = piece.trim().is_empty() && held >= SLIGHT;
+        if held > 0 && (is_full || ends_here) {
+            close(start, from);
+            (start, held) = (from, 0);
+        }
+        held += tells;
+    }
+    close(start, end);
+    passages
+}
+
+fn says_something(passage: &str) -> bool {
+    passage.chars().any(char::is_alphanumeric)
+}
+
+/// The bytes of code in fences, with the fences, ascending; one that is not closed ends with the text.
+fn fences(text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, &str)> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let mark = line.trim_start();
+        let fence = ["```", "~~~"].into_iter().find(|fence| mark.starts_with(fence));
+        match (open, fence) {
+            (None, Some(fence)) => open = Some((at, fence)),
+            (Some((start, fence)), Some(closing)) if fence == closing => {
+                found.push((start, at + line.len()));
+                open = None;
+            }
+            _ => {}
+        }
+        at += line.len();
+    }
+    found.extend(open.map(|(start, _)| (start, text.len())));
+    found
+}
+
+/// Word pieces of a text, about: what the encoder makes of it decides nothing here, and would take far longer.
+fn word_pieces(text: &str) -> usize {
+    let mut pieces = 0;
+    let (mut letters, mut digits) = (0_usize, 0_usize);
+    for character in text.chars().chain([' ']) {
+        // Latin letters, with or without marks; of other scripts nearly every character is a piece of its own.
+        let is_letter = character.is_alphabetic() && character < '\u{370}';
+        let is_digit = character.is_ascii_digit();
+        if !is_letter && letters > 0 {
+            pieces += if letters <= 7 { 1 } else { letters.div_ceil(4) };
+            letters = 0;
+        }
+        if !is_digit && digits > 0 {
+            pieces += digits.div_ceil(3);
+            digits = 0;
+        }
+        letters += usize::from(is_letter);
+        digits += usize::from(is_digit);
+        pieces += usize::from(!is_letter && !is_digit && !character.is_whitespace() && !character.is_control());
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Where passages stand in their text; each after the one before it.
+    fn places(text: &str, passages: &[&str]) -> Vec<(usize, usize)> {
+        let start = text.as_ptr().addr();
+        let places: Vec<_> =
+            passages.iter().map(|p| (p.as_ptr().addr() - start, p.as_ptr().addr() - start + p.len())).collect();
+        assert!(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{places:?}");
+        assert!(places.last().is_none_or(|last| last.1 <= text.len()));
+        places
+    }
+
+    const SENTENCE: &str = "Batteries are taken ashore and charged once a month by whoever has the duty that week. ";
+
+    #[test]
+    fn a_short_text_is_one_passage_as_it_stands() {
+        assert_eq!(passages_of(" The proxy is nginx\n"), ["The proxy is nginx"]);
+        assert_eq!(passages_of("Deploy with\n```\nmake ship\n```"), ["Deploy with\n```\nmake ship\n```"]);
+        assert!(passages_of(" \n\t ").is_empty() && passages_of("").is_empty());
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_sentences_and_paragraphs_and_a_heading_stays_with_what_it_heads() {
+        let text = format!("# Winter\n\n{}\n\n# Spring\n\n{}", SENTENCE.repeat(5), SENTENCE.repeat(5));
+        let passages = passages_of(&text);
+        assert!(passages.len() >= 2, "{passages:?}");
+        assert!(passages[0].starts_with("# Winter") && passages[0].ends_with('.'));
+        assert!(passages.iter().any(|passage| passage.starts_with("# Spring\n\nBatteries")), "{passages:?}");
+        assert!(passages.iter().all(|passage| word_pieces(passage) <= LONG), "{passages:?}");
+    }
+
+    #[test]
+    fn code_in_fences_of_a_long_text_has_no_passage_unless_there_is_nothing_else() {
+        let code = "let berth = harbour.berths().find(|berth| berth.is_free());\n".repeat(20);
+        let text = format!("{SENTENCE}\n```rust\n{code}```\nThat is how berths are found.\n~~~\n{code}");
+        let passages = passages_of(&text);
+        assert!(passages.iter().all(|passage| !passage.contains("let berth")), "{passages:?}");
+        assert_eq!(passages.last(), Some(&"That is how berths are found."));
+        let passages = passages_of(&format!("```\n{code}```"));
+        assert!(passages.len() > 3 && passages[1].contains("let berth"), "{passages:?}");
+    }
+
+    #[test]
+    fn no_text_is_too_odd_or_too_long() {
+        let texts = [
+            "a".repeat(32 << 10),
+            "a ".repeat(16 << 10),
+            "\n".repeat(32 << 10),
+            "```\n".repeat(8 << 10),
+            "\u{301}".repeat(16 << 10),
+            "码头。".repeat(3 << 10),
+            "👩‍👩‍👧 ".repeat(1 << 10),
+            "12345678.".repeat(3 << 10),
+            "\0\u{202e}\u{200b}x".repeat(4 << 10),
+            SENTENCE.repeat(372),
+        ];
+        for text in texts {
+            let passages = passages_of(&text);
+            places(&text, &passages);
+            assert!(passages.len() <= MOST && passages.iter().all(|passage| !passage.is_empty()));
+        }
+        let whole = SENTENCE.repeat(372);
+        let said: usize = passages_of(&whole).iter().map(|passage| passage.len() + 1).sum();
+        assert_eq!(said, whole.len(), "a text of 32 KiB is covered");
+    }
+
+    #[test]
+    fn the_count_is_near_what_the_encoder_makes() {
+        for (text, pieces) in [
+            ("which port does staging use?", 6),
+            // 14 in the encoder's vocabulary.
+            ("The build cache lives on host birch.", 8),
+            ("码头预订系统", 6),
+            ("2026-11-22", 6),
+        ] {
+            assert!(word_pieces(text).abs_diff(pieces) <= 1, "{text}: {}", word_pieces(text));
+        }
+    }
+
+    #[test]
+    fn what_is_interrupted_leaves_out_what_is_not_finished() {
+        let texts: Vec<String> = (0..40).map(|n| format!("Berth {n}")).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let encoder = Encoder::shared();
+        assert_eq!(encoder.meanings(&texts, || false).len(), AT_ONCE);
+        let all = encoder.meanings(&texts, || true);
+        assert_eq!(all.len(), 40);
+        assert_eq!(all[7], Meaning::of(&encoder.passages(&[texts[7]])), "in whatever company it was made");
+        assert_eq!(encoder.meanings(&["", "x"], || true).len(), 2, "what says nothing means nothing");
+    }
+
+    proptest! {
+        #[test]
+        fn passages_stand_in_their_order_and_end_where_pieces_end(
+            text in "([a-z]{1,12}[ .]|[.!?] |\n|\n\n|```\n|é|码|🚢){0,900}",
+        ) {
+            let passages = passages_of(&text);
+            let trimmed = text.trim();
+            let places = places(trimmed, &passages);
+            let mut bounds = vec![0];
+            bounds.extend(pieces(trimmed).scan(0, |at, piece| { *at += piece.len(); Some(*at) }));
+            let is_bound = |at: usize| {
+                let (before, after) = trimmed.split_at(at);
+                let (blank_before, blank_after) = (before.len() - before.trim_end().len(), after.len() - after.trim_start().len());
+                bounds.iter().any(|bound| (at - blank_before..=at + blank_after).contains(bound))
+            };
+            prop_assert!(passages.len() <= MOST);
+            for (start, end) in places {
+                prop_assert!(is_bound(start) && is_bound(end), "{start} {end}");
+            }
+        }
+    }
 }

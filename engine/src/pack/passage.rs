@@ -1,9 +1,7 @@
 //! Passages: the pieces a long text can be cut into, each with its own count.
 
-use unicode_segmentation::UnicodeSegmentation;
-
 use super::neutral::neutral;
-use crate::text::TokenCounter;
+use crate::text::{TokenCounter, pieces};
 
 /// A piece of a text: this many bytes after the piece before it, and what its line costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,49 +28,25 @@ impl Passage {
 
 /// Texts of fewer tokens than this are given whole or not at all.
 const LONG_TOKENS: u32 = 120;
-const LONGEST_PIECE: usize = 400;
 
 /// Cuts a text of `tokens` tokens into passages: lines, or sentences of long lines. None if it is short.
 pub(super) fn cut(text: &str, tokens: u32, counter: &impl TokenCounter) -> Vec<Passage> {
     if tokens < LONG_TOKENS {
         return Vec::new();
     }
-    let pieces = text.split_inclusive('\n').flat_map(|line| {
-        let sentences: Vec<&str> = if line.len() > 200 { line.split_sentence_bounds().collect() } else { vec![line] };
-        sentences.into_iter().flat_map(halved)
-    });
     let passage = |piece: &str| {
         let line = line(piece);
         let tokens = if line.is_empty() { 0 } else { counter.count(&line) };
         Passage { bytes: u32::try_from(piece.len()).unwrap_or(0), tokens }
     };
     // What shows nothing belongs to the piece before it: a text of empty lines has few pieces.
-    pieces.map(passage).fold(Vec::new(), |mut kept: Vec<Passage>, next| {
+    pieces(text).map(passage).fold(Vec::new(), |mut kept: Vec<Passage>, next| {
         match kept.last_mut() {
             Some(last) if next.tokens == 0 => last.bytes += next.bytes,
             _ => kept.push(next),
         }
         kept
     })
-}
-
-/// Cuts an overlong sentence at words, and an overlong word between characters as people see them.
-fn halved(sentence: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    let mut end = 0;
-    for word in sentence.split_word_bounds() {
-        let parts: Vec<&str> = if word.len() > LONGEST_PIECE { word.graphemes(true).collect() } else { vec![word] };
-        for part in parts {
-            if end > start && end - start + part.len() > LONGEST_PIECE {
-                pieces.extend(sentence.get(start..end));
-                start = end;
-            }
-            end += part.len();
-        }
-    }
-    pieces.extend(sentence.get(start..end).filter(|rest| !rest.is_empty()));
-    pieces
 }
 
 /// The line that shows a piece: `| text`, or nothing for a blank piece.

@@ -4,10 +4,12 @@
 mod again;
 mod derived;
 mod expiry;
+mod meaning;
 mod older;
 mod removed;
 mod replaced;
 mod salvage;
+mod seven;
 mod six;
 mod stale;
 mod support;

@@ -27,7 +27,7 @@ impl Machine {
         let home = tempfile::tempdir().unwrap();
         let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_000_000_000_000)));
         let config =
-            StoreConfig { home: home.path().join("t").into(), clock, weights: Weights::default(), usage: Usage::Serve };
+            StoreConfig { home: home.path().join("t").into(), clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
         Self { user, store: Store::open(config.clone()).unwrap(), config, _home: home }
     }
 

@@ -17,6 +17,7 @@ use crate::lesson::{JudgeError, MOST_ANSWERED, Means, Verdict, Window};
 use crate::reconcile::{self, Outcome};
 use crate::transcript::{Turn, Turns, turns};
 use tessera_desk::log;
+use tessera_desk::meaning::work_off;
 use tessera_desk::queue::{self, Batch, Job, WorkerTurn};
 use tessera_desk::screen::screened;
 use tessera_hooks::{Surroundings, prompt};
@@ -73,6 +74,12 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     let mut learned = 0;
     for batch in batches {
         learned += finish(batch, &mut store, &mut court, surroundings);
+    }
+    // Nobody waits for this process: it makes the vectors of what it learned, and of what waits besides, until somebody
+    // else wants to be learned from.
+    let is_idle = |_| queue::due(&surroundings.home, surroundings.clock.now(), seen).is_empty();
+    if let Err(error) = work_off(&mut store, is_idle) {
+        note(&format!("vectors wait: {error}"));
     }
     let folded = store.fold_accesses().and_then(|()| store.fold_receipts());
     if let Err(error) = folded {

@@ -28,8 +28,12 @@ fn call(desk: &mut Desk<'_>, _: &Args, standing: &Standing) -> Reply {
         0 => String::new(),
         hidden => format!(", {hidden} expired and hidden here"),
     };
+    let waiting = match (stats.encoder, stats.waiting_for_meaning) {
+        (0, _) | (_, 0) => String::new(),
+        (_, waiting) => format!(", {waiting} found by their words alone until their vectors are made"),
+    };
     Ok(format!(
-        "{} memories, {} forgotten and restorable{expired}{by_category}\n{}",
+        "{} memories, {} forgotten and restorable{expired}{waiting}{by_category}\n{}",
         stats.memories,
         stats.deleted,
         sync_line(&sync, standing)

@@ -1,8 +1,11 @@
 //! `memory_store`: stores a memory, or changes one when an id is given.
 
 use serde_json::json;
-use tessera_desk::verbs::Remember;
+use tessera_desk::verbs::{Alike, Remember, told_near};
 use tessera_desk::{Desk, Effect};
+use tessera_engine::domain::MemoryRef;
+use tessera_engine::pack::neutral_line;
+use tessera_engine::store::Stored;
 
 use super::stored::{importance, told};
 use super::{Call, Entry, Reply};
@@ -55,5 +58,16 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         session: args.text(&["session"])?,
         created: None,
     })?;
-    Ok(told(if stored.existed { "Already stored as" } else { "Stored" }, &stored) + &args.not_kept())
+    let said = told(if stored.existed { "Already stored as" } else { "Stored" }, &stored);
+    Ok(said + &alike(desk, &stored) + &args.not_kept())
+}
+
+/// What is there already and says nearly the same, a line each. The memory is on disk: what comes of looking changes
+/// nothing of that.
+fn alike(desk: &mut Desk<'_>, stored: &Stored) -> String {
+    if stored.existed {
+        return String::new();
+    }
+    let near = desk.perform(Alike { id: MemoryRef::Handle(stored.memory.handle) }).unwrap_or_default();
+    near.iter().map(|near| format!("\n{}", neutral_line(&told_near(near)))).collect()
 }

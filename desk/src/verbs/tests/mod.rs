@@ -29,7 +29,7 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(FixedClock(NOW.parse().unwrap()));
         let home = dir.path().join("home").into();
-        let config = StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Serve };
+        let config = StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
         Self { store: Store::open(config).unwrap(), dir }
     }
 

@@ -17,6 +17,9 @@ pub struct StoreConfig {
     pub weights: Weights,
     /// What the process will do with it.
     pub usage: Usage,
+    /// True where the leg of meaning is on. Where it is off no vectors are made and none are used: memories are found by
+    /// their words, as if there were no vectors. Those that are there stay, and the others wait until it is on again.
+    pub meaning: bool,
 }
 
 /// What a process will do with a store.

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::config::Usage;
 use crate::index::{ForwardDoc, Freshness, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
+use crate::meaning::{Made, Meaning};
 use crate::store::file::home::Home;
 use crate::store::file::snapshot::{self, Version};
 use crate::store::rows::codec::{Reader, sql};
@@ -27,6 +28,8 @@ pub(crate) struct IndexCache {
     generation: u64,
     /// The highest rev at which a row of an older program was read.
     stale_to: u64,
+    /// The highest rev at which a row with vectors of an older encoder was read.
+    outdated_to: u64,
 }
 
 impl IndexCache {
@@ -40,6 +43,7 @@ impl IndexCache {
             seen: 0,
             generation: 0,
             stale_to: 0,
+            outdated_to: 0,
         }
     }
 
@@ -81,6 +85,9 @@ impl IndexCache {
             if index_row.is_live() && Freshness::of(&index_row.blob) == Freshness::Older {
                 self.stale_to = self.seen;
             }
+            if index_row.is_live() && !index_row.meaning.is_empty() && Meaning::made(&index_row.meaning) == Made::Waits {
+                self.outdated_to = self.seen;
+            }
             self.tail.push(readable(connection, index_row)?);
         }
         Ok(())
@@ -93,6 +100,16 @@ impl IndexCache {
     /// The highest rev at which a row of an older program was read; 0 where none was.
     pub(crate) fn stale_to(&self) -> u64 {
         self.stale_to
+    }
+
+    /// The highest rev at which a row with vectors of an older encoder was read; 0 where none was.
+    pub(crate) fn outdated_to(&self) -> u64 {
+        self.outdated_to
+    }
+
+    /// What was read of older encoders is made anew.
+    pub(crate) fn forget_outdated(&mut self) {
+        self.outdated_to = 0;
     }
 
     /// What was read of older programs is written anew.

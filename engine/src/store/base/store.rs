@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use super::config::Usage;
 use super::index_cache::IndexCache;
+use super::meaning::Encoded;
 use crate::domain::{Clock, Timestamp};
 use crate::score::Weights;
 use crate::store::file::error::StoreError;
@@ -21,6 +22,8 @@ pub struct Store {
     pub(in crate::store) weights: Weights,
     pub(in crate::store) usage: Usage,
     pub(in crate::store) index: IndexCache,
+    pub(in crate::store) meaning: bool,
+    pub(in crate::store) encoded: Encoded,
 }
 
 impl std::fmt::Debug for Store {

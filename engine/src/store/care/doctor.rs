@@ -6,7 +6,9 @@ use super::salvage::{self, Salvage};
 use crate::compose;
 use crate::domain::{Handle, MemoryRef};
 use crate::index::ForwardDoc;
+use crate::meaning::ENCODER_VERSION;
 use crate::store::base::config::StoreConfig;
+use crate::store::base::meaning::Meanings;
 use crate::store::base::store::Store;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
@@ -29,6 +31,9 @@ pub enum Verdict {
     /// Was not as it should be, and was mended.
     Mended,
 }
+
+/// The name of the check of vectors.
+const MEANING: &str = "meaning";
 
 /// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -96,6 +101,7 @@ impl Store {
         store.check_permissions(&mut health, repair);
         store.check_accesses(&mut health, repair);
         store.check_index(&mut health, repair)?;
+        store.check_meanings(&mut health, repair)?;
         store.check_expired(&mut health)?;
         store.check_traces(&mut health, repair)?;
         store.check_sync(&mut health)?;
@@ -160,6 +166,45 @@ impl Store {
         let verdict = if u64::from(indexed) == live { Verdict::Ok } else { Verdict::Bad };
         health.add("snapshot", verdict, format!("{indexed} of {live} memories, {} in the tail", self.index.tail_len()));
         Ok(())
+    }
+
+    /// Looks for vectors that cannot be true. With `repair` those wait to be made anew, as rows do that have none.
+    fn check_meanings(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
+        let damaged = self.damaged_meanings().map_err(|error| self.failed(error))?;
+        if repair {
+            self.give_up_meanings(&damaged)?;
+        }
+        let detail = self.told_meanings()?;
+        let (verdict, detail) = match (damaged.len(), repair) {
+            (0, _) => (Verdict::Ok, detail),
+            (some, true) => (Verdict::Mended, format!("{some} were damaged; {detail}")),
+            (some, false) => (Verdict::Bad, format!("{some} memories have damaged vectors; run with --repair")),
+        };
+        health.add(MEANING, verdict, detail);
+        Ok(())
+    }
+
+    /// The check of vectors as it is once all that waited were made: for whoever made them after an examination.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn meaning_check(&self) -> Result<Check, StoreError> {
+        Ok(Check { name: MEANING, verdict: Verdict::Mended, detail: self.told_meanings()? })
+    }
+
+    fn told_meanings(&self) -> Result<String, StoreError> {
+        let Meanings { made, waiting, later } = self.meanings()?;
+        if !self.has_meaning() {
+            return Ok(format!("switched off; {made} memories have vectors that are not used"));
+        }
+        let mut told = format!("{made} memories have their vectors (encoder {ENCODER_VERSION})");
+        if waiting > 0 {
+            told.push_str(&format!(", {waiting} wait and are found by their words; --repair makes theirs now"));
+        }
+        if later > 0 {
+            told.push_str(&format!(", {later} have those of a newer Tessera, which are not used here"));
+        }
+        Ok(told)
     }
 
     fn stale_rows(&self) -> rusqlite::Result<Vec<Handle>> {
@@ -259,7 +304,7 @@ mod tests {
 
     fn config(home: &Home) -> StoreConfig {
         let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_132_800_000_000)));
-        StoreConfig { home: home.clone(), clock, weights: Weights::default(), usage: Usage::Write }
+        StoreConfig { home: home.clone(), clock, weights: Weights::default(), usage: Usage::Write, meaning: true }
     }
 
     /// A home with one memory.

@@ -287,7 +287,7 @@ mod tests {
 
     fn config(home: &Home) -> StoreConfig {
         let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_132_800_000_000)));
-        StoreConfig { home: home.clone(), clock, weights: Weights::default(), usage: Usage::Write }
+        StoreConfig { home: home.clone(), clock, weights: Weights::default(), usage: Usage::Write, meaning: true }
     }
 
     #[test]

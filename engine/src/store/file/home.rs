@@ -11,7 +11,7 @@ use super::private;
 pub struct Home(PathBuf);
 
 /// Files and directories that are ours, each by its whole name.
-const OURS: [&str; 13] = [
+const OURS: [&str; 14] = [
     MARKER,
     OPEN_LOCK,
     BACKUPS,
@@ -19,6 +19,7 @@ const OURS: [&str; 13] = [
     WORKER_LOCK,
     TOLD_ONCE,
     SYNC_LOCK,
+    MEANING_LOCK,
     HTTP_KEY,
     CONFIG,
     SETUP,
@@ -43,6 +44,7 @@ const HOOKS_LOG: &str = "hooks.log";
 const HOOKS_LOG_OLD: &str = "hooks.log.old";
 const TOLD_ONCE: &str = "told-once";
 const SYNC_LOCK: &str = "sync.lock";
+const MEANING_LOCK: &str = "meaning.lock";
 const HTTP_KEY: &str = "mcp-http.key";
 const CONFIG: &str = "config.toml";
 const SETUP: &str = "setup.json";
@@ -162,6 +164,11 @@ impl Home {
         self.file(SYNC_LOCK)
     }
 
+    /// Held by the process that makes vectors of memories that wait for them.
+    pub fn meaning_lock(&self) -> PathBuf {
+        self.file(MEANING_LOCK)
+    }
+
     /// The key that MCP over HTTP asks for.
     pub fn http_key(&self) -> PathBuf {
         self.file(HTTP_KEY)
@@ -256,6 +263,7 @@ mod tests {
             home.hooks_log_old(),
             home.told_once(),
             home.sync_lock(),
+            home.meaning_lock(),
             home.http_key(),
             home.config(),
             home.setup(),

@@ -1,8 +1,11 @@
 //! The door: a store is opened, made, or refused.
 
+use std::sync::Arc;
+
 use super::connection;
-use crate::store::base::config::StoreConfig;
+use crate::store::base::config::{StoreConfig, Usage};
 use crate::store::base::index_cache::IndexCache;
+use crate::store::base::meaning::Encoded;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 
@@ -21,6 +24,15 @@ impl Store {
             clock: config.clock,
             weights: config.weights,
             usage: config.usage,
+            meaning: config.meaning,
+            encoded: Encoded::default(),
         })
+    }
+
+    /// How another thread opens the same store once more: neither waits for what the other does with its own.
+    pub fn opener(&self, usage: Usage) -> impl Fn() -> Result<Self, StoreError> + Send + use<> {
+        let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), self.weights.clone());
+        let config = StoreConfig { home, clock, weights, usage, meaning: self.meaning };
+        move || Self::open(config.clone())
     }
 }

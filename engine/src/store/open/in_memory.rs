@@ -15,6 +15,7 @@ use crate::domain::{Clock, Draft, Memory, MemoryId, MemoryRef, Permission, Recal
 use crate::score::Weights;
 use crate::store::base::config::Usage;
 use crate::store::base::index_cache::IndexCache;
+use crate::store::base::meaning::Encoded;
 use crate::store::base::store::Store;
 use crate::store::file::home::Home;
 use crate::sync::{Document, Row, Shadow, State};
@@ -53,6 +54,8 @@ impl InMemory {
             weights: Weights::default(),
             usage: Usage::Serve,
             index: IndexCache::new(Usage::Serve),
+            meaning: true,
+            encoded: Encoded::default(),
         };
         Self { store, clock, _dir: dir }
     }

@@ -6,7 +6,7 @@ use rusqlite_migration::{HookError, M, Migrations};
 use super::copy;
 use super::give_back::{GIVEN_BACK, give_back};
 use crate::domain::Timestamp;
-use crate::store::base::reanalysis;
+use crate::store::base::{meaning, reanalysis};
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
@@ -59,7 +59,8 @@ pub(crate) fn migrate(connection: &mut Connection, home: &Home, found: i64, now:
         }
     })?;
     if found == 0 {
-        reanalysis::note_new(connection).map_err(|error| StoreError::sqlite(path, error))?;
+        let noted = reanalysis::note_new(connection).and_then(|()| meaning::note_new(connection));
+        noted.map_err(|error| StoreError::sqlite(path, error))?;
     }
     Ok(())
 }

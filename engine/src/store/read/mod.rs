@@ -4,5 +4,6 @@ pub(crate) mod brief;
 pub(crate) mod chosen;
 pub(crate) mod export;
 pub(crate) mod list;
+pub(crate) mod near;
 pub(crate) mod recall;
 pub(crate) mod stats;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::meaning::ENCODER_VERSION;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 
@@ -25,6 +26,12 @@ pub struct Stats {
     pub by_scope: BTreeMap<String, u64>,
     /// Live ones by tag, the fifty most used.
     pub by_tag: BTreeMap<String, u64>,
+    /// Live ones whose vectors are there.
+    pub with_meaning: u64,
+    /// Live ones that wait for their vectors, and are found by their words meanwhile.
+    pub waiting_for_meaning: u64,
+    /// The version of the encoder whose vectors these are; 0 where the leg of meaning is switched off.
+    pub encoder: u8,
     /// Changes that no server has been told of.
     pub outbox: u64,
     /// Bytes of the database and its log.
@@ -47,6 +54,9 @@ impl Store {
         stats.database_bytes = size(self.home.database()) + size(self.home.write_ahead_log());
         stats.snapshot_bytes = size(self.home.snapshot());
         stats.tail_rows = self.index.tail_len();
+        let meanings = self.meanings()?;
+        (stats.with_meaning, stats.waiting_for_meaning) = (meanings.made, meanings.waiting);
+        stats.encoder = if self.has_meaning() { ENCODER_VERSION } else { 0 };
         Ok(stats)
     }
 

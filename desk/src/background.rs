@@ -1,0 +1,78 @@
+//! The thread of a long-lived process that makes vectors of memories.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tessera_engine::Store;
+use tessera_engine::store::{StoreError, Usage};
+
+use crate::meaning::work_off;
+
+/// How long a new process has nothing else to do before it looks for what waits.
+const FIRST: Duration = Duration::from_secs(5);
+/// A reply is on its way before its memory is looked at, and calls come in groups.
+const SOON: Duration = Duration::from_millis(20);
+/// How often a call that runs is looked at, and how long it is stepped aside for at a time.
+const LOOK: Duration = Duration::from_millis(2);
+const ASIDE: Duration = Duration::from_secs(2);
+
+/// Tells the thread that there may be something to do. It ends with the last of these.
+#[derive(Debug, Clone)]
+pub(crate) struct Wake(SyncSender<()>);
+
+impl Wake {
+    pub(crate) fn wake(&self) {
+        // One that is not looked at yet is enough.
+        let _ = self.0.try_send(());
+    }
+}
+
+/// Starts the thread. It works on a connection of its own, and steps aside while `calls` are answered. Without it the
+/// process answers all the same.
+pub(crate) fn start(store: &Store, calls: Arc<AtomicUsize>) -> Option<Wake> {
+    if !store.has_meaning() {
+        return None;
+    }
+    let (sender, woken) = sync_channel(1);
+    let opened = store.opener(Usage::Write);
+    let run = move || run(&woken, &calls, opened);
+    match thread::Builder::new().name("meaning".into()).spawn(run) {
+        Ok(_) => Some(Wake(sender)),
+        Err(error) => {
+            tracing::debug!(%error, "nobody makes vectors here");
+            None
+        }
+    }
+}
+
+fn run(woken: &Receiver<()>, calls: &AtomicUsize, opened: impl Fn() -> Result<Store, StoreError>) {
+    let mut wait = FIRST;
+    loop {
+        match woken.recv_timeout(wait) {
+            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        wait = Duration::MAX;
+        thread::sleep(SOON);
+        let worked = opened().and_then(|mut store| {
+            work_off(&mut store, |_| {
+                step_aside(calls);
+                true
+            })
+        });
+        if let Err(error) = worked {
+            tracing::debug!(%error, "vectors wait");
+        }
+    }
+}
+
+/// Waits while a call is answered, but not for one that hangs.
+fn step_aside(calls: &AtomicUsize) {
+    let started = Instant::now();
+    while calls.load(Ordering::Relaxed) > 0 && started.elapsed() < ASIDE {
+        thread::sleep(LOOK);
+    }
+}

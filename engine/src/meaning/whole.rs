@@ -1,0 +1,59 @@
+//! Whether the stored vectors of a memory can be true.
+
+use super::vector::{DIMENSIONS, ENCODER_VERSION, Meaning, VECTOR_BYTES};
+
+/// How stored vectors stand to this program's encoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    /// None were made yet, or an older encoder made them: they wait to be made.
+    Waits,
+    /// This program's encoder made them.
+    Here,
+    /// A newer encoder made them: they are left as they are, and not used.
+    Later,
+}
+
+impl Meaning {
+    /// Who made stored bytes.
+    pub fn made(bytes: &[u8]) -> Made {
+        match bytes.first() {
+            Some(&version) if version == ENCODER_VERSION => Made::Here,
+            Some(&version) if version > ENCODER_VERSION => Made::Later,
+            _ => Made::Waits,
+        }
+    }
+
+    /// False for bytes of this program's encoder that it did not write so: not a vector for each of so many passages,
+    /// or numbers that do not belong together.
+    pub fn is_whole(bytes: &[u8], passages: usize) -> bool {
+        let Some((_, vectors)) = bytes.split_first().filter(|_| Self::made(bytes) == Made::Here) else { return true };
+        let is_vector = |vector: &[u8]| {
+            let Some((squares, values)) = vector.split_first_chunk::<4>() else { return false };
+            let sum: u32 = values.iter().map(|value| u32::from(value.cast_signed().unsigned_abs()).pow(2)).sum();
+            values.len() == DIMENSIONS && sum == u32::from_le_bytes(*squares)
+        };
+        vectors.len() == passages * VECTOR_BYTES && vectors.chunks_exact(VECTOR_BYTES).all(is_vector)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meaning::Encoder;
+
+    #[test]
+    fn what_was_written_is_whole_and_what_was_changed_is_not() {
+        let encoder = Encoder::shared();
+        let bytes = Meaning::of(&encoder.passages(&["The proxy is nginx", "The cache lives on birch"])).into_bytes();
+        assert!(Meaning::is_whole(&bytes, 2) && Meaning::made(&bytes) == Made::Here);
+        assert!(!Meaning::is_whole(&bytes, 1) && !Meaning::is_whole(&bytes[..bytes.len() - 1], 2));
+        for at in (1..bytes.len()).step_by(7) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 5;
+            assert!(!Meaning::is_whole(&changed, 2), "{at}");
+        }
+        assert!(Meaning::is_whole(&Meaning::of(&[]).into_bytes(), 0));
+        assert_eq!((Meaning::made(&[]), Meaning::made(&[255, 1])), (Made::Waits, Made::Later));
+        assert!(Meaning::is_whole(&[255, 1], 9), "what a newer program wrote is not for this one to judge");
+    }
+}

@@ -1,0 +1,36 @@
+//! The smallest pieces that a long text is cut into: lines, or sentences of long lines.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Lines of more bytes are cut into sentences.
+const LONG_LINE: usize = 200;
+/// Bytes of a piece, at most; but for one character as people see it that is longer.
+const LONGEST_PIECE: usize = 400;
+
+/// The pieces of a text in their order: together they are the text.
+pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n').flat_map(|line| {
+        let sentences: Vec<&str> =
+            if line.len() > LONG_LINE { line.split_sentence_bounds().collect() } else { vec![line] };
+        sentences.into_iter().flat_map(halved)
+    })
+}
+
+/// Cuts an overlong sentence at words, and an overlong word between characters as people see them.
+fn halved(sentence: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut end = 0;
+    for word in sentence.split_word_bounds() {
+        let parts: Vec<&str> = if word.len() > LONGEST_PIECE { word.graphemes(true).collect() } else { vec![word] };
+        for part in parts {
+            if end > start && end - start + part.len() > LONGEST_PIECE {
+                pieces.extend(sentence.get(start..end));
+                start = end;
+            }
+            end += part.len();
+        }
+    }
+    pieces.extend(sentence.get(start..end).filter(|rest| !rest.is_empty()));
+    pieces
+}

@@ -1,0 +1,113 @@
+//! Vectors of memories, as somebody at the command line or a client meets them: after the answer, and none twice.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Ran, Running, World};
+
+/// Memories with vectors, and those that wait for them.
+fn counts(world: &World) -> (u64, u64) {
+    let stats = world.json(&["stats"]);
+    (stats["with_meaning"].as_u64().unwrap(), stats["waiting_for_meaning"].as_u64().unwrap())
+}
+
+fn without(world: &World, args: &[&str]) -> Ran {
+    let mut command = world.command(World::binary());
+    command.env("TESSERA_RECALL_MEANING", "off").args(args).output().unwrap().into()
+}
+
+fn lines(texts: impl IntoIterator<Item = String>) -> String {
+    texts.into_iter().map(|text| format!("{}\n", json!({ "content": text, "key": text }))).collect()
+}
+
+/// Waits until nothing waits.
+fn settled(world: &World) {
+    let started = Instant::now();
+    while counts(world).1 > 0 {
+        assert!(started.elapsed() < Duration::from_mins(2), "{:?}", counts(world));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_command_makes_the_vectors_of_what_it_wrote_and_tells_what_says_the_same() {
+    let world = World::new();
+    world.remember("The staging gateway listens on port 8490");
+    assert_eq!(counts(&world), (1, 0));
+    let told = world.run(&["remember", "The staging gateway listens on port 9000"]).stdout;
+    let told: Vec<&str> = told.lines().collect();
+    assert!(told.len() == 2 && told[0].starts_with("Stored #2") && told[1].starts_with("#1 is close"), "{told:?}");
+    let again = world.remember("The staging gateway listens on port 9000!");
+    assert_eq!((again["near"][0]["handle"].as_u64(), again["near"][0]["likeness"].as_str()), (Some(2), Some("same")));
+    assert_eq!(world.remember("Lunch is at noon").get("near"), None);
+    world.json(&["update", "4", "--content", "Lunch is at one"]);
+    world.json(&["forget", "3"]);
+    world.json(&["restore", "3"]);
+    assert_eq!(counts(&world), (4, 0));
+    world.assert_healthy();
+}
+
+#[test]
+fn switched_off_nothing_is_made_and_the_doctor_makes_it_later() {
+    let world = World::new();
+    world.run(&["settings", "set", "recall.meaning", "off"]);
+    let lines = lines((0..20).map(|n| format!("Crane {n} of the harbour is serviced")));
+    assert_eq!(world.run_with_stdin(&["import", "-"], lines.as_bytes()).code, Some(0));
+    world.remember("Lunch is at noon");
+    assert_eq!(counts(&world), (0, 21));
+    assert!(world.run(&["stats"]).stdout.contains("switched off"));
+    assert!(world.run(&["doctor"]).stdout.contains("switched off"));
+    world.json(&["doctor", "--repair"]);
+    assert_eq!(counts(&world), (0, 21));
+    let by_words = world.json(&["recall", "crane 7"]);
+    world.run(&["settings", "unset", "recall.meaning"]);
+    assert!(world.run(&["doctor"]).stdout.contains("21 wait"));
+    let repaired = world.run(&["doctor", "--repair"]).stdout;
+    assert!(repaired.contains("21 memories have their vectors"), "{repaired}");
+    assert_eq!(counts(&world), (21, 0));
+    let off: Value = serde_json::from_str(&without(&world, &["recall", "crane 7", "--json"]).stdout).unwrap();
+    assert_eq!(off, by_words, "whatever is there, it is not used");
+    let wrong = world.run(&["settings", "set", "recall.meaning", "perhaps"]);
+    assert!(wrong.code == Some(3) && wrong.stderr.contains("recall.meaning"), "{wrong:?}");
+}
+
+#[test]
+fn an_import_answers_first_and_what_its_death_leaves_is_made_by_the_next() {
+    let world = World::new();
+    let file = world.path("in.jsonl");
+    fs::write(&file, lines((0..700).map(|n| format!("Crane {n} of the harbour is serviced on day {n}")))).unwrap();
+    let mut command = world.command(World::binary());
+    command.args(["import", file.to_str().unwrap()]).stdout(std::process::Stdio::piped());
+    let mut import = Running(command.spawn().unwrap());
+    let mut answer = String::new();
+    let stdout = import.0.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut answer).unwrap();
+    assert_eq!(answer, "700 stored, 0 already there, 0 refused\n");
+    drop(import);
+    let (made, waiting) = counts(&world);
+    assert!(made + waiting == 700 && waiting > 0, "{made} {waiting}");
+    assert_eq!(world.run(&["import", file.to_str().unwrap()]).code, Some(0));
+    assert_eq!(counts(&world).0 + counts(&world).1, 700);
+    world.run(&["doctor", "--repair"]);
+    assert_eq!(counts(&world), (700, 0));
+    world.assert_healthy();
+}
+
+#[test]
+fn a_session_makes_them_in_the_background_and_two_sessions_share_the_work() {
+    let world = World::new();
+    for n in 0..3 {
+        without(&world, &["remember", &format!("Berth {n} is reserved for pilots")]);
+    }
+    assert_eq!(counts(&world), (0, 3));
+    let (mut one, mut two) = (Client::start(&world), Client::start(&world));
+    one.ok("memory_store", json!({ "content": "The lighthouse is white" }));
+    two.ok("memory_store", json!({ "content": "The crane is red" }));
+    settled(&world);
+    assert_eq!(counts(&world), (5, 0));
+    let told = one.ok("memory_store", json!({ "content": "the lighthouse is white" }));
+    assert!(told.contains("\n#4 says nearly the same: The lighthouse is white"), "{told}");
+    assert!(one.close().success() && two.close().success());
+}
