@@ -1,5 +1,6 @@
 //! One engine: the server answers as a machine does, to the byte.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ async fn send(site: &Site, key: &str, store: &mut Store) {
         if ops.is_empty() {
             return;
         }
+        let ops = store.with_meanings(ops).unwrap();
         let push = serde_json::to_value(Push { epoch: 1, ops }).unwrap();
         let pushed: Pushed =
             serde_json::from_value(Site::ok(site.post(key, "/v1/sync/push", &push).await).await).unwrap();
@@ -109,7 +111,7 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path) -> (Store, Vec<S
     }
     words.sort();
     words.dedup();
-    store.begin_anew(&Whole { epoch: 1, restored_seq: u64::MAX, head: 0, mark: None, rows: vec![] }).unwrap();
+    store.begin_anew(&Whole { epoch: 1, restored_seq: u64::MAX, head: 0, mark: None, rows: vec![], meanings: BTreeMap::new() }).unwrap();
     send(site, key, &mut store).await;
     let named = |name: &Value| MemoryRef::Id(MemoryId::from_key(name.as_str().unwrap()));
     for (key, links) in links {

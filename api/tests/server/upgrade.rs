@@ -52,6 +52,7 @@ async fn exchange(site: &Site, key: &str, store: &mut Store) -> usize {
         if ops.is_empty() {
             break;
         }
+        let ops = store.with_meanings(ops).unwrap();
         let body = serde_json::to_value(Push { epoch, ops }).unwrap();
         let pushed: Pushed =
             serde_json::from_value(Site::ok(site.post(key, "/v1/sync/push", &body).await).await).unwrap();
@@ -104,9 +105,9 @@ fn an_older_database_and_an_older_machine_go_on_together() {
         // A machine of the same time that begins anew comes to the same.
         let mut other = machine(&dir.path().join("other"));
         other.must_begin_anew().unwrap();
-        let Snapshot { epoch, restored_seq, head, rows, mark, next } = snapshot;
+        let Snapshot { epoch, restored_seq, head, rows, mark, next, meanings } = snapshot;
         assert!(next.is_none());
-        other.begin_anew(&Whole { epoch, restored_seq, head, mark, rows }).unwrap();
+        other.begin_anew(&Whole { epoch, restored_seq, head, mark, rows, meanings }).unwrap();
         exchange(&site, &key, &mut other).await;
         exchange(&site, &key, &mut store).await;
         let mut anew: Vec<String> = live(&other).into_iter().map(|memory| memory.content).collect();

@@ -8,11 +8,13 @@ mod answer;
 mod excerpt;
 mod information;
 mod lookup;
+mod meant;
 mod query;
 mod rank;
 mod scorer;
 mod weak;
 
 pub use answer::{Form, answer};
+pub use meant::meant;
 pub use query::{QueryTerm, QueryTerms, Relation};
 pub use rank::{Ranking, rank};

@@ -58,14 +58,14 @@ impl Machine {
         if !state.is_whole {
             let Snapshot { epoch, restored_seq, head, mark, rows } =
                 server.snapshot(self.user, &self.store.marks().unwrap());
-            return self.store.begin_anew(&Whole { epoch, restored_seq, head, mark, rows }).unwrap();
+            return self.store.begin_anew(&Whole { epoch, restored_seq, head, mark, rows, meanings: BTreeMap::new() }).unwrap();
         }
         let known = self.store.marks().unwrap().first().copied();
         match server.pull(self.user, state.epoch, known, state.cursor) {
             PullReply::MustRefetch => self.store.must_begin_anew().unwrap(),
             PullReply::Page { after, rows, next, mark } => {
                 let news = rows.into_iter().map(|(memory, arrival)| News { memory, arrival }).collect();
-                let page = Page { news, next, more: false, mark, offers: Vec::new() };
+                let page = Page { news, next, more: false, mark, offers: Vec::new(), meanings: BTreeMap::new() };
                 self.store.arrived(state.epoch, after, &page).unwrap();
                 // A page that comes twice is old.
                 self.store.arrived(state.epoch, after, &page).unwrap();

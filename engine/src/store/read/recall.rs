@@ -2,7 +2,7 @@
 
 use crate::domain::{Filters, MemoryRef, RecallRequest, Scope};
 use crate::pack::{JsonRows, Ranked, Recall, Row};
-use crate::recall::{Form, Ranking, answer, rank};
+use crate::recall::{Form, Ranking, answer, meant, rank};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
@@ -62,8 +62,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn rank(&mut self, request: &RecallRequest) -> Result<Ranking, StoreError> {
         self.refresh_index()?;
-        let meant = (self.weights.meaning > 0.0 && !request.query.is_empty())
-            .then(|| crate::meaning::Encoder::shared().question(&request.query));
+        let meant = meant(request, &self.weights);
         Ok(rank(&self.index.view(), request, meant.as_ref(), self.clock.now(), &self.weights))
     }
 
