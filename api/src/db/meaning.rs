@@ -119,6 +119,10 @@ impl Db {
     /// Of a user's memories that others see, those with vectors that only a machine vouches for are to be checked. Gives
     /// how many.
     pub(crate) async fn check_shared(&self, user: &UserId) -> Result<u64, DbError> {
+        unless_overtaken(|| self.check_shared_now(user)).await
+    }
+
+    async fn check_shared_now(&self, user: &UserId) -> Result<u64, DbError> {
         let mut tx = self.of(user).await?;
         let marked = sqlx::query(
             "UPDATE memories SET meant_check = true
@@ -138,11 +142,8 @@ impl Db {
     /// How many of a user's memories wait for vectors.
     pub(crate) async fn waiting(&self, user: &UserId) -> Result<u64, DbError> {
         let mut tx = self.of(user).await?;
-        let sql = concat!(
-            "SELECT count(*) FROM memories WHERE owner = $1 AND state = 'live' AND ",
-            made_by!(),
-            " < $2"
-        );
+        let sql =
+            concat!("SELECT count(*) FROM memories WHERE owner = $1 AND state = 'live' AND ", made_by!(), " < $2");
         let query = sqlx::query_scalar::<_, i64>(sql).bind(user.as_str()).bind([ENCODER_VERSION].as_slice());
         Ok(query.fetch_one(&mut *tx.tx).await?.unsigned_abs())
     }
@@ -210,9 +211,11 @@ impl UserTx {
         Ok(is_new > 0)
     }
 
-    /// True for a key whose vectors are not believed.
+    /// True for a key whose vectors are not believed. Whoever believes it no more waits for this transaction, and drops
+    /// what it writes as well.
     pub(super) async fn is_distrusted(&mut self, key: &str) -> Result<bool, DbError> {
-        let sql = "SELECT EXISTS (SELECT FROM api_keys WHERE user_id = $1 AND key_id = $2 AND distrusted IS NOT NULL)";
-        Ok(sqlx::query_scalar(sql).bind(self.user.as_str()).bind(key).fetch_one(&mut *self.tx).await?)
+        let sql = "SELECT distrusted IS NOT NULL FROM api_keys WHERE user_id = $1 AND key_id = $2 FOR SHARE";
+        let query = sqlx::query_scalar(sql).bind(self.user.as_str()).bind(key);
+        Ok(query.fetch_optional(&mut *self.tx).await?.unwrap_or(true))
     }
 }

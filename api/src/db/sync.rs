@@ -8,8 +8,8 @@ use sqlx::postgres::PgRow;
 use tessera_engine::compose::{Decided, decided};
 use tessera_engine::domain::{MemoryId, Timestamp};
 use tessera_engine::sync::{
-    Action, Answer, Arrival, Author, Decision, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, SentMeaning, Shadow, Snapshot,
-    copy_id, decide,
+    Action, Answer, Arrival, Author, Decision, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, SentMeaning, Shadow,
+    Snapshot, copy_id, decide,
 };
 use tessera_engine::text::O200k;
 use uuid::Uuid;
@@ -357,12 +357,7 @@ impl UserTx {
 
     /// With what the machine found the op's text to mean, where the row is its user's own and says that very text; and
     /// with the key that it came under. What cannot be that is left away.
-    async fn with_meaning(
-        &mut self,
-        op: &Op,
-        owner: &str,
-        row: Decided,
-    ) -> Result<(Decided, Option<String>), DbError> {
+    async fn with_meaning(&mut self, op: &Op, owner: &str, row: Decided) -> Result<(Decided, Option<String>), DbError> {
         let Some(sent) = self.sent.take().filter(|_| owner == self.user.as_str()) else { return Ok((row, None)) };
         let text = op.action.text().filter(|text| row.row().state.live().is_some_and(|now| now.content == **text));
         let is_known = row.composed().is_none_or(|composed| !composed.meaning().is_empty());

@@ -175,7 +175,9 @@ impl UserIndex {
             self.captured.insert(handle);
         }
         match &fed.owner {
-            Some(owner) if !Meaning::is_current(&fed.meaning) => drop(self.waiting.insert(handle, owner.as_str().into())),
+            Some(owner) if !Meaning::is_current(&fed.meaning) => {
+                drop(self.waiting.insert(handle, owner.as_str().into()))
+            }
             _ => drop(self.waiting.remove(&handle)),
         }
         if fed.replaces.is_empty() {
@@ -192,7 +194,13 @@ impl Fed {
         let successor = successor.filter(|handle| *handle != self.facts.handle);
         let flags = self.facts.flags.with(Flags::SUPERSEDED, successor.is_some());
         let facts = Facts { flags, ..self.facts };
-        IndexRow { features: Features::of(&facts), scope: self.scope, successor, blob: self.blob, meaning: self.meaning }
+        IndexRow {
+            features: Features::of(&facts),
+            scope: self.scope,
+            successor,
+            blob: self.blob,
+            meaning: self.meaning,
+        }
     }
 }
 

@@ -58,7 +58,10 @@ impl Machine {
         if !state.is_whole {
             let Snapshot { epoch, restored_seq, head, mark, rows } =
                 server.snapshot(self.user, &self.store.marks().unwrap());
-            return self.store.begin_anew(&Whole { epoch, restored_seq, head, mark, rows, meanings: BTreeMap::new() }).unwrap();
+            return self
+                .store
+                .begin_anew(&Whole { epoch, restored_seq, head, mark, rows, meanings: BTreeMap::new() })
+                .unwrap();
         }
         let known = self.store.marks().unwrap().first().copied();
         match server.pull(self.user, state.epoch, known, state.cursor) {

@@ -146,7 +146,14 @@ mod tests {
     use crate::store::sync::server::Upload;
 
     fn whole(rows: Vec<Shadow>) -> Whole {
-        Whole { epoch: 3, restored_seq: 0, mark: Some(Mark { seq: 9, stamp: 1 }), head: 9, rows, meanings: BTreeMap::new() }
+        Whole {
+            epoch: 3,
+            restored_seq: 0,
+            mark: Some(Mark { seq: 9, stamp: 1 }),
+            head: 9,
+            rows,
+            meanings: BTreeMap::new(),
+        }
     }
 
     fn joined(upload: Upload) -> InMemory {

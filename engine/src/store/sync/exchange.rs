@@ -140,7 +140,8 @@ mod tests {
     fn joined() -> InMemory {
         let mut store = InMemory::new();
         store.join("https://t.example", "ada", Upload::All).unwrap();
-        let whole = Whole { epoch: 1, restored_seq: 0, mark: None, head: 0, rows: Vec::new(), meanings: BTreeMap::new() };
+        let whole =
+            Whole { epoch: 1, restored_seq: 0, mark: None, head: 0, rows: Vec::new(), meanings: BTreeMap::new() };
         store.begin_anew(&whole).unwrap();
         store
     }
