@@ -127,6 +127,8 @@ impl Db {
         let marked = sqlx::query(
             "UPDATE memories SET meant_check = true
              WHERE owner = $1 AND meant_by IS NOT NULL AND NOT meant_check AND state = 'live'
+                 AND (EXISTS (SELECT FROM memory_shares WHERE owner = $1)
+                      OR EXISTS (SELECT FROM tag_shares WHERE owner = $1 AND status = 'accepted'))
                  AND (EXISTS (SELECT FROM memory_shares s WHERE s.owner = $1 AND s.memory = memories.id)
                       OR EXISTS (SELECT FROM tag_shares s WHERE s.owner = $1 AND s.tag = ANY (memories.tags)
                                  AND s.status = 'accepted'))",

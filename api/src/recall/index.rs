@@ -174,12 +174,10 @@ impl UserIndex {
         if fed.facts.is_captured {
             self.captured.insert(handle);
         }
-        match &fed.owner {
-            Some(owner) if !Meaning::is_current(&fed.meaning) => {
-                drop(self.waiting.insert(handle, owner.as_str().into()))
-            }
-            _ => drop(self.waiting.remove(&handle)),
-        }
+        match fed.owner.as_deref().filter(|_| !Meaning::is_current(&fed.meaning)) {
+            Some(owner) => self.waiting.insert(handle, owner.into()),
+            None => self.waiting.remove(&handle),
+        };
         if fed.replaces.is_empty() {
             self.replaced.remove(&handle);
         } else {

@@ -273,3 +273,27 @@ fn what_waits_is_made_though_nobody_sends_it_and_the_next_questions_go_by_it() {
         assert_eq!(there(&off).await, before, "as if there were none");
     });
 }
+
+#[test]
+fn another_encoders_vectors_are_not_gone_by_and_only_older_ones_are_made_again() {
+    with_site_of(settings(MeaningUse::Kept), |site| async move {
+        let key = site.user("ada").await;
+        let texts = ["The crane is red", "The ferry is late"];
+        for text in texts {
+            Site::ok(site.post(&key, "/api/memories", &json!({ "content": text })).await).await;
+        }
+        let pool = site.admin().await;
+        for (text, version) in texts.iter().zip([0_u8, 200]) {
+            let mut meaning = meaning_of(text);
+            meaning[0] = version;
+            let sql = "UPDATE memories SET meaning = $1, meant_rev = content_rev WHERE content = $2";
+            sqlx::query(sql).bind(meaning).bind(text).execute(&pool).await.unwrap();
+        }
+        assert!(snapshot(&site, &key).await.meanings.is_empty());
+        assert_eq!(Site::ok(site.get(&key, "/api/stats").await).await["waiting_for_meaning"], 1);
+        let other = site.replica_of(settings(MeaningUse::On)).await;
+        until(async || kept(&site).await[texts[0]].0 == meaning_of(texts[0])).await;
+        until(async || Site::ok(other.get(&key, "/api/stats").await).await["waiting_for_meaning"] == 0).await;
+        assert_eq!(kept(&site).await[texts[1]].0[0], 200, "a newer server's");
+    });
+}
