@@ -3,6 +3,7 @@
 //! - [`keys`]: API keys: made once, kept as hashes, looked up in constant time.
 //! - `db`: SQL, in transactions that belong to one user.
 //! - `recall`: the engine's pipeline over an index of each user in memory.
+//! - `meaning`: finding out in the background what memories mean.
 //! - `routes`: thin handlers; `contract`: what they take and give; errors as problem+json with stable codes.
 //! - `layers`: logs, metrics and request ids around all routes; `limits` the gate before them; `address` where a
 //!   request comes from; `listener` takes connections, `connections` says whose, `tls` with which certificate;
@@ -20,6 +21,7 @@ pub mod keys;
 mod layers;
 mod limits;
 mod listener;
+mod meaning;
 mod recall;
 mod reply_body;
 mod routes;
@@ -30,5 +32,5 @@ pub use address::{NoProxy, Proxy};
 pub use db::{Db, DbError, KeyInfo, NewKey, Patience, UserId};
 pub use layers::metrics_text;
 pub use limits::Limits;
-pub use server::{App, Settings, openapi, serve, serve_metrics};
+pub use server::{App, MeaningUse, Settings, openapi, serve, serve_metrics};
 pub use tls::{Tls, TlsError};

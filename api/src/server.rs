@@ -13,7 +13,7 @@ use crate::db::{Db, DbError};
 use crate::limits::{Gate, Limits};
 use crate::recall::Recaller;
 use crate::tls::Tls;
-use crate::{layers, listener, routes};
+use crate::{layers, listener, meaning, routes};
 
 /// How often the limits forget callers who ask no longer.
 const PRUNE: Duration = Duration::from_secs(5);
@@ -24,6 +24,18 @@ const REANALYSE_AGAIN: Duration = Duration::from_mins(1);
 /// How often uses are counted, unless set.
 const FLUSH: Duration = Duration::from_secs(5);
 
+/// What a server makes of what memories mean. What machines send of it is kept in any case, and given to their user's
+/// other machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeaningUse {
+    /// Recall goes by words alone, and no vectors are made.
+    Off,
+    /// Recall goes by what is there; what waits goes on waiting.
+    Kept,
+    /// Recall goes by it, and what waits is made in the background.
+    On,
+}
+
 /// How a server behaves.
 #[derive(Clone)]
 pub struct Settings {
@@ -33,6 +45,8 @@ pub struct Settings {
     pub count_uses_every: Duration,
     /// How often rows of an older program are looked for and made current, at the start first; never, if absent.
     pub reanalyse_every: Option<Duration>,
+    /// What the server makes of what memories mean.
+    pub meaning: MeaningUse,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// What a caller may ask.
@@ -45,6 +59,7 @@ impl Default for Settings {
             index_bytes: 256 * 1024 * 1024,
             count_uses_every: FLUSH,
             reanalyse_every: Some(REANALYSE),
+            meaning: MeaningUse::On,
             clock: Arc::new(SystemClock),
             limits: Limits::default(),
         }
@@ -55,7 +70,7 @@ impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Settings");
         shown.field("index_bytes", &self.index_bytes).field("count_uses_every", &self.count_uses_every);
-        shown.field("reanalyse_every", &self.reanalyse_every);
+        shown.field("reanalyse_every", &self.reanalyse_every).field("meaning", &self.meaning);
         shown.field("limits", &self.limits).finish_non_exhaustive()
     }
 }
@@ -67,6 +82,7 @@ pub struct App {
     pub(crate) recaller: Arc<Recaller>,
     pub(crate) clock: Arc<dyn Clock>,
     gate: Arc<Gate>,
+    pub(crate) meaning: MeaningUse,
     count_uses_every: Duration,
     reanalyse_every: Option<Duration>,
     is_draining: Arc<AtomicBool>,
@@ -83,7 +99,12 @@ impl App {
     pub fn new(db: Db, settings: Settings) -> Self {
         Self {
             db,
-            recaller: Arc::new(Recaller::new(settings.clock.clone(), settings.index_bytes)),
+            recaller: Arc::new(Recaller::new(
+                settings.clock.clone(),
+                settings.index_bytes,
+                settings.meaning != MeaningUse::Off,
+            )),
+            meaning: settings.meaning,
             clock: settings.clock,
             gate: Arc::new(Gate::new(settings.limits)),
             count_uses_every: settings.count_uses_every,
@@ -123,9 +144,11 @@ pub async fn serve(listener: TcpListener, app: App, tls: Option<Tls>, stop: impl
         draining.is_draining.store(true, Ordering::Relaxed);
     };
     let (chores, reanalysis) = (tokio::spawn(chores(app.clone())), tokio::spawn(reanalyse(app.clone())));
+    let meanings = tokio::spawn(meaning::make(app.clone()));
     listener::take(listener, app.router(), app.gate.limits(), tls, stopped).await;
     chores.abort();
     reanalysis.abort();
+    meanings.abort();
     app.recaller.flush(&app.db).await;
 }
 

@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 use sqlx::Row as _;
 use tessera_engine::Timestamp;
 use tessera_engine::domain::MemoryId;
+use tessera_engine::meaning::ENCODER_VERSION;
 use tessera_engine::sync::{Action, Op, Refusal};
 
 use super::memories::{Stored, columns, seen, stored, uuid};
@@ -302,6 +303,8 @@ impl Db {
             "WITH own AS (SELECT * FROM memories WHERE owner = $1 AND state = 'live')
              SELECT jsonb_build_object(
                'total_memories', (SELECT count(*) FROM own),
+               'waiting_for_meaning', (SELECT count(*) FROM own
+                   WHERE meant_rev <> content_rev OR substring(meaning FROM 1 FOR 1) < $2),
                'by_category', (SELECT coalesce(jsonb_object_agg(category, n), '{}')
                    FROM (SELECT category, count(*) AS n FROM own GROUP BY 1) c),
                'by_importance', (SELECT coalesce(jsonb_object_agg(bucket, n), '{}') FROM
@@ -317,6 +320,7 @@ impl Db {
                        WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live')))",
         )
         .bind(user.as_str())
+        .bind([ENCODER_VERSION].as_slice())
         .fetch_one(&mut *tx.tx)
         .await?;
         Ok(found.0)

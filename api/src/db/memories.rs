@@ -15,6 +15,7 @@ use tessera_engine::pack::{LineCosts, Passage};
 use tessera_engine::sync::{Details, Document, Rights, Row, State};
 use uuid::Uuid;
 
+use super::meaning::Sent;
 use super::{DbError, UserTx};
 
 /// The columns of a memory beside owner, id and time, each once: its name and what is written there. Those of the
@@ -86,36 +87,41 @@ codec! {
     "forward" => |query, it| query.bind(it.composed.map_or(&[][..], Composed::forward));
     "costs" => |query, it| query.bind(it.composed.map_or_else(Vec::new, |of| counts(of.costs())));
     "passages" => |query, it| query.bind(it.composed.map_or_else(Vec::new, |of| Passage::encode_all(&of.costs().passages)));
+    "meaning" => |query, it| query.bind(it.composed.map_or(&[][..], Composed::meaning));
+    "meant_rev" => |query, it| query.bind(signed(it.row.content_rev));
 }
 
 /// A row that is written; one that was removed for good has no fields.
 struct Written<'a> {
     row: &'a Row,
+    /// The key of the machine that sent what it means, if one did.
+    meant_by: Option<&'a str>,
     document: Option<&'a Document>,
     details: Option<&'a Details>,
     composed: Option<&'a Composed>,
 }
 
 impl<'a> Written<'a> {
-    fn of(decided: &'a Decided) -> Self {
+    fn of(decided: &'a Decided, meant_by: Option<&'a str>) -> Self {
         let document = decided.row().state.document();
         let details = document.map(|document| &document.details);
-        Self { row: decided.row(), document, details, composed: decided.composed() }
+        Self { row: decided.row(), meant_by, document, details, composed: decided.composed() }
     }
 
-    /// Binds owner and id, and every column.
+    /// Binds owner and id, every column, and whose word its meaning is, with whether that is to be checked.
     fn bind(&'a self, query: Query<'a>, owner: &'a str) -> Query<'a> {
         let query = query.bind(owner).bind(uuid(self.row.memory));
-        WRITTEN.iter().fold(query, |query, column| (column.bind)(query, self))
+        let query = WRITTEN.iter().fold(query, |query, column| (column.bind)(query, self));
+        query.bind(self.meant_by).bind(self.meant_by.is_some() && Sent::is_sampled())
     }
 }
 
 /// The statement's time, as times are kept.
 const NOW: &str = "(extract(epoch FROM now()) * 1000000)::bigint";
 
-/// Adds a row: owner and id, then every column.
+/// Adds a row: owner and id, then every column, and whose word its meaning is.
 static INSERT: LazyLock<String> = LazyLock::new(|| {
-    let names: Vec<&str> = WRITTEN.iter().map(|column| column.name).collect();
+    let names: Vec<&str> = WRITTEN.iter().map(|column| column.name).chain(["meant_by", "meant_check"]).collect();
     let places: Vec<String> = (3..).take(names.len()).map(|n| format!("${n}")).collect();
     let (names, places) = (names.join(", "), places.join(", "));
     format!(
@@ -123,10 +129,17 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Replaces a row, bound in the same order.
+/// Replaces a row, bound in the same order. What nobody sent anew stays whose word it was.
 static REPLACE: LazyLock<String> = LazyLock::new(|| {
     let set: Vec<String> = (3..).zip(WRITTEN).map(|(n, column)| format!("{} = ${n}", column.name)).collect();
-    format!("UPDATE memories SET updated = {NOW}, {} WHERE owner = $1 AND id = $2", set.join(", "))
+    let meaning = WRITTEN.iter().position(|column| column.name == "meaning").map_or(0, |at| at + 3);
+    let (by, check) = (WRITTEN.len() + 3, WRITTEN.len() + 4);
+    let kept = format!("${by}::text IS NULL AND meaning = ${meaning} AND meaning <> ''");
+    format!(
+        "UPDATE memories SET updated = {NOW}, {}, meant_by = CASE WHEN {kept} THEN meant_by ELSE ${by} END,
+             meant_check = CASE WHEN {kept} THEN meant_check ELSE ${check} END WHERE owner = $1 AND id = $2",
+        set.join(", ")
+    )
 });
 
 fn signed(number: u64) -> i64 {
@@ -247,7 +260,12 @@ pub(super) fn known(row: &PgRow, stored: &Stored) -> Result<Option<Box<Known>>, 
         length: u16::try_from(row.try_get::<i32, _>("length")?).unwrap_or(u16::MAX),
         signature: row.try_get::<i64, _>("signature")?.cast_unsigned(),
         forward: row.try_get("forward")?,
-        meaning: Vec::new(),
+        // A server of before changed the text and left it as it was.
+        meaning: if row.try_get::<i64, _>("meant_rev")? == signed(stored.row.content_rev) {
+            row.try_get("meaning")?
+        } else {
+            Vec::new()
+        },
     })))
 }
 
@@ -333,16 +351,22 @@ impl UserTx {
         }
     }
 
-    /// Adds a memory of the user. False when they have one with this id.
-    pub(super) async fn insert(&mut self, decided: &Decided) -> Result<bool, DbError> {
-        let (written, sql) = (Written::of(decided), AssertSqlSafe(INSERT.as_str()));
+    /// Adds a memory of the user, with the key of the machine that sent what it means, if one did. False when they have
+    /// one with this id.
+    pub(super) async fn insert(&mut self, decided: &Decided, meant_by: Option<&str>) -> Result<bool, DbError> {
+        let (written, sql) = (Written::of(decided, meant_by), AssertSqlSafe(INSERT.as_str()));
         let query = written.bind(sqlx::query(sql), self.user.as_str());
         Ok(query.execute(&mut *self.tx).await?.rows_affected() > 0)
     }
 
-    /// Replaces a memory that is there.
-    pub(super) async fn replace(&mut self, owner: &str, decided: &Decided) -> Result<(), DbError> {
-        let (written, sql) = (Written::of(decided), AssertSqlSafe(REPLACE.as_str()));
+    /// Replaces a memory that is there, as [`UserTx::insert`].
+    pub(super) async fn replace(
+        &mut self,
+        owner: &str,
+        decided: &Decided,
+        meant_by: Option<&str>,
+    ) -> Result<(), DbError> {
+        let (written, sql) = (Written::of(decided, meant_by), AssertSqlSafe(REPLACE.as_str()));
         written.bind(sqlx::query(sql), owner).execute(&mut *self.tx).await?;
         if matches!(written.row.state, State::Purged) {
             // Nobody but its owner is told of it any more.

@@ -1,22 +1,27 @@
 //! The database: a pool, and transactions that belong to one user.
 
+mod active;
 mod admin;
 mod ask;
 mod error;
+mod meaning;
 mod memories;
 mod shares;
 mod stale;
 mod sync;
 
+use active::Active;
 pub use admin::{KeyInfo, NewKey};
 pub(crate) use ask::{Ask, ChangedAfter, Idempotency, Listed, Reply};
 pub use error::DbError;
 pub(crate) use error::{Remedy, unless_overtaken};
+pub(crate) use meaning::{Kept, Sent, Unmade, believed};
 pub(crate) use memories::{Stored, columns, costs, stored, uuid};
 pub(crate) use shares::{MyShares, ShareError, Target};
 pub(crate) use stale::Remade;
 pub(crate) use sync::Position;
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,10 +34,11 @@ use tokio::sync::Mutex;
 use crate::keys::Key;
 
 /// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
-const MIGRATIONS: [(i64, &str, &str); 3] = [
+const MIGRATIONS: [(i64, &str, &str); 4] = [
     (1, "server", include_str!("../../migrations/0001_server.sql")),
     (2, "distributed", include_str!("../../migrations/0002_distributed.sql")),
     (3, "rights", include_str!("../../migrations/0003_rights.sql")),
+    (4, "meaning", include_str!("../../migrations/0004_meaning.sql")),
 ];
 
 fn migrator() -> Migrator {
@@ -72,6 +78,8 @@ pub(crate) struct Caller {
     pub(crate) user: UserId,
     /// What the key may be used for.
     pub(crate) scopes: Vec<String>,
+    /// The key's id.
+    pub(crate) key: String,
 }
 
 /// How many connections there are, and how long anything may take.
@@ -112,6 +120,8 @@ pub struct Db {
     probe: PgPool,
     /// When the database was last asked whether it is there, and what it said.
     readiness: Arc<Mutex<Option<(Instant, bool)>>>,
+    /// Whose memories changed through this server.
+    active: Arc<Active>,
     options: PgConnectOptions,
 }
 
@@ -121,6 +131,11 @@ pub(crate) struct UserTx {
     pub(crate) user: UserId,
     /// Who is to be told of what, before it ends.
     told: sync::Told,
+    /// What a machine sent with the op that is carried out: what its text means.
+    sent: Option<Sent>,
+    /// Whose memories were changed, and whom to tell of them once that is done.
+    changed: BTreeSet<String>,
+    active: Arc<Active>,
 }
 
 impl Db {
@@ -149,6 +164,7 @@ impl Db {
             probe: probe.connect_lazy_with(limited.clone()),
             pool: pool.connect_with(limited).await?,
             readiness: Arc::default(),
+            active: Arc::default(),
             options,
         })
     }
@@ -226,6 +242,11 @@ impl Db {
         Ok(tx)
     }
 
+    /// Whose memories changed through this server.
+    pub(crate) fn active(&self) -> &Active {
+        &self.active
+    }
+
     /// A transaction of a user.
     pub(crate) async fn of(&self, user: &UserId) -> Result<UserTx, DbError> {
         let mut tx = self.pool.begin().await?;
@@ -233,7 +254,14 @@ impl Db {
             .bind(user.as_str())
             .execute(&mut *tx)
             .await?;
-        Ok(UserTx { tx, user: user.clone(), told: sync::Told::default() })
+        Ok(UserTx {
+            tx,
+            user: user.clone(),
+            told: sync::Told::default(),
+            sent: None,
+            changed: BTreeSet::new(),
+            active: Arc::clone(&self.active),
+        })
     }
 
     /// Whose key it is; `None` for one that is unknown, wrong, revoked or over. All of them take as long.
@@ -246,7 +274,7 @@ impl Db {
         }
         let Some(row) = row else { return Ok(None) };
         let user: String = row.try_get("key_user")?;
-        Ok(Some(Caller { user: user.parse()?, scopes: row.try_get("key_scopes")? }))
+        Ok(Some(Caller { user: user.parse()?, scopes: row.try_get("key_scopes")?, key: key.id().to_owned() }))
     }
 }
 
@@ -254,6 +282,8 @@ impl UserTx {
     /// Tells whoever is to be told, and commits: what others read by is locked last and for a moment.
     pub(crate) async fn commit(mut self) -> Result<(), DbError> {
         self.tell().await?;
-        Ok(self.tx.commit().await?)
+        self.tx.commit().await?;
+        self.changed.iter().filter_map(|owner| owner.parse().ok()).for_each(|owner| self.active.note(owner));
+        Ok(())
     }
 }

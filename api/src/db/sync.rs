@@ -1,17 +1,20 @@
 //! The transactions of the sync. What an op does is decided by `tessera_engine::sync::decide`.
 
+use std::collections::BTreeMap;
+
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use tessera_engine::compose::decided;
+use tessera_engine::compose::{Decided, decided};
 use tessera_engine::domain::{MemoryId, Timestamp};
 use tessera_engine::sync::{
-    Action, Answer, Arrival, Author, Decision, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, Shadow, Snapshot,
-    copy_id, decide,
+    Action, Answer, Arrival, Author, Decision, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, SentMeaning, Shadow,
+    Snapshot, copy_id, decide,
 };
 use tessera_engine::text::O200k;
 use uuid::Uuid;
 
+use super::meaning::{Sent, believed};
 use super::memories::{Stored, columns, seen, stored, uuid};
 use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
@@ -30,13 +33,26 @@ impl Db {
 
     /// Carries out one op, once. `now` is the server's time: a clock that is ahead must not make its details win for
     /// years.
-    pub(crate) async fn carry_out(&self, user: &UserId, op: &Op, now: Timestamp) -> Result<Answer, DbError> {
-        unless_overtaken(|| self.carry_out_now(user, op, now)).await
+    pub(crate) async fn carry_out(
+        &self,
+        user: &UserId,
+        op: &Op,
+        sent: Option<&Sent>,
+        now: Timestamp,
+    ) -> Result<Answer, DbError> {
+        unless_overtaken(|| self.carry_out_now(user, op, sent, now)).await
     }
 
-    async fn carry_out_now(&self, user: &UserId, op: &Op, now: Timestamp) -> Result<Answer, DbError> {
+    async fn carry_out_now(
+        &self,
+        user: &UserId,
+        op: &Op,
+        sent: Option<&Sent>,
+        now: Timestamp,
+    ) -> Result<Answer, DbError> {
         for _ in 0..ATTEMPTS {
             let mut tx = self.of(user).await?;
+            tx.sent = sent.cloned();
             let Some(answer) = tx.carry_out(op, now).await? else { continue };
             tx.commit().await?;
             return Ok(answer);
@@ -61,6 +77,8 @@ impl Db {
         let limit = limit.clamp(1, MOST_ROWS);
         let rows = sqlx::query(concat!(
             "SELECT told.memory AS about, told.seq AS told_at, ",
+            believed!("memories"),
+            ", ",
             columns!(),
             " FROM (SELECT user_id, memory, seq FROM feed WHERE user_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) told
               LEFT JOIN LATERAL (SELECT feed.owner AS whose, feed.memory AS what FROM feed
@@ -74,7 +92,7 @@ impl Db {
         .bind(i64::from(limit) + 1)
         .fetch_all(&mut *tx.tx)
         .await?;
-        let (mut news, mut next, mut bytes) = (Vec::new(), after, 0);
+        let (mut news, mut meanings, mut next, mut bytes) = (Vec::new(), BTreeMap::new(), after, 0);
         let mut more = rows.len() > limit as usize;
         for row in rows.iter().take(limit as usize) {
             if bytes > MOST_PAGE_BYTES {
@@ -86,6 +104,7 @@ impl Db {
             let arrival = match row.try_get::<Option<String>, _>("owner")? {
                 Some(_) => {
                     bytes += bytes_of(row)?;
+                    meanings.extend(meaning_of(row)?.map(|meaning| (memory, meaning)));
                     Arrival::Row(Box::new(shadow(stored(row)?, next)))
                 }
                 None => Arrival::Gone { seq: next },
@@ -94,7 +113,7 @@ impl Db {
         }
         let mark = tx.mark_from(next).await?;
         let offers = if more { Vec::new() } else { tx.offers().await? };
-        Ok(Some(Page { news, next, more, mark, offers }))
+        Ok(Some(Page { news, next, more, mark, offers, meanings }))
     }
 
     /// A page of everything a user may see, and how far what a machine knows by its marks is still known.
@@ -109,6 +128,8 @@ impl Db {
         let position = tx.history(marks).await?;
         let rows = sqlx::query(concat!(
             "SELECT told_at, ",
+            believed!("memories"),
+            ", ",
             columns!(),
             " FROM (SELECT DISTINCT ON (feed.memory) feed.memory AS what, feed.owner AS whose,
                       max(feed.seq) OVER (PARTITION BY feed.memory) AS told_at
@@ -122,7 +143,7 @@ impl Db {
         .bind(i64::from(MOST_ROWS))
         .fetch_all(&mut *tx.tx)
         .await?;
-        let (mut shadows, mut bytes) = (Vec::new(), 0);
+        let (mut shadows, mut meanings, mut bytes) = (Vec::new(), BTreeMap::new(), 0);
         let mut is_cut = rows.len() == MOST_ROWS as usize;
         for row in &rows {
             if bytes > MOST_PAGE_BYTES {
@@ -131,19 +152,28 @@ impl Db {
             }
             bytes += bytes_of(row)?;
             let seq = u64::try_from(row.try_get::<i64, _>("told_at")?).unwrap_or(0);
-            shadows.push(shadow(stored(row)?, seq));
+            let shadow = shadow(stored(row)?, seq);
+            meanings.extend(meaning_of(row)?.map(|meaning| (shadow.row.memory, meaning)));
+            shadows.push(shadow);
         }
         let next = is_cut.then(|| shadows.last().map(|last| last.row.memory)).flatten();
         let Position { epoch, head, mark, common } = position;
         // Of a machine without marks nothing is known to be common: what it has is compared, and nothing taken.
         let restored_seq = common.unwrap_or(0);
-        Ok(Snapshot { epoch, restored_seq, head, rows: shadows, mark, next })
+        Ok(Snapshot { epoch, restored_seq, head, rows: shadows, mark, next, meanings })
     }
 }
 
-/// Bytes of the text of a row.
+/// Bytes that a row takes on a page: its text, and its vectors as they are written.
 fn bytes_of(row: &PgRow) -> Result<i64, DbError> {
-    Ok(i64::try_from(row.try_get::<&str, _>("content")?.len()).unwrap_or(i64::MAX))
+    let vectors = row.try_get::<&[u8], _>("meaning")?.len().div_ceil(3) * 4;
+    Ok(i64::try_from(row.try_get::<&str, _>("content")?.len() + vectors).unwrap_or(i64::MAX))
+}
+
+/// What a row that is there means, where that is known.
+fn meaning_of(row: &PgRow) -> Result<Option<SentMeaning>, DbError> {
+    let kept: &[u8] = row.try_get("meaning")?;
+    Ok(SentMeaning::of(kept))
 }
 
 /// Where a database stands for a user.
@@ -240,11 +270,7 @@ impl UserTx {
         let body = serde_json::to_vec(op).map_err(|error| DbError::Row(error.to_string()))?;
         let op = &Op { at: op.at.min(now), ..op.clone() };
         let Some(refused) = self.apply(op, &Sha256::digest(&body)).await? else { return Ok(None) };
-        let text = match &op.action {
-            Action::Create(document) => Some(&document.content),
-            Action::Edit(edit) => edit.content.as_ref(),
-            Action::Delete | Action::Purge => None,
-        };
+        let text = op.action.text();
         // The numbers of what was done are part of the answer.
         self.tell().await?;
         let copy = match text {
@@ -309,22 +335,40 @@ impl UserTx {
         let owner = current.as_ref().map_or_else(|| self.user.as_str().to_owned(), |found| found.owner.clone());
         self.hold_shares(&owner).await?;
         let before = if current.is_some() { self.audience(&owner, op.memory).await? } else { Vec::new() };
+        let known = current.as_ref().and_then(|found| found.known.as_deref());
+        let (row, key) = self.with_meaning(op, &owner, decided(*row, known, &O200k)).await?;
         match current {
-            Some(found) => self.replace(&owner, &decided(*row, found.known.as_deref(), &O200k)).await?,
-            None if self.insert(&decided(*row, None, &O200k)).await? => {}
+            Some(_) => self.replace(&owner, &row, key.as_deref()).await?,
+            None if self.insert(&row, key.as_deref()).await? => {}
             None => return Ok(None),
         }
         let after = self.audience(&owner, op.memory).await?;
         self.told.add(before, &owner, op.memory);
         self.told.add(after, &owner, op.memory);
         if let Some(copy) = copy.map(|copy| decided(*copy, None, &O200k))
-            && self.insert(&copy).await?
+            && self.insert(&copy, None).await?
         {
             let (author, copy) = (self.user.as_str().to_owned(), copy.row().memory);
             let those = self.audience(&author, copy).await?;
             self.told.add(those, &author, copy);
         }
         Ok(Some(None))
+    }
+
+    /// With what the machine found the op's text to mean, where the row is its user's own and says that very text; and
+    /// with the key that it came under. What cannot be that is left away.
+    async fn with_meaning(&mut self, op: &Op, owner: &str, row: Decided) -> Result<(Decided, Option<String>), DbError> {
+        let Some(sent) = self.sent.take().filter(|_| owner == self.user.as_str()) else { return Ok((row, None)) };
+        let text = op.action.text().filter(|text| row.row().state.live().is_some_and(|now| now.content == **text));
+        let is_known = row.composed().is_none_or(|composed| !composed.meaning().is_empty());
+        let Some(meaning) = text.filter(|_| !is_known).and_then(|text| sent.meaning.meaning_of(text.as_str())) else {
+            return Ok((row, None));
+        };
+        if self.is_distrusted(&sent.key).await? {
+            metrics::counter!("tessera_meanings_refused_total").increment(1);
+            return Ok((row, None));
+        }
+        Ok((row.meant(meaning), Some(sent.key)))
     }
 
     async fn refused(&mut self, op: &Op, refusal: Refusal) -> Result<Option<Option<Refusal>>, DbError> {
@@ -358,6 +402,7 @@ impl UserTx {
             return Ok(());
         }
         let Told { those, owners, memories } = std::mem::take(&mut self.told);
+        self.changed.extend(owners.iter().cloned());
         let query = sqlx::query("SELECT tell($1, $2, $3)").bind(those).bind(owners).bind(memories);
         query.execute(&mut *self.tx).await?;
         Ok(())

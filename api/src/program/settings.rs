@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
+use tessera_api::MeaningUse;
 use tessera_engine::domain::{Clock, FixedClock, SystemClock, Timestamp};
 
 use crate::exit::SetupError;
@@ -40,13 +41,18 @@ setting!(
     ["VAULT_ADDR", "VAULT_TOKEN", "VAULT_ROLE"],
     "older names: no secret is kept in a vault yet, and a server does not start with them"
 );
+setting!(
+    MEANING,
+    ["TESSERA_RECALL_MEANING"],
+    "on or off: off, recall goes by words alone, and nothing is found out of what memories mean"
+);
 setting!(LOG, ["TESSERA_LOG"], "what is logged to stderr, as a tracing filter");
 setting!(NOW, ["TESSERA_NOW"], "the time to take for now, for replays and tests");
 setting!(NO_COLOR, ["NO_COLOR"], "no colours, whatever the value");
 
 /// Every setting, for `--help`.
-pub(crate) const SETTINGS: [&Setting; 8] =
-    [&DATABASE_URL, &OLDER_KEYS, &OLDER_KEY, &ENCRYPTION_KEY, &VAULT, &LOG, &NOW, &NO_COLOR];
+pub(crate) const SETTINGS: [&Setting; 9] =
+    [&DATABASE_URL, &OLDER_KEYS, &OLDER_KEY, &ENCRYPTION_KEY, &VAULT, &MEANING, &LOG, &NOW, &NO_COLOR];
 
 /// A variable of the environment that is set and not empty.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
@@ -96,6 +102,15 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
             let time: Timestamp = text.parse().map_err(|error| NOW.wrong(error))?;
             Ok(Arc::new(FixedClock(time)))
         }
+    }
+}
+
+/// What the server makes of what memories mean.
+pub(crate) fn meaning() -> Result<MeaningUse, SetupError> {
+    match MEANING.text().as_deref().map(str::trim) {
+        None | Some("on" | "true" | "1") => Ok(MeaningUse::On),
+        Some("off" | "false" | "0") => Ok(MeaningUse::Off),
+        Some(other) => Err(MEANING.wrong(format!("{other:?} is neither on nor off"))),
     }
 }
 

@@ -74,7 +74,8 @@ async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
         ..Limits::default()
     };
     let clock = settings::clock()?;
-    let settings = Settings { index_bytes: args.index_mb << 20, clock, limits, ..Settings::default() };
+    let meaning = settings::meaning()?;
+    let settings = Settings { index_bytes: args.index_mb << 20, meaning, clock, limits, ..Settings::default() };
     if args.behind_proxy && args.trusted_proxy.is_empty() {
         output::note("no --trusted-proxy is named: all requests of one connection's address share one allowance");
     }

@@ -1,10 +1,13 @@
 //! One user's index: a snapshot in memory, and the rows that changed since, as on a machine.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tessera_engine::Timestamp;
 use tessera_engine::domain::RecallRequest;
 use tessera_engine::index::{Facts, Features, Flags, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
+use tessera_engine::meaning::{Meaning, Vector};
 use tessera_engine::recall::{Ranking, rank};
 use tessera_engine::score::Weights;
 use tessera_engine::sync::Mark;
@@ -14,6 +17,9 @@ use crate::db::{DbError, Position};
 
 /// Changed rows beyond which a rebuild pays: the larger of this and a twentieth of the snapshot.
 const REBUILD_AT_ROWS: usize = 1000;
+
+/// How often it is looked whether rows that waited for what they mean still do.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// What a user may recall, as of a point of their feed.
 pub(super) struct UserIndex {
@@ -30,6 +36,10 @@ pub(super) struct UserIndex {
     captured: HashSet<u32>,
     /// Which memories each replaces, for those that replace any.
     replaced: HashMap<u32, Vec<Key>>,
+    /// Rows that wait for what they mean, or may not be believed yet, with whose they are.
+    waiting: HashMap<u32, Box<str>>,
+    /// When it was last looked whether they still wait.
+    looked: Mutex<Option<Instant>>,
 }
 
 impl Default for UserIndex {
@@ -45,6 +55,8 @@ impl Default for UserIndex {
             mask: Mask::default(),
             captured: HashSet::new(),
             replaced: HashMap::new(),
+            waiting: HashMap::new(),
+            looked: Mutex::default(),
         }
     }
 }
@@ -57,6 +69,7 @@ impl UserIndex {
         for fed in &all {
             built.remember(fed);
         }
+        *built.looked.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         let successors = successors(&built.replaced);
         let rows: Vec<IndexRow> = all.into_iter().map(|fed| fed.row(&successors)).collect();
         let identity = Identity { store: [0; 16], rev: cursor, stamp: [0; 16] };
@@ -70,12 +83,38 @@ impl UserIndex {
 
     /// Bytes that it holds, about.
     pub(super) fn bytes(&self) -> usize {
-        let small = self.captured.len() * 8 + self.replaced.len() * 64;
+        let small = self.captured.len() * 8 + self.replaced.len() * 64 + self.waiting.len() * 48;
         self.snapshot.as_ref().map_or(0, Snapshot::size) + self.tail_bytes + small
     }
 
-    pub(super) fn rank(&self, request: &RecallRequest, now: Timestamp, weights: &Weights) -> Ranking {
-        rank(&IndexView::new(self.snapshot.as_ref(), &self.tail, &self.mask), request, None, now, weights)
+    pub(super) fn rank(
+        &self,
+        request: &RecallRequest,
+        meant: Option<&Vector>,
+        now: Timestamp,
+        weights: &Weights,
+    ) -> Ranking {
+        rank(&IndexView::new(self.snapshot.as_ref(), &self.tail, &self.mask), request, meant, now, weights)
+    }
+
+    /// True when it is time to look whether rows that waited for what they mean still do.
+    pub(super) fn is_look_due(&self) -> bool {
+        let looked = *self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.waiting.is_empty() && looked.is_none_or(|looked| looked.elapsed() > LOOK)
+    }
+
+    /// The handles of rows that wait, if it is time to look; the time of a look is noted.
+    pub(super) fn take_a_look(&self) -> Vec<i64> {
+        if !self.is_look_due() {
+            return Vec::new();
+        }
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        self.waiting.keys().map(|handle| i64::from(*handle)).collect()
+    }
+
+    /// Whose rows wait.
+    pub(super) fn waited_for(&self) -> HashSet<Box<str>> {
+        self.waiting.values().cloned().collect()
     }
 
     /// What it knows of the database's history.
@@ -120,7 +159,7 @@ impl UserIndex {
         let successors = successors(&self.replaced);
         for fed in changed {
             let row = fed.row(&successors);
-            self.tail_bytes += 3 * row.blob.len() + row.scope.len() + 64;
+            self.tail_bytes += 3 * row.blob.len() + row.meaning.len() + row.scope.len() + 64;
             self.tail.push(row);
         }
         self.mask = Mask::of(self.snapshot.as_ref(), &self.tail);
@@ -135,6 +174,10 @@ impl UserIndex {
         if fed.facts.is_captured {
             self.captured.insert(handle);
         }
+        match fed.owner.as_deref().filter(|_| !Meaning::is_current(&fed.meaning)) {
+            Some(owner) => self.waiting.insert(handle, owner.into()),
+            None => self.waiting.remove(&handle),
+        };
         if fed.replaces.is_empty() {
             self.replaced.remove(&handle);
         } else {
@@ -149,7 +192,13 @@ impl Fed {
         let successor = successor.filter(|handle| *handle != self.facts.handle);
         let flags = self.facts.flags.with(Flags::SUPERSEDED, successor.is_some());
         let facts = Facts { flags, ..self.facts };
-        IndexRow { features: Features::of(&facts), scope: self.scope, successor, blob: self.blob, meaning: Vec::new() }
+        IndexRow {
+            features: Features::of(&facts),
+            scope: self.scope,
+            successor,
+            blob: self.blob,
+            meaning: self.meaning,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use sqlx::Row as _;
 use tessera_engine::compose::{Beside, memory_of};
 use tessera_engine::domain::{Clock, Handle, Memory, RecallRequest};
 use tessera_engine::pack::{JsonRows, LineCosts, Ranked, Recall, Row};
-use tessera_engine::recall::{Form, Ranking, answer};
+use tessera_engine::recall::{Form, Ranking, answer, meant};
 use tessera_engine::score::Weights;
 use tessera_engine::text::O200k;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -37,6 +37,7 @@ pub(crate) enum RecallError {
 pub(crate) struct Recaller {
     cache: Cache,
     clock: Arc<dyn Clock>,
+    /// Without a weight for it, no index keeps what memories mean.
     weights: Arc<Weights>,
     /// Questions that are worked on at one time: some more than there are processors, as each waits for the database
     /// as well. Whoever waits for a turn holds no connection.
@@ -84,15 +85,17 @@ impl Found {
 }
 
 impl Recaller {
-    /// `most_bytes` is what the indexes may hold together.
-    pub(crate) fn new(clock: Arc<dyn Clock>, most_bytes: usize) -> Self {
+    /// `most_bytes` is what the indexes may hold together; without `by_meaning` words alone decide.
+    pub(crate) fn new(clock: Arc<dyn Clock>, most_bytes: usize, by_meaning: bool) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let turns = (2 * processors).max(4);
+        let weights = Weights::default();
+        let meaning = if by_meaning { weights.meaning } else { 0.0 };
         Self {
             // Half for one user: there is a turn for others, whatever one asks.
             cache: Cache::new(most_bytes, turns / 2),
             clock,
-            weights: Arc::default(),
+            weights: Arc::new(Weights { meaning, ..weights }),
             turns: Arc::new(Semaphore::new(turns)),
             uses: Mutex::default(),
         }
@@ -111,7 +114,11 @@ impl Recaller {
             let mut tx = db.of(user).await?;
             News::read(&slot.index, &mut tx).await?
         };
-        self.take(db, user, slot, turn, news).await
+        self.take(db, user, slot, turn, news).await?;
+        // Whoever asks for what waits is waited for themselves.
+        let waited_for = slot.index.read().unwrap_or_else(PoisonError::into_inner).waited_for();
+        waited_for.iter().filter_map(|owner| owner.parse().ok()).for_each(|owner| db.active().note(owner));
+        Ok(())
     }
 
     /// Puts news into an index; the caller holds its `refreshing`.
@@ -119,6 +126,7 @@ impl Recaller {
         if matches!(news, News::None) {
             return Ok(());
         }
+        let news = if self.weights.meaning > 0.0 { news } else { news.without_meaning() };
         let (to, of) = (Arc::clone(slot), user.clone());
         let (remade, bytes) = apart(turn, move || {
             let remade = news.put(&to.index, &of)?;
@@ -147,7 +155,8 @@ impl Recaller {
         let known = slot.index.try_read().map(|index| index.known()).unwrap_or_default();
         let position = tx.history(&known).await?;
         let is_fresh = slot.index.try_read().is_ok_and(|index| {
-            index.known() == known && index.cursor_in(position.epoch, position.head) == Some(position.head)
+            let is_known = index.known() == known;
+            is_known && index.cursor_in(position.epoch, position.head) == Some(position.head) && !index.is_look_due()
         });
         if !is_fresh || !position.knows(&known) {
             drop(tx);
@@ -156,7 +165,9 @@ impl Recaller {
         }
         let (request_of, now, weights) = (request.clone(), self.clock.now(), Arc::clone(&self.weights));
         let ranking = apart(&turn, move || {
-            slot.index.read().unwrap_or_else(PoisonError::into_inner).rank(&request_of, now, &weights)
+            let meant = meant(&request_of, &weights);
+            let index = slot.index.read().unwrap_or_else(PoisonError::into_inner);
+            index.rank(&request_of, meant.as_ref(), now, &weights)
         })
         .await?;
         let page = ranking.page(request)?;

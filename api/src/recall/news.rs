@@ -10,11 +10,12 @@ use tessera_engine::Timestamp;
 use tessera_engine::compose::Known;
 use tessera_engine::domain::{DomainError, Origin, Trust};
 use tessera_engine::index::{CONTEXT_REACH, Facts, Flags, ForwardDoc, Freshness, Label, context_of};
+use tessera_engine::meaning::{ENCODER_VERSION, Meaning};
 use tessera_engine::sync::Mark;
 use uuid::Uuid;
 
 use super::index::UserIndex;
-use crate::db::{DbError, Position, Remade, UserId, UserTx, uuid};
+use crate::db::{DbError, Position, Remade, UserId, UserTx, believed, uuid};
 
 /// Memories that are read at one time to be analysed again.
 const BATCH: usize = 500;
@@ -28,12 +29,14 @@ pub(super) struct Fed {
     pub(super) facts: Facts,
     pub(super) scope: String,
     pub(super) blob: Vec<u8>,
+    /// What it means, as far as the user may believe it; empty while that waits.
+    pub(super) meaning: Vec<u8>,
     pub(super) session: Option<String>,
     /// What it replaces: memories of its owner alone.
     pub(super) replaces: Vec<Key>,
     pub(super) seq: u64,
     /// Whose it is; nobody's, once it is gone.
-    owner: Option<String>,
+    pub(super) owner: Option<String>,
     /// The memory itself, where its blob is of another version of the analyzer.
     again: Option<Box<Known>>,
     /// False for what was read for the sake of others alone.
@@ -56,8 +59,7 @@ macro_rules! fed {
     ($which:literal) => {
         concat!("SELECT feed.memory, feed.seq, feed.handle, feed.uses, feed.used, m.owner, m.created, \
          m.expires, m.importance, m.length, m.standing, m.scope, m.forward, m.origin, m.edited_by, \
-         m.vouched, m.session, m.links \
-         FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live' WHERE feed.user_id = $1 AND ",
+         m.vouched, m.session, m.links, ", believed!("m"), " FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live' WHERE feed.user_id = $1 AND ",
         $which, " ORDER BY feed.handle")
     };
 }
@@ -78,7 +80,7 @@ impl News {
         };
         let Position { head, mark, .. } = position;
         if head == cursor {
-            return Ok(Self::None);
+            return Self::meant(index, position, tx).await;
         }
         let after = i64::try_from(cursor).unwrap_or(i64::MAX);
         let rows = sqlx::query(fed!("feed.seq > $2")).bind(tx.user.as_str()).bind(after).fetch_all(&mut *tx.tx).await?;
@@ -105,11 +107,42 @@ impl News {
         Ok(Self::Again(changed))
     }
 
+    /// Rows that waited for what they mean, and do no more: that is no change of them, so no feed tells of it. It is
+    /// looked for now and then while an index has any that wait.
+    async fn meant(index: &RwLock<UserIndex>, position: Position, tx: &mut UserTx) -> Result<Self, DbError> {
+        let waiting = looked_at(index, UserIndex::take_a_look);
+        if waiting.is_empty() {
+            return Ok(Self::None);
+        }
+        let sql = fed!(
+            "feed.handle = ANY ($2) AND m.meant_rev = m.content_rev AND substring(m.meaning FROM 1 FOR 1) = $3 \
+             AND (m.meant_by IS NULL OR m.owner = $1)"
+        );
+        let version = [ENCODER_VERSION];
+        let query = sqlx::query(sql).bind(tx.user.as_str()).bind(waiting).bind(version.as_slice());
+        let mut changed = fed(&query.fetch_all(&mut *tx.tx).await?, tx.user.as_str())?;
+        if changed.is_empty() {
+            return Ok(Self::None);
+        }
+        if looked_at(index, |index| index.is_rebuild_due(&changed)) {
+            return Self::everything(tx, position).await;
+        }
+        read_stale(&mut changed, tx).await?;
+        Ok(Self::Again(changed))
+    }
+
     async fn everything(tx: &mut UserTx, position: Position) -> Result<Self, DbError> {
         let rows = sqlx::query(fed!("m.id IS NOT NULL")).bind(tx.user.as_str()).fetch_all(&mut *tx.tx).await?;
         let mut all = fed(&rows, tx.user.as_str())?;
         read_stale(&mut all, tx).await?;
         Ok(Self::All(all, position))
+    }
+
+    /// The same for an index that nobody asks by meaning: no row has any, and none waits for it.
+    pub(super) fn without_meaning(mut self) -> Self {
+        let (Self::Some(rows, ..) | Self::Again(rows) | Self::All(rows, _)) = &mut self else { return self };
+        rows.iter_mut().for_each(|fed| fed.meaning = Meaning::of(&[]).into_bytes());
+        self
     }
 
     /// Puts it into the index: for a thread that may work for a while. Gives what was analysed again.
@@ -259,12 +292,13 @@ fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
             is_captured: false,
             flags: Flags::default(),
         };
-        let (scope, blob, replaces) = (String::new(), Vec::new(), Vec::new());
+        let (scope, blob, meaning, replaces) = (String::new(), Vec::new(), Vec::new(), Vec::new());
         return Ok(Fed {
             memory,
             facts,
             scope,
             blob,
+            meaning,
             session: None,
             replaces,
             seq,
@@ -295,6 +329,8 @@ fn read(row: &PgRow, user: &str) -> Result<Fed, DbError> {
     let links: Vec<String> = row.try_get("links")?;
     let replaces = links.iter().filter_map(|link| link.strip_prefix("supersedes:")?.parse().ok());
     let replaces = replaces.map(|memory| (owner.clone(), memory)).collect();
-    let (scope, blob, session) = (row.try_get("scope")?, row.try_get("forward")?, row.try_get("session")?);
-    Ok(Fed { memory, facts, scope, blob, session, replaces, seq, owner: Some(owner), again: None, is_wanted: true })
+    let (scope, session) = (row.try_get("scope")?, row.try_get("session")?);
+    let (blob, meaning) = (row.try_get("forward")?, row.try_get("meaning")?);
+    let owner = Some(owner);
+    Ok(Fed { memory, facts, scope, blob, meaning, session, replaces, seq, owner, again: None, is_wanted: true })
 }

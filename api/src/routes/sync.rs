@@ -2,11 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use tessera_engine::sync::{Answer, MOST_OPS, MOST_ROWS, Page, Push, Pushed, Refusal, Snapshot};
+use tessera_engine::sync::{Answer, MOST_OPS, MOST_ROWS, Page, Push, Pushed, Refusal, SentOp, Snapshot};
 
 use crate::App;
 use crate::contract::{ChangesQuery, SnapshotQuery};
-use crate::db::{Caller, Remedy};
+use crate::db::{Caller, Remedy, Sent};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, Marks, Params};
 
@@ -28,8 +28,9 @@ pub(super) async fn push(
     }
     let now = app.clock.now();
     let mut answers = Vec::with_capacity(push.ops.len());
-    for op in &push.ops {
-        answers.push(match app.db.carry_out(&caller.user, op, now).await {
+    for SentOp { op, meaning } in push.ops {
+        let sent = meaning.map(|meaning| Sent { meaning, key: caller.key.clone() });
+        answers.push(match app.db.carry_out(&caller.user, &op, sent.as_ref(), now).await {
             // What can never be stored holds up nothing that can.
             Err(error) if error.remedy() == Remedy::Change => {
                 tracing::warn!(%error, "an op cannot be stored");

@@ -9,6 +9,7 @@ mod isolation;
 mod keys;
 mod limits;
 mod lists;
+mod meaning;
 mod owner_local;
 mod recall;
 mod rest;

@@ -1,11 +1,12 @@
 //! One engine: the server answers as a machine does, to the byte.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tessera_api::{Limits, Settings};
+use tessera_api::{Limits, MeaningUse, Settings};
 use tessera_engine::Patch;
 use tessera_engine::Store;
 use tessera_engine::domain::{
@@ -27,12 +28,13 @@ fn clock() -> Arc<FixedClock> {
 }
 
 /// Sends everything that a store has.
-async fn send(site: &Site, key: &str, store: &mut Store) {
+pub(crate) async fn send(site: &Site, key: &str, store: &mut Store) {
     loop {
         let ops = store.ops(100).unwrap();
         if ops.is_empty() {
             return;
         }
+        let ops = store.with_meanings(ops).unwrap();
         let push = serde_json::to_value(Push { epoch: 1, ops }).unwrap();
         let pushed: Pushed =
             serde_json::from_value(Site::ok(site.post(key, "/v1/sync/push", &push).await).await).unwrap();
@@ -86,10 +88,45 @@ fn question(random: &mut fastrand::Rng, words: &[String]) -> (RecallRequest, Val
     (request, json)
 }
 
-/// A store with our sample notes, all of them sent; and their words.
-async fn filled(site: &Site, key: &str, home: &std::path::Path) -> (Store, Vec<String>) {
-    let config =
-        StoreConfig { home: home.join("t").into(), clock: clock(), weights: Weights::default(), usage: Usage::Serve, meaning: true };
+/// How many rows both stores have vectors of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meant {
+    All,
+    /// About half of them: the others wait.
+    Half,
+    /// None.
+    Nothing,
+    /// All, and nobody goes by them.
+    Off,
+}
+
+impl Meant {
+    fn give(self, store: &mut Store) {
+        // Steps of the store's own, the newest rows first.
+        let most = match self {
+            Self::All | Self::Off => usize::MAX,
+            Self::Half => 3,
+            Self::Nothing => 0,
+        };
+        (0..most).take_while(|_| store.give_meaning_to_some().unwrap()).for_each(drop);
+    }
+
+    fn weights(self) -> Weights {
+        let weights = Weights::default();
+        let meaning = if self == Self::Off { 0.0 } else { weights.meaning };
+        Weights { meaning, ..weights }
+    }
+}
+
+/// A store with our sample notes, all of them sent, so many with what they mean; and their words.
+async fn filled(site: &Site, key: &str, home: &std::path::Path, meant: Meant) -> (Store, Vec<String>) {
+    let config = StoreConfig {
+        home: home.join("t").into(),
+        clock: clock(),
+        weights: meant.weights(),
+        usage: Usage::Serve,
+        meaning: true,
+    };
     let mut store = Store::open(config).unwrap();
     store.join("http://server", "ada", Upload::All).unwrap();
     let (mut words, mut links) = (Vec::new(), Vec::new());
@@ -109,7 +146,17 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path) -> (Store, Vec<S
     }
     words.sort();
     words.dedup();
-    store.begin_anew(&Whole { epoch: 1, restored_seq: u64::MAX, head: 0, mark: None, rows: vec![] }).unwrap();
+    store
+        .begin_anew(&Whole {
+            epoch: 1,
+            restored_seq: u64::MAX,
+            head: 0,
+            mark: None,
+            rows: vec![],
+            meanings: BTreeMap::new(),
+        })
+        .unwrap();
+    meant.give(&mut store);
     send(site, key, &mut store).await;
     let named = |name: &Value| MemoryRef::Id(MemoryId::from_key(name.as_str().unwrap()));
     for (key, links) in links {
@@ -170,27 +217,56 @@ async fn compare(site: &Site, key: &str, store: &mut Store, request: &RecallRequ
 /// A server whose clock and uses stand still, as those of the machine beside it.
 fn as_a_machine() -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
-    Settings { limits, clock: clock(), count_uses_every: Duration::from_hours(1), ..Settings::default() }
+    let (clock, meaning) = (clock(), MeaningUse::Kept);
+    Settings { limits, clock, meaning, count_uses_every: Duration::from_hours(1), ..Settings::default() }
+}
+
+/// Both answer alike, to the byte, before and after changes.
+fn answers_are_the_same(meant: Meant, questions: usize) {
+    let meaning = if meant == Meant::Off { MeaningUse::Off } else { MeaningUse::Kept };
+    with_site_of(Settings { meaning, ..as_a_machine() }, |site| async move {
+        let key = site.user("ada").await;
+        let home = tempfile::tempdir().unwrap();
+        let (mut store, words) = filled(&site, &key, home.path(), meant).await;
+        let mut random = fastrand::Rng::with_seed(11);
+        let mut found = 0;
+        for round in 0..4 {
+            for _ in 0..questions / 4 {
+                let (request, json) = question(&mut random, &words);
+                found += usize::from(compare(&site, &key, &mut store, &request, &json).await);
+            }
+            let stats = Site::ok(site.get(&key, "/api/stats").await).await;
+            let (waiting, all) =
+                (stats["waiting_for_meaning"].as_u64().unwrap(), stats["total_memories"].as_u64().unwrap());
+            match meant {
+                Meant::All | Meant::Off => assert_eq!(waiting, 0),
+                Meant::Half => assert!(all / 4 < waiting && waiting < all * 3 / 4, "{waiting} of {all}"),
+                Meant::Nothing => assert_eq!(waiting, all),
+            }
+            change_some(&mut store, round, random.choice(&words).unwrap());
+            if meant != Meant::Half {
+                meant.give(&mut store);
+            }
+            send(&site, &key, &mut store).await;
+        }
+        assert!(found > questions / 2, "{found} of {questions} questions found something");
+    });
 }
 
 #[test]
 fn the_server_answers_as_a_machine_does_to_the_byte() {
-    with_site_of(as_a_machine(), |site| async move {
-        let key = site.user("ada").await;
-        let home = tempfile::tempdir().unwrap();
-        let (mut store, words) = filled(&site, &key, home.path()).await;
-        let mut random = fastrand::Rng::with_seed(11);
-        let mut found = 0;
-        for round in 0..4 {
-            for _ in 0..QUERIES / 4 {
-                let (request, json) = question(&mut random, &words);
-                found += usize::from(compare(&site, &key, &mut store, &request, &json).await);
-            }
-            change_some(&mut store, round, random.choice(&words).unwrap());
-            send(&site, &key, &mut store).await;
-        }
-        assert!(found > QUERIES / 2, "{found} of {QUERIES} questions found something");
-    });
+    answers_are_the_same(Meant::All, QUERIES);
+}
+
+#[test]
+fn it_does_so_while_half_of_the_rows_wait_for_what_they_mean() {
+    answers_are_the_same(Meant::Half, QUERIES / 4);
+}
+
+#[test]
+fn it_does_so_while_all_of_them_wait_and_where_meaning_is_off() {
+    answers_are_the_same(Meant::Nothing, QUERIES / 10);
+    answers_are_the_same(Meant::Off, QUERIES / 2);
 }
 
 #[test]
@@ -275,7 +351,7 @@ fn a_new_turn_changes_what_is_around_others_as_on_a_machine() {
     with_site_of(as_a_machine(), |site| async move {
         let key = site.user("ada").await;
         let home = tempfile::tempdir().unwrap();
-        let (mut store, words) = filled(&site, &key, home.path()).await;
+        let (mut store, words) = filled(&site, &key, home.path(), Meant::Half).await;
         let mut random = fastrand::Rng::with_seed(23);
         let mut found = 0;
         for round in 0..12 {

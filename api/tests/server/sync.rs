@@ -48,7 +48,7 @@ fn edit(text: &str) -> Action {
 }
 
 async fn pushed(site: &Site, key: &str, op: &Op) -> Answer {
-    let push = serde_json::to_value(Push { epoch: 1, ops: vec![op.clone()] }).unwrap();
+    let push = serde_json::to_value(Push { epoch: 1, ops: vec![op.clone().into()] }).unwrap();
     let answers: Pushed = serde_json::from_value(Site::ok(site.post(key, "/v1/sync/push", &push).await).await).unwrap();
     answers.answers.into_iter().next().unwrap()
 }

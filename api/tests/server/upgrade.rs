@@ -35,7 +35,14 @@ fn machine_of(database: &str, home: &Path, now: i64) -> Store {
     std::fs::copy(fixture(database), home.join("tessera.db")).unwrap();
     let clock = Arc::new(FixedClock(Timestamp::from_micros(now)));
     let home = home.to_path_buf();
-    Store::open(StoreConfig { home: home.into(), clock, weights: Weights::default(), usage: Usage::Serve, meaning: true }).unwrap()
+    Store::open(StoreConfig {
+        home: home.into(),
+        clock,
+        weights: Weights::default(),
+        usage: Usage::Serve,
+        meaning: true,
+    })
+    .unwrap()
 }
 
 fn live(store: &Store) -> Vec<Memory> {
@@ -52,6 +59,7 @@ async fn exchange(site: &Site, key: &str, store: &mut Store) -> usize {
         if ops.is_empty() {
             break;
         }
+        let ops = store.with_meanings(ops).unwrap();
         let body = serde_json::to_value(Push { epoch, ops }).unwrap();
         let pushed: Pushed =
             serde_json::from_value(Site::ok(site.post(key, "/v1/sync/push", &body).await).await).unwrap();
@@ -104,9 +112,9 @@ fn an_older_database_and_an_older_machine_go_on_together() {
         // A machine of the same time that begins anew comes to the same.
         let mut other = machine(&dir.path().join("other"));
         other.must_begin_anew().unwrap();
-        let Snapshot { epoch, restored_seq, head, rows, mark, next } = snapshot;
+        let Snapshot { epoch, restored_seq, head, rows, mark, next, meanings } = snapshot;
         assert!(next.is_none());
-        other.begin_anew(&Whole { epoch, restored_seq, head, mark, rows }).unwrap();
+        other.begin_anew(&Whole { epoch, restored_seq, head, mark, rows, meanings }).unwrap();
         exchange(&site, &key, &mut other).await;
         exchange(&site, &key, &mut store).await;
         let mut anew: Vec<String> = live(&other).into_iter().map(|memory| memory.content).collect();
@@ -186,5 +194,63 @@ fn a_database_with_marks_and_offers_and_its_machine_go_on_together() {
         assert!(page.contains("Buoy twelve sends nothing since the storm"), "the tag ops is shared with bob");
         assert!(page.contains("booked through Marta, two days ahead") && page.contains("\"edited_by\":\"ada\""));
         assert!(!page.contains("harbour master"), "what is not shared is not seen");
+    });
+}
+
+/// A server and a machine before vectors: nothing of either is lost, the server makes what waits by itself, and a new
+/// machine has it from there.
+#[test]
+fn a_database_before_vectors_and_its_machine_go_on_together() {
+    with_database(&fixture("server-v4.sql"), "SELECT 1", |site| async move {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = machine_of("v7-joined.db", &dir.path().join("t"), 1_805_500_000_000_000);
+        let key = site.key("ada").await;
+        let before = live(&store).len();
+        assert_eq!(exchange(&site, &key, &mut store).await, 2, "a new one, and a change");
+        assert_eq!(exchange(&site, &key, &mut store).await, 0);
+        assert_eq!(live(&store).len(), before);
+        let waiting =
+            "SELECT count(*) FROM memories WHERE state = 'live' AND (meaning = '' OR meant_rev <> content_rev)";
+        let pool = site.admin().await;
+        let count = async || sqlx::query_scalar::<_, i64>(waiting).fetch_one(&pool).await.unwrap();
+        for _ in 0..1_200 {
+            if count().await == 0 {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        assert_eq!(count().await, 0);
+        let snapshot: Snapshot =
+            serde_json::from_value(Site::ok(site.get(&key, "/v1/sync/snapshot").await).await).unwrap();
+        let there: Vec<_> = snapshot.rows.iter().filter(|shadow| shadow.row.state.live().is_some()).collect();
+        assert_eq!(there.len(), before);
+        assert!(there.iter().all(|shadow| snapshot.meanings.contains_key(&shadow.row.memory)));
+        // What was said, deleted, removed for good, edited by a teammate and kept twice is as it was.
+        let texts: Vec<&str> = there.iter().map(|shadow| shadow.row.state.live().unwrap().content.as_str()).collect();
+        for (text, count) in [
+            ("We deploy the tide service on Wednesdays, never on Fridays", 1),
+            ("Buoy twelve sends nothing since the storm", 1),
+            ("The staging gateway listens on port 9100", 1),
+            ("The build cache lives on host oak", 1),
+            ("The build cache lives on host elm", 1),
+            ("This note is forgotten", 0),
+            ("This note is removed for good", 0),
+        ] {
+            assert_eq!(texts.iter().filter(|known| **known == text).count(), count, "{text}");
+        }
+        let question = json!({ "context": "which port does the staging gateway listen on?", "max_tokens": 500 });
+        let answer: Value = Site::ok(site.post(&key, "/api/memories/recall", &question).await).await;
+        assert_eq!(answer["details"][0]["content"], "The staging gateway listens on port 9100", "{answer}");
+        assert_eq!(answer["details"][0]["edited_by"], "bob", "{answer}");
+        // The machine of before takes what the server made, with the next news of a memory; a new one has all of it.
+        let Snapshot { epoch, restored_seq, head, rows, mark, meanings, .. } = snapshot;
+        store.must_begin_anew().unwrap();
+        store.begin_anew(&Whole { epoch, restored_seq, head, mark, rows, meanings }).unwrap();
+        assert!(!store.give_meaning_to_some().unwrap());
+        assert_eq!(exchange(&site, &key, &mut store).await, 0, "that is no change");
+        let bob = site.key("bob").await;
+        let page = site.get(&bob, "/v1/sync/snapshot").await.text().await.unwrap();
+        assert!(page.contains("Buoy twelve sends nothing since the storm"), "the tag shared is shared with bob");
+        assert!(!page.contains("Marta"), "what is not shared is not seen");
     });
 }

@@ -117,15 +117,15 @@ impl Round<'_> {
     async fn refetch(&mut self) -> Result<(), SyncError> {
         let (known, marks) = (self.state().await?, on(self.desk, |store| store.marks()).await?);
         let first = self.remote.snapshot(known.epoch, None, &marks).await?;
-        let Snapshot { epoch, restored_seq, head, mark, rows, .. } = first;
-        let mut whole = Whole { epoch, restored_seq, head, mark, rows };
-        let mut next = first.next;
+        let Snapshot { epoch, restored_seq, head, mark, rows, meanings, mut next } = first;
+        let mut whole = Whole { epoch, restored_seq, head, mark, rows, meanings };
         while let Some(after) = next {
             let page = self.remote.snapshot(known.epoch, Some(after), &marks).await?;
             if page.epoch != whole.epoch {
                 return Err(RemoteError::MustRefetch.into());
             }
             whole.rows.extend(page.rows);
+            whole.meanings.extend(page.meanings);
             next = page.next;
         }
         self.done.received += whole.rows.len() as u64;
@@ -147,7 +147,9 @@ impl Round<'_> {
             }
             before.clone_from(&ops);
             let epoch = self.state().await?.epoch;
-            match self.remote.push(&Push { epoch, ops: ops.clone() }, &self.known().await?).await {
+            let sent = ops.clone();
+            let sent = on(self.desk, move |store| store.with_meanings(sent)).await?;
+            match self.remote.push(&Push { epoch, ops: sent }, &self.known().await?).await {
                 Ok(pushed) => {
                     self.done.sent += pushed.answers.len() as u64;
                     on(self.desk, move |store| store.answered(epoch, &pushed)).await?;

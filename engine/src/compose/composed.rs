@@ -4,6 +4,7 @@ use super::fields::{self, Beside, memory_of};
 use crate::domain::{DomainError, Draft, Handle, Memory, MemoryId, Patch, Share, Timestamp};
 use crate::enrich;
 use crate::index::{Analysis, ForwardDoc, Freshness};
+use crate::meaning::Meaning;
 use crate::pack::LineCosts;
 use crate::sync::Document;
 use crate::text::TokenCounter;
@@ -51,6 +52,16 @@ impl Composed {
     /// What it means, as vectors; empty where that has to be found out.
     pub fn meaning(&self) -> &[u8] {
         &self.meaning
+    }
+
+    /// The same with what somebody found its text to mean, where that has to be found out.
+    #[must_use]
+    pub fn meant(mut self, meaning: Meaning) -> Self {
+        if self.meaning.is_empty() && self.memory.deleted.is_none() && !self.memory.content.is_empty() {
+            self.meaning = meaning.into_bytes();
+            self.has_new_terms = true;
+        }
+        self
     }
 
     /// What its lines cost.

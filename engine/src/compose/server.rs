@@ -4,6 +4,7 @@
 use super::composed::{Composed, Known, compose};
 use super::fields::{self, Beside, memory_of};
 use crate::domain::{DomainError, Draft, Handle, MemoryId, Patch, Permission, Share, Timestamp};
+use crate::meaning::Meaning;
 use crate::sync::{Document, Edit, Row};
 use crate::text::TokenCounter;
 
@@ -18,6 +19,13 @@ impl Decided {
     /// What was decided.
     pub fn row(&self) -> &Row {
         &self.row
+    }
+
+    /// The same with what somebody found its text to mean, where that has to be found out.
+    #[must_use]
+    pub fn meant(mut self, meaning: Meaning) -> Self {
+        self.composed = self.composed.map(|composed| composed.meant(meaning));
+        self
     }
 
     /// What is derived from it, as its owner sees it under the first handle; nothing of one that was removed for good.

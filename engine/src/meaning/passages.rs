@@ -189,7 +189,8 @@ mod tests {
         let passages = passages_of(&text);
         assert!(passages.iter().all(|passage| !passage.contains("let berth")), "{passages:?}");
         assert_eq!(passages.last(), Some(&"That is how berths are found."));
-        let passages = passages_of(&format!("```\n{code}```"));
+        let fenced = format!("```\n{code}```");
+        let passages = passages_of(&fenced);
         assert!(passages.len() > 3 && passages[1].contains("let berth"), "{passages:?}");
     }
 

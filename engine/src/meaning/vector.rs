@@ -53,6 +53,13 @@ impl Vector {
     }
 }
 
+/// True for the bytes of a vector whose sum of squares is that of its numbers.
+fn is_sound(vector: &[u8]) -> bool {
+    let Some((sum, values)) = vector.split_first_chunk::<4>() else { return false };
+    let squares: u32 = values.iter().map(|value| u32::from(value.cast_signed().unsigned_abs()).pow(2)).sum();
+    u32::from_le_bytes(*sum) == squares
+}
+
 fn squares(values: &[i8; DIMENSIONS]) -> u32 {
     values.iter().map(|value| u32::from(value.unsigned_abs()).pow(2)).sum()
 }
@@ -78,6 +85,14 @@ impl Meaning {
         let mut bytes = vec![ENCODER_VERSION];
         vectors.iter().for_each(|vector| vector.put(&mut bytes));
         Self(bytes)
+    }
+
+    /// What came from elsewhere as bytes, if it can be the work of this program's encoder on so many passages: its
+    /// version, so many vectors, and each with the sum of its own squares, so that no nearness is beyond 1.
+    pub fn read(bytes: &[u8], passages: usize) -> Option<Self> {
+        let mut vectors = Self::vectors(bytes);
+        let is_whole = Self::is_current(bytes) && vectors.len() == passages;
+        (is_whole && vectors.all(is_sound)).then(|| Self(bytes.to_vec()))
     }
 
     /// As bytes; never empty.

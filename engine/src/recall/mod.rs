@@ -9,11 +9,13 @@ mod excerpt;
 mod information;
 mod legs;
 mod lookup;
+mod meant;
 mod query;
 mod rank;
 mod scorer;
 mod weak;
 
 pub use answer::{Form, answer};
+pub use meant::meant;
 pub use query::{QueryTerm, QueryTerms, Relation};
 pub use rank::{Ranking, rank};

@@ -6,12 +6,14 @@
 //! - [`Op`], [`Row`]: what a machine asks for, and what the server holds.
 //! - [`decide`]: what the server does with an op: compare and set, merge, or keep both texts.
 //! - [`Mark`]: what tells one history of a server from another.
+//! - [`SentMeaning`]: what a text means, beside what is said of it.
 //! - [`Local`]: a memory on one machine between its user and the server.
 
 mod decide;
 mod document;
 mod local;
 mod mark;
+mod meaning;
 mod op;
 mod wire;
 
@@ -19,5 +21,6 @@ pub use decide::decide;
 pub use document::{Details, Document, Edit, State};
 pub use local::{Arrival, Local, Settled, Shadow, Trail};
 pub use mark::Mark;
+pub use meaning::SentMeaning;
 pub use op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
-pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, Snapshot};
+pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, SentOp, Snapshot};

@@ -51,6 +51,15 @@ impl Action {
             Self::Delete | Self::Purge => Ok(()),
         }
     }
+
+    /// The text that it says, if it says one.
+    pub fn text(&self) -> Option<&Content> {
+        match self {
+            Self::Create(document) => Some(&document.content),
+            Self::Edit(edit) => edit.content.as_ref(),
+            Self::Delete | Self::Purge => None,
+        }
+    }
 }
 
 /// A memory as the server holds it.

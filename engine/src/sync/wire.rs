@@ -1,9 +1,12 @@
 //! What goes over the wire between a machine and the server, as JSON.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::local::{Arrival, Shadow};
 use super::mark::Mark;
+use super::meaning::{self, SentMeaning};
 use super::op::{Op, Refusal};
 use crate::domain::{MemoryId, Permission, Tag};
 
@@ -19,7 +22,25 @@ pub struct Push {
     /// The epoch that the machine's revs belong to.
     pub epoch: u64,
     /// At most [`MOST_OPS`].
-    pub ops: Vec<Op>,
+    pub ops: Vec<SentOp>,
+}
+
+/// An op, and beside it what its text means where the machine knows that: a server that does not ask for it leaves it
+/// away. An op that is repeated is the same whatever stands beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SentOp {
+    /// The op.
+    #[serde(flatten)]
+    pub op: Op,
+    /// What the text of the op means.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "meaning::one")]
+    pub meaning: Option<SentMeaning>,
+}
+
+impl From<Op> for SentOp {
+    fn from(op: Op) -> Self {
+        Self { op, meaning: None }
+    }
 }
 
 /// What became of an op.
@@ -71,6 +92,9 @@ pub struct Page {
     /// What other users want to share with this one, and nobody answered yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<Offer>,
+    /// What texts of these rows mean, where the server knows that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
+    pub meanings: BTreeMap<MemoryId, SentMeaning>,
 }
 
 /// What another user wants to share, now and later: all that has a tag. It comes once it is accepted.
@@ -101,4 +125,7 @@ pub struct Snapshot {
     pub mark: Option<Mark>,
     /// The id to go on after; `None` at the end.
     pub next: Option<MemoryId>,
+    /// What texts of these rows mean, where the server knows that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
+    pub meanings: BTreeMap<MemoryId, SentMeaning>,
 }

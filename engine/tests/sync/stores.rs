@@ -26,8 +26,13 @@ impl Machine {
     fn new(user: User) -> Self {
         let home = tempfile::tempdir().unwrap();
         let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_000_000_000_000)));
-        let config =
-            StoreConfig { home: home.path().join("t").into(), clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
+        let config = StoreConfig {
+            home: home.path().join("t").into(),
+            clock,
+            weights: Weights::default(),
+            usage: Usage::Serve,
+            meaning: true,
+        };
         Self { user, store: Store::open(config.clone()).unwrap(), config, _home: home }
     }
 
@@ -58,14 +63,17 @@ impl Machine {
         if !state.is_whole {
             let Snapshot { epoch, restored_seq, head, mark, rows } =
                 server.snapshot(self.user, &self.store.marks().unwrap());
-            return self.store.begin_anew(&Whole { epoch, restored_seq, head, mark, rows }).unwrap();
+            return self
+                .store
+                .begin_anew(&Whole { epoch, restored_seq, head, mark, rows, meanings: BTreeMap::new() })
+                .unwrap();
         }
         let known = self.store.marks().unwrap().first().copied();
         match server.pull(self.user, state.epoch, known, state.cursor) {
             PullReply::MustRefetch => self.store.must_begin_anew().unwrap(),
             PullReply::Page { after, rows, next, mark } => {
                 let news = rows.into_iter().map(|(memory, arrival)| News { memory, arrival }).collect();
-                let page = Page { news, next, more: false, mark, offers: Vec::new() };
+                let page = Page { news, next, more: false, mark, offers: Vec::new(), meanings: BTreeMap::new() };
                 self.store.arrived(state.epoch, after, &page).unwrap();
                 // A page that comes twice is old.
                 self.store.arrived(state.epoch, after, &page).unwrap();

@@ -106,8 +106,11 @@ impl Store {
         // The first byte is the version of the encoder.
         let sql = "SELECT count(*) FILTER (WHERE meaning >= ?1 AND meaning < ?2), count(*) FILTER (WHERE meaning < ?1),
                        count(*) FILTER (WHERE meaning >= ?2) FROM memories WHERE deleted IS NULL";
-        let read = |row: &rusqlite::Row<'_>| Ok(Meanings { made: row.get(0)?, waiting: row.get(1)?, later: row.get(2)? });
-        self.connection.query_row(sql, [[ENCODER_VERSION], [ENCODER_VERSION + 1]], read).map_err(|error| self.failed(error))
+        let read =
+            |row: &rusqlite::Row<'_>| Ok(Meanings { made: row.get(0)?, waiting: row.get(1)?, later: row.get(2)? });
+        self.connection
+            .query_row(sql, [[ENCODER_VERSION], [ENCODER_VERSION + 1]], read)
+            .map_err(|error| self.failed(error))
     }
 
     /// The right to work off what waits; `None` while another process has it, or where the leg is switched off.
@@ -168,7 +171,8 @@ impl Store {
         self.write(|change| {
             for (row, meaning) in waiting.iter().zip(&made) {
                 // A rev of its own: every reader is to see it. No server is told, and no history is made of it.
-                let sql = "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1 AND rev = ?4 AND deleted IS NULL";
+                let sql =
+                    "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1 AND rev = ?4 AND deleted IS NULL";
                 let rev = change.next_rev()?;
                 change.tx.prepare_cached(sql)?.execute(params![row.handle, meaning, rev, row.rev])?;
             }

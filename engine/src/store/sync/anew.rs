@@ -1,11 +1,12 @@
 //! Beginning anew from all that a server holds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension, params};
 
 use super::arrival::{Held, carry_out, take};
 use super::marks::note_mark;
+use super::meanings::believe;
 use crate::compose::{Beside, memory_of};
 use crate::domain::MemoryId;
 use crate::index::Analysis;
@@ -13,7 +14,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::memory as row;
-use crate::sync::{Arrival, Mark, Shadow};
+use crate::sync::{Arrival, Mark, SentMeaning, Shadow};
 
 /// Everything that a server holds for a user.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Whole {
     pub head: u64,
     /// All rows.
     pub rows: Vec<Shadow>,
+    /// What their texts mean, where the server knows that.
+    pub meanings: BTreeMap<MemoryId, SentMeaning>,
 }
 
 impl Store {
@@ -47,7 +50,11 @@ impl Store {
                     if is_first {
                         adopt_equal(change, shadow)?;
                     }
-                    purged |= restore(change, shadow.row.memory, Some(shadow.clone()), whole, &server.user)?;
+                    let id = shadow.row.memory;
+                    purged |= restore(change, id, Some(shadow.clone()), whole, &server.user)?;
+                    if let Some(sent) = whole.meanings.get(&id) {
+                        believe(change, id, &Arrival::Row(Box::new(shadow.clone())), Some(sent))?;
+                    }
                 }
                 Ok(purged)
             })?;
@@ -139,7 +146,14 @@ mod tests {
     use crate::store::sync::server::Upload;
 
     fn whole(rows: Vec<Shadow>) -> Whole {
-        Whole { epoch: 3, restored_seq: 0, mark: Some(Mark { seq: 9, stamp: 1 }), head: 9, rows }
+        Whole {
+            epoch: 3,
+            restored_seq: 0,
+            mark: Some(Mark { seq: 9, stamp: 1 }),
+            head: 9,
+            rows,
+            meanings: BTreeMap::new(),
+        }
     }
 
     fn joined(upload: Upload) -> InMemory {

@@ -4,6 +4,7 @@ use rusqlite::params;
 
 use super::arrival::{Held, answer_one, save, take};
 use super::marks::{Position, note_mark, position};
+use super::meanings::believe;
 use super::offers;
 use crate::domain::MemoryId;
 use crate::store::base::store::Store;
@@ -96,6 +97,7 @@ impl Store {
             let mut purged = false;
             for news in &page.news {
                 purged |= take(change, news.memory, news.arrival.clone())?;
+                believe(change, news.memory, &news.arrival, page.meanings.get(&news.memory))?;
             }
             change.tx.execute("UPDATE server SET cursor = ?1", [page.next])?;
             note_mark(change, page.mark)?;
@@ -125,6 +127,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::domain::Permission;
     use crate::store::open::in_memory::{InMemory, shadow};
@@ -136,7 +140,8 @@ mod tests {
     fn joined() -> InMemory {
         let mut store = InMemory::new();
         store.join("https://t.example", "ada", Upload::All).unwrap();
-        let whole = Whole { epoch: 1, restored_seq: 0, mark: None, head: 0, rows: Vec::new() };
+        let whole =
+            Whole { epoch: 1, restored_seq: 0, mark: None, head: 0, rows: Vec::new(), meanings: BTreeMap::new() };
         store.begin_anew(&whole).unwrap();
         store
     }
@@ -154,7 +159,7 @@ mod tests {
         let news = news
             .iter()
             .map(|shadow| News { memory: shadow.row.memory, arrival: Arrival::Row(Box::new((*shadow).clone())) });
-        Page { news: news.collect(), next, more: false, mark: None, offers: Vec::new() }
+        Page { news: news.collect(), next, more: false, mark: None, offers: Vec::new(), meanings: BTreeMap::new() }
     }
 
     #[test]

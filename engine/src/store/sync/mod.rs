@@ -4,5 +4,6 @@ pub(crate) mod anew;
 pub(crate) mod arrival;
 pub(crate) mod exchange;
 pub(crate) mod marks;
+mod meanings;
 pub(crate) mod offers;
 pub(crate) mod server;

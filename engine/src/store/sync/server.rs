@@ -221,6 +221,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::domain::Permission;
     use crate::store::open::in_memory::{InMemory, by_bob, shadow};
@@ -233,7 +235,7 @@ mod tests {
         store.said("mine");
         store.join(URL, "ada", Upload::All).unwrap();
         let rows = vec![shadow("theirs", 1, Some(by_bob(Permission::Read))), shadow("also mine", 2, None)];
-        let whole = Whole { epoch: 1, restored_seq: 0, mark: None, head: 2, rows };
+        let whole = Whole { epoch: 1, restored_seq: 0, mark: None, head: 2, rows, meanings: BTreeMap::new() };
         store.begin_anew(&whole).unwrap();
         store
     }

@@ -1,0 +1,223 @@
+//! What memories mean, as rows keep it: which wait for it, which have it from a machine that nobody checked yet, and
+//! which machines are not believed any more.
+//!
+//! What a machine sent is its user's alone until this server made the same itself: nobody else ranks by it.
+
+use std::collections::BTreeSet;
+
+use sqlx::Row as _;
+use tessera_engine::domain::MemoryId;
+use tessera_engine::meaning::{ENCODER_VERSION, Meaning};
+use tessera_engine::sync::SentMeaning;
+use uuid::Uuid;
+
+use super::{Db, DbError, UserId, UserTx, unless_overtaken};
+
+/// The version of the encoder of what is there, as the index of rows that wait has it: empty where nothing is, or it is
+/// of another text. A newer server's is left alone.
+macro_rules! made_by {
+    () => {
+        "(CASE WHEN meant_rev = content_rev THEN substring(meaning FROM 1 FOR 1) ELSE ''::bytea END)"
+    };
+}
+
+/// What of the vectors of `memories` the transaction's user may believe: all of their own, and what was checked of others'.
+macro_rules! believed {
+    ($memories:literal) => {
+        concat!(
+            "CASE WHEN ",
+            $memories,
+            ".meant_rev = ",
+            $memories,
+            ".content_rev AND (",
+            $memories,
+            ".meant_by IS NULL OR ",
+            $memories,
+            ".owner = (SELECT uid())) THEN ",
+            $memories,
+            ".meaning ELSE ''::bytea END AS meaning"
+        )
+    };
+}
+pub(crate) use believed;
+
+/// Of so many vectors that a machine sends, about one is made again to see whether it is right.
+const SAMPLE: u32 = 16;
+
+/// What a machine sent with an op.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub(crate) meaning: SentMeaning,
+    /// The machine's key.
+    pub(crate) key: String,
+}
+
+impl Sent {
+    /// Chance decides what is checked: nobody knows before.
+    pub(super) fn is_sampled() -> bool {
+        getrandom::u32().map_or(true, |number| number % SAMPLE == 0)
+    }
+}
+
+/// A text of which vectors are to be made.
+#[derive(Debug)]
+pub(crate) struct Unmade {
+    id: Uuid,
+    content_rev: i64,
+    pub(crate) content: String,
+    /// What a machine sent, and its key.
+    sent: Option<(Vec<u8>, String)>,
+}
+
+/// What became of a batch.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Rows that waited and do no more.
+    pub(crate) made: u64,
+    /// Rows of which a machine had sent the very same.
+    pub(crate) checked: u64,
+    /// Rows of which it had sent something else.
+    pub(crate) differing: u64,
+    /// Keys that are not believed any more.
+    pub(crate) distrusted: u64,
+}
+
+impl Db {
+    /// Some of a user's memories of which vectors are to be made: those to be checked, then those that wait, the last
+    /// changed first.
+    pub(crate) async fn to_make(&self, user: &UserId, most: i64) -> Result<Vec<Unmade>, DbError> {
+        let mut tx = self.of(user).await?;
+        let rows = sqlx::query(concat!(
+            "SELECT id, content_rev, content, sent, meant_by FROM (
+                 (SELECT 0 AS turn, id, content_rev, content, updated, meant_by,
+                      CASE WHEN meant_rev = content_rev THEN meaning ELSE ''::bytea END AS sent
+                  FROM memories WHERE owner = $1 AND state = 'live' AND meant_check LIMIT $3)
+                 UNION ALL
+                 (SELECT 1, id, content_rev, content, updated, NULL, ''::bytea
+                  FROM memories WHERE owner = $1 AND state = 'live' AND NOT meant_check AND ",
+            made_by!(),
+            " < $2 ORDER BY updated DESC LIMIT $3)) these ORDER BY turn, updated DESC LIMIT $3"
+        ))
+        .bind(user.as_str())
+        .bind([ENCODER_VERSION].as_slice())
+        .bind(most)
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        let unmade = |row: &sqlx::postgres::PgRow| {
+            let (sent, key): (Vec<u8>, Option<String>) = (row.try_get("sent")?, row.try_get("meant_by")?);
+            Ok(Unmade {
+                id: row.try_get("id")?,
+                content_rev: row.try_get("content_rev")?,
+                content: row.try_get("content")?,
+                // Another encoder's cannot be compared.
+                sent: key.filter(|_| Meaning::is_current(&sent)).map(|key| (sent, key)),
+            })
+        };
+        rows.iter().map(unmade).collect()
+    }
+
+    /// Of a user's memories that others see, those with vectors that only a machine vouches for are to be checked. Gives
+    /// how many.
+    pub(crate) async fn check_shared(&self, user: &UserId) -> Result<u64, DbError> {
+        unless_overtaken(|| self.check_shared_now(user)).await
+    }
+
+    async fn check_shared_now(&self, user: &UserId) -> Result<u64, DbError> {
+        let mut tx = self.of(user).await?;
+        let marked = sqlx::query(
+            "UPDATE memories SET meant_check = true
+             WHERE owner = $1 AND meant_by IS NOT NULL AND NOT meant_check AND state = 'live'
+                 AND (EXISTS (SELECT FROM memory_shares WHERE owner = $1)
+                      OR EXISTS (SELECT FROM tag_shares WHERE owner = $1 AND status = 'accepted'))
+                 AND (EXISTS (SELECT FROM memory_shares s WHERE s.owner = $1 AND s.memory = memories.id)
+                      OR EXISTS (SELECT FROM tag_shares s WHERE s.owner = $1 AND s.tag = ANY (memories.tags)
+                                 AND s.status = 'accepted'))",
+        )
+        .bind(user.as_str())
+        .execute(&mut *tx.tx)
+        .await?
+        .rows_affected();
+        tx.commit().await?;
+        Ok(marked)
+    }
+
+    /// How many of a user's memories wait for vectors.
+    pub(crate) async fn waiting(&self, user: &UserId) -> Result<u64, DbError> {
+        let mut tx = self.of(user).await?;
+        let sql =
+            concat!("SELECT count(*) FROM memories WHERE owner = $1 AND state = 'live' AND ", made_by!(), " < $2");
+        let query = sqlx::query_scalar::<_, i64>(sql).bind(user.as_str()).bind([ENCODER_VERSION].as_slice());
+        Ok(query.fetch_one(&mut *tx.tx).await?.unsigned_abs())
+    }
+
+    /// Keeps vectors that were made here, unless the text was changed meanwhile. A machine that had sent others is
+    /// believed no more.
+    pub(crate) async fn keep_made(&self, user: &UserId, made: &[(Unmade, Vec<u8>)]) -> Result<Kept, DbError> {
+        unless_overtaken(|| self.keep_made_now(user, made)).await
+    }
+
+    async fn keep_made_now(&self, user: &UserId, made: &[(Unmade, Vec<u8>)]) -> Result<Kept, DbError> {
+        let mut tx = self.of(user).await?;
+        let mut kept = Kept::default();
+        let mut wrong = BTreeSet::new();
+        for (row, meaning) in made {
+            let done = sqlx::query(
+                "UPDATE memories SET meaning = $4, meant_rev = content_rev, meant_by = NULL, meant_check = false
+                 WHERE owner = $1 AND id = $2 AND content_rev = $3 AND state = 'live'",
+            )
+            .bind(user.as_str())
+            .bind(row.id)
+            .bind(row.content_rev)
+            .bind(meaning)
+            .execute(&mut *tx.tx)
+            .await?;
+            match &row.sent {
+                _ if done.rows_affected() == 0 => {}
+                None => kept.made += 1,
+                Some((sent, _)) if sent == meaning => kept.checked += 1,
+                Some((_, key)) => {
+                    kept.differing += 1;
+                    wrong.insert(key);
+                    tx.tell_again(row.id);
+                }
+            }
+        }
+        for key in wrong {
+            kept.distrusted += u64::from(tx.distrust(key).await?);
+        }
+        tx.commit().await?;
+        Ok(kept)
+    }
+}
+
+impl UserTx {
+    /// Indexes hold what was wrong until they hear of the memory again: those of its owner, as nobody else believed it.
+    fn tell_again(&mut self, id: Uuid) {
+        let owner = self.user.as_str().to_owned();
+        self.told.add(vec![owner.clone()], &owner, MemoryId::from_uuid(id));
+    }
+
+    /// Nothing is believed any more that came under a key, now or later. False where that was so already.
+    async fn distrust(&mut self, key: &str) -> Result<bool, DbError> {
+        let sql = "UPDATE api_keys SET distrusted = now() WHERE user_id = $1 AND key_id = $2 AND distrusted IS NULL";
+        let is_new = sqlx::query(sql).bind(self.user.as_str()).bind(key).execute(&mut *self.tx).await?.rows_affected();
+        let dropped: Vec<Uuid> = sqlx::query_scalar(
+            "UPDATE memories SET meaning = '', meant_by = NULL, meant_check = false
+             WHERE owner = $1 AND meant_by = $2 RETURNING id",
+        )
+        .bind(self.user.as_str())
+        .bind(key)
+        .fetch_all(&mut *self.tx)
+        .await?;
+        dropped.into_iter().for_each(|id| self.tell_again(id));
+        Ok(is_new > 0)
+    }
+
+    /// True for a key whose vectors are not believed. Whoever believes it no more waits for this transaction, and drops
+    /// what it writes as well.
+    pub(super) async fn is_distrusted(&mut self, key: &str) -> Result<bool, DbError> {
+        let sql = "SELECT distrusted IS NOT NULL FROM api_keys WHERE user_id = $1 AND key_id = $2 FOR SHARE";
+        let query = sqlx::query_scalar(sql).bind(self.user.as_str()).bind(key);
+        Ok(query.fetch_optional(&mut *self.tx).await?.unwrap_or(true))
+    }
+}

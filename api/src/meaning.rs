@@ -1,0 +1,137 @@
+//! Finding out what memories mean, in the background: one batch at a time, on a thread of the lowest priority, for users
+//! with activity first. Whatever ends it, what was done is done; what waits is found again by the next round.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use tessera_engine::meaning::{Encoder, Meaning, Vector, passages_of};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::db::{Db, DbError, Kept, Unmade, UserId};
+use crate::{App, MeaningUse};
+
+/// Memories of a batch.
+const BATCH: i64 = 16;
+/// Passages that are worked on together.
+const TOGETHER: usize = 16;
+/// Between two batches: whoever asks meanwhile goes first.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How often all users are looked through: rows may wait of which another server knows, or an older program's.
+const ROUND: Duration = Duration::from_hours(1);
+/// Between two tries, where the database was in the way.
+const AGAIN: Duration = Duration::from_secs(30);
+/// The priority of a thread that nobody waits for.
+const NICE: i32 = 19;
+
+/// Makes what waits, for as long as the server runs.
+pub(crate) async fn make(app: App) {
+    if app.meaning != MeaningUse::On {
+        return;
+    }
+    let mut work = Work { db: app.db, rest: VecDeque::new(), waiting: HashMap::new() };
+    let mut round = Instant::now();
+    loop {
+        let Some(user) = work.db.active().next().or_else(|| work.rest.pop_front()) else {
+            tokio::select! {
+                () = work.db.active().some() => {}
+                () = sleep_until(round) => round = Instant::now() + work.begin_round().await,
+            }
+            continue;
+        };
+        if let Err(error) = work.some_of(&user).await {
+            tracing::warn!(%error, "what memories mean is found out later");
+            work.rest.push_back(user);
+            sleep(AGAIN).await;
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// What is left to do.
+struct Work {
+    db: Db,
+    /// Users of this round whose turn has not come.
+    rest: VecDeque<UserId>,
+    /// How many rows waited, when it was last looked.
+    waiting: HashMap<UserId, u64>,
+}
+
+impl Work {
+    /// Looks through all users; gives the time until the next round.
+    async fn begin_round(&mut self) -> Duration {
+        match self.db.users().await {
+            Ok(users) => {
+                self.rest = users.iter().filter_map(|user| user.parse().ok()).collect();
+                ROUND
+            }
+            Err(error) => {
+                tracing::warn!(%error, "users are looked through later");
+                AGAIN
+            }
+        }
+    }
+
+    /// A batch of one user's. They are noted again where there is more.
+    async fn some_of(&mut self, user: &UserId) -> Result<(), DbError> {
+        let mut rows = self.db.to_make(user, BATCH).await?;
+        if rows.is_empty() && self.db.check_shared(user).await? > 0 {
+            rows = self.db.to_make(user, BATCH).await?;
+        }
+        if !rows.is_empty() {
+            let kept = self.db.keep_made(user, &made(rows).await?).await?;
+            note(user, kept);
+            self.db.active().note(user.clone());
+        }
+        let waiting = self.db.waiting(user).await?;
+        self.waiting.insert(user.clone(), waiting);
+        self.waiting.retain(|_, waiting| *waiting > 0);
+        metrics::gauge!("tessera_meanings_waiting").set(self.waiting.values().sum::<u64>() as f64);
+        Ok(())
+    }
+}
+
+/// What became of a batch, for whoever watches the server.
+fn note(user: &UserId, kept: Kept) {
+    metrics::counter!("tessera_meanings_made_total").increment(kept.made);
+    metrics::counter!("tessera_meanings_checked_total").increment(kept.checked);
+    metrics::counter!("tessera_meanings_differing_total").increment(kept.differing);
+    metrics::counter!("tessera_keys_distrusted_total").increment(kept.distrusted);
+    if kept.differing > 0 {
+        let (rows, keys) = (kept.differing, kept.distrusted);
+        tracing::warn!(user = user.as_str(), rows, keys, "a machine sent vectors that are not what its texts mean");
+    }
+}
+
+/// Makes the vectors of some texts, on a thread of its own that gives way to all others.
+async fn made(rows: Vec<Unmade>) -> Result<Vec<(Unmade, Vec<u8>)>, DbError> {
+    let (tell, told) = oneshot::channel();
+    let work = move || {
+        // Where the system does not allow it, it is done at the priority of the rest.
+        let _ = rustix::process::setpriority_process(None, NICE);
+        let meanings = meanings_of(&rows.iter().map(|row| row.content.as_str()).collect::<Vec<_>>());
+        // Nobody listens any more when the server ends.
+        let _ = tell.send(rows.into_iter().zip(meanings).collect());
+    };
+    let failed = |problem: &dyn std::fmt::Display| DbError::Row(format!("the work on what memories mean: {problem}"));
+    std::thread::Builder::new().name("meaning".into()).spawn(work).map_err(|error| failed(&error))?;
+    told.await.map_err(|error| failed(&error))
+}
+
+/// What texts mean, as it is kept.
+fn meanings_of(texts: &[&str]) -> Vec<Vec<u8>> {
+    let passages: Vec<(usize, &str)> = (0..)
+        .zip(texts)
+        .flat_map(|(number, text)| passages_of(text).into_iter().map(move |passage| (number, passage)))
+        .collect();
+    let mut vectors: Vec<Vec<Vector>> = texts.iter().map(|_| Vec::new()).collect();
+    for some in passages.chunks(TOGETHER) {
+        let encoded = Encoder::shared().passages(&some.iter().map(|(_, passage)| *passage).collect::<Vec<_>>());
+        for ((number, _), vector) in some.iter().zip(encoded) {
+            if let Some(of_text) = vectors.get_mut(*number) {
+                of_text.push(vector);
+            }
+        }
+    }
+    vectors.iter().map(|vectors| Meaning::of(vectors).into_bytes()).collect()
+}

@@ -1,0 +1,164 @@
+//! What texts mean, sent along with ops and taken with news, so that a machine need not find out what the server knows.
+//! A machine believes its server: it has all texts from there as well.
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::domain::MemoryId;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::sync::{Arrival, Op, SentMeaning, SentOp};
+
+impl Store {
+    /// Ops as they are sent: with what their texts mean, where this store knows that. Only what an op says anyway has
+    /// something beside it, so that nothing is told of a memory that stays here.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn with_meanings(&self, ops: Vec<Op>) -> Result<Vec<SentOp>, StoreError> {
+        let sent = ops.into_iter().map(|op| Ok(SentOp { meaning: self.meaning_beside(&op)?, op }));
+        sent.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
+    }
+
+    /// The text that an op says may be older than what the row says by now.
+    fn meaning_beside(&self, op: &Op) -> rusqlite::Result<Option<SentMeaning>> {
+        let Some(text) = op.action.text() else { return Ok(None) };
+        let sql = "SELECT meaning FROM memories WHERE id = ?1 AND content = ?2 AND deleted IS NULL";
+        let wanted = params![op.memory, text.as_str()];
+        let known: Option<Vec<u8>> =
+            self.connection.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
+        Ok(known.and_then(|known| SentMeaning::of(&known)))
+    }
+}
+
+/// Takes what the server found a text to mean, where that text is what the store shows. It is no change of the memory: it
+/// leaves no history, and nobody is told of it.
+pub(super) fn believe(
+    change: &Change<'_>,
+    id: MemoryId,
+    arrival: &Arrival,
+    sent: Option<&SentMeaning>,
+) -> Result<(), StoreError> {
+    let (Arrival::Row(shadow), Some(sent)) = (arrival, sent) else { return Ok(()) };
+    let Some(document) = shadow.row.state.live() else { return Ok(()) };
+    let text = document.content.as_str();
+    let Some(meaning) = sent.meaning_of(text) else { return Ok(()) };
+    let meaning = meaning.into_bytes();
+    let sql = "SELECT handle FROM memories WHERE id = ?1 AND content = ?2 AND deleted IS NULL AND meaning <> ?3";
+    let wanted = params![id, text, meaning];
+    let found: Option<u32> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
+    if let Some(handle) = found {
+        let sql = "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1";
+        change.tx.prepare_cached(sql)?.execute(params![handle, meaning, change.next_rev()?])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::domain::Patch;
+    use crate::meaning::{Encoder, Meaning};
+    use crate::store::base::config::Actor;
+    use crate::store::open::in_memory::{InMemory, by_bob, named, shadow};
+    use crate::store::sync::anew::Whole;
+    use crate::store::sync::server::Upload;
+    use crate::sync::{Answer, News, Page, Pushed, Shadow};
+
+    fn joined(upload: Upload) -> InMemory {
+        let mut store = InMemory::new();
+        store.said("The spare key hangs behind the tide table");
+        store.join("https://t.example", "ada", upload).unwrap();
+        store.begin_anew(&whole(&[], BTreeMap::new())).unwrap();
+        store
+    }
+
+    fn whole(rows: &[&Shadow], meanings: BTreeMap<MemoryId, SentMeaning>) -> Whole {
+        let rows = rows.iter().map(|row| (*row).clone()).collect();
+        Whole { epoch: 1, restored_seq: 0, mark: None, head: 0, rows, meanings }
+    }
+
+    fn sent(text: &str) -> SentMeaning {
+        SentMeaning::of(&Meaning::of(&Encoder::shared().passages(&[text])).into_bytes()).unwrap()
+    }
+
+    fn held(store: &InMemory, id: MemoryId) -> Vec<u8> {
+        let sql = "SELECT meaning FROM memories WHERE id = ?1";
+        store.connection.query_row(sql, [id], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn what_a_text_means_is_sent_beside_its_op_and_never_makes_one() {
+        let mut store = joined(Upload::All);
+        let ops = store.ops(9).unwrap();
+        assert_eq!(store.with_meanings(ops.clone()).unwrap()[0].meaning, None, "it waits");
+        while store.give_meaning_to_some().unwrap() {}
+        let again = store.ops(9).unwrap();
+        assert_eq!(again, ops, "the op is what it was");
+        let known = store.with_meanings(again).unwrap().remove(0);
+        assert_eq!(known.meaning, Some(sent("The spare key hangs behind the tide table")));
+        // A text that was changed since is not what the op says.
+        let memory = store.get(crate::MemoryRef::Id(known.op.memory)).unwrap().unwrap();
+        let patch = Patch { content: Some("The spare key is gone".into()), ..Patch::default() };
+        store.update(named(&memory), &patch, &Actor::default()).unwrap();
+        while store.give_meaning_to_some().unwrap() {}
+        let frozen = store.ops(9).unwrap();
+        assert_eq!(store.with_meanings(frozen).unwrap()[0].meaning, None);
+    }
+
+    #[test]
+    fn a_vector_alone_is_no_change() {
+        let mut store = joined(Upload::All);
+        let op = store.ops(9).unwrap().remove(0);
+        let crate::sync::Action::Create(document) = &op.action else { panic!("it is new") };
+        let mut row = shadow("x", 1, None);
+        (row.row.memory, row.row.state) = (op.memory, crate::sync::State::Live(document.clone()));
+        let answer = Answer { op_id: op.op_id, memory: op.memory, refused: None, row: Some(row), copy: None };
+        store.answered(1, &Pushed { answers: vec![answer], mark: None }).unwrap();
+        assert!(store.ops(9).unwrap().is_empty());
+        while store.give_meaning_to_some().unwrap() {}
+        assert!(!held(&store, op.memory).is_empty());
+        assert_eq!((store.ops(9).unwrap(), store.sync_status().unwrap().waiting), (Vec::new(), 0));
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 0);
+    }
+
+    #[test]
+    fn what_stays_here_is_told_in_no_way() {
+        let mut store = joined(Upload::Nothing);
+        while store.give_meaning_to_some().unwrap() {}
+        let ops = store.ops(9).unwrap();
+        assert!(store.with_meanings(ops).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_the_server_knows_is_taken_for_the_very_text_alone() {
+        let mut store = joined(Upload::Nothing);
+        let (mine, theirs) =
+            (shadow("Deploy on Monday", 1, None), shadow("New", 2, Some(by_bob(crate::domain::Permission::Read))));
+        let ids = [mine.row.memory, theirs.row.memory];
+        let meanings = BTreeMap::from([(ids[0], sent("Deploy on Monday")), (ids[1], sent("New"))]);
+        store.begin_anew(&whole(&[&mine, &theirs], meanings)).unwrap();
+        assert_eq!(ids.map(|id| held(&store, id).is_empty()), [false, false]);
+        let rev = store.one::<u64>("SELECT max(rev) FROM memories");
+        // The same again writes nothing; another is taken, as the server's word; of another text it is not.
+        let news = |seq: u64, meaning: SentMeaning| Page {
+            news: vec![News { memory: ids[0], arrival: Arrival::Row(Box::new(Shadow { seq, ..mine.clone() })) }],
+            next: seq,
+            more: false,
+            mark: None,
+            offers: Vec::new(),
+            meanings: BTreeMap::from([(ids[0], meaning)]),
+        };
+        store.arrived(1, 0, &news(3, sent("Deploy on Monday"))).unwrap();
+        assert_eq!(store.one::<u64>("SELECT max(rev) FROM memories"), rev);
+        store.arrived(1, 3, &news(4, sent("Deploy on Sunday"))).unwrap();
+        assert_eq!(SentMeaning::of(&held(&store, ids[0])), Some(sent("Deploy on Sunday")));
+        let memory = store.get(crate::MemoryRef::Id(ids[0])).unwrap().unwrap();
+        let patch = Patch { content: Some("Deploy on Friday".into()), ..Patch::default() };
+        store.update(named(&memory), &patch, &Actor::default()).unwrap();
+        store.arrived(1, 4, &news(5, sent("Deploy on Monday"))).unwrap();
+        assert!(held(&store, ids[0]).is_empty(), "the text is another one here");
+    }
+}

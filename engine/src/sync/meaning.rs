@@ -1,0 +1,122 @@
+//! What a text means, on its way between a machine and the server. It travels beside what is said and is never part of
+//! it: it makes no change, decides no conflict, and whatever is wrong with it, it is only left away.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::domain::MemoryId;
+use crate::meaning::{Meaning, passages_of};
+
+/// Vectors as a store keeps them, as base64 in JSON. What came with them has to be looked at before they are believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentMeaning(Vec<u8>);
+
+impl SentMeaning {
+    /// Of what a store keeps beside a text: `None` where that waits, or another encoder made it.
+    pub fn of(stored: &[u8]) -> Option<Self> {
+        Meaning::is_current(stored).then(|| Self(stored.to_vec()))
+    }
+
+    /// The vectors, if this program's encoder can have made them of a text: its version, whole and sound, and one for each
+    /// passage. Whether it did, only making them again can tell.
+    pub fn meaning_of(&self, text: &str) -> Option<Meaning> {
+        Meaning::read(&self.0, passages_of(text).len())
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        STANDARD.decode(value.as_str()?).ok().map(Self)
+    }
+}
+
+impl Serialize for SentMeaning {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+/// Reads vectors; what is none counts as left away.
+pub(super) fn one<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SentMeaning>, D::Error> {
+    Ok(SentMeaning::read(&Value::deserialize(from)?))
+}
+
+/// Reads the vectors of some memories; what is none counts as left away.
+pub(super) fn many<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<MemoryId, SentMeaning>, D::Error> {
+    let all = Value::deserialize(from)?;
+    let entries = all.as_object().into_iter().flatten();
+    Ok(entries.filter_map(|(id, value)| Some((id.parse().ok()?, SentMeaning::read(value)?))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::meaning::Encoder;
+    use crate::sync::{Op, Page, Push, SentOp, Snapshot};
+
+    /// An op as a machine of before sends it.
+    const OLDER: &str = r#"{"epoch":1,"ops":[{"op_id":"019a0000-0000-7000-8000-000000000001",
+        "memory":"019a0000-0000-7000-8000-000000000002","base_rev":0,"at":"2026-11-20T12:00:00Z","action":{"create":{
+        "content":"The cache lives on birch","tags":["ci"],"links":[],"details":{"category":"facts","type":"fact",
+        "importance":0.4,"keywords":[],"entities":[],"scope":"global","created":"2026-11-20T12:00:00Z",
+        "origin":"user","session":null,"conflict_of":null}}}}]}"#;
+
+    fn meaning() -> Vec<u8> {
+        Meaning::of(&[Encoder::shared().question("birch")]).into_bytes()
+    }
+
+    #[test]
+    fn what_an_older_machine_sends_is_read_and_an_older_server_reads_what_is_sent() {
+        let mut push: Push = serde_json::from_str(OLDER).unwrap();
+        let plain = serde_json::to_value(&push).unwrap();
+        let sent = SentMeaning::of(&meaning()).unwrap();
+        push.ops[0].meaning = Some(sent.clone());
+        let text = serde_json::to_string(&push).unwrap();
+        assert_eq!(serde_json::from_str::<Push>(&text).unwrap(), push);
+        // An older server's op has no such field, and takes no offence at it.
+        let op: Op = serde_json::from_value(serde_json::to_value(&push).unwrap()["ops"][0].clone()).unwrap();
+        assert_eq!(op, push.ops[0].op);
+        assert_eq!(serde_json::to_value(SentOp::from(op)).unwrap(), plain["ops"][0], "the op is the same without it");
+        for older in [
+            r#"{"news":[],"next":7,"more":false}"#,
+            r#"{"news":[],"next":7,"more":false,"meanings":null}"#,
+            r#"{"news":[],"next":7,"more":false,"meanings":{"no id":"AQ==","019a0000-0000-7000-8000-000000000002":3}}"#,
+        ] {
+            let page: Page = serde_json::from_str(older).unwrap();
+            assert!(page.meanings.is_empty() && page.next == 7, "{older}");
+        }
+        let mut page: Page = serde_json::from_str(r#"{"news":[],"next":7,"more":false}"#).unwrap();
+        page.meanings.insert(push.ops[0].op.memory, sent);
+        assert_eq!(serde_json::from_value::<Page>(serde_json::to_value(&page).unwrap()).unwrap(), page);
+        let snapshot = r#"{"epoch":1,"restored_seq":0,"head":0,"rows":[],"next":null}"#;
+        assert!(serde_json::from_str::<Snapshot>(snapshot).unwrap().meanings.is_empty());
+    }
+
+    #[test]
+    fn whatever_is_wrong_with_it_it_is_left_away_and_the_op_stands() {
+        let push: Push = serde_json::from_str(OLDER).unwrap();
+        let whole = meaning();
+        let mut of_another_encoder = whole.clone();
+        of_another_encoder[0] = 200;
+        let mut too_near = whole.clone();
+        too_near[1..5].copy_from_slice(&[1, 0, 0, 0]);
+        let two = [&*whole, &whole[1..]].concat();
+        let wrong = [of_another_encoder, too_near, two, whole[..whole.len() - 1].to_vec(), vec![whole[0]], Vec::new()];
+        let mut values: Vec<Value> = wrong.map(|bytes| json!(STANDARD.encode(bytes))).to_vec();
+        values.extend([json!("!"), json!(7), json!(null), json!({ "a": [] }), json!([1])]);
+        for value in values {
+            let mut sent = serde_json::to_value(&push.ops[0]).unwrap();
+            sent["meaning"] = value;
+            let sent: SentOp = serde_json::from_value(sent).unwrap();
+            assert_eq!(sent.op, push.ops[0].op);
+            assert_eq!(sent.meaning.and_then(|sent| sent.meaning_of("The cache lives on birch")), None);
+        }
+        let sound = SentMeaning::of(&whole).unwrap();
+        assert_eq!(sound.meaning_of("The cache lives on birch").map(Meaning::into_bytes), Some(whole));
+        assert_eq!(SentMeaning::of(&[]), None, "what waits has none");
+    }
+}
