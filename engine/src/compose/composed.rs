@@ -160,8 +160,18 @@ fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: 
         Some(costs)
     });
     let costs = counted.unwrap_or_else(|| LineCosts::measure(&memory, counter));
-    Composed { memory, is_standing, length, signature, forward, meaning, costs, has_new_terms: true, has_new_costs: true }
-        .beside(known)
+    Composed {
+        memory,
+        is_standing,
+        length,
+        signature,
+        forward,
+        meaning,
+        costs,
+        has_new_terms: true,
+        has_new_costs: true,
+    }
+    .beside(known)
 }
 
 fn is_current(forward: &[u8]) -> bool {
@@ -329,5 +339,15 @@ fn emptied(memory: Memory) -> Composed {
     };
     let (forward, meaning, costs) = (Vec::new(), Vec::new(), LineCosts::default());
     let (has_new_terms, has_new_costs) = (true, true);
-    Composed { memory, is_standing: false, length: 0, signature: 0, forward, meaning, costs, has_new_terms, has_new_costs }
+    Composed {
+        memory,
+        is_standing: false,
+        length: 0,
+        signature: 0,
+        forward,
+        meaning,
+        costs,
+        has_new_terms,
+        has_new_costs,
+    }
 }

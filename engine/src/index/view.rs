@@ -111,9 +111,8 @@ impl Nearness {
 
     /// The rows that are at least so near, as rows that hold a term nowhere.
     pub fn from(&self, least: f64) -> TermPostings {
-        let posting = |(doc, near): (u32, &f32)| {
-            (f64::from(*near) >= least).then_some(Posting { doc, tf: FieldTf::default() })
-        };
+        let posting =
+            |(doc, near): (u32, &f32)| (f64::from(*near) >= least).then_some(Posting { doc, tf: FieldTf::default() });
         let side = |side: &[f32]| (0..).zip(side).filter_map(posting).collect();
         TermPostings { own: 0, snapshot: side(&self.snapshot), tail: side(&self.tail) }
     }

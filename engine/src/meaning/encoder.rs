@@ -2,49 +2,54 @@
 
 use std::sync::OnceLock;
 
-use super::mini::Mini;
+use super::kernels::{Kernel, run};
+use super::net::Encode;
+use super::pieces::{Cutter, framed};
 use super::vector::Vector;
-use super::wp::Wp;
+use super::weights::{PLACES, WIDTH, Weights};
 
-/// Word pieces of a question that are read: time grows with them.
+/// Word pieces of a question that are read, its marks of beginning and end among them: time grows with them.
 const QUESTION_PIECES: usize = 32;
-/// Word pieces of a passage that are read.
-const PASSAGE_PIECES: usize = 128;
+/// Texts that go through the net together.
+const BATCH: usize = 16;
 
 /// Makes vectors of texts.
+#[derive(Debug)]
 pub struct Encoder {
-    net: Mini<'static>,
-    pieces: Wp<'static>,
-}
-
-impl std::fmt::Debug for Encoder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Encoder")
-    }
+    weights: Weights,
+    kernel: Kernel,
 }
 
 impl Encoder {
-    /// The encoder that is part of the program.
+    /// The encoder that is part of the program. Nothing is read before the first text.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Encoder> = OnceLock::new();
-        SHARED.get_or_init(|| Self {
-            net: Mini::new(tessera_weights::minilm()),
-            pieces: Wp::new(tessera_weights::vocabulary()),
-        })
+        SHARED.get_or_init(|| Self::with(Kernel::best()))
     }
 
-    /// What a question is about.
+    /// The same on a chosen kind of processor, which must be one of [`Kernel::here`].
+    fn with(kernel: Kernel) -> Self {
+        let weights = Weights::of(tessera_weights::minilm()).expect("the weights are part of the program, and tested");
+        Self { weights, kernel }
+    }
+
+    /// What a question is about. Of a long one its beginning and its end are read.
     pub fn question(&self, text: &str) -> Vector {
-        let ids = self.pieces.enc(text, QUESTION_PIECES);
-        self.net.enc(&[ids]).first().map(|values| Vector::of(values)).unwrap_or_default()
+        self.encode(&[framed(&self.pieces(text, QUESTION_PIECES - 2))]).pop().unwrap_or_default()
     }
 
     /// What each passage says.
     pub fn passages(&self, texts: &[&str]) -> Vec<Vector> {
-        let ids: Vec<Vec<u32>> = texts.iter().map(|text| self.pieces.enc(text, PASSAGE_PIECES)).collect();
-        if ids.is_empty() {
-            return Vec::new();
-        }
-        self.net.enc(&ids).iter().map(|values| Vector::of(values)).collect()
+        let pieces: Vec<Vec<u16>> = texts.iter().map(|text| framed(&self.pieces(text, PLACES - 2))).collect();
+        pieces.chunks(BATCH).flat_map(|pieces| self.encode(pieces)).collect()
+    }
+
+    fn pieces(&self, text: &str, most: usize) -> Vec<u16> {
+        Cutter::new(&self.weights.pieces, &self.weights.characters).cut(text, most)
+    }
+
+    fn encode(&self, texts: &[Vec<u16>]) -> Vec<Vector> {
+        let rows: Vec<[f32; WIDTH]> = run(self.kernel, Encode { weights: &self.weights, texts });
+        rows.iter().map(Vector::of).collect()
     }
 }

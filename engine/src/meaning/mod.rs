@@ -3,11 +3,15 @@
 //! Pure: texts in, vectors out, the same bits on every machine.
 
 mod encoder;
-mod mini;
+mod kernels;
+mod net;
 mod passages;
+mod pieces;
+mod steps;
 mod vector;
-mod wp;
+mod weights;
 
 pub use encoder::Encoder;
+pub use kernels::Kernel;
 pub use passages::passages_of;
 pub use vector::{DIMENSIONS, ENCODER_VERSION, Meaning, VECTOR_BYTES, Vector};

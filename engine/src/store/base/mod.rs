@@ -2,9 +2,9 @@
 
 pub(crate) mod config;
 pub(crate) mod context;
-pub(crate) mod meaning;
 mod index;
 pub(crate) mod index_cache;
+pub(crate) mod meaning;
 pub(crate) mod reanalysis;
 pub(crate) mod store;
 pub(crate) mod transaction;
