@@ -76,7 +76,10 @@ pub fn rank<B: AsRef<[u8]>>(
     let query = QueryTerms::analyze(&request.query, request.expanded_query.as_deref(), date_words, weights);
     let mut terms = Terms::look_up(view, query, request.purpose, weights);
     let meant = meant.filter(|_| weights.meaning > 0.0);
-    let nearness = meant.map(|meant| view.nearness(meant)).unwrap_or_default();
+    let mut nearness = meant.map(|meant| view.nearness(meant)).unwrap_or_default();
+    if let Some(meant) = meant {
+        view.complete(&mut nearness, meant, &terms.lists);
+    }
     let scorer = Scorer::new(view, request, now, weights, &terms, dates, &nearness);
     if meant.is_some() {
         terms.lists.push(nearness.from(weights.meaning_least));

@@ -73,7 +73,7 @@ fn power(of: f32) -> f32 {
 #[inline(always)]
 #[expect(clippy::excessive_precision, reason = "as they were published")]
 pub(super) fn gelu(numbers: &mut [f32]) {
-    for number in numbers.as_chunks_mut::<LANES>().0.iter_mut().flatten() {
+    for number in numbers {
         let x = *number;
         let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
         let t = 1.0 / (1.0 + 0.327_591_1 * z);
@@ -103,8 +103,7 @@ pub(super) fn add(to: &mut [f32], numbers: &[f32]) {
     to.iter_mut().zip(numbers).for_each(|(to, number)| *to += number);
 }
 
-/// Numbers of one input as whole ones of 14 bits and a sign, every two in one, each `step` from the next. Returns what
-/// one is worth.
+/// Numbers of one input as whole ones of 13 bits and a sign, every two in one. Returns what one is worth.
 #[inline(always)]
 pub(super) fn rounded(numbers: &[f32], halves: &mut Vec<i32>) -> f32 {
     const MOST: f32 = 8191.0;
@@ -119,8 +118,8 @@ pub(super) fn rounded(numbers: &[f32], halves: &mut Vec<i32>) -> f32 {
     let factor = MOST / most;
     halves.clear();
     halves.extend(numbers.as_chunks::<2>().0.iter().map(|[low, high]| {
-        let [low, high] = [low, high].map(|number| (number * factor + WHOLE).to_bits() & 0xffff);
-        (low | high << 16).cast_signed()
+        let (low, high) = ((low * factor + WHOLE).to_bits(), (high * factor + WHOLE).to_bits());
+        (low & 0xffff | high << 16).cast_signed()
     }));
     most / MOST
 }
@@ -139,27 +138,36 @@ pub(super) fn scaled<const N: usize>(
     }
 }
 
-/// A text's keys and room for its weights; every line is as long as the text, rounded up to whole lanes.
+/// A text's keys and values in one head, and room for how much each of them counts.
 #[derive(Default)]
 pub(super) struct Attention {
+    /// Pieces of the text.
     length: usize,
-    keys: Vec<f32>,
-    weights: Vec<f32>,
+    /// For every [`LANES`] pieces, the first number of each, the second of each …
+    keys: Vec<[[f32; LANES]; HEAD]>,
+    values: Vec<[f32; HEAD]>,
+    weights: Vec<[f32; LANES]>,
 }
 
 impl Attention {
-    /// The keys of a text, one line for each of their numbers.
+    /// Takes the keys and the values of a text.
     #[inline(always)]
-    pub(super) fn look_at<'a>(&mut self, length: usize, keys: impl Iterator<Item = &'a [f32; HEAD]>) {
-        let line = length.next_multiple_of(LANES);
-        self.length = length;
+    pub(super) fn look_at<'a>(
+        &mut self,
+        keys: impl Iterator<Item = &'a [f32; HEAD]>,
+        values: impl Iterator<Item = &'a [f32; HEAD]>,
+    ) {
+        self.values.clear();
+        self.values.extend(values);
+        self.length = self.values.len();
+        let lines = self.length.div_ceil(LANES);
         self.keys.clear();
-        self.keys.resize(HEAD * line, 0.0);
-        self.weights.clear();
-        self.weights.resize(line, 0.0);
+        self.keys.resize(lines, [[0.0; LANES]; HEAD]);
+        self.weights.resize(lines, [0.0; LANES]);
         for (place, key) in keys.enumerate() {
-            for (number, line) in key.iter().zip(self.keys.chunks_exact_mut(line)) {
-                if let Some(slot) = line.get_mut(place) {
+            let Some(line) = self.keys.get_mut(place / LANES) else { break };
+            for (numbers, number) in line.iter_mut().zip(key) {
+                if let Some(slot) = numbers.get_mut(place % LANES) {
                     *slot = *number;
                 }
             }
@@ -168,32 +176,27 @@ impl Attention {
 
     /// What a query finds among the values, the more of each the nearer its key is.
     #[inline(always)]
-    pub(super) fn find<'a>(
-        &mut self,
-        query: &[f32; HEAD],
-        values: impl Iterator<Item = &'a [f32; HEAD]>,
-    ) -> [f32; HEAD] {
+    pub(super) fn find(&mut self, query: &[f32; HEAD]) -> [f32; HEAD] {
         /// One over the root of the numbers of a head.
         const SHRINK: f32 = 0.176_776_7;
-        let line = self.weights.len();
-        self.weights.fill(0.0);
-        for (number, keys) in query.iter().zip(self.keys.chunks_exact(line)) {
-            let number = number * SHRINK;
-            let (weights, keys) = (self.weights.as_chunks_mut::<LANES>().0, keys.as_chunks::<LANES>().0);
-            for (weights, keys) in weights.iter_mut().zip(keys) {
-                weights.iter_mut().zip(keys).for_each(|(weight, key)| *weight += number * key);
+        for (weights, keys) in self.weights.iter_mut().zip(&self.keys) {
+            let mut near = [0.0; LANES];
+            for (number, keys) in query.iter().zip(keys) {
+                let number = number * SHRINK;
+                near.iter_mut().zip(keys).for_each(|(near, key)| *near += number * key);
             }
+            *weights = near;
         }
-        let (known, beyond) = self.weights.split_at_mut(self.length);
-        beyond.fill(f32::MIN);
-        let most = known.iter().fold(f32::MIN, |most, weight| if *weight > most { *weight } else { most });
-        for weight in self.weights.as_chunks_mut::<LANES>().0.iter_mut().flatten() {
+        // Beyond the end of the text nothing is near.
+        self.weights.as_flattened_mut().iter_mut().skip(self.length).for_each(|weight| *weight = f32::MIN);
+        let most = largest(self.weights.as_flattened(), f32::MIN);
+        for weight in self.weights.as_flattened_mut() {
             *weight = power(*weight - most);
         }
-        self.weights.iter_mut().skip(self.length).for_each(|weight| *weight = 0.0);
-        let share = 1.0 / sum(&self.weights);
+        self.weights.as_flattened_mut().iter_mut().skip(self.length).for_each(|weight| *weight = 0.0);
+        let share = 1.0 / sum(self.weights.as_flattened());
         let mut found = [0.0; HEAD];
-        for (weight, value) in self.weights.iter().zip(values) {
+        for (weight, value) in self.weights.as_flattened().iter().zip(&self.values) {
             let weight = weight * share;
             found.iter_mut().zip(value).for_each(|(found, number)| *found += weight * number);
         }

@@ -145,6 +145,14 @@ impl Linear {
     }
 }
 
+/// The numbers of a word.
+#[inline(always)]
+pub(super) fn numbers_of(word: &Word, numbers: &mut [f32; WIDTH]) {
+    let Some((scale, values)) = word.split_first_chunk::<4>() else { return };
+    let scale = f32::from_le_bytes(*scale);
+    numbers.iter_mut().zip(values).for_each(|(number, value)| *number = f32::from(value.cast_signed()) * scale);
+}
+
 fn number(rest: &mut &[u8]) -> Option<u32> {
     let (number, after) = rest.split_first_chunk::<4>()?;
     *rest = after;

@@ -165,30 +165,33 @@ fn first(among: std::ops::Range<usize>, passes: impl Fn(&usize) -> bool) -> usiz
     low
 }
 
-fn number(bytes: &Bytes4) -> u32 {
-    u32::from_le_bytes(*bytes)
+fn number(bytes: Bytes4) -> u32 {
+    u32::from_le_bytes(bytes)
 }
 
 fn span(offsets: &[Bytes4], at: usize) -> std::ops::Range<usize> {
-    let offset = |at: usize| offsets.get(at).map_or(0, |offset| number(offset) as usize);
+    let offset = |at: usize| offsets.get(at).map_or(0, |offset| number(*offset) as usize);
     offset(at)..offset(at + 1)
 }
 
 impl CharacterTable {
     fn becomes(&self, char: char) -> Option<&str> {
-        let at = self.changed.binary_search_by_key(&u32::from(char), number).ok()?;
+        let at = self.changed.binary_search_by_key(&u32::from(char), |changed| number(*changed)).ok()?;
         std::str::from_utf8(self.becomes.get(span(self.offsets, at))?).ok()
     }
 
     fn kind(&self, char: char) -> u32 {
         let code = u32::from(char);
-        let at = self.ranges.partition_point(|[_, last, _]| number(last) < code);
-        self.ranges.get(at).filter(|[begin, ..]| number(begin) <= code).map_or(0, |[.., kind]| number(kind))
+        let at = self.ranges.partition_point(|[_, last, _]| number(*last) < code);
+        self.ranges.get(at).filter(|[begin, ..]| number(*begin) <= code).map_or(0, |[.., kind]| number(*kind))
     }
 
     fn is_mark(&self, char: char) -> bool {
         let code = u32::from(char);
-        let at = self.marks.partition_point(|[_, last]| number(last) < code);
-        self.marks.get(at).is_some_and(|[begin, _]| number(begin) <= code)
+        let at = self.marks.partition_point(|[_, last]| number(*last) < code);
+        self.marks.get(at).is_some_and(|[begin, _]| number(*begin) <= code)
     }
 }
+
+#[cfg(test)]
+mod tests;

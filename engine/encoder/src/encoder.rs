@@ -24,11 +24,15 @@ impl Encoder {
     /// The encoder that is part of the program. Nothing is read before the first text.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Encoder> = OnceLock::new();
-        SHARED.get_or_init(|| Self::with(Kernel::best()))
+        SHARED.get_or_init(|| Self::on(Kernel::best()))
     }
 
-    /// The same on a chosen kind of processor, which must be one of [`Kernel::here`].
-    fn with(kernel: Kernel) -> Self {
+    /// The same for a chosen kind of processor, out of [`Kernel::here`]: all of them make the same vectors.
+    ///
+    /// # Panics
+    /// When this machine is of another kind.
+    pub fn on(kernel: Kernel) -> Self {
+        assert!(Kernel::here().contains(&kernel), "{kernel:?} is another kind of processor");
         let weights = Weights::of(tessera_weights::minilm()).expect("the weights are part of the program, and tested");
         Self { weights, kernel }
     }
@@ -42,6 +46,11 @@ impl Encoder {
     pub fn passages(&self, texts: &[&str]) -> Vec<Vector> {
         let pieces: Vec<Vec<u16>> = texts.iter().map(|text| framed(&self.pieces(text, PLACES - 2))).collect();
         pieces.chunks(BATCH).flat_map(|pieces| self.encode(pieces)).collect()
+    }
+
+    /// Gives back the memory that the weights take in this process: for one that waits. The next text takes longer.
+    pub fn rest(&self) {
+        tessera_weights::rest();
     }
 
     fn pieces(&self, text: &str, most: usize) -> Vec<u16> {

@@ -2,11 +2,17 @@
 //!
 //! Pure: texts in, vectors out, the same bits on every machine.
 
+#![expect(
+    clippy::inline_always,
+    reason = "the steps are compiled anew for each kind of processor, which inlining does"
+)]
+
 mod encoder;
 mod kernels;
 mod net;
 mod passages;
 mod pieces;
+mod scan;
 mod steps;
 mod vector;
 mod weights;
@@ -14,4 +20,5 @@ mod weights;
 pub use encoder::Encoder;
 pub use kernels::Kernel;
 pub use passages::passages_of;
+pub use scan::{Passages, SIGN_BYTES, differing_signs, signs_of};
 pub use vector::{DIMENSIONS, ENCODER_VERSION, Meaning, VECTOR_BYTES, Vector};

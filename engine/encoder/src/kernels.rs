@@ -88,12 +88,11 @@ pub(super) trait Kernels {
 pub(super) struct Query {
     values: [i8; DIMENSIONS],
     wide: [i16; DIMENSIONS],
-    sum: i32,
 }
 
 impl Query {
     pub(super) fn of(values: &[i8; DIMENSIONS]) -> Self {
-        Self { values: *values, wide: values.map(i16::from), sum: values.iter().map(|value| i32::from(*value)).sum() }
+        Self { values: *values, wide: values.map(i16::from) }
     }
 }
 
@@ -105,7 +104,10 @@ pub(super) trait Job {
 }
 
 /// Does a job as a kind of processor does it.
-#[expect(unsafe_code, reason = "a kernel is only ever named after its processor was found to be there")]
+#[cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "a kernel is only ever named after its processor was found to be there")
+)]
 pub(super) fn run<J: Job>(kernel: Kernel, job: J) -> J::Output {
     match kernel {
         Kernel::Plain => job.run::<Plain>(),
@@ -132,14 +134,22 @@ impl Kernels for Plain {
     #[inline(always)]
     fn products<const T: usize>(blocks: [&[Pair]; 2], inputs: &[[i32; T]], sums: &mut [Sums]) {
         for (half, block) in blocks.into_iter().enumerate() {
+            let mut totals = [[0; BLOCK]; T];
             for (pair, inputs) in block.iter().zip(inputs) {
-                for (sums, input) in sums.iter_mut().zip(inputs) {
-                    let (low, high) = (i32::from(*input as i16), input >> 16);
-                    let (weights, _) = pair.as_chunks::<2>();
-                    for (sum, [first, second]) in sums.iter_mut().skip(half * BLOCK).zip(weights) {
-                        *sum += i32::from(first.cast_signed()) * low + i32::from(second.cast_signed()) * high;
+                let mut weights = [[0_i16; 2]; BLOCK];
+                for (weights, bytes) in weights.iter_mut().zip(pair.as_chunks::<2>().0) {
+                    *weights = bytes.map(|byte| i16::from(byte.cast_signed()));
+                }
+                for (totals, input) in totals.iter_mut().zip(inputs) {
+                    let [a, b, c, d] = input.to_le_bytes();
+                    let (low, high) = (i16::from_le_bytes([a, b]), i16::from_le_bytes([c, d]));
+                    for (total, [first, second]) in totals.iter_mut().zip(&weights) {
+                        *total += i32::from(*first) * i32::from(low) + i32::from(*second) * i32::from(high);
                     }
                 }
+            }
+            for (sums, totals) in sums.iter_mut().zip(totals) {
+                sums.iter_mut().skip(half * BLOCK).zip(totals).for_each(|(sum, total)| *sum = total);
             }
         }
     }
@@ -153,6 +163,7 @@ impl Kernels for Plain {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "instructions"))]
 #[expect(unsafe_code, reason = "loads of whole arrays; and code for a processor is only reached on that processor")]
 mod x86 {
     use std::arch::x86_64::*;
@@ -348,6 +359,7 @@ mod x86 {
             fn all(query: &Query, vectors: &[Values], dots: &mut [i32]) {
                 let (parts, _) = query.values.as_chunks::<64>();
                 let turn = _mm512_set1_epi8(-128);
+                let turned = 128 * query.wide.iter().map(|value| i32::from(*value)).sum::<i32>();
                 for (vector, dot) in vectors.iter().zip(dots) {
                     let mut total = _mm512_setzero_si512();
                     for (query, part) in parts.iter().zip(vector.as_chunks::<64>().0) {
@@ -355,7 +367,7 @@ mod x86 {
                         let part = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
                         total = _mm512_dpbusd_epi32(total, _mm512_xor_si512(part, turn), query);
                     }
-                    *dot = _mm512_reduce_add_epi32(total) - 128 * query.sum;
+                    *dot = _mm512_reduce_add_epi32(total) - turned;
                 }
             }
             unsafe { all(query, vectors, dots) };
@@ -364,6 +376,7 @@ mod x86 {
 }
 
 #[cfg(target_arch = "aarch64")]
+#[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "instructions"))]
 #[expect(unsafe_code, reason = "loads of whole arrays")]
 mod arm {
     use std::arch::aarch64::*;
@@ -421,3 +434,6 @@ mod arm {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

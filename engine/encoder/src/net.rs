@@ -5,7 +5,7 @@
 
 use super::kernels::{BLOCK, Job, Kernels, Pair, Sums, WIDEST};
 use super::steps::{Attention, HEAD, add, gelu, norm, rounded, scaled};
-use super::weights::{INNER, Layer, Linear, PLACES, WIDTH, Weights};
+use super::weights::{INNER, Layer, Linear, PLACES, WIDTH, Weights, numbers_of};
 
 /// Heads of the attention of a layer.
 const HEADS: usize = WIDTH / HEAD;
@@ -44,13 +44,11 @@ impl Encode<'_> {
     fn look_up(&self, rows: &mut [f32]) {
         let pieces = self.texts.iter().flat_map(|text| text.iter().zip(self.weights.places));
         for (row, (piece, place)) in rows.as_chunks_mut::<WIDTH>().0.iter_mut().zip(pieces) {
-            let Some((scale, word)) = self.weights.words.get(usize::from(*piece)).and_then(|w| w.split_first_chunk())
-            else {
-                continue;
-            };
-            let scale = f32::from_le_bytes(*scale);
-            for ((number, word), place) in row.iter_mut().zip(word).zip(place) {
-                *number = f32::from(word.cast_signed()) * scale + f32::from_le_bytes(*place);
+            if let Some(word) = self.weights.words.get(usize::from(*piece)) {
+                numbers_of(word, row);
+            }
+            for (number, place) in row.iter_mut().zip(place) {
+                *number += f32::from_le_bytes(*place);
             }
         }
     }
@@ -191,9 +189,9 @@ fn attend(attention: &mut Attention, attending: &[f32], lengths: &[usize], found
         (all, found) = (rest, later);
         for head in 0..HEADS {
             let part = |part: usize| text.iter().skip(part * HEADS + head).step_by(3 * HEADS);
-            attention.look_at(length, part(1));
+            attention.look_at(part(1), part(2));
             for (query, place) in part(0).zip(places.iter_mut().skip(head).step_by(HEADS)) {
-                *place = attention.find(query, part(2));
+                *place = attention.find(query);
             }
         }
     }
