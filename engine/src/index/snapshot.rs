@@ -7,7 +7,7 @@
 //! scopes             length-prefixed names; a row holds the number of its scope
 //! dictionary         an fst map from term to the offset of its postings
 //! postings           per term: rows, own rows, then gaps and frequencies
-//! vectors            per passage: its row, then its vector
+//! passages           see [`PassageTable`]; begins at a multiple of 64
 //! ```
 //!
 //! A snapshot is a cache. It is trusted only when magic, versions, store identity and both checksums
@@ -18,15 +18,17 @@ use std::collections::HashMap;
 use xxhash_rust::xxh3::{Xxh3DefaultBuilder, xxh3_64};
 
 use super::features::{Features, Flags};
+use super::passages::{PassageTable, PassageWriter};
 use super::postings::{Posting, PostingsReader, PostingsWriter};
 use super::tail::IndexRow;
-use crate::meaning::{Meaning, VECTOR_BYTES};
 use crate::text::ANALYZER_VERSION;
 
 const MAGIC: &[u8; 8] = b"TESSNAP\x01";
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const HEADER: usize = 128;
 const FEATURES: usize = 28;
+/// Bytes that are read together begin at a multiple of this.
+const ALIGNED: usize = 64;
 
 /// Which store a snapshot was built from, and at which point of its history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +73,7 @@ struct Sections {
     successors: usize,
     dictionary: usize,
     postings: usize,
-    vectors: usize,
+    passages: usize,
 }
 
 impl<B: AsRef<[u8]>> Snapshot<B> {
@@ -98,13 +100,14 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         let scopes = successors + length(72)?;
         let dictionary = scopes + length(80)?;
         let postings = dictionary + length(88)?;
-        let vectors = postings + length(96)?;
+        let passages = (postings + length(96)?).next_multiple_of(ALIGNED);
         let names = all.get(scopes..dictionary).and_then(read_scopes).ok_or(SnapshotError::Damaged)?;
         let identity =
             Identity { store: array_at(header, 16)?, rev: u64_at(header, 32)?, stamp: array_at(header, 40)? };
         let total_length = u64_at(header, 64)?;
         fst::Map::new(all.get(dictionary..postings).unwrap_or_default()).map_err(|_| SnapshotError::Damaged)?;
-        let sections = Sections { successors, dictionary, postings, vectors };
+        PassageTable::of(all.get(passages..).unwrap_or_default(), rows).ok_or(SnapshotError::Damaged)?;
+        let sections = Sections { successors, dictionary, postings, passages };
         Ok(Self { identity, rows, total_length, scopes: names, sections, bytes })
     }
 
@@ -216,13 +219,10 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         fst::Map::new(self.bytes.as_ref().get(self.sections.dictionary..self.sections.postings)?).ok()
     }
 
-    /// The vectors of all passages with the rows they are of, ascending: a row, then the bytes of a vector.
-    pub(super) fn vectors(&self) -> impl Iterator<Item = (u32, &[u8])> {
-        let all = self.bytes.as_ref().get(self.sections.vectors..).unwrap_or_default();
-        all.chunks_exact(4 + VECTOR_BYTES).filter_map(|entry| {
-            let (row, vector) = entry.split_first_chunk::<4>()?;
-            Some((u32::from_le_bytes(*row), vector))
-        })
+    /// The vectors of the passages of all rows.
+    pub(super) fn passages(&self) -> PassageTable<'_> {
+        let section = self.bytes.as_ref().get(self.sections.passages..).unwrap_or_default();
+        PassageTable::of(section, self.rows).unwrap_or_default()
     }
 
     /// The rows that hold a term.
@@ -252,7 +252,7 @@ struct Builder {
     scopes: Vec<String>,
     scope_numbers: HashMap<String, u16>,
     terms: HashMap<Box<[u8]>, PostingsWriter, Xxh3DefaultBuilder>,
-    vectors: Vec<u8>,
+    passages: PassageWriter,
 }
 
 impl Builder {
@@ -280,10 +280,7 @@ impl Builder {
             self.successors.extend(doc.to_le_bytes());
             self.successors.extend(successor.to_le_bytes());
         }
-        for vector in Meaning::vectors(&row.meaning) {
-            self.vectors.extend(doc.to_le_bytes());
-            self.vectors.extend_from_slice(vector);
-        }
+        self.passages.add(&row.meaning);
         self.total_length += u64::from(features.length);
         self.rows += 1;
     }
@@ -304,9 +301,11 @@ impl Builder {
         let (dictionary, postings) = write_terms(self.terms);
         let scopes = write_scopes(&self.scopes);
         let mut body = self.features;
-        for section in [&self.successors, &scopes, &dictionary, &postings, &self.vectors] {
+        for section in [&self.successors, &scopes, &dictionary, &postings] {
             body.extend_from_slice(section);
         }
+        body.resize((HEADER + body.len()).next_multiple_of(ALIGNED) - HEADER, 0);
+        self.passages.finish(&mut body);
         let mut header = Vec::with_capacity(HEADER + body.len());
         header.extend_from_slice(MAGIC);
         header.extend(FORMAT.to_le_bytes());

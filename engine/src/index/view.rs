@@ -9,8 +9,7 @@ use super::forward::FieldTf;
 use super::label::Label;
 use super::postings::Posting;
 use super::snapshot::Snapshot;
-use super::tail::{IndexRow, Tail};
-use crate::meaning::{Meaning, Vector};
+use super::tail::Tail;
 
 /// A row of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,52 +85,23 @@ impl Mask {
     }
 
     #[inline]
-    fn hides(&self, doc: u32) -> bool {
+    pub(super) fn hides(&self, doc: u32) -> bool {
         self.masked.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
-}
 
-/// How near each row of a view is to a vector, -1 to 1.
-#[derive(Debug, Clone, Default)]
-pub struct Nearness {
-    snapshot: Vec<f32>,
-    tail: Vec<f32>,
-}
-
-/// Where a row is hidden or has no vector.
-const UNKNOWN: f32 = f32::NEG_INFINITY;
-
-impl Nearness {
-    /// True when any row has a vector.
-    pub fn is_known(&self) -> bool {
-        self.snapshot.iter().chain(&self.tail).any(|near| *near > UNKNOWN)
-    }
-
-    /// Of a row; `None` where it has no vector.
-    #[inline]
-    pub fn of(&self, doc: DocId) -> Option<f64> {
-        let (side, doc) = match doc {
-            DocId::Snapshot(doc) => (&self.snapshot, doc),
-            DocId::Tail(doc) => (&self.tail, doc),
-        };
-        side.get(doc as usize).copied().filter(|near| *near > UNKNOWN).map(f64::from)
-    }
-
-    /// The rows that are at least so near, as rows that hold a term nowhere.
-    pub fn from(&self, least: f64) -> TermPostings {
-        let posting =
-            |(doc, near): (u32, &f32)| (f64::from(*near) >= least).then_some(Posting { doc, tf: FieldTf::default() });
-        let side = |side: &[f32]| (0..).zip(side).filter_map(posting).collect();
-        TermPostings { own: 0, snapshot: side(&self.snapshot), tail: side(&self.tail) }
+    /// The rows of the snapshot that are hidden, ascending.
+    pub(super) fn hidden(&self) -> impl Iterator<Item = u32> {
+        let words = (0_u32..).zip(&self.masked).filter(|(_, word)| **word != 0);
+        words.flat_map(|(at, _)| at * 64..(at + 1) * 64).filter(|doc| self.hides(*doc))
     }
 }
 
 /// A snapshot and the changes since, seen as one.
 #[derive(Debug)]
 pub struct IndexView<'a, B> {
-    snapshot: Option<&'a Snapshot<B>>,
-    tail: &'a Tail,
-    mask: &'a Mask,
+    pub(super) snapshot: Option<&'a Snapshot<B>>,
+    pub(super) tail: &'a Tail,
+    pub(super) mask: &'a Mask,
 }
 
 impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
@@ -181,23 +151,6 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         let tail = (0..u32::try_from(self.tail.pushed()).unwrap_or(u32::MAX)).filter(|doc| self.tail.is_current(*doc));
         let fresh = tail.filter(|doc| passes(&self.features(DocId::Tail(*doc))));
         TermPostings { own: 0, snapshot: shown.map(posting).collect(), tail: fresh.map(posting).collect() }
-    }
-
-    /// How near every row is to a vector, by its nearest passage.
-    pub fn nearness(&self, to: &Vector) -> Nearness {
-        let mut snapshot = vec![UNKNOWN; self.snapshot.map_or(0, Snapshot::rows) as usize];
-        for (doc, vector) in self.snapshot.iter().flat_map(|snapshot| snapshot.vectors()) {
-            if let Some(best) = snapshot.get_mut(doc as usize) {
-                *best = best.max(to.nearness_to_bytes(vector));
-            }
-        }
-        (0_u32..).zip(&mut snapshot).filter(|(doc, _)| self.mask.hides(*doc)).for_each(|(_, best)| *best = UNKNOWN);
-        let of_row = |row: &IndexRow| {
-            Meaning::vectors(&row.meaning).map(|vector| to.nearness_to_bytes(vector)).fold(UNKNOWN, f32::max)
-        };
-        let tail = (0..u32::try_from(self.tail.pushed()).unwrap_or(u32::MAX))
-            .map(|doc| self.tail.row(doc).filter(|_| self.tail.is_current(doc)).map_or(UNKNOWN, of_row));
-        Nearness { snapshot, tail: tail.collect() }
     }
 
     /// The features of a row.

@@ -1,15 +1,13 @@
-//! What a text means, as a vector: two texts that say the same in other words are near.
+//! What a text means, as vectors: its passages, and the encoder that reads them.
+//!
+//! The encoder is a crate of its own, so that it is fast in tests too, where the rest is not optimised.
 //!
 //! Pure: texts in, vectors out, the same bits on every machine.
 
-mod encoder;
-mod mini;
 mod passages;
-mod vector;
-mod whole;
-mod wp;
 
-pub use encoder::Encoder;
-pub use passages::passages_of;
-pub use vector::{DIMENSIONS, ENCODER_VERSION, Meaning, VECTOR_BYTES, Vector};
-pub use whole::Made;
+pub use passages::{meanings, passages_of};
+pub use tessera_encoder::{
+    DIMENSIONS, ENCODER_VERSION, Encoder, Kernel, Made, Meaning, Passages, SIGN_BYTES, VECTOR_BYTES, Vector,
+    differing_signs, signs_of,
+};

@@ -3,8 +3,8 @@
 //! A short text is one passage, as it stands. A long one is cut between lines and sentences, at the bounds of the pieces
 //! that a reply shows of it; code in fences gets no vector there: it is found by its words.
 
-use super::encoder::Encoder;
-use super::vector::Meaning;
+use tessera_encoder::{Encoder, Meaning};
+
 use crate::text::pieces;
 
 /// Word pieces of a text that is not cut, about.
@@ -13,39 +13,39 @@ const SHORT: usize = 100;
 const LONG: usize = 80;
 /// A passage of fewer goes on behind an empty line: a heading is of what it heads.
 const SLIGHT: usize = 24;
+/// One of fewer goes on where a heading begins: it may be a heading itself.
+const BRIEF: usize = 10;
 /// Passages of one text. A text that has more has longer ones, of which the encoder reads the beginnings.
 const MOST: usize = 64;
 /// Passages that are encoded together, and their bytes: the encoder's memory grows with them, and its speed does not.
 const AT_ONCE: usize = 16;
 const BYTES_AT_ONCE: usize = 4096;
 
-impl Encoder {
-    /// What texts mean, each by its passages. `pause` is called between steps of some tens of milliseconds; where it
-    /// gives `false`, the texts that are not finished are left out at the end.
-    pub fn meanings(&self, texts: &[&str], mut pause: impl FnMut() -> bool) -> Vec<Meaning> {
-        let cut: Vec<Vec<&str>> = texts.iter().map(|text| passages_of(text)).collect();
-        let all: Vec<&str> = cut.iter().flatten().copied().collect();
-        let mut vectors = Vec::with_capacity(all.len());
-        let mut rest = all.as_slice();
-        while !rest.is_empty() && (vectors.is_empty() || pause()) {
-            let mut bytes = 0;
-            let fits = |passage: &&&str| {
-                bytes += passage.len();
-                bytes <= BYTES_AT_ONCE
-            };
-            let (batch, later) = rest.split_at(rest.iter().take(AT_ONCE).take_while(fits).count().max(1));
-            vectors.extend(self.passages(batch));
-            rest = later;
-        }
-        let mut meanings = Vec::with_capacity(texts.len());
-        let mut start = 0;
-        for passages in &cut {
-            let Some(of_text) = vectors.get(start..start + passages.len()) else { break };
-            meanings.push(Meaning::of(of_text));
-            start += passages.len();
-        }
-        meanings
+/// What texts mean, each by its passages. `pause` is called between steps of some tens of milliseconds; where it
+/// gives `false`, the texts that are not finished are left out at the end.
+pub fn meanings(encoder: &Encoder, texts: &[&str], mut pause: impl FnMut() -> bool) -> Vec<Meaning> {
+    let cut: Vec<Vec<&str>> = texts.iter().map(|text| passages_of(text)).collect();
+    let all: Vec<&str> = cut.iter().flatten().copied().collect();
+    let mut vectors = Vec::with_capacity(all.len());
+    let mut rest = all.as_slice();
+    while !rest.is_empty() && (vectors.is_empty() || pause()) {
+        let mut bytes = 0;
+        let fits = |passage: &&&str| {
+            bytes += passage.len();
+            bytes <= BYTES_AT_ONCE
+        };
+        let (batch, later) = rest.split_at(rest.iter().take(AT_ONCE).take_while(fits).count().max(1));
+        vectors.extend(encoder.passages(batch));
+        rest = later;
     }
+    let mut meanings = Vec::with_capacity(texts.len());
+    let mut start = 0;
+    for passages in &cut {
+        let Some(of_text) = vectors.get(start..start + passages.len()) else { break };
+        meanings.push(Meaning::of(of_text));
+        start += passages.len();
+    }
+    meanings
 }
 
 /// Cuts a text into its passages, in their order; none of a text that says nothing.
@@ -87,7 +87,7 @@ fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a s
         }
         let tells = word_pieces(piece);
         let is_full = held + tells > long;
-        let ends_here = piece.trim().is_empty() && held >= SLIGHT;
+        let ends_here = piece.trim().is_empty() && held >= SLIGHT || is_heading(piece) && held >= BRIEF;
         if held > 0 && (is_full || ends_here) {
             close(start, from);
             (start, held) = (from, 0);
@@ -96,6 +96,12 @@ fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a s
     }
     close(start, end);
     passages
+}
+
+/// True for a heading as Markdown writes one.
+fn is_heading(line: &str) -> bool {
+    let words = line.trim_start_matches('#');
+    words.len() < line.len() && words.starts_with(' ')
 }
 
 fn says_something(passage: &str) -> bool {
@@ -189,8 +195,8 @@ mod tests {
         let passages = passages_of(&text);
         assert!(passages.iter().all(|passage| !passage.contains("let berth")), "{passages:?}");
         assert_eq!(passages.last(), Some(&"That is how berths are found."));
-        let fenced = format!("```\n{code}```");
-        let passages = passages_of(&fenced);
+        let alone = format!("```\n{code}```");
+        let passages = passages_of(&alone);
         assert!(passages.len() > 3 && passages[1].contains("let berth"), "{passages:?}");
     }
 
@@ -236,11 +242,11 @@ mod tests {
         let texts: Vec<String> = (0..40).map(|n| format!("Berth {n}")).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let encoder = Encoder::shared();
-        assert_eq!(encoder.meanings(&texts, || false).len(), AT_ONCE);
-        let all = encoder.meanings(&texts, || true);
+        assert_eq!(meanings(encoder, &texts, || false).len(), AT_ONCE);
+        let all = meanings(encoder, &texts, || true);
         assert_eq!(all.len(), 40);
         assert_eq!(all[7], Meaning::of(&encoder.passages(&[texts[7]])), "in whatever company it was made");
-        assert_eq!(encoder.meanings(&["", "x"], || true).len(), 2, "what says nothing means nothing");
+        assert_eq!(meanings(encoder, &["", "x"], || true).len(), 2, "what says nothing means nothing");
     }
 
     proptest! {

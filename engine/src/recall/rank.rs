@@ -84,7 +84,10 @@ pub fn rank<B: AsRef<[u8]>>(
     let query = QueryTerms::analyze(&request.query, request.expanded_query.as_deref(), date_words, weights);
     let mut terms = Terms::look_up(view, query, request.purpose, weights);
     let meant = meant.filter(|_| weights.meaning > 0.0);
-    let nearness = meant.map(|meant| view.nearness(meant)).unwrap_or_default();
+    let mut nearness = meant.map(|meant| view.nearness(meant)).unwrap_or_default();
+    if let Some(meant) = meant {
+        view.complete(&mut nearness, meant, &terms.lists);
+    }
     let meaning = Meaning::of(&nearness);
     let scorer = Scorer::new(view, request, now, weights, &terms, dates, meaning);
     if meaning.is_some() {

@@ -10,7 +10,7 @@ use rusqlite::params;
 
 use super::store::Store;
 use crate::domain::Handle;
-use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, passages_of};
+use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, meanings, passages_of};
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
 
@@ -160,7 +160,7 @@ impl Store {
         let made = match self.encoded.row.take() {
             Some((content, meaning)) if contents == [content.as_str()] => vec![meaning],
             _ => {
-                let meanings = Encoder::shared().meanings(&contents, pause);
+                let meanings = meanings(Encoder::shared(), &contents, pause);
                 meanings.into_iter().map(Meaning::into_bytes).collect()
             }
         };

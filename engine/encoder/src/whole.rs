@@ -23,6 +23,12 @@ impl Meaning {
         }
     }
 
+    /// What came from elsewhere as bytes, if it can be the work of this program's encoder on so many passages: its
+    /// version, so many vectors, and each with the sum of its own squares, so that no nearness is beyond 1.
+    pub fn read(bytes: &[u8], passages: usize) -> Option<Self> {
+        (Self::made(bytes) == Made::Here && Self::is_whole(bytes, passages)).then(|| Self::of_bytes(bytes))
+    }
+
     /// False for bytes of this program's encoder that it did not write so: not a vector for each of so many passages,
     /// or numbers that do not belong together.
     pub fn is_whole(bytes: &[u8], passages: usize) -> bool {
@@ -39,7 +45,7 @@ impl Meaning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meaning::Encoder;
+    use crate::Encoder;
 
     #[test]
     fn what_was_written_is_whole_and_what_was_changed_is_not() {

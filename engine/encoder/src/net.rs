@@ -1,0 +1,198 @@
+//! The net: all-MiniLM-L6-v2, rows of word pieces in, a vector for each text out.
+//!
+//! Matrices are whole numbers of 8 bits, what they are multiplied with is rounded to 14 bits and a sign, and sums are
+//! exact. So a text has the same vector alone and among others, and on every kind of processor.
+
+use super::kernels::{BLOCK, Job, Kernels, Pair, Sums, WIDEST};
+use super::steps::{Attention, HEAD, add, gelu, norm, rounded, scaled};
+use super::weights::{INNER, Layer, Linear, PLACES, WIDTH, Weights, numbers_of};
+
+/// Heads of the attention of a layer.
+const HEADS: usize = WIDTH / HEAD;
+
+/// Texts to be encoded: each as rows of the table of words, at most [`PLACES`] of them.
+pub(super) struct Encode<'a> {
+    pub(super) weights: &'a Weights,
+    pub(super) texts: &'a [Vec<u16>],
+}
+
+impl Job for Encode<'_> {
+    type Output = Vec<[f32; WIDTH]>;
+
+    #[inline(always)]
+    fn run<K: Kernels>(self) -> Self::Output {
+        let lengths: Vec<usize> = self.texts.iter().map(|text| text.len().min(PLACES)).collect();
+        let mut state = State::<K>::new(&lengths);
+        self.look_up(&mut state.rows);
+        norm(&mut state.rows, &self.weights.norm);
+        for layer in &self.weights.layers {
+            state.go_through(layer, &lengths);
+        }
+        let mut rows = state.rows.as_chunks::<WIDTH>().0.iter();
+        let mut text = |length: &usize| {
+            let mut total = [0.0; WIDTH];
+            rows.by_ref().take(*length).for_each(|row| add(&mut total, row));
+            total
+        };
+        lengths.iter().map(&mut text).collect()
+    }
+}
+
+impl Encode<'_> {
+    /// The words and their places.
+    #[inline(always)]
+    fn look_up(&self, rows: &mut [f32]) {
+        let pieces = self.texts.iter().flat_map(|text| text.iter().zip(self.weights.places));
+        for (row, (piece, place)) in rows.as_chunks_mut::<WIDTH>().0.iter_mut().zip(pieces) {
+            if let Some(word) = self.weights.words.get(usize::from(*piece)) {
+                numbers_of(word, row);
+            }
+            for (number, place) in row.iter_mut().zip(place) {
+                *number += f32::from_le_bytes(*place);
+            }
+        }
+    }
+}
+
+/// What goes through the layers: for every piece of every text, one after another, a row.
+struct State<K> {
+    rows: Vec<f32>,
+    /// The results of the wider steps.
+    wide: Vec<f32>,
+    /// The results of the others.
+    narrow: Vec<f32>,
+    inputs: Inputs,
+    attention: Attention,
+    kernels: std::marker::PhantomData<K>,
+}
+
+impl<K: Kernels> State<K> {
+    #[inline(always)]
+    fn new(lengths: &[usize]) -> Self {
+        let pieces = lengths.iter().sum::<usize>();
+        Self {
+            rows: vec![0.0; pieces * WIDTH],
+            wide: vec![0.0; pieces * INNER],
+            narrow: vec![0.0; pieces * WIDTH],
+            inputs: Inputs::of(pieces, K::TILE),
+            attention: Attention::default(),
+            kernels: std::marker::PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn go_through(&mut self, layer: &Layer, lengths: &[usize]) {
+        let attended = self.rows.len() * 3;
+        self.inputs.take(&self.rows, WIDTH);
+        let attending = self.wide.get_mut(..attended).unwrap_or_default();
+        multiply::<K>(&layer.attend, &self.inputs, attending);
+        attend(&mut self.attention, attending, lengths, &mut self.narrow);
+        self.inputs.take(&self.narrow, WIDTH);
+        multiply::<K>(&layer.gather, &self.inputs, &mut self.narrow);
+        add(&mut self.rows, &self.narrow);
+        norm(&mut self.rows, &layer.first_norm);
+        self.inputs.take(&self.rows, WIDTH);
+        multiply::<K>(&layer.widen, &self.inputs, &mut self.wide);
+        gelu(&mut self.wide);
+        self.inputs.take(&self.wide, INNER);
+        multiply::<K>(&layer.narrow, &self.inputs, &mut self.narrow);
+        add(&mut self.rows, &self.narrow);
+        norm(&mut self.rows, &layer.second_norm);
+    }
+}
+
+/// Rows of numbers, rounded, in the order in which a kernel reads them: tile by tile, and in it column by column.
+struct Inputs {
+    /// The rows of each tile.
+    tiles: Vec<usize>,
+    /// Every two columns of a row in one.
+    values: Vec<i32>,
+    /// What one is worth in each row.
+    worth: Vec<f32>,
+    row: Vec<i32>,
+}
+
+impl Inputs {
+    /// Tiles that are nearly of one size, and none larger than `most`.
+    fn of(rows: usize, most: usize) -> Self {
+        let count = rows.div_ceil(most).max(1);
+        let tiles = (0..count).map(|tile| rows * (tile + 1) / count - rows * tile / count).collect();
+        Self { tiles, values: Vec::new(), worth: Vec::new(), row: Vec::new() }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, numbers: &[f32], columns: usize) {
+        self.values.resize(numbers.len() / 2, 0);
+        self.worth.clear();
+        let (mut rows, mut values) = (numbers.chunks_exact(columns), self.values.as_mut_slice());
+        for tile in &self.tiles {
+            let (room, rest) = values.split_at_mut(tile * columns / 2);
+            values = rest;
+            for (at, row) in rows.by_ref().take(*tile).enumerate() {
+                self.worth.push(rounded(row, &mut self.row));
+                for (slots, value) in room.chunks_exact_mut(*tile).zip(&self.row) {
+                    if let Some(slot) = slots.get_mut(at) {
+                        *slot = *value;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Multiplies each input with a matrix.
+#[inline(always)]
+fn multiply<K: Kernels>(step: &Linear, inputs: &Inputs, results: &mut [f32]) {
+    let (pairs, outputs) = (step.inputs / 2, step.scales.len());
+    let (scales, addends) = (step.scales.chunks_exact(2 * BLOCK), step.addends.chunks_exact(2 * BLOCK));
+    for (at, ((blocks, scales), addends)) in step.blocks.chunks_exact(2 * pairs).zip(scales).zip(addends).enumerate() {
+        let blocks = blocks.split_at(pairs);
+        let mut rest = inputs.values.as_slice();
+        let mut rows = results.chunks_exact_mut(outputs).zip(&inputs.worth);
+        for tile in &inputs.tiles {
+            let (values, after) = rest.split_at(tile * pairs);
+            rest = after;
+            let mut sums = [[0; 2 * BLOCK]; WIDEST];
+            products::<K>(*tile, [blocks.0, blocks.1], values, &mut sums);
+            for (sums, (row, worth)) in sums.iter().zip(rows.by_ref().take(*tile)) {
+                let row = row.get_mut(at * 2 * BLOCK..).unwrap_or_default();
+                scaled(sums, *worth, scales, addends, row);
+            }
+        }
+    }
+}
+
+/// The same kernel for every width that a tile may have.
+#[inline(always)]
+fn products<K: Kernels>(tile: usize, blocks: [&[Pair]; 2], values: &[i32], sums: &mut [Sums]) {
+    match tile {
+        1 => K::products::<1>(blocks, values.as_chunks().0, sums),
+        2 => K::products::<2>(blocks, values.as_chunks().0, sums),
+        3 if K::TILE > 2 => K::products::<3>(blocks, values.as_chunks().0, sums),
+        4 if K::TILE > 2 => K::products::<4>(blocks, values.as_chunks().0, sums),
+        5 if K::TILE > 4 => K::products::<5>(blocks, values.as_chunks().0, sums),
+        6 if K::TILE > 4 => K::products::<6>(blocks, values.as_chunks().0, sums),
+        7 if K::TILE > 6 => K::products::<7>(blocks, values.as_chunks().0, sums),
+        8 if K::TILE > 6 => K::products::<8>(blocks, values.as_chunks().0, sums),
+        _ => {}
+    }
+}
+
+/// Lets every piece of a text look at all others of it: queries, keys and values in, what was found out.
+#[inline(always)]
+fn attend(attention: &mut Attention, attending: &[f32], lengths: &[usize], found: &mut [f32]) {
+    let (all, found) = (attending.as_chunks::<HEAD>().0, found.as_chunks_mut::<HEAD>().0);
+    let (mut all, mut found) = (all, found);
+    for &length in lengths {
+        let (text, rest) = all.split_at(length * 3 * HEADS);
+        let (places, later) = found.split_at_mut(length * HEADS);
+        (all, found) = (rest, later);
+        for head in 0..HEADS {
+            let part = |part: usize| text.iter().skip(part * HEADS + head).step_by(3 * HEADS);
+            attention.look_at(part(1), part(2));
+            for (query, place) in part(0).zip(places.iter_mut().skip(head).step_by(HEADS)) {
+                *place = attention.find(query);
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Word pieces, as the reference tokenizer of uncased BERT cuts them.
+//!
+//! Letters lose their case and their accents; punctuation and Chinese characters stand alone; then each word is cut
+//! into the longest pieces that are known, or is unknown as a whole. What looks like a special piece (`[SEP]`) is text
+//! like any other: nobody can end a text from within.
+
+use super::weights::{Bytes4, CharacterTable, PieceTable};
+
+/// The rows of the special pieces in the table of words.
+const UNKNOWN: u16 = 0;
+/// Before every text.
+const BEGIN: u16 = 1;
+/// After every text.
+const END: u16 = 2;
+/// A word with more characters is not looked up.
+const LONGEST_WORD: usize = 100;
+
+/// How characters are treated that do not become others.
+const LEFT_OUT: u32 = 1;
+const SPACE: u32 = 2;
+const ALONE: u32 = 3;
+
+/// The pieces of one text, cut as far as they are needed.
+pub(super) struct Cutter<'a> {
+    pieces: &'a PieceTable,
+    characters: &'a CharacterTable,
+    word: String,
+    found: Vec<u16>,
+}
+
+impl<'a> Cutter<'a> {
+    pub(super) fn new(pieces: &'a PieceTable, characters: &'a CharacterTable) -> Self {
+        Self { pieces, characters, word: String::new(), found: Vec::new() }
+    }
+
+    /// The first pieces of a text, `most` of them at most, as rows of the table of words.
+    pub(super) fn cut(mut self, text: &str, most: usize) -> Vec<u16> {
+        for char in text.chars() {
+            if self.found.len() >= most {
+                break;
+            }
+            self.take(char);
+        }
+        self.end_word();
+        self.found.truncate(most);
+        self.found
+    }
+
+    fn take(&mut self, char: char) {
+        match char {
+            'a'..='z' | '0'..='9' => self.word.push(char),
+            'A'..='Z' => self.word.push(char.to_ascii_lowercase()),
+            ' ' | '\t' | '\n' | '\r' => self.end_word(),
+            '\0'..'\x20' | '\x7f' => {}
+            '\0'..'\u{80}' => self.stand_alone(char),
+            '가'..='힣' => self.word.extend(letters(char)),
+            _ => self.take_other(char),
+        }
+    }
+
+    fn take_other(&mut self, char: char) {
+        if let Some(becomes) = self.characters.becomes(char) {
+            return becomes.chars().for_each(|char| match char {
+                ' ' => self.end_word(),
+                _ => self.take_final(char),
+            });
+        }
+        match self.characters.kind(char) {
+            LEFT_OUT => {}
+            SPACE => self.end_word(),
+            ALONE => self.stand_alone(char),
+            _ => self.take_final(char),
+        }
+    }
+
+    /// Of a character that does not become another.
+    fn take_final(&mut self, char: char) {
+        if char.is_ascii_punctuation() || self.characters.is_mark(char) {
+            self.stand_alone(char);
+        } else {
+            self.word.push(char);
+        }
+    }
+
+    fn stand_alone(&mut self, char: char) {
+        self.end_word();
+        self.word.push(char);
+        self.end_word();
+    }
+
+    fn end_word(&mut self) {
+        let mut rest = self.word.as_bytes();
+        let before = self.found.len();
+        if rest.len() > LONGEST_WORD && self.word.chars().count() > LONGEST_WORD {
+            self.found.push(UNKNOWN);
+            rest = &[];
+        }
+        while !rest.is_empty() {
+            let Some((length, row)) = self.pieces.longest(rest, self.found.len() > before) else {
+                self.found.truncate(before);
+                self.found.push(UNKNOWN);
+                break;
+            };
+            self.found.push(row);
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        self.word.clear();
+    }
+}
+
+/// Puts the marks of beginning and end around pieces.
+pub(super) fn framed(pieces: &[u16]) -> Vec<u16> {
+    let mut framed = Vec::with_capacity(pieces.len() + 2);
+    framed.push(BEGIN);
+    framed.extend_from_slice(pieces);
+    framed.push(END);
+    framed
+}
+
+/// The letters of a Korean syllable: the two or three of which Unicode composes it.
+fn letters(syllable: char) -> impl Iterator<Item = char> {
+    let at = u32::from(syllable) - 0xAC00;
+    let last = (at % 28 > 0).then_some(0x11A7 + at % 28);
+    [0x1100 + at / 588, 0x1161 + at % 588 / 28].into_iter().chain(last).filter_map(char::from_u32)
+}
+
+impl PieceTable {
+    /// The longest piece with which a word begins, or goes on: its bytes in the word and its row.
+    fn longest(&self, word: &[u8], goes_on: bool) -> Option<(usize, u16)> {
+        let mut among = 0..self.rows.len();
+        let prefix: &[u8] = if goes_on { b"##" } else { b"" };
+        let mut longest = None;
+        for (depth, byte) in prefix.iter().chain(word).enumerate() {
+            let reaches = |at: &usize| self.piece(*at).get(depth).is_some_and(|found| found >= byte);
+            let exceeds = |at: &usize| self.piece(*at).get(depth).is_some_and(|found| found > byte);
+            let begin = first(among.clone(), reaches);
+            among = begin..first(begin..among.end, exceeds);
+            if among.is_empty() {
+                break;
+            }
+            let length = (depth + 1).saturating_sub(prefix.len());
+            if length > 0 && self.piece(begin).len() == depth + 1 {
+                longest = self.rows.get(begin).map(|row| (length, u16::from_le_bytes(*row)));
+            }
+        }
+        longest
+    }
+
+    fn piece(&self, at: usize) -> &[u8] {
+        self.text.get(span(self.offsets, at)).unwrap_or_default()
+    }
+}
+
+/// The first of a range that passes a test which all later ones pass too.
+fn first(among: std::ops::Range<usize>, passes: impl Fn(&usize) -> bool) -> usize {
+    let (mut low, mut high) = (among.start, among.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if passes(&middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+fn number(bytes: Bytes4) -> u32 {
+    u32::from_le_bytes(bytes)
+}
+
+fn span(offsets: &[Bytes4], at: usize) -> std::ops::Range<usize> {
+    let offset = |at: usize| offsets.get(at).map_or(0, |offset| number(*offset) as usize);
+    offset(at)..offset(at + 1)
+}
+
+impl CharacterTable {
+    fn becomes(&self, char: char) -> Option<&str> {
+        let at = self.changed.binary_search_by_key(&u32::from(char), |changed| number(*changed)).ok()?;
+        std::str::from_utf8(self.becomes.get(span(self.offsets, at))?).ok()
+    }
+
+    fn kind(&self, char: char) -> u32 {
+        let code = u32::from(char);
+        let at = self.ranges.partition_point(|[_, last, _]| number(*last) < code);
+        self.ranges.get(at).filter(|[begin, ..]| number(*begin) <= code).map_or(0, |[.., kind]| number(*kind))
+    }
+
+    fn is_mark(&self, char: char) -> bool {
+        let code = u32::from(char);
+        let at = self.marks.partition_point(|[_, last]| number(*last) < code);
+        self.marks.get(at).is_some_and(|[begin, _]| number(*begin) <= code)
+    }
+}
+
+#[cfg(test)]
+mod tests;

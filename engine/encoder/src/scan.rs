@@ -1,0 +1,116 @@
+//! How near a vector is to many others: all of them exactly, or, where there are very many, first by their signs.
+
+use super::kernels::{Job, Kernel, Kernels, run};
+use super::vector::{DIMENSIONS, Vector};
+
+/// Vectors that are compared before their results are put away.
+const STEP: usize = 64;
+
+/// The signs of a vector's numbers, a bit each.
+pub const SIGN_BYTES: usize = DIMENSIONS / 8;
+
+/// Vectors of passages, laid out to be read from one end to the other.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Passages<'a> {
+    /// [`DIMENSIONS`] bytes each: the numbers.
+    pub values: &'a [u8],
+    /// Four bytes each, little endian: the sums of their squares.
+    pub squares: &'a [u8],
+}
+
+impl<'a> Passages<'a> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        (self.values.len() / DIMENSIONS).min(self.squares.len() / 4)
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Those from one on, up to another.
+    pub fn part(&self, range: std::ops::Range<usize>) -> Self {
+        Self {
+            values: self.values.get(range.start * DIMENSIONS..range.end * DIMENSIONS).unwrap_or_default(),
+            squares: self.squares.get(range.start * 4..range.end * 4).unwrap_or_default(),
+        }
+    }
+
+    /// The numbers of each.
+    pub fn iter(&self) -> impl Iterator<Item = &'a [u8; DIMENSIONS]> {
+        self.values.as_chunks().0.iter()
+    }
+}
+
+/// Puts down how near each passage is to `to`: -1 to 1, 0 where one of the two is nothing.
+pub(crate) fn nearness(kernel: Kernel, to: &Vector, passages: Passages<'_>, near: &mut [f32]) {
+    run(kernel, Compare { to, passages, near });
+}
+
+struct Compare<'a> {
+    to: &'a Vector,
+    passages: Passages<'a>,
+    near: &'a mut [f32],
+}
+
+impl Job for Compare<'_> {
+    type Output = ();
+
+    /// Sums are below 2^24, where an f32 is exact; a root and a quotient are rounded alike everywhere.
+    #[inline(always)]
+    fn run<K: Kernels>(self) {
+        let (query, own) = (self.to.query(), (self.to.squares() as f32).sqrt());
+        let (values, squares) = (self.passages.values.as_chunks().0, self.passages.squares.as_chunks::<4>().0);
+        let mut dots = [0; STEP];
+        for ((near, squares), values) in self.near.chunks_mut(STEP).zip(squares.chunks(STEP)).zip(values.chunks(STEP)) {
+            K::dots(&query, values, &mut dots);
+            for ((near, squares), dot) in near.iter_mut().zip(squares).zip(&dots) {
+                let size = (u32::from_le_bytes(*squares) as f32).sqrt() * own;
+                *near = if size > 0.0 { *dot as f32 / size } else { 0.0 };
+            }
+        }
+    }
+}
+
+/// The signs of a vector: 1 where a number is negative.
+pub fn signs_of(values: &[u8; DIMENSIONS]) -> [u8; SIGN_BYTES] {
+    let mut signs = [0; SIGN_BYTES];
+    for (byte, values) in signs.iter_mut().zip(values.as_chunks::<8>().0) {
+        *byte = values.iter().enumerate().fold(0, |byte, (bit, value)| byte | (value >> 7) << bit);
+    }
+    signs
+}
+
+/// In how many signs each of many differs from a vector: 0 to [`DIMENSIONS`].
+pub fn differing_signs(from: &Vector, signs: &[u8]) -> Vec<u16> {
+    let signs = signs.as_chunks::<SIGN_BYTES>().0;
+    let mut differing = vec![0; signs.len()];
+    run(Kernel::best(), Differ { own: &signs_of(&from.bytes()), signs, differing: &mut differing });
+    differing
+}
+
+struct Differ<'a> {
+    own: &'a [u8; SIGN_BYTES],
+    signs: &'a [[u8; SIGN_BYTES]],
+    differing: &'a mut [u16],
+}
+
+impl Job for Differ<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "at most as many as there are numbers")]
+    fn run<K: Kernels>(self) {
+        let words = |signs: &[u8; SIGN_BYTES]| {
+            let mut words = [0; SIGN_BYTES / 8];
+            words.iter_mut().zip(signs.as_chunks::<8>().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
+            words
+        };
+        let own = words(self.own);
+        for (signs, differing) in self.signs.iter().zip(self.differing) {
+            let signs = words(signs);
+            *differing = own.iter().zip(&signs).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>() as u16;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A vector of small whole numbers, and how near two are.
+
+use super::kernels::{Kernel, Query, Values};
+use super::scan::{Passages, nearness};
+
+/// Numbers of a vector.
+pub const DIMENSIONS: usize = 384;
+
+/// Which encoder made a vector: those of different ones cannot be compared.
+pub const ENCODER_VERSION: u8 = 1;
+
+/// Bytes of a vector: the sum of its squares, then its numbers.
+pub const VECTOR_BYTES: usize = 4 + DIMENSIONS;
+
+/// What a passage means: a direction, as whole numbers from -127 to 127.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vector {
+    values: [i8; DIMENSIONS],
+    squares: u32,
+}
+
+impl Default for Vector {
+    /// Of no direction: it is near to nothing.
+    fn default() -> Self {
+        Self { values: [0; DIMENSIONS], squares: 0 }
+    }
+}
+
+impl Vector {
+    /// The nearest whole numbers, so scaled that the largest is 127.
+    #[expect(clippy::cast_possible_truncation, reason = "at most 127")]
+    pub(crate) fn of(values: &[f32; DIMENSIONS]) -> Self {
+        let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+        if largest <= 0.0 || !largest.is_finite() {
+            return Self::default();
+        }
+        let values = values.map(|value| (value / largest * 127.0).round() as i8);
+        Self { values, squares: values.iter().map(|value| u32::from(value.unsigned_abs()).pow(2)).sum() }
+    }
+
+    /// The cosine of the angle between two: -1 to 1, 0 where one is nothing.
+    pub fn nearness(&self, other: &Self) -> f64 {
+        f64::from(self.nearness_to_bytes(&other.to_bytes()))
+    }
+
+    /// The same against a stored vector (see [`Meaning::vectors`]); 0 for bytes that are none.
+    pub fn nearness_to_bytes(&self, bytes: &[u8]) -> f32 {
+        let mut near = [0.0];
+        if let Some((squares, values)) = bytes.split_first_chunk::<4>() {
+            nearness(Kernel::best(), self, Passages { values, squares }, &mut near);
+        }
+        near[0]
+    }
+
+    /// How near each of many passages is, exactly as [`Vector::nearness_to_bytes`] would say of each alone.
+    pub fn nearness_to_all(&self, passages: Passages<'_>) -> Vec<f32> {
+        let mut near = vec![0.0; passages.len()];
+        nearness(Kernel::best(), self, passages, &mut near);
+        near
+    }
+
+    /// As it is stored: the sum of its squares, then its numbers.
+    pub fn to_bytes(&self) -> [u8; VECTOR_BYTES] {
+        let mut bytes = [0; VECTOR_BYTES];
+        let (squares, values) = bytes.split_at_mut(4);
+        squares.copy_from_slice(&self.squares.to_le_bytes());
+        values.iter_mut().zip(self.values).for_each(|(byte, value)| *byte = value.cast_unsigned());
+        bytes
+    }
+
+    pub(crate) fn squares(&self) -> u32 {
+        self.squares
+    }
+
+    pub(crate) fn query(&self) -> Query {
+        Query::of(&self.values)
+    }
+
+    pub(crate) fn bytes(&self) -> Values {
+        self.values.map(i8::cast_unsigned)
+    }
+}
+
+/// The vectors of a memory, as they are stored: the version of the encoder, then one for each passage.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Meaning(Vec<u8>);
+
+impl Meaning {
+    /// Of these vectors.
+    pub fn of(vectors: &[Vector]) -> Self {
+        let mut bytes = vec![ENCODER_VERSION];
+        vectors.iter().for_each(|vector| bytes.extend(vector.to_bytes()));
+        Self(bytes)
+    }
+
+    /// Of bytes that were looked at.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
+    }
+
+    /// As bytes; never empty.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    /// The vectors of a stored meaning, as bytes; none where another encoder made it, or it is damaged.
+    pub fn vectors(bytes: &[u8]) -> std::slice::ChunksExact<'_, u8> {
+        let vectors = bytes.get(1..).filter(|_| Self::is_current(bytes)).unwrap_or_default();
+        vectors.chunks_exact(VECTOR_BYTES)
+    }
+
+    /// True for bytes that this program's encoder made.
+    pub fn is_current(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&ENCODER_VERSION) && (bytes.len() - 1).is_multiple_of(VECTOR_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(values: [f32; 3]) -> Vector {
+        let mut all = [0.0; DIMENSIONS];
+        all[..3].copy_from_slice(&values);
+        Vector::of(&all)
+    }
+
+    #[test]
+    fn nearness_is_the_cosine() {
+        let x = vector([1.0, 0.0, 0.0]);
+        // 127 · 127 / (127 · √(127² + 127²)) = 1/√2; 51 is the nearest to 127 · 0.4.
+        for (other, cosine) in [
+            (vector([2.0, 0.0, 0.0]), 1.0),
+            (vector([1.0, 1.0, 0.0]), std::f64::consts::FRAC_1_SQRT_2),
+            (vector([0.0, 5.0, 1.0]), 0.0),
+            (vector([-0.4, 1.0, 0.0]), -51.0 / (51.0_f64 * 51.0 + 127.0 * 127.0).sqrt()),
+            (Vector::default(), 0.0),
+        ] {
+            assert!((x.nearness(&other) - cosine).abs() < 1e-6, "{cosine}");
+            assert!((other.nearness(&x) - cosine).abs() < 1e-6, "{cosine}");
+        }
+        assert_eq!(vector([f32::NAN, 1.0, 0.0]), vector([0.0, 1.0, 0.0]));
+        assert_eq!(vector([f32::INFINITY, 1.0, 0.0]), Vector::default());
+    }
+
+    #[test]
+    fn a_meaning_is_read_as_it_was_written_and_no_other() {
+        let vectors = [vector([1.0, 2.0, 3.0]), vector([-1.0, 0.5, 0.0])];
+        let mut bytes = Meaning::of(&vectors).into_bytes();
+        let read: Vec<_> = Meaning::vectors(&bytes).map(<[u8]>::to_vec).collect();
+        assert_eq!(read, vectors.map(|vector| vector.to_bytes().to_vec()));
+        bytes.push(0);
+        assert!(!Meaning::is_current(&bytes) && Meaning::vectors(&bytes).count() == 0, "too long");
+        bytes.pop();
+        bytes[0] += 1;
+        assert!(!Meaning::is_current(&bytes) && Meaning::vectors(&bytes).count() == 0, "of another encoder");
+        assert!(!Meaning::is_current(&[]) && Meaning::vectors(&[]).count() == 0, "waits");
+        assert!(Meaning::is_current(&Meaning::of(&[]).into_bytes()), "a text without a passage waits no longer");
+    }
+}

@@ -1,0 +1,155 @@
+//! The same bits everywhere: on each kind of processor, alone and among others, today and as they were released.
+
+#![cfg(test)]
+
+use sha2::{Digest, Sha256};
+use tessera_encoder::{Encoder, Kernel, Passages, VECTOR_BYTES, Vector};
+
+/// Texts that every kernel encodes; `TESSERA_KERNEL_TEXTS` raises it.
+const TEXTS: usize = 60;
+
+/// What `engine/weights/make.py` prints.
+const WEIGHTS: &str = "18de7cfa6e5e441184e4dd63524fcf8d600a972a960ff1d1ab074abd61d673ef";
+
+/// Of the vectors of the first [`TEXTS`] texts. Whoever changes it changes `ENCODER_VERSION` too.
+const VECTORS: &str = "ca850c378f21096ada664748e09d446a68f025066670a66f6959cec780296ff7";
+
+const WORDS: [&str; 40] = [
+    "the",
+    "deploy",
+    "key",
+    "of",
+    "billing",
+    "is",
+    "rotated",
+    "every",
+    "ninety",
+    "days",
+    "we",
+    "prefer",
+    "Svelte",
+    "over",
+    "React",
+    "because",
+    "postgres",
+    "runs",
+    "on",
+    "port",
+    "5433",
+    "in",
+    "staging",
+    "Anna",
+    "owns",
+    "CI",
+    "and",
+    "never",
+    "merges",
+    "on",
+    "Friday",
+    "afternoon",
+    "fn main() {}",
+    "naïve",
+    "データベース",
+    "🚀",
+    "x86_64",
+    "résumé",
+    "#42",
+    "unbelievably",
+];
+
+fn texts(count: usize) -> Vec<String> {
+    let hostile = include_str!("../fixtures/pieces.jsonl").lines();
+    let hostile: Vec<String> =
+        hostile.map(|line| serde_json::from_str::<(String, Vec<u16>)>(line).unwrap().0).collect();
+    let mut random = fastrand::Rng::with_seed(12);
+    let mut sentence = |at: usize| {
+        let words = 1 + random.usize(..if at.is_multiple_of(10) { 150 } else { 24 });
+        let words: Vec<&str> = (0..words).map(|_| WORDS[random.usize(..WORDS.len())]).collect();
+        words.join(" ")
+    };
+    let text = |at: usize| if at % 5 == 4 { hostile[at / 5 % hostile.len()].clone() } else { sentence(at) };
+    (0..count).map(text).collect()
+}
+
+fn hex(bytes: impl AsRef<[u8]>) -> String {
+    bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn digest(vectors: &[Vector]) -> String {
+    let bytes: Vec<u8> = vectors.iter().flat_map(Vector::to_bytes).collect();
+    hex(Sha256::digest(bytes))
+}
+
+#[test]
+fn the_weights_are_those_that_the_script_makes() {
+    assert_eq!(hex(Sha256::digest(tessera_weights::minilm())), WEIGHTS);
+}
+
+#[test]
+fn every_kernel_makes_the_same_vectors_as_ever() {
+    let count = option_env!("TESSERA_KERNEL_TEXTS").and_then(|n| n.parse().ok()).unwrap_or(TEXTS);
+    let texts = texts(count);
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let expected = Encoder::on(Kernel::best()).passages(&texts);
+    assert_eq!(digest(&expected[..TEXTS]), VECTORS);
+    for kernel in Kernel::here() {
+        let made = Encoder::on(kernel).passages(&texts);
+        assert!(made == expected, "{kernel:?}");
+        println!("{kernel:?}: {count} texts, {}", digest(&made));
+    }
+}
+
+#[test]
+fn a_text_has_the_same_vector_alone_as_among_others() {
+    let texts = texts(40);
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let encoder = Encoder::shared();
+    let together = encoder.passages(&texts);
+    for (text, vector) in texts.iter().zip(&together) {
+        assert_eq!(&encoder.passages(&[text])[0], vector, "{text:?}");
+    }
+    assert!(encoder.passages(&[]).is_empty());
+}
+
+#[test]
+fn what_is_said_in_other_words_is_nearer() {
+    let encoder = Encoder::shared();
+    let notes = ["We keep invoices in PostgreSQL.", "Anna is on holiday in June.", "Tabs, not spaces, in Go files."];
+    let notes = encoder.passages(&notes);
+    for (question, right) in [
+        ("which database does billing use?", 0),
+        ("when is my colleague away?", 1),
+        ("how do I indent source code?", 2),
+    ] {
+        let question = encoder.question(question);
+        let near: Vec<f64> = notes.iter().map(|note| question.nearness(note)).collect();
+        assert!((0..3).all(|other| other == right || near[other] < near[right] - 0.05), "{near:?}");
+    }
+}
+
+#[test]
+fn any_text_has_a_vector() {
+    let encoder = Encoder::shared();
+    let long = "word ".repeat(300_000);
+    let odd = ["", " ", "\0", "\u{301}\u{301}", "👩‍👩‍👧‍👦", "\u{202e}שלום", &"x".repeat(1 << 20), &long, &"é".repeat(5000)];
+    for text in odd {
+        let question = encoder.question(text);
+        assert!((question.nearness(&question) - 1.0).abs() < 1e-6, "{} bytes", text.len());
+    }
+    assert_eq!(encoder.passages(&odd).len(), odd.len());
+}
+
+#[test]
+fn a_scan_says_of_each_what_is_said_of_it_alone() {
+    let texts = texts(100);
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let vectors: Vec<[u8; VECTOR_BYTES]> = Encoder::shared().passages(&texts).iter().map(Vector::to_bytes).collect();
+    let question = Encoder::shared().question("who owns the deploy key?");
+    let (squares, values): (Vec<_>, Vec<_>) = vectors.iter().map(|vector| vector.split_at(4)).unzip();
+    let (squares, values) = (squares.concat(), values.concat());
+    let all = question.nearness_to_all(Passages { values: &values, squares: &squares });
+    let alone: Vec<f32> = vectors.iter().map(|vector| question.nearness_to_bytes(vector)).collect();
+    assert_eq!(all, alone);
+    assert!(all.iter().any(|near| *near > 0.3) && all.iter().any(|near| *near < 0.1));
+    assert!(question.nearness_to_bytes(&[1, 2, 3]).abs() < f32::EPSILON);
+}
