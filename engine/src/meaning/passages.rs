@@ -13,6 +13,8 @@ const SHORT: usize = 100;
 const LONG: usize = 80;
 /// A passage of fewer goes on behind an empty line: a heading is of what it heads.
 const SLIGHT: usize = 24;
+/// One of fewer goes on where a heading begins: it may be a heading itself.
+const BRIEF: usize = 10;
 /// Passages of one text. A text that has more has longer ones, of which the encoder reads the beginnings.
 const MOST: usize = 64;
 /// Passages that are encoded together, and their bytes: the encoder's memory grows with them, and its speed does not.
@@ -87,7 +89,7 @@ fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a s
         }
         let tells = word_pieces(piece);
         let is_full = held + tells > long;
-        let ends_here = piece.trim().is_empty() && held >= SLIGHT;
+        let ends_here = piece.trim().is_empty() && held >= SLIGHT || is_heading(piece) && held >= BRIEF;
         if held > 0 && (is_full || ends_here) {
             close(start, from);
             (start, held) = (from, 0);
@@ -96,6 +98,12 @@ fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a s
     }
     close(start, end);
     passages
+}
+
+/// True for a heading as Markdown writes one.
+fn is_heading(line: &str) -> bool {
+    let words = line.trim_start_matches('#');
+    words.len() < line.len() && words.starts_with(' ')
 }
 
 fn says_something(passage: &str) -> bool {
@@ -189,7 +197,8 @@ mod tests {
         let passages = passages_of(&text);
         assert!(passages.iter().all(|passage| !passage.contains("let berth")), "{passages:?}");
         assert_eq!(passages.last(), Some(&"That is how berths are found."));
-        let passages = passages_of(&format!("```\n{code}```"));
+        let alone = format!("```\n{code}```");
+        let passages = passages_of(&alone);
         assert!(passages.len() > 3 && passages[1].contains("let berth"), "{passages:?}");
     }
 
