@@ -41,7 +41,8 @@ impl Filled {
     /// Opens the store of a home.
     pub fn open(home: &Path, usage: Usage) -> Store {
         let clock = Arc::new(FixedClock(Self::now()));
-        Store::open(StoreConfig { home: home.into(), clock, weights: Weights::default(), usage, meaning: true }).expect("a store")
+        Store::open(StoreConfig { home: home.into(), clock, weights: Weights::default(), usage, meaning: true })
+            .expect("a store")
     }
 
     /// Its home.

@@ -12,6 +12,8 @@
 //!
 //! Without the feature `team` nothing here knows a runtime or a network.
 
+#[cfg(feature = "team")]
+mod background;
 mod caller;
 mod claude_md;
 mod desk;
@@ -21,8 +23,6 @@ pub mod meaning;
 pub mod project;
 pub mod queue;
 pub mod screen;
-#[cfg(feature = "team")]
-mod background;
 #[cfg(feature = "team")]
 mod shared;
 #[cfg(feature = "team")]

@@ -328,7 +328,14 @@ mod tests {
 
     fn opened(home: &std::path::Path) -> Store {
         let clock = Shared::new(FixedClock("2026-11-20".parse().unwrap()));
-        Store::open(StoreConfig { home: home.into(), clock, weights: Weights::default(), usage: Usage::Write, meaning: true }).unwrap()
+        Store::open(StoreConfig {
+            home: home.into(),
+            clock,
+            weights: Weights::default(),
+            usage: Usage::Write,
+            meaning: true,
+        })
+        .unwrap()
     }
 
     /// A server at an address where nobody listens.

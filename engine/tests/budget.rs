@@ -49,8 +49,13 @@ fn hostile() -> impl Strategy<Value = String> {
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(FixedClock("2026-11-20".parse().unwrap()));
-    let config =
-        StoreConfig { home: dir.path().join("h").into(), clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
+    let config = StoreConfig {
+        home: dir.path().join("h").into(),
+        clock,
+        weights: Weights::default(),
+        usage: Usage::Serve,
+        meaning: true,
+    };
     (dir, Store::open(config).unwrap())
 }
 
@@ -436,7 +441,8 @@ fn a_store_of_another_form_of_the_lines_is_counted_again_when_it_is_opened() {
     drop(database);
     for usage in [Usage::ReadOnce, Usage::Serve] {
         let clock = Arc::new(FixedClock("2026-11-20".parse().unwrap()));
-        let config = StoreConfig { home: dir.path().join("h").into(), clock, weights: Weights::default(), usage, meaning: true };
+        let config =
+            StoreConfig { home: dir.path().join("h").into(), clock, weights: Weights::default(), usage, meaning: true };
         let mut store = Store::open(config).unwrap();
         for budget in [90, 150, 300, 3000] {
             let request = RecallRequest { budget: budget.try_into().unwrap(), ..RecallRequest::new("harbour relay") };

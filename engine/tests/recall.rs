@@ -22,7 +22,8 @@ impl Home {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(FixedClock("2026-11-21T12:00:00Z".parse().unwrap()));
         let home = dir.path().join("home");
-        let config = StoreConfig { home: home.into(), clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
+        let config =
+            StoreConfig { home: home.into(), clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
         Self { store: Store::open(config).unwrap(), _dir: dir }
     }
 

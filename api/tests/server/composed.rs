@@ -153,8 +153,13 @@ fn the_same_text_becomes_the_same_row_in_both_stores() {
     with_site_of(Settings { clock: clock(), ..Settings::default() }, |site| async move {
         let key = site.user("ada").await;
         let home = tempfile::tempdir().unwrap();
-        let config =
-            StoreConfig { home: home.path().into(), clock: clock(), weights: Weights::default(), usage: Usage::Write, meaning: true };
+        let config = StoreConfig {
+            home: home.path().into(),
+            clock: clock(),
+            weights: Weights::default(),
+            usage: Usage::Write,
+            meaning: true,
+        };
         let mut store = Store::open(config).unwrap();
         let database = Connection::open(home.path().join("tessera.db")).unwrap();
         for (number, (mut request, draft)) in memories().into_iter().enumerate() {
@@ -178,8 +183,13 @@ fn what_one_store_refuses_the_other_refuses_in_the_same_words() {
     with_site_of(Settings { clock: clock(), ..Settings::default() }, |site| async move {
         let key = site.user("ada").await;
         let home = tempfile::tempdir().unwrap();
-        let config =
-            StoreConfig { home: home.path().into(), clock: clock(), weights: Weights::default(), usage: Usage::Write, meaning: true };
+        let config = StoreConfig {
+            home: home.path().into(),
+            clock: clock(),
+            weights: Weights::default(),
+            usage: Usage::Write,
+            meaning: true,
+        };
         let mut store = Store::open(config).unwrap();
         let long = "x".repeat(201);
         let drafts = [

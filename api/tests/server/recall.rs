@@ -88,8 +88,13 @@ fn question(random: &mut fastrand::Rng, words: &[String]) -> (RecallRequest, Val
 
 /// A store with our sample notes, all of them sent; and their words.
 async fn filled(site: &Site, key: &str, home: &std::path::Path) -> (Store, Vec<String>) {
-    let config =
-        StoreConfig { home: home.join("t").into(), clock: clock(), weights: Weights::default(), usage: Usage::Serve, meaning: true };
+    let config = StoreConfig {
+        home: home.join("t").into(),
+        clock: clock(),
+        weights: Weights::default(),
+        usage: Usage::Serve,
+        meaning: true,
+    };
     let mut store = Store::open(config).unwrap();
     store.join("http://server", "ada", Upload::All).unwrap();
     let (mut words, mut links) = (Vec::new(), Vec::new());

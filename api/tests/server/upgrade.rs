@@ -35,7 +35,14 @@ fn machine_of(database: &str, home: &Path, now: i64) -> Store {
     std::fs::copy(fixture(database), home.join("tessera.db")).unwrap();
     let clock = Arc::new(FixedClock(Timestamp::from_micros(now)));
     let home = home.to_path_buf();
-    Store::open(StoreConfig { home: home.into(), clock, weights: Weights::default(), usage: Usage::Serve, meaning: true }).unwrap()
+    Store::open(StoreConfig {
+        home: home.into(),
+        clock,
+        weights: Weights::default(),
+        usage: Usage::Serve,
+        meaning: true,
+    })
+    .unwrap()
 }
 
 fn live(store: &Store) -> Vec<Memory> {

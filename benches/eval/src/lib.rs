@@ -71,8 +71,13 @@ impl Scratch {
             .map_err(|source| EvalError::File { path: PathBuf::from("temporary directory"), source })?;
         let clock = std::sync::Arc::new(tessera_engine::domain::FixedClock(now));
         let home = dir.path().join("home");
-        let store =
-            Store::open(StoreConfig { home: home.into(), clock, weights: weights.clone(), usage: Usage::Serve, meaning: true })?;
+        let store = Store::open(StoreConfig {
+            home: home.into(),
+            clock,
+            weights: weights.clone(),
+            usage: Usage::Serve,
+            meaning: true,
+        })?;
         Ok(Self { store, dir })
     }
 

@@ -65,7 +65,11 @@ fn answers_as_it_did(store: &mut Store) {
 fn it_answers_as_it_did_while_its_vectors_are_made_and_after() {
     let home = Home::with("v7.db");
     let mut store = home.open(THEN);
-    assert_eq!(store.meanings().unwrap(), Meanings { waiting: 23, ..Meanings::default() }, "6, which is over, waits too");
+    assert_eq!(
+        store.meanings().unwrap(),
+        Meanings { waiting: 23, ..Meanings::default() },
+        "6, which is over, waits too"
+    );
     answers_as_it_did(&mut store);
     assert!(Store::examine(home.config(THEN), false).unwrap().is_good());
     let mut steps = 0;

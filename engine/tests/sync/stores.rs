@@ -26,8 +26,13 @@ impl Machine {
     fn new(user: User) -> Self {
         let home = tempfile::tempdir().unwrap();
         let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_000_000_000_000)));
-        let config =
-            StoreConfig { home: home.path().join("t").into(), clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
+        let config = StoreConfig {
+            home: home.path().join("t").into(),
+            clock,
+            weights: Weights::default(),
+            usage: Usage::Serve,
+            meaning: true,
+        };
         Self { user, store: Store::open(config.clone()).unwrap(), config, _home: home }
     }
 

@@ -240,8 +240,13 @@ mod tests {
 
     fn opened(home: &std::path::Path) -> Store {
         let clock = Arc::new(FixedClock("2026-11-20".parse().unwrap()));
-        let config =
-            StoreConfig { home: home.join("t").into(), clock, weights: Weights::default(), usage: Usage::Write, meaning: true };
+        let config = StoreConfig {
+            home: home.join("t").into(),
+            clock,
+            weights: Weights::default(),
+            usage: Usage::Write,
+            meaning: true,
+        };
         Store::open(config).unwrap()
     }
 

@@ -85,7 +85,8 @@ impl IndexCache {
             if index_row.is_live() && Freshness::of(&index_row.blob) == Freshness::Older {
                 self.stale_to = self.seen;
             }
-            if index_row.is_live() && !index_row.meaning.is_empty() && Meaning::made(&index_row.meaning) == Made::Waits {
+            if index_row.is_live() && !index_row.meaning.is_empty() && Meaning::made(&index_row.meaning) == Made::Waits
+            {
                 self.outdated_to = self.seen;
             }
             self.tail.push(readable(connection, index_row)?);

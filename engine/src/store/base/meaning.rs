@@ -23,15 +23,6 @@ const FOR: &str = "meaning";
 /// The rev up to which rows may have vectors of an older encoder; 0 where none has.
 const LEFT: &str = "meaning_left";
 
-/// What was encoded already and will be asked for again.
-#[derive(Debug, Default)]
-pub(in crate::store) struct Encoded {
-    /// The last question.
-    question: Option<(String, Vector)>,
-    /// What a row says that was just written.
-    row: Option<(String, Vec<u8>)>,
-}
-
 /// How far the vectors of a store are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Meanings {
@@ -106,8 +97,11 @@ impl Store {
         // The first byte is the version of the encoder.
         let sql = "SELECT count(*) FILTER (WHERE meaning >= ?1 AND meaning < ?2), count(*) FILTER (WHERE meaning < ?1),
                        count(*) FILTER (WHERE meaning >= ?2) FROM memories WHERE deleted IS NULL";
-        let read = |row: &rusqlite::Row<'_>| Ok(Meanings { made: row.get(0)?, waiting: row.get(1)?, later: row.get(2)? });
-        self.connection.query_row(sql, [[ENCODER_VERSION], [ENCODER_VERSION + 1]], read).map_err(|error| self.failed(error))
+        let read =
+            |row: &rusqlite::Row<'_>| Ok(Meanings { made: row.get(0)?, waiting: row.get(1)?, later: row.get(2)? });
+        self.connection
+            .query_row(sql, [[ENCODER_VERSION], [ENCODER_VERSION + 1]], read)
+            .map_err(|error| self.failed(error))
     }
 
     /// The right to work off what waits; `None` while another process has it, or where the leg is switched off.
@@ -168,7 +162,8 @@ impl Store {
         self.write(|change| {
             for (row, meaning) in waiting.iter().zip(&made) {
                 // A rev of its own: every reader is to see it. No server is told, and no history is made of it.
-                let sql = "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1 AND rev = ?4 AND deleted IS NULL";
+                let sql =
+                    "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1 AND rev = ?4 AND deleted IS NULL";
                 let rev = change.next_rev()?;
                 change.tx.prepare_cached(sql)?.execute(params![row.handle, meaning, rev, row.rev])?;
             }

@@ -133,7 +133,8 @@ mod tests {
     fn store(home: &Path) -> Store {
         let clock = Arc::new(FixedClock(Timestamp::from_micros(1_000_000)));
         let home = home.into();
-        Store::open(StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Write, meaning: true }).unwrap()
+        Store::open(StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Write, meaning: true })
+            .unwrap()
     }
 
     #[test]

@@ -6,8 +6,8 @@ use rusqlite_migration::{HookError, M, Migrations};
 use super::copy;
 use super::give_back::{GIVEN_BACK, give_back};
 use crate::domain::Timestamp;
-use crate::store::base::{meaning, reanalysis};
 use crate::store::base::transaction::Change;
+use crate::store::base::{meaning, reanalysis};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 

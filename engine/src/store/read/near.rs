@@ -60,8 +60,7 @@ impl Store {
             let rows = nearness.from(NEAR);
             let docs = rows.snapshot.iter().map(|row| DocId::Snapshot(row.doc));
             let docs = docs.chain(rows.tail.iter().map(|row| DocId::Tail(row.doc)));
-            let mut found: Vec<(f64, u32)> =
-                docs.map(|doc| (nearness.of(doc), view.features(doc).handle)).collect();
+            let mut found: Vec<(f64, u32)> = docs.map(|doc| (nearness.of(doc), view.features(doc).handle)).collect();
             found.sort_by(|(near, handle), (other, later)| other.total_cmp(near).then(handle.cmp(later)));
             found
         };
@@ -71,7 +70,8 @@ impl Store {
             let Some(other) = self.get(MemoryRef::Handle(Handle::try_from(handle)?))? else { continue };
             let is_linked = memory.links.iter().any(|link| link.to == other.id);
             let holds = other.deleted.is_none() && !other.is_over(now) && !self.is_replaced(other.handle)?;
-            if other.id == memory.id || other.scope != memory.scope || other.origin.is_captured() || is_linked || !holds {
+            if other.id == memory.id || other.scope != memory.scope || other.origin.is_captured() || is_linked || !holds
+            {
                 continue;
             }
             let is_same = nearness >= SAME && !differ(&memory.content, &other.content);
@@ -86,7 +86,8 @@ impl Store {
 
     fn is_replaced(&self, handle: Handle) -> Result<bool, StoreError> {
         let sql = "SELECT superseded_by IS NOT NULL FROM memories WHERE handle = ?1";
-        let read = self.connection.prepare_cached(sql).and_then(|mut query| query.query_row([handle], |row| row.get(0)));
+        let read =
+            self.connection.prepare_cached(sql).and_then(|mut query| query.query_row([handle], |row| row.get(0)));
         read.map_err(|error| self.failed(error))
     }
 }
