@@ -217,7 +217,8 @@ fn stored(world: &World) -> Vec<Value> {
     let ids: Vec<Value> = memories.iter().map(|memory| memory["id"].clone()).collect();
     for memory in &mut memories {
         let fields = memory.as_object_mut().unwrap();
-        for name in ["id", "client", "origin", "session", "trust"] {
+        // Vectors come when there is time for them, and number a row anew.
+        for name in ["id", "client", "origin", "session", "trust", "rev"] {
             fields.remove(name);
         }
         if let Some(cwd) = fields.get_mut("cwd").filter(|cwd| !cwd.is_null()) {

@@ -19,7 +19,7 @@ const BRIEF: usize = 10;
 const MOST: usize = 64;
 /// Passages that are encoded together, and their bytes: the encoder's memory grows with them, and its speed does not.
 const AT_ONCE: usize = 16;
-const BYTES_AT_ONCE: usize = 4096;
+const BYTES_AT_ONCE: usize = 1024;
 
 /// What texts mean, each by its passages. `pause` is called between steps of some tens of milliseconds; where it
 /// gives `false`, the texts that are not finished are left out at the end.

@@ -23,15 +23,6 @@ const FOR: &str = "meaning";
 /// The rev up to which rows may have vectors of an older encoder; 0 where none has.
 const LEFT: &str = "meaning_left";
 
-/// What was encoded already and will be asked for again.
-#[derive(Debug, Default)]
-pub(in crate::store) struct Encoded {
-    /// The last question.
-    question: Option<(String, Vector)>,
-    /// What a row says that was just written.
-    row: Option<(String, Vec<u8>)>,
-}
-
 /// How far the vectors of a store are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Meanings {

@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 pub(crate) mod context;
+pub(crate) mod encoded;
 mod index;
 pub(crate) mod index_cache;
 pub(crate) mod meaning;

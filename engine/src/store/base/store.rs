@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::config::Usage;
+use super::encoded::Encoded;
 use super::index_cache::IndexCache;
-use super::meaning::Encoded;
 use crate::domain::{Clock, Timestamp};
 use crate::score::Weights;
 use crate::store::file::error::StoreError;

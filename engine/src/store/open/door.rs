@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::connection;
 use crate::store::base::config::{StoreConfig, Usage};
+use crate::store::base::encoded::Encoded;
 use crate::store::base::index_cache::IndexCache;
-use crate::store::base::meaning::Encoded;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 
