@@ -63,7 +63,7 @@ impl Store {
     pub fn rank(&mut self, request: &RecallRequest) -> Result<Ranking, StoreError> {
         self.refresh_index()?;
         let meant = (self.weights.meaning > 0.0 && !request.query.is_empty())
-            .then(|| crate::meaning::Encoder::shared().question(&request.query));
+            .then(|| crate::meaning::Encoder::shared().question(&request.subject()));
         Ok(rank(&self.index.view(), request, meant.as_ref(), self.clock.now(), &self.weights))
     }
 
