@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tessera_engine::domain::{
-    Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Packing, Scope, Sort, Tag, Timestamp,
-    TokenProfile, Trust,
+    Breadth, Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Packing, RecallRequest, Scope,
+    Sort, Tag, Timestamp, TokenProfile, Trust,
 };
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
@@ -371,8 +371,8 @@ pub(crate) struct Recall {
     /// What the whole reply may cost.
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub(crate) max_tokens: u32,
-    /// Memories in index and details together, 1 to 200.
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    /// Memories in index and details together, 1 to 200; 20 become 60 short ones where breadth is wanted.
+    #[arg(long, default_value_t = RecallRequest::DEFAULT_LIMIT, value_name = "N")]
     pub(crate) limit: u32,
     /// What the memories must be.
     #[command(flatten)]
@@ -386,6 +386,9 @@ pub(crate) struct Recall {
     /// dual (details, then an index) or details.
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
+    /// Many short rows in order of time: on, off, or auto for questions such as "in which order did I ...".
+    #[arg(long, default_value = "auto")]
+    pub(crate) breadth: Breadth,
     /// Further words for the question, at a lower weight.
     #[arg(long, value_name = "WORDS")]
     pub(crate) expanded_query: Option<String>,

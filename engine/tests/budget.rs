@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    DomainError, Draft, FixedClock, Memory, MemoryRef, Origin, Packing, Permission, RecallRequest, Share, TokenBudget,
-    TokenProfile,
+    Breadth, DomainError, Draft, FixedClock, Memory, MemoryRef, Origin, Packing, Permission, RecallRequest, Share,
+    TokenBudget, TokenProfile,
 };
 use tessera_engine::pack::{JsonRows, LineCosts, Lines, Ranked, Recall, Row, attribution, neutral_line};
 use tessera_engine::recall::{Form, answer};
@@ -148,7 +148,7 @@ impl World {
         memory.tags = name.iter().filter_map(|name| name.parse().ok()).collect();
         memory.category = name.as_ref().and_then(|name| name.parse().ok()).unwrap_or_default();
         let costs = LineCosts::measure(&memory, &O200k);
-        Row { memory, costs, signature: u64::from(number) }
+        Row { memory, costs, signature: u64::from(number), meaning: Vec::new() }
     }
 
     fn said(&self, hostile: &[Hostile], first: u32, request: &RecallRequest, face: Face) -> Result<Said, DomainError> {
@@ -199,7 +199,8 @@ fn ask(rows: Vec<Row>, request: &RecallRequest, form: Form) -> Result<Recall, Do
         ..Ranked::chosen(row.memory.handle, rank)
     };
     let page: Vec<Ranked> = (0..).zip(&rows).map(ranked).collect();
-    let ranking = tessera_engine::recall::Ranking::chosen(&page, &request.query);
+    let chosen = tessera_engine::recall::Ranking::chosen(&page, &request.query);
+    let ranking = if request.is_broad() { chosen.broad() } else { chosen };
     answer(request, &ranking, page, rows, &Weights::default(), form)
 }
 
@@ -220,13 +221,15 @@ fn the_reply_costs_what_it_says_and_never_more_than_asked() {
         prop_oneof![Just(1_u32), 990..1001_u32, Just(999_990)],
         profile(),
         packing(),
+        prop_oneof![2 => Just(Breadth::Off), 1 => Just(Breadth::On)],
         face(),
     );
-    let outcome = runner.run(&case, |(memories, query, budget, first, profile, packing, face)| {
+    let outcome = runner.run(&case, |(memories, query, budget, first, profile, packing, breadth, face)| {
         let request = RecallRequest {
             budget: TokenBudget::try_from(budget)?,
             profile,
             packing,
+            breadth,
             limit: 200,
             ..RecallRequest::new(query)
         };
@@ -340,9 +343,9 @@ fn pages_show_every_match_once() {
 }
 
 /// Follows the cursors of a question to their end: the handles shown, in order, and how many pages there were.
-fn all_pages(store: &mut Store, budget: u32, is_json: bool) -> Option<(Vec<u32>, usize)> {
+fn all_pages(store: &mut Store, budget: u32, is_json: bool, breadth: Breadth) -> Option<(Vec<u32>, usize)> {
     let request = RecallRequest::new("billing deploy");
-    let mut request = RecallRequest { budget: budget.try_into().unwrap(), ..request };
+    let mut request = RecallRequest { budget: budget.try_into().unwrap(), breadth, ..request };
     let mut seen = Vec::new();
     for pages in 1..=30 {
         let recall =
@@ -372,7 +375,12 @@ fn paging_ends_and_a_dear_best_match_is_shown_or_stepped_over() {
     }
     let (mut told, mut complete) = (0, 0);
     for (is_json, budget) in (150..300).map(|budget| (true, budget)).chain((64..150).map(|budget| (false, budget))) {
-        let Some((mut seen, _)) = all_pages(&mut store, budget, is_json) else { continue };
+        if let Some((mut seen, _)) = all_pages(&mut store, budget, is_json, Breadth::On) {
+            seen.sort_unstable();
+            assert!(seen.windows(2).all(|two| two[0] < two[1]), "each once: json {is_json}, {budget} tokens: {seen:?}");
+            assert!(seen.len() >= 6 || budget < 200, "json {is_json}, {budget} tokens: {seen:?}");
+        }
+        let Some((mut seen, _)) = all_pages(&mut store, budget, is_json, Breadth::Off) else { continue };
         told += 1;
         seen.sort_unstable();
         let unique: std::collections::BTreeSet<u32> = seen.iter().copied().collect();
@@ -490,5 +498,8 @@ fn a_text_that_is_fetched_and_does_not_fit_is_given_from_its_beginning() {
     check(&recall, TokenProfile::O200K, 300).unwrap();
     let json = store.fetch_json(&[MemoryRef::Handle(handle)], &request).unwrap();
     check(&json, TokenProfile::O200K, 300).unwrap();
-    assert_eq!(json.index.len(), 1);
+    let read: serde_json::Value = serde_json::from_str(&json.body).unwrap();
+    let detail = &read["details"][0];
+    assert_eq!((detail["excerpt"][0].as_str(), detail.get("content")), (Some("Step 0 of the runbook says so."), None));
+    assert!(json.tokens_used > 180, "{}", json.body);
 }

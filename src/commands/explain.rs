@@ -9,6 +9,10 @@ use crate::output;
 const FLOOR: &str = "holds: of what the question tells, the share that this one holds;\n\
                      one below the floor is not shown, or as weak where nothing is above it\n";
 
+/// Said of a reply to a question over many memories.
+const BREADTH: &str = "breadth: the question asks for many memories, so rows are short and in order of time; \
+                       --breadth off gives the best in full\n";
+
 /// A table of all rows of a recall: shown, left out, and the best of those below the floor.
 pub(super) fn table(recall: &Recall, searched: u32) -> String {
     let mut header = vec!["memory", "shown as", "tokens", "holds", "score"];
@@ -29,6 +33,7 @@ pub(super) fn table(recall: &Recall, searched: u32) -> String {
         let form = match entry {
             entry if entry.ranked.is_weak => "weak",
             entry if entry.is_bare => "handle",
+            entry if entry.excerpt.is_some() => "excerpt",
             _ => "index",
         };
         rows.push(row(&entry.ranked, form, Some(entry.tokens)));
@@ -41,7 +46,8 @@ pub(super) fn table(recall: &Recall, searched: u32) -> String {
         "\nsearched {searched}, matched {}, spent {} {} tokens\n",
         recall.total_count, recall.tokens_used, recall.profile
     );
-    head + FLOOR + &output::table(&header, rows)
+    let breadth = if recall.is_broad { BREADTH } else { "" };
+    head + breadth + FLOOR + &output::table(&header, rows)
 }
 
 fn row(ranked: &Ranked, form: &str, tokens: Option<u32>, parts: &[usize]) -> Vec<String> {

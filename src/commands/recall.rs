@@ -19,6 +19,7 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
         scope: args.project,
         sort: args.sort,
         packing: args.packing,
+        breadth: args.breadth,
         cursor: args.cursor,
         weak: args.weak,
         explain: args.explain,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tessera_engine::domain::{
-    Cursor, DomainError, Filters, Packing, RecallRequest, Scope, Sort, TokenBudget, TokenProfile,
+    Breadth, Cursor, DomainError, Filters, Packing, RecallRequest, Scope, Sort, TokenBudget, TokenProfile,
 };
 use utoipa::ToSchema;
 
@@ -33,6 +33,9 @@ pub(crate) struct Question {
     sort: Option<String>,
     /// dual or details.
     packing: Option<String>,
+    /// on, off or auto: many short rows in order of time; with auto, where the question asks for many. Only with
+    /// max_tokens.
+    breadth: Option<String>,
     /// Only of these categories.
     category: Option<Words>,
     /// Only of these types.
@@ -88,6 +91,12 @@ impl Question {
             limit: self.limit.map_or(Ok(plain.limit), RecallRequest::checked_limit)?,
             sort: some(&self.sort).map_or(Ok(Sort::default()), |sort| parsed("sort", &sort))?,
             packing: some(&self.packing).map_or(Ok(Packing::default()), |packing| parsed("packing", &packing))?,
+            breadth: match some(&self.breadth) {
+                // The older form has rows in full alone, best first.
+                _ if !self.has_budget() => Breadth::Off,
+                Some(breadth) => parsed("breadth", &breadth)?,
+                None => Breadth::Auto,
+            },
             scope: some(&self.project).map(|project| parsed("project", &project)).transpose()?,
             cursor: some(&self.cursor).map(|cursor| parsed::<Cursor>("cursor", &cursor)).transpose()?,
             filters: Filters {
@@ -117,6 +126,8 @@ pub(crate) struct Budgeted {
     total_count: u32,
     /// Where nothing matches: memories that share a word with the question and are not shown.
     near: Option<u32>,
+    /// True where the question asks for many memories: details and index are short, and in order of time.
+    breadth: Option<bool>,
     /// True when matches are left.
     has_more: bool,
     /// Pass it back as cursor to see them.
@@ -125,7 +136,7 @@ pub(crate) struct Budgeted {
     unit: String,
     /// Tokens of this answer, never more than max_tokens.
     tokens_used: u32,
-    /// Memories in full, best first.
+    /// Memories in full, best first; a long one may be an excerpt.
     details: Vec<DetailRow>,
     /// Others in short.
     index: Vec<IndexRow>,
@@ -139,18 +150,20 @@ pub(crate) struct DetailRow {
     score: f64,
     /// Its short number for this user.
     id: u32,
-    /// The text.
-    content: String,
+    /// The text; not on an excerpt.
+    content: Option<String>,
+    /// On an excerpt: its best passages. Beside them stand only id, created, shared_by and edited_by.
+    excerpt: Option<Vec<String>>,
     /// Its category.
-    category: String,
+    category: Option<String>,
     /// Its type.
-    r#type: String,
+    r#type: Option<String>,
     /// 0 to 1.
-    importance: f64,
+    importance: Option<f64>,
     /// Its tags.
-    tags: Vec<String>,
+    tags: Option<Vec<String>>,
     /// Named things in it.
-    entities: Vec<String>,
+    entities: Option<Vec<String>>,
     /// The day it became true.
     created: String,
     /// Whose it is, if another user's.
@@ -171,8 +184,12 @@ pub(crate) struct IndexRow {
     weak: Option<bool>,
     /// Its short number for this user.
     id: u32,
-    /// At most 20 words.
-    summary: String,
+    /// At most 20 words; not on an excerpt.
+    summary: Option<String>,
+    /// In a broad reply, in place of the summary: its best passages.
+    excerpt: Option<Vec<String>>,
+    /// In a broad reply: the day it became true.
+    created: Option<String>,
     /// Whose it is, if another user's.
     shared_by: Option<String>,
     /// Who wrote the text, if not its owner.

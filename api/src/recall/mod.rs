@@ -80,7 +80,7 @@ impl Found {
     /// Counts tokens where need be: for a thread that may work for a while.
     fn row(memory: Memory, costs: Option<LineCosts>, signature: u64) -> Row {
         let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &O200k));
-        Row { memory, costs, signature }
+        Row { memory, costs, signature, meaning: Vec::new() }
     }
 }
 

@@ -21,7 +21,7 @@ pub use link::{Link, LinkKind};
 pub use memory::{Content, Draft, Importance, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch};
 pub(crate) use memory::{check_words, has_long_name};
 pub use origin::{Origin, Trust};
-pub use query::{Cursor, Filters, MAX_LIMIT, Packing, Purpose, RecallRequest, Sort};
+pub use query::{Breadth, Cursor, Filters, MAX_LIMIT, Packing, Purpose, RecallRequest, Sort};
 pub use scope::Scope;
 pub use share::{Permission, Share};
 pub use slug::{Category, MAX_TAGS, Tag};

@@ -72,6 +72,31 @@ impl FromStr for Packing {
     }
 }
 
+/// Whether the reply has many rows as short lines in order of time, rather than the best in full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Breadth {
+    /// Where the question has the form of one over many memories.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+impl FromStr for Breadth {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        match text.trim().to_lowercase().as_str() {
+            "auto" => Ok(Self::Auto),
+            "on" | "true" => Ok(Self::On),
+            "off" | "false" => Ok(Self::Off),
+            _ => Err(DomainError::invalid("breadth", "is unknown", "give auto, on or off")),
+        }
+    }
+}
+
 /// Whether somebody asked for the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Purpose {
@@ -198,6 +223,8 @@ pub struct RecallRequest {
     pub sort: Sort,
     /// How the budget is spent.
     pub packing: Packing,
+    /// Whether many short rows are wanted.
+    pub breadth: Breadth,
     /// Where to go on.
     pub cursor: Option<Cursor>,
     /// Return the score parts and what was left out.
@@ -211,6 +238,9 @@ pub struct RecallRequest {
 }
 
 impl RecallRequest {
+    /// Rows of a page where nobody says how many.
+    pub const DEFAULT_LIMIT: u32 = 20;
+
     /// A question with every setting at its default: 1000 tokens, 20 rows, hybrid order.
     pub fn new(query: impl Into<String>) -> Self {
         Self {
@@ -218,11 +248,12 @@ impl RecallRequest {
             expanded_query: None,
             budget: TokenBudget::DEFAULT,
             profile: TokenProfile::O200K,
-            limit: 20,
+            limit: Self::DEFAULT_LIMIT,
             filters: Filters::default(),
             scope: None,
             sort: Sort::default(),
             packing: Packing::default(),
+            breadth: Breadth::default(),
             cursor: None,
             explain: false,
             weak: false,

@@ -21,10 +21,12 @@ use super::features::{Features, Flags};
 use super::passages::{PassageTable, PassageWriter};
 use super::postings::{Posting, PostingsReader, PostingsWriter};
 use super::tail::IndexRow;
+use crate::meaning::ENCODER_VERSION;
 use crate::text::ANALYZER_VERSION;
 
 const MAGIC: &[u8; 8] = b"TESSNAP\x01";
-const FORMAT: u32 = 3;
+/// The layout, and which encoder's vectors are in it.
+const FORMAT: u32 = 3 | (ENCODER_VERSION as u32) << 16;
 const HEADER: usize = 128;
 const FEATURES: usize = 28;
 /// Bytes that are read together begin at a multiple of this.

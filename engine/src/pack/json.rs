@@ -3,11 +3,11 @@
 //! Line breaks between JSON tokens are free, so each part that holds a person's text stands on a
 //! line of its own, and what stands between is fixed or a number.
 
-use super::line::{json_detail, json_index};
+use super::line::{json_attribution, json_detail, json_index};
 use super::reply::{Detail, IndexEntry, Ranked};
 use super::select::Frame;
 use super::weak::{JSON_NEAR_TOKENS, JSON_WEAK_TOKENS};
-use crate::domain::{Cursor, TokenBudget, TokenCount, TokenProfile};
+use crate::domain::{Cursor, Memory, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
 use crate::text::{O200k, TokenCounter, number_tokens};
 
@@ -34,6 +34,8 @@ pub struct JsonFrame {
     /// The query as a JSON string and a line end.
     query: String,
     query_tokens: u32,
+    /// The question is one over many memories: the reply says so, and rows in short say when they are from.
+    is_broad: bool,
 }
 
 const OPEN: &str = "{\"query\":\n";
@@ -49,9 +51,21 @@ const ROW_TOKENS: u32 = 8;
 /// `"handle":` and `,"`, without the number.
 const HANDLE_TOKENS: u32 = 3;
 /// `"parts":{…},"`, whatever the three decimals of each part.
-const PARTS_TOKENS: u32 = 51;
+const PARTS_TOKENS: u32 = 57;
 /// `"redirected_from":` and `,"`, without the number.
 const REDIRECTED_TOKENS: u32 = 5;
+/// What stands before the passages of an excerpt.
+const EXCERPT: &str = "\"excerpt\":[\n";
+const EXCERPT_TOKENS: u32 = 4;
+/// What stands after them.
+const EXCERPT_END: &str = "],\n";
+const EXCERPT_END_TOKENS: u32 = 1;
+/// `"created":"2026-11-20","id":}` and the line end, whatever the day, without the number.
+const CREATED_TOKENS: u32 = 13;
+/// `"created":"2026-11-20",` and the line end, before a summary in a broad reply.
+const DAY_TOKENS: u32 = 10;
+/// `,"breadth":true` in the counts.
+const BROAD_TOKENS: u32 = 5;
 
 impl JsonFrame {
     /// A frame that echoes `query`, the one text of a reply that is not counted beforehand.
@@ -59,15 +73,22 @@ impl JsonFrame {
         let shown = super::neutral(query);
         let query = format!("{}\n", serde_json::Value::from(shown.as_ref()));
         let query_tokens = O200k.count(&query);
-        Self { total, budget, profile, rows, query, query_tokens }
+        Self { total, budget, profile, rows, query, query_tokens, is_broad: false }
+    }
+
+    /// The frame of a reply to a question over many memories.
+    #[must_use]
+    pub fn broad(self) -> Self {
+        Self { is_broad: true, ..self }
     }
 
     fn counts(&self, has_more: bool, cursor: Option<&Cursor>, near: Option<u32>, used: u32) -> String {
         let cursor = cursor.map_or_else(|| "null".to_owned(), |cursor| format!("\"{cursor}\""));
         let unit = self.profile.unit();
         let near = near.map(|near| format!(",\"near\":{near}")).unwrap_or_default();
+        let broad = if self.is_broad { ",\"breadth\":true" } else { "" };
         format!(
-            ",\"total_count\":{}{near},\"has_more\":{has_more},\"next_cursor\":{cursor},\"unit\":\"{unit}\",\"tokens_used\":{used}",
+            ",\"total_count\":{}{near}{broad},\"has_more\":{has_more},\"next_cursor\":{cursor},\"unit\":\"{unit}\",\"tokens_used\":{used}",
             self.total
         )
     }
@@ -76,7 +97,8 @@ impl JsonFrame {
         let near = near.map_or(0, |near| JSON_NEAR_TOKENS + number_tokens(near));
         let cursor =
             cursor.map_or(1, |cursor| 1 + cursor.numbers().map(|number| 1 + number_tokens(number)).sum::<u32>());
-        COUNTS_TOKENS + near + cursor + number_tokens(self.total) + number_tokens(used)
+        let broad = if self.is_broad { BROAD_TOKENS } else { 0 };
+        COUNTS_TOKENS + broad + near + cursor + number_tokens(self.total) + number_tokens(used)
     }
 
     /// What stands before the body of a row, without a comma.
@@ -119,6 +141,19 @@ impl JsonFrame {
         tokens
     }
 
+    /// Tokens of a row in short that is not the first, with those of its own line.
+    pub fn short(&self, ranked: &Ranked, body: u32) -> u32 {
+        self.row(ranked, if self.is_broad { DAY_TOKENS + body } else { body })
+    }
+
+    /// Tokens of a row that shows passages, without them; it is not the first.
+    pub fn excerpt(&self, ranked: &Ranked, memory: &Memory) -> u32 {
+        // Names are short, and where there are none nothing is counted.
+        let attribution = json_attribution(memory).map_or(0, |line| O200k.count(&line));
+        let tail = EXCERPT_END_TOKENS + CREATED_TOKENS + number_tokens(memory.handle.get());
+        self.row(ranked, EXCERPT_TOKENS + attribution + tail)
+    }
+
     /// Renders the reply and counts it: (body, tokens in the unit of the profile).
     pub fn render(
         &self,
@@ -139,14 +174,30 @@ impl JsonFrame {
         has_more: bool,
         near: Option<u32>,
     ) -> (String, u32) {
-        let full = rows(details.iter().map(|detail| self.head(&detail.ranked) + &json_detail(&detail.memory)));
-        let short = rows(index.iter().map(|entry| self.head(&entry.ranked) + &json_index(&entry.memory)));
+        let full = rows(details.iter().map(|detail| {
+            self.head(&detail.ranked)
+                + &match &detail.excerpt {
+                    Some(lines) => excerpt_row(lines, &detail.memory),
+                    None => json_detail(&detail.memory),
+                }
+        }));
+        let short = rows(index.iter().map(|entry| self.head(&entry.ranked) + &self.index_row(entry)));
         let listed = details.iter().map(|detail| detail.tokens).chain(index.iter().map(|entry| entry.tokens));
         let first_rows = u32::from(!details.is_empty()) + u32::from(!index.is_empty());
         let tokens = self.fixed_tokens() + listed.sum::<u32>() - first_rows;
         let used = self.profile.stated(|used| tokens + self.counts_tokens(more, near, used));
         let counts = self.counts(has_more, more, near, used);
         (format!("{OPEN}{}{counts}{DETAILS}{full}{INDEX}{short}{CLOSE}", self.query), used)
+    }
+
+    /// What follows the head of a row in short.
+    fn index_row(&self, entry: &IndexEntry) -> String {
+        let IndexEntry { memory, excerpt, .. } = entry;
+        match excerpt {
+            Some(lines) => excerpt_row(lines, memory),
+            None if self.is_broad => format!("\"created\":\"{}\",\n{}", memory.created.date(), json_index(memory)),
+            None => json_index(memory),
+        }
     }
 
     fn fixed_tokens(&self) -> u32 {
@@ -173,6 +224,13 @@ impl Frame for JsonFrame {
     }
 }
 
+/// What follows the head of a row that shows passages.
+fn excerpt_row(lines: &str, memory: &Memory) -> String {
+    let attribution = json_attribution(memory).unwrap_or_default();
+    let (created, handle) = (memory.created.date(), memory.handle.get());
+    format!("{EXCERPT}{lines}{EXCERPT_END}{attribution}\"created\":\"{created}\",\"id\":{handle}}}\n")
+}
+
 fn rows(rows: impl Iterator<Item = String>) -> String {
     rows.enumerate().map(|(at, row)| if at == 0 { row } else { format!(",{row}") }).collect()
 }
@@ -185,11 +243,21 @@ mod tests {
 
     #[test]
     fn the_fixed_parts_cost_what_the_constants_say() {
-        for (part, tokens) in
-            [(OPEN, OPEN_TOKENS), (DETAILS, DETAILS_TOKENS), (INDEX, INDEX_TOKENS), (CLOSE, CLOSE_TOKENS)]
-        {
+        for (part, tokens) in [
+            (OPEN, OPEN_TOKENS),
+            (DETAILS, DETAILS_TOKENS),
+            (INDEX, INDEX_TOKENS),
+            (CLOSE, CLOSE_TOKENS),
+            (EXCERPT, EXCERPT_TOKENS),
+            (EXCERPT_END, EXCERPT_END_TOKENS),
+        ] {
             assert_eq!(tokens, O200k.count(part), "{part}");
         }
+        for handle in [1_u32, 42, 999, 12_345] {
+            let line = format!("\"created\":\"2026-11-20\",\"id\":{handle}}}\n");
+            assert_eq!(CREATED_TOKENS + number_tokens(handle), O200k.count(&line), "{line}");
+        }
+        assert_eq!(DAY_TOKENS, O200k.count("\"created\":\"2026-11-20\",\n"));
         let parts = ScoreParts { text: 1.0, recency: 0.0004, names: 0.1239, ..ScoreParts::default() };
         for (handle, parts_shown) in [(false, false), (true, false), (false, true), (true, true)] {
             let rows = JsonRows { handle, parts: parts_shown };
@@ -211,8 +279,10 @@ mod tests {
                 let frame = JsonFrame::new(total, TokenBudget::DEFAULT, profile, "q", JsonRows::default());
                 let cursor = Cursor { from: used, also: vec![used + 30, used + 59], check: 417 };
                 for (cursor, near) in [(None, None), (Some(&cursor), None), (None, Some(used))] {
-                    let counts = frame.counts(has_more, cursor, near, used);
-                    assert_eq!(frame.counts_tokens(cursor, near, used), O200k.count(&counts), "{counts}");
+                    for frame in [frame.clone(), frame.clone().broad()] {
+                        let counts = frame.counts(has_more, cursor, near, used);
+                        assert_eq!(frame.counts_tokens(cursor, near, used), O200k.count(&counts), "{counts}");
+                    }
                 }
             }
         }

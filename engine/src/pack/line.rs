@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::neutral::{may_be_changed, neutral, neutral_line};
-use super::passage::{Passage, cut};
+use super::passage::{CUT_TOKENS, Passage, cut};
 use crate::domain::{Handle, Importance, Memory, MemoryType, Permission, Tag};
 use crate::text::{TokenCounter, number_tokens};
 
@@ -29,17 +29,27 @@ pub struct LineCosts {
 impl LineCosts {
     /// The form of the lines that are counted. Whoever changes a line, or what [`neutral`] does, raises it:
     /// costs that were kept under another form are counted again before they are used.
-    pub const FORM: u32 = 2;
+    pub const FORM: u32 = 3;
 
-    /// True when what was counted under a form of the lines is still what the lines of a memory cost.
-    pub fn hold(form: u32, memory: &Memory) -> bool {
+    /// Texts of fewer tokens than this are given whole or not at all, but for short lines of a broad reply.
+    const LONG_TOKENS: u32 = 120;
+
+    /// True for a text that is long enough to be cut where a whole one is wanted.
+    pub fn can_be_cut(&self) -> bool {
+        self.detail >= Self::LONG_TOKENS && !self.passages.is_empty()
+    }
+
+    /// True when what was counted under a form of the lines is still what the lines of a memory cost, of which
+    /// the whole text costs `detail`.
+    pub fn hold(form: u32, detail: u32, memory: &Memory) -> bool {
         let is_plain = || {
             let texts = [memory.content.as_str(), &memory.summary, memory.category.as_str()].into_iter();
             let words = memory.entities.iter().map(String::as_str).chain(memory.tags.iter().map(Tag::as_str));
             memory.share.is_none() && memory.edited_by.is_none() && !texts.chain(words).any(may_be_changed)
         };
-        // The first form differed in what is neutralised and in whose a memory is.
-        form == Self::FORM || (form == 1 && is_plain())
+        // The first form differed in what is neutralised and in whose a memory is; the first two knew no passages
+        // in JSON, and none of texts that are not long.
+        form == Self::FORM || (detail < CUT_TOKENS && (form == 2 || (form == 1 && is_plain())))
     }
 
     /// The counts that a store keeps in a list, their form last; passages stand apart.
@@ -52,10 +62,10 @@ impl LineCosts {
     pub fn read(kept: &[u32], passages: &[u8], memory: &Memory) -> Option<Self> {
         // Rows of the first form do not name theirs.
         let form = kept.get(4).copied().unwrap_or(1);
-        if memory.share.is_some() || memory.edited_by.is_some() || !Self::hold(form, memory) {
+        let &[detail, index, json_detail, json_index, ..] = kept else { return None };
+        if memory.share.is_some() || memory.edited_by.is_some() || !Self::hold(form, detail, memory) {
             return None;
         }
-        let &[detail, index, json_detail, json_index, ..] = kept else { return None };
         let passages = Passage::decode_all(passages);
         let mut costs = Self { attribution: 0, detail, index, json_detail, json_index, passages };
         costs.renumber(Handle::FIRST, memory.handle);
@@ -94,6 +104,16 @@ pub fn attribution(memory: &Memory) -> String {
         (Some(one), None) | (None, Some(one)) => format!(" ({one})"),
         (Some(owner), Some(author)) => format!(" ({owner}, {author})"),
     }
+}
+
+/// The same as a line of JSON: `"edited_by":"jon","shared_by":"mara",`, or nothing.
+pub(super) fn json_attribution(memory: &Memory) -> Option<String> {
+    let author = memory.edited_by.as_deref().map(|name| ("edited_by", name));
+    let owner = memory.share.as_ref().map(|share| ("shared_by", share.by.as_str()));
+    let named = author.into_iter().chain(owner);
+    let fields: String =
+        named.map(|(key, name)| format!("\"{key}\":{},", serde_json::Value::from(&*neutral_line(name)))).collect();
+    (!fields.is_empty()).then(|| fields + "\n")
 }
 
 /// ` text\n`, or ` (from user) text\n` for what is not the reader's: what follows `#42 2026-11-20`.

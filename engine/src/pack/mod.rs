@@ -4,6 +4,7 @@
 //! are framed so that counts add exactly: a line ends in a newline and the next begins with a
 //! character that is neither a space nor `/`, so no o200k_base token crosses the two.
 
+mod broad;
 mod json;
 mod line;
 mod lines;
@@ -14,14 +15,17 @@ mod select;
 mod text;
 mod weak;
 
+pub use broad::{BroadRow, Heading};
 pub use json::{JsonFrame, JsonRows};
 pub use line::{LineCosts, attribution};
 pub use lines::{Lines, Listed};
 #[cfg(feature = "sqlite")]
 pub(crate) use neutral::may_be_changed;
 pub use neutral::{neutral, neutral_line};
-pub use passage::{Passage, line as passage_line};
+#[cfg(feature = "sqlite")]
+pub(crate) use passage::CUT_TOKENS;
+pub use passage::{Passage, json_line as passage_json_line, line as passage_line};
 pub use reply::{Detail, IndexEntry, Ranked, Recall, Row};
-pub use select::{Frame, Item, Shown, select};
+pub use select::{Bounds, Frame, Item, Shown, select};
 pub use text::TextFrame;
 pub use weak::WeakRows;

@@ -10,34 +10,41 @@ pub struct Passage {
     pub bytes: u32,
     /// Tokens of the line that shows it; 0 for a piece that shows nothing.
     pub tokens: u32,
+    /// Tokens of the line that shows it in JSON; 0 for a piece that shows nothing.
+    pub json: u32,
 }
 
 impl Passage {
-    /// Passages as stores keep them: pairs of bytes and tokens, little-endian u32.
+    /// Passages as stores keep them: bytes, tokens and tokens in JSON of each, little-endian u32.
     pub fn encode_all(passages: &[Self]) -> Vec<u8> {
-        passages.iter().flat_map(|passage| [passage.bytes, passage.tokens]).flat_map(u32::to_le_bytes).collect()
+        let numbers = passages.iter().flat_map(|passage| [passage.bytes, passage.tokens, passage.json]);
+        numbers.flat_map(u32::to_le_bytes).collect()
     }
 
     /// Reads what [`Passage::encode_all`] wrote.
     pub fn decode_all(bytes: &[u8]) -> Vec<Self> {
         let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
-        let pairs = bytes.chunks_exact(8).map(|pair| pair.split_at(4));
-        pairs.map(|(bytes, tokens)| Self { bytes: number(bytes), tokens: number(tokens) }).collect()
+        let passages = bytes.chunks_exact(12).map(|three| three.split_at(4)).map(|(a, rest)| (a, rest.split_at(4)));
+        passages
+            .map(|(bytes, (tokens, json))| Self { bytes: number(bytes), tokens: number(tokens), json: number(json) })
+            .collect()
     }
 }
 
-/// Texts of fewer tokens than this are given whole or not at all.
-const LONG_TOKENS: u32 = 120;
+/// Texts of fewer tokens than this have no passages: they are short lines themselves.
+pub(crate) const CUT_TOKENS: u32 = 40;
 
 /// Cuts a text of `tokens` tokens into passages: lines, or sentences of long lines. None if it is short.
 pub(super) fn cut(text: &str, tokens: u32, counter: &impl TokenCounter) -> Vec<Passage> {
-    if tokens < LONG_TOKENS {
+    if tokens < CUT_TOKENS {
         return Vec::new();
     }
     let passage = |piece: &str| {
-        let line = line(piece);
-        let tokens = if line.is_empty() { 0 } else { counter.count(&line) };
-        Passage { bytes: u32::try_from(piece.len()).unwrap_or(0), tokens }
+        let bytes = u32::try_from(piece.len()).unwrap_or(0);
+        match (line(piece), json_line(piece)) {
+            (line, _) if line.is_empty() => Passage { bytes, tokens: 0, json: 0 },
+            (line, json) => Passage { bytes, tokens: counter.count(&line), json: counter.count(&json) },
+        }
     };
     // What shows nothing belongs to the piece before it: a text of empty lines has few pieces.
     pieces(text).map(passage).fold(Vec::new(), |mut kept: Vec<Passage>, next| {
@@ -51,12 +58,23 @@ pub(super) fn cut(text: &str, tokens: u32, counter: &impl TokenCounter) -> Vec<P
 
 /// The line that shows a piece: `| text`, or nothing for a blank piece.
 pub fn line(piece: &str) -> String {
-    let shown = neutral(piece);
-    let words = shown.trim();
-    if words.is_empty() {
-        return String::new();
+    match words(piece) {
+        words if words.is_empty() => words,
+        words => format!("| {words}\n"),
     }
-    format!("| {}\n", words.replace('\n', " "))
+}
+
+/// The line that shows a piece in JSON: `"text"`, or nothing for a blank piece.
+pub fn json_line(piece: &str) -> String {
+    match words(piece) {
+        words if words.is_empty() => words,
+        words => format!("{}\n", serde_json::Value::from(words)),
+    }
+}
+
+/// What is shown of a piece, in one line.
+fn words(piece: &str) -> String {
+    neutral(piece).trim().replace('\n', " ")
 }
 
 #[cfg(test)]
@@ -75,15 +93,15 @@ mod tests {
     #[test]
     fn empty_lines_make_no_pieces_of_their_own() {
         let text = format!("{}{}", "word ".repeat(200), "\n".repeat(32_000));
-        let passages = cut(&text, LONG_TOKENS, &Words);
+        let passages = cut(&text, CUT_TOKENS, &Words);
         assert!(passages.len() < 10 && passages.iter().all(|passage| passage.tokens > 0), "{}", passages.len());
-        assert_eq!(cut(&"\n".repeat(500), LONG_TOKENS, &Words), [Passage { bytes: 500, tokens: 0 }]);
+        assert_eq!(cut(&"\n".repeat(500), CUT_TOKENS, &Words), [Passage { bytes: 500, tokens: 0, json: 0 }]);
     }
 
     proptest! {
         #[test]
         fn passages_cover_the_text(text in "(\\PC{0,300}\n?){1,8}") {
-            let passages = cut(&text, LONG_TOKENS, &Words);
+            let passages = cut(&text, CUT_TOKENS, &Words);
             prop_assert_eq!(passages.iter().map(|p| p.bytes as usize).sum::<usize>(), text.len());
             let mut at = 0;
             for passage in passages {

@@ -13,6 +13,8 @@ pub struct Row {
     pub costs: LineCosts,
     /// Equal for two texts that say the same in the same words.
     pub signature: u64,
+    /// What its passages mean, as it is kept; empty where that is not known, or it has no passages to choose from.
+    pub meaning: Vec<u8>,
 }
 
 /// A match and its score.
@@ -64,6 +66,8 @@ pub struct IndexEntry {
     pub ranked: Ranked,
     /// The memory.
     pub memory: Memory,
+    /// The lines shown in place of its summary, in a broad reply.
+    pub excerpt: Option<String>,
     /// True when only the handle fitted.
     pub is_bare: bool,
     /// What it costs in the reply.
@@ -79,6 +83,8 @@ pub struct Recall {
     pub details: Vec<Detail>,
     /// Memories as one line, best first: those not in `details`.
     pub index: Vec<IndexEntry>,
+    /// True for a question over many memories: details and index are in order of time.
+    pub is_broad: bool,
     /// Matches above the relevance floor, on all pages.
     pub total_count: u32,
     /// True when matches are left that no page so far has shown.

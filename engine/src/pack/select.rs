@@ -58,6 +58,28 @@ impl Shown {
     }
 }
 
+/// What items may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// All of the reply.
+    pub budget: TokenCount,
+    /// One item, in full or as a passage.
+    pub most: u32,
+    /// How the budget is spent.
+    pub packing: Packing,
+}
+
+impl Bounds {
+    /// Bounds under which no item gets more than half the budget, unless it is the only one or there is room for all.
+    pub fn fair(budget: TokenCount, packing: Packing, items: &[Item], frame: &impl Frame) -> Self {
+        let open = || items.iter().filter(|item| !item.is_duplicate);
+        let all: u64 = open().map(|item| u64::from(item.detail)).sum();
+        let is_narrow = all > u64::from(budget.0.saturating_sub(frame.envelope()));
+        let most = if open().count() > 1 && is_narrow { budget.0 / 2 } else { u32::MAX };
+        Self { budget, most, packing }
+    }
+}
+
 /// Passages of one reply, at most: more would be a patchwork.
 const MAX_EXCERPTS: usize = 2;
 /// Below this a passage says too little to be worth its line.
@@ -66,21 +88,21 @@ const LEAST_EXCERPT: u32 = 30;
 /// Chooses what to show of `items` (in rank order) within `budget`: one answer for each, in their order.
 ///
 /// `excerpt` gives the tokens of the best passage of an item that fits in some room.
-/// Takes everything when everything fits. Otherwise details get the budget less the index share,
+/// Takes everything when everything fits. Otherwise what costs more than one item may is cut, or steps down. Details get the budget less the index share,
 /// in the order of score over length charge, and the index gets the rest in rank order; what is
 /// then left over turns index lines into details, and names the remaining handles.
 pub fn select(
     items: &[Item],
-    budget: TokenCount,
-    packing: Packing,
+    bounds: Bounds,
     frame: &impl Frame,
     weights: &Weights,
     mut excerpt: impl FnMut(usize, u32) -> Option<u32>,
 ) -> Vec<Shown> {
+    let Bounds { budget, most, packing } = bounds;
     let room = budget.0.saturating_sub(frame.envelope());
-    let mut filler = Filler::new(items, room);
-    let everything: u64 = filler.open().into_iter().map(|at| u64::from(filler.item(at).detail)).sum();
-    if everything <= u64::from(room) {
+    let mut filler = Filler::new(items, room, most);
+    let everything = || filler.open().into_iter().map(|at| filler.item(at).detail);
+    if everything().map(u64::from).sum::<u64>() <= u64::from(room) && everything().all(|detail| detail <= most) {
         filler.open().into_iter().for_each(|at| filler.take(at, Shown::Detail));
         return filler.shown;
     }
@@ -124,12 +146,14 @@ struct Filler<'a> {
     shown: Vec<Shown>,
     room: u32,
     used: u32,
+    /// What one item may cost in full or as a passage.
+    most: u32,
 }
 
 impl<'a> Filler<'a> {
-    fn new(items: &'a [Item], room: u32) -> Self {
+    fn new(items: &'a [Item], room: u32, most: u32) -> Self {
         let shown = items.iter().map(|item| if item.is_duplicate { Shown::Duplicate } else { Shown::Not });
-        Self { items, shown: shown.collect(), room, used: 0 }
+        Self { items, shown: shown.collect(), room, used: 0, most }
     }
 
     fn item(&self, at: usize) -> Item {
@@ -162,7 +186,7 @@ impl<'a> Filler<'a> {
 
     fn details(&mut self, order: &[usize], limit: u32) {
         for &at in order {
-            if self.is(at, Shown::Not) && self.item(at).detail <= self.left(limit) {
+            if self.is(at, Shown::Not) && self.item(at).detail <= self.left(limit).min(self.most) {
                 self.take(at, Shown::Detail);
             }
         }
@@ -171,7 +195,7 @@ impl<'a> Filler<'a> {
     fn excerpts(&mut self, order: &[usize], limit: u32, excerpt: &mut impl FnMut(usize, u32) -> Option<u32>) {
         let mut cuts = 0;
         for &at in order {
-            let room = self.left(limit);
+            let room = self.left(limit).min(self.most);
             if cuts == MAX_EXCERPTS || room < LEAST_EXCERPT {
                 return;
             }
@@ -201,7 +225,8 @@ impl<'a> Filler<'a> {
                 Some(Shown::Index) => self.item(at).index,
                 _ => continue,
             };
-            if self.item(at).detail.saturating_sub(held) <= self.left(u32::MAX) {
+            let Item { detail, .. } = self.item(at);
+            if detail <= self.most && detail.saturating_sub(held) <= self.left(u32::MAX) {
                 self.used -= held;
                 self.take(at, Shown::Detail);
             }

@@ -32,8 +32,8 @@ pub struct TextFrame {
 const NOTHING_TOKENS: [u32; 2] = [7, 9];
 /// Tokens of the header without its two numbers: exact counts, and estimates of Claude's.
 const HEADER_TOKENS: [u32; 2] = [18, 20];
-const FOOTER: &str = "</memories>\n";
-const FOOTER_TOKENS: u32 = 4;
+pub(super) const FOOTER: &str = "</memories>\n";
+pub(super) const FOOTER_TOKENS: u32 = 4;
 /// `+`, ` more`, `,`, ` cursor`, a space, the three-digit check, and the line end.
 const MORE_TOKENS: u32 = 7;
 /// A space and a date: always ten characters, for years 1970 to 9999.
@@ -54,7 +54,7 @@ impl TextFrame {
         words + number_tokens(self.total) + number_tokens(used)
     }
 
-    fn more_tokens(left: u32, cursor: &Cursor) -> u32 {
+    pub(super) fn more_tokens(left: u32, cursor: &Cursor) -> u32 {
         MORE_TOKENS + number_tokens(left) + cursor.numbers().map(|number| 1 + number_tokens(number)).sum::<u32>()
     }
 

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{Cursor, DomainError, Handle, Packing, Purpose, RecallRequest, TokenBudget, TokenCount};
+use crate::domain::{Cursor, DomainError, Handle, Purpose, RecallRequest, TokenBudget, TokenCount};
 use crate::pack::{
-    Detail, Frame, IndexEntry, Item, JsonFrame, JsonRows, Ranked, Recall, Row, Shown, TextFrame, select,
+    Bounds, Detail, Frame, IndexEntry, Item, JsonFrame, JsonRows, Ranked, Recall, Row, Shown, TextFrame, select,
 };
 use crate::score::Weights;
 
-use super::excerpt::{Excerpt, best_excerpt, opening};
+use super::broad::Broad;
+use super::excerpt::{About, Lines, best_excerpt, opening};
 use super::rank::Ranking;
 use super::weak::Weak;
 
@@ -21,7 +22,16 @@ pub enum Form {
     Json(JsonRows),
 }
 
-enum AnyFrame {
+/// Items of a page with their ranks, and what they may cost.
+#[derive(Clone, Copy)]
+struct Page<'a> {
+    items: &'a [Item],
+    ranks: &'a [u32],
+    bounds: Bounds,
+    is_asked: bool,
+}
+
+pub(super) enum AnyFrame {
     Text(TextFrame),
     Json(JsonFrame),
 }
@@ -40,9 +50,10 @@ pub fn answer(
 ) -> Result<Recall, DomainError> {
     let weights = &*ranking.packed_by(weights);
     let total = ranking.total();
-    let frame = AnyFrame::new(request, total, form);
-    if request.budget.get() < frame.minimum() {
-        return Err(DomainError::BudgetTooSmall { budget: request.budget.get(), minimum: frame.minimum() });
+    let frame = AnyFrame::new(request, total, form, ranking.is_broad());
+    let minimum = frame.minimum(ranking.is_broad());
+    if request.budget.get() < minimum {
+        return Err(DomainError::BudgetTooSmall { budget: request.budget.get(), minimum });
     }
     let mut rows: HashMap<Handle, Row> = rows.into_iter().map(|row| (row.memory.handle, row)).collect();
     let found: Vec<(Ranked, Row)> =
@@ -51,24 +62,35 @@ pub fn answer(
         return Ok(without_match(request, ranking, &frame, found));
     }
     let repeats = Repeats::of(&found);
+    if ranking.is_broad() {
+        let (fresh, repeated) = repeats.parted(found);
+        return Ok(Broad::of(request, ranking, &frame).answer(fresh, &repeated));
+    }
     let items: Vec<Item> = found
         .iter()
         .zip(&repeats.first)
         .map(|((ranked, row), first)| frame.item(ranked, row, first.is_some()))
         .collect();
-    let terms = ranking.terms();
+    let about = About { terms: ranking.terms(), meant: ranking.meant() };
     // Fetched by name: no passage is better than another, and the beginning is what a reader expects.
-    let is_fetch = terms.is_empty() && request.purpose == Purpose::Asked;
+    let is_fetch = about.terms.is_empty() && about.meant.is_none() && request.purpose == Purpose::Asked;
     let mut excerpts: Vec<Option<String>> = vec![None; found.len()];
     let mut cut = |at: usize, room: u32| {
-        let row = &found.get(at)?.1;
-        let Excerpt { lines, tokens } = if is_fetch { opening(row, room)? } else { best_excerpt(row, terms, room)? };
-        *excerpts.get_mut(at)? = Some(lines);
-        Some(tokens)
+        let (ranked, row) = found.get(at)?;
+        let (head, form) = frame.excerpt(ranked, row);
+        let room = room.checked_sub(head)?;
+        let cut = if is_fetch { opening(row, form, room)? } else { best_excerpt(row, about, form, room)? };
+        *excerpts.get_mut(at)? = Some(cut.lines);
+        Some(cut.tokens + head)
     };
     let ranks: Vec<u32> = found.iter().map(|(ranked, _)| ranked.rank).collect();
     let is_kept = |dealt_with: &[u32]| is_fetch || ranking.can_go_on_after(request, dealt_with);
-    let chosen = frame.choose(&items, &ranks, request, weights, &mut cut, is_kept);
+    let mut bounds = frame.bounds(&items, request);
+    if is_fetch {
+        bounds.most = u32::MAX;
+    }
+    let page = Page { items: &items, ranks: &ranks, bounds, is_asked: request.purpose == Purpose::Asked };
+    let chosen = frame.choose(page, weights, &mut cut, is_kept);
     let mut reply = Reply::default();
     // What has no room even as a line at the head of a page has none on any page: it is stepped over.
     if chosen.first() == Some(&Shown::Not) && request.purpose == Purpose::Asked {
@@ -96,6 +118,7 @@ fn without_match(request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame, f
         query: request.query.clone(),
         details: Vec::new(),
         index: weak.rows,
+        is_broad: ranking.is_broad(),
         total_count: 0,
         has_more: false,
         next_cursor: None,
@@ -130,6 +153,14 @@ impl Repeats {
         }
         repeats
     }
+
+    /// The rows that say what none before them says, and the ranks of the others.
+    fn parted(self, found: Vec<(Ranked, Row)>) -> (Vec<(Ranked, Row)>, Vec<u32>) {
+        let all = found.into_iter().zip(self.first);
+        let (fresh, again): (Vec<_>, Vec<_>) = all.partition(|(_, first)| first.is_none());
+        let ranks = again.iter().map(|((ranked, _), _)| ranked.rank).collect();
+        (fresh.into_iter().map(|(found, _)| found).collect(), ranks)
+    }
 }
 
 /// What goes into a reply, and what does not.
@@ -153,7 +184,8 @@ impl Reply {
             Shown::Detail => self.details.push(Detail { ranked, memory, excerpt: None, tokens, duplicates: same }),
             Shown::Excerpt(_) => self.details.push(Detail { ranked, memory, excerpt, tokens, duplicates: Vec::new() }),
             Shown::Index | Shown::Bare => {
-                self.index.push(IndexEntry { ranked, memory, is_bare: shown == Shown::Bare, tokens });
+                let is_bare = shown == Shown::Bare;
+                self.index.push(IndexEntry { ranked, memory, excerpt: None, is_bare, tokens });
             }
             Shown::Not | Shown::Duplicate => {}
         }
@@ -169,6 +201,7 @@ impl Reply {
             query: request.query.clone(),
             details,
             index,
+            is_broad: false,
             total_count: ranking.total(),
             has_more: left > 0,
             next_cursor: cursor.map(|cursor| cursor.to_string()),
@@ -183,16 +216,20 @@ impl Reply {
 }
 
 impl AnyFrame {
-    fn new(request: &RecallRequest, total: u32, form: Form) -> Self {
+    fn new(request: &RecallRequest, total: u32, form: Form, is_broad: bool) -> Self {
         let (budget, profile): (TokenBudget, _) = (request.budget, request.profile);
         match form {
             Form::Text => Self::Text(TextFrame { total, budget, profile }),
-            Form::Json(rows) => Self::Json(JsonFrame::new(total, budget, profile, &request.query, rows)),
+            Form::Json(rows) => {
+                let frame = JsonFrame::new(total, budget, profile, &request.query, rows);
+                Self::Json(if is_broad { frame.broad() } else { frame })
+            }
         }
     }
 
-    fn minimum(&self) -> u32 {
+    fn minimum(&self, is_broad: bool) -> u32 {
         match self {
+            Self::Text(frame) if is_broad => frame.broad_minimum(),
             Self::Text(frame) => frame.minimum(),
             Self::Json(frame) => frame.minimum(),
         }
@@ -207,7 +244,7 @@ impl AnyFrame {
                 index: TextFrame::index(handle, costs.index),
                 bare: TextFrame::bare(handle),
                 is_duplicate,
-                can_be_cut: !costs.passages.is_empty(),
+                can_be_cut: costs.can_be_cut(),
             },
             Self::Json(frame) => Item {
                 score,
@@ -215,8 +252,25 @@ impl AnyFrame {
                 index: frame.row(ranked, costs.json_index),
                 bare: 0,
                 is_duplicate,
-                can_be_cut: false,
+                can_be_cut: costs.can_be_cut(),
             },
+        }
+    }
+
+    /// What stands around an excerpt costs, and how its passages are shown.
+    fn excerpt(&self, ranked: &Ranked, row: &Row) -> (u32, Lines) {
+        match self {
+            Self::Text(_) => (TextFrame::excerpt(row.memory.handle, row.costs.attribution), Lines::Text),
+            Self::Json(frame) => (frame.excerpt(ranked, &row.memory), Lines::Json),
+        }
+    }
+
+    /// What the items of a request may cost.
+    fn bounds(&self, items: &[Item], request: &RecallRequest) -> Bounds {
+        let budget = request.profile.to_o200k(request.budget);
+        match self {
+            Self::Text(frame) => Bounds::fair(budget, request.packing, items, frame),
+            Self::Json(frame) => Bounds::fair(budget, request.packing, items, frame),
         }
     }
 
@@ -224,27 +278,25 @@ impl AnyFrame {
     /// keeps all that comes after what is not.
     fn choose(
         &self,
-        items: &[Item],
-        ranks: &[u32],
-        request: &RecallRequest,
+        page: Page<'_>,
         weights: &Weights,
         cut: &mut impl FnMut(usize, u32) -> Option<u32>,
         is_kept: impl Fn(&[u32]) -> bool,
     ) -> Vec<Shown> {
-        let mut page = items;
+        let mut items = page.items;
         loop {
-            let mut chosen = self.select_with_first(page, request, weights, cut);
-            chosen.resize(items.len(), Shown::Not);
+            let mut chosen = self.select_with_first(items, page.bounds, weights, cut);
+            chosen.resize(page.items.len(), Shown::Not);
             let dealt_with =
                 |(at, (shown, rank)): (usize, (&Shown, &u32))| (at == 0 || *shown != Shown::Not).then_some((at, *rank));
             let (at, dealt): (Vec<usize>, Vec<u32>) =
-                chosen.iter().zip(ranks).enumerate().filter_map(dealt_with).unzip();
+                chosen.iter().zip(page.ranks).enumerate().filter_map(dealt_with).unzip();
             let last = at.last().copied().unwrap_or_default();
-            let Some(shorter) = page.get(..last).filter(|_| last > 0) else { return chosen };
-            if request.purpose == Purpose::Unasked || is_kept(&dealt) {
+            let Some(shorter) = items.get(..last).filter(|_| last > 0) else { return chosen };
+            if !page.is_asked || is_kept(&dealt) {
                 return chosen;
             }
-            page = shorter;
+            items = shorter;
         }
     }
 
@@ -252,44 +304,34 @@ impl AnyFrame {
     fn select_with_first(
         &self,
         items: &[Item],
-        request: &RecallRequest,
+        bounds: Bounds,
         weights: &Weights,
         cut: &mut impl FnMut(usize, u32) -> Option<u32>,
     ) -> Vec<Shown> {
-        let TokenCount(budget) = request.profile.to_o200k(request.budget);
-        let chosen = self.select(items, request, weights, budget, &mut *cut);
+        let chosen = self.select(items, bounds, weights, &mut *cut);
         let Some((first, rest)) = items.split_first().filter(|_| chosen.first() == Some(&Shown::Not)) else {
             return chosen;
         };
+        let TokenCount(budget) = bounds.budget;
         let needed = self.envelope() + first.index;
         if needed > budget {
             return chosen;
         }
-        let others = self.select(rest, request, weights, budget - first.index, |at, room| cut(at + 1, room));
+        let bounds = Bounds { budget: TokenCount(budget - first.index), ..bounds };
+        let others = self.select(rest, bounds, weights, |at, room| cut(at + 1, room));
         std::iter::once(Shown::Index).chain(others).collect()
     }
 
     fn select(
         &self,
         items: &[Item],
-        request: &RecallRequest,
+        bounds: Bounds,
         weights: &Weights,
-        budget: u32,
         cut: impl FnMut(usize, u32) -> Option<u32>,
     ) -> Vec<Shown> {
-        fn run(
-            frame: &impl Frame,
-            items: &[Item],
-            (budget, packing): (u32, Packing),
-            weights: &Weights,
-            cut: impl FnMut(usize, u32) -> Option<u32>,
-        ) -> Vec<Shown> {
-            select(items, TokenCount(budget), packing, frame, weights, cut)
-        }
-        let limits = (budget, request.packing);
         match self {
-            Self::Text(frame) => run(frame, items, limits, weights, cut),
-            Self::Json(frame) => run(frame, items, limits, weights, cut),
+            Self::Text(frame) => select(items, bounds, frame, weights, cut),
+            Self::Json(frame) => select(items, bounds, frame, weights, cut),
         }
     }
 

@@ -1,53 +1,152 @@
-//! The best passage of a text that is too long to give in full.
+//! The best passage of a text that is too long to give in full, by its words and by what it means.
 
-use crate::pack::{Row, TextFrame, passage_line};
+use std::ops::Range;
+
+use crate::meaning::{Meaning, Vector, passages_of};
+use crate::pack::{Passage, Row, passage_json_line, passage_line};
 use crate::text::{TokenKind, tokenize};
 
-/// A run of passages and its tokens, first line included.
+/// A run of passages and its tokens, without what stands around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Excerpt {
     pub lines: String,
     pub tokens: u32,
 }
 
+/// How a passage is shown, and what that costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lines {
+    /// A line of text each.
+    Text,
+    /// A string of JSON each, with a comma between two on a line of its own: so counts of lines add.
+    Json,
+}
+
+/// Tokens of a comma on a line of its own.
+const COMMA_TOKENS: u32 = 1;
+
+impl Lines {
+    fn cost(self, passage: &Passage) -> u32 {
+        match (self, passage.tokens) {
+            (Self::Text, tokens) => tokens,
+            (Self::Json, 0) => 0,
+            (Self::Json, _) => passage.json + COMMA_TOKENS,
+        }
+    }
+
+    /// What a run costs beside the sum of its passages' costs: in JSON no comma stands before the first. A run
+    /// without any passage that shows something is none.
+    fn room(self, room: u32) -> u32 {
+        match self {
+            Self::Text => room,
+            Self::Json => room + COMMA_TOKENS,
+        }
+    }
+
+    fn show(self, texts: &[&str], tokens: u32) -> Excerpt {
+        match self {
+            Self::Text => Excerpt { lines: texts.iter().map(|text| passage_line(text)).collect(), tokens },
+            Self::Json => {
+                let lines = texts.iter().map(|text| passage_json_line(text)).filter(|line| !line.is_empty());
+                let lines = lines.collect::<Vec<_>>().join(",\n");
+                Excerpt { lines, tokens: tokens.saturating_sub(COMMA_TOKENS) }
+            }
+        }
+    }
+}
+
+/// What a passage is to be about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct About<'a> {
+    /// Terms in byte order, with what each is worth.
+    pub terms: &'a [(String, f64)],
+    /// What the question means, where that is known.
+    pub meant: Option<&'a Vector>,
+}
+
 /// What a term counts in a passage when another passage of the run has it already.
 const SAID_AGAIN: f64 = 0.1;
+/// Terms that are looked at, and passages with a vector: together as many as a piece has bits.
+const MOST_TERMS: usize = 64;
+const MOST_MEANT: usize = 64;
+/// The nearness from which on a passage is about the question, and the one where it counts for as much as all the
+/// words of the question.
+const NEAR: Range<f64> = 0.2..0.7;
 
-/// The run of neighbouring passages that fits in `room` and holds the most of `terms`; among equals
-/// the shortest, then the earliest. `None` if not even one passage with a term fits.
-pub(super) fn best_excerpt(row: &Row, terms: &[(String, f64)], room: u32) -> Option<Excerpt> {
-    let head = TextFrame::excerpt(row.memory.handle, row.costs.attribution);
-    let room = room.checked_sub(head)?;
+/// The run of neighbouring passages that fits in `room` and is the most about the question: by the terms it holds, and
+/// by how near its passages are in meaning. Among equals the shortest, then the earliest. `None` if not even one
+/// passage that is about it fits.
+pub(super) fn best_excerpt(row: &Row, about: About<'_>, lines: Lines, room: u32) -> Option<Excerpt> {
     let texts = texts_of(row);
-    let pieces: Vec<Piece> =
-        texts.iter().zip(&row.costs.passages).map(|(text, passage)| Piece::of(text, passage.tokens, terms)).collect();
-    let weights: Vec<f64> = terms.iter().take(64).map(|(_, weight)| *weight).collect();
-    let run = best_run(pieces.len(), |at| pieces.get(at).copied().unwrap_or_default(), &weights, room)?;
-    let lines = texts.get(run.start..run.end)?.iter().map(|text| passage_line(text)).collect();
-    Some(Excerpt { lines, tokens: run.tokens + head })
+    let terms = about.terms.get(..about.terms.len().min(MOST_TERMS)).unwrap_or_default();
+    let mut weights: Vec<f64> = terms.iter().map(|(_, weight)| *weight).collect();
+    let meant = about.meant.map(|meant| meant_in(row, meant)).unwrap_or_default();
+    let all = weights.iter().sum::<f64>();
+    let whole = if all > 0.0 { all } else { 1.0 };
+    weights.extend(meant.iter().map(|(_, near)| whole * share_of(*near)));
+    let mut at = 0;
+    let pieces = texts.iter().zip(&row.costs.passages).map(|(text, passage)| {
+        let middle = at + text.len() / 2;
+        at += text.len();
+        let mut piece = Piece::of(text, lines.cost(passage), terms);
+        if passage.tokens == 0 {
+            return Piece::default();
+        }
+        let passage = meant.iter().position(|(range, near)| range.contains(&middle) && *near > NEAR.start);
+        piece.held |= passage.map_or(0, |passage| bit(terms.len() + passage));
+        piece
+    });
+    let pieces: Vec<Piece> = pieces.collect();
+    let piece = |at: usize| pieces.get(at).copied().unwrap_or_default();
+    let run = best_run(pieces.len(), piece, &weights, lines.room(room))?;
+    Some(lines.show(texts.get(run.start..run.end)?, run.tokens))
 }
 
 /// As much of a text's beginning as fits in `room`. `None` if that is nothing.
-pub(super) fn opening(row: &Row, room: u32) -> Option<Excerpt> {
-    let head = TextFrame::excerpt(row.memory.handle, row.costs.attribution);
-    let room = room.checked_sub(head)?;
-    let (mut lines, mut tokens) = (String::new(), 0_u32);
-    for (text, passage) in texts_of(row).iter().zip(&row.costs.passages) {
-        let next = tokens.saturating_add(passage.tokens);
-        if next > room {
-            break;
-        }
-        lines.push_str(&passage_line(text));
-        tokens = next;
-    }
-    (tokens > 0).then(|| Excerpt { lines, tokens: tokens + head })
+pub(super) fn opening(row: &Row, lines: Lines, room: u32) -> Option<Excerpt> {
+    let mut tokens = 0_u32;
+    let costs = row.costs.passages.iter().map(|passage| lines.cost(passage));
+    let fitting = costs.take_while(|cost| {
+        let next = tokens.saturating_add(*cost);
+        let fits = next <= lines.room(room);
+        tokens = if fits { next } else { tokens };
+        fits
+    });
+    let count = fitting.count();
+    (tokens > 0).then(|| texts_of(row).get(..count).map(|texts| lines.show(texts, tokens)))?
 }
 
-/// A passage: what its line costs, and bits of the terms it holds.
+/// The passages of a row that have a vector: where each stands in the text, and how near it is. None where the vectors
+/// are not of these passages.
+fn meant_in(row: &Row, meant: &Vector) -> Vec<(Range<usize>, f64)> {
+    let (content, vectors) = (row.memory.content.as_str(), Meaning::vectors(&row.meaning));
+    let passages = if vectors.len() == 0 { Vec::new() } else { passages_of(content) };
+    if passages.len() != vectors.len() || passages.len() > MOST_MEANT {
+        return Vec::new();
+    }
+    let mut from = 0;
+    let near = |(passage, vector): (&str, &[u8])| {
+        let start = from + content.get(from..)?.find(passage)?;
+        from = start + passage.len();
+        Some((start..from, f64::from(meant.nearness_to_bytes(vector))))
+    };
+    passages.into_iter().zip(vectors).map(near).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// How much of the question a passage so near holds: 0 to 1.
+fn share_of(near: f64) -> f64 {
+    ((near - NEAR.start) / (NEAR.end - NEAR.start)).clamp(0.0, 1.0)
+}
+
+fn bit(at: usize) -> u128 {
+    u32::try_from(at).ok().and_then(|at| 1_u128.checked_shl(at)).unwrap_or(0)
+}
+
+/// A passage: what its line costs, and bits of the terms it holds; after them, of the passage with a vector it is of.
 #[derive(Debug, Clone, Copy, Default)]
 struct Piece {
     tokens: u32,
-    terms: u64,
+    held: u128,
 }
 
 impl Piece {
@@ -55,10 +154,10 @@ impl Piece {
         let mut held = 0;
         for token in tokenize(text).iter().filter(|token| token.kind != TokenKind::Stop) {
             if let Ok(at) = terms.binary_search_by(|(term, _)| term.as_str().cmp(&token.term)) {
-                held |= 1_u64.checked_shl(u32::try_from(at).unwrap_or(u32::MAX)).unwrap_or(0);
+                held |= bit(at);
             }
         }
-        Self { tokens, terms: held }
+        Self { tokens, held }
     }
 }
 
@@ -91,13 +190,13 @@ fn best_run(count: usize, piece: impl Fn(usize) -> Piece, weights: &[f64], room:
         let added = piece(end);
         window.tokens += u64::from(added.tokens);
         window.end = end + 1;
-        let is_telling = added.terms != 0;
-        window.count(added.terms, 1);
+        let is_telling = added.held != 0;
+        window.count(added.held, 1);
         // A piece without a term in front only costs; what does not fit is given up from the front as well.
         while window.start < window.end && (window.tokens > u64::from(room) || window.opens_blank(&piece)) {
             let left = window.first.take().unwrap_or_else(|| piece(window.start));
             window.tokens -= u64::from(left.tokens);
-            window.count(left.terms, -1);
+            window.count(left.held, -1);
             window.start += 1;
         }
         if !is_telling || window.start == window.end {
@@ -114,7 +213,7 @@ fn best_run(count: usize, piece: impl Fn(usize) -> Piece, weights: &[f64], room:
     best.map(|(_, run)| run)
 }
 
-/// A run that is moved over the pieces, with how many of its pieces hold each term.
+/// A run that is moved over the pieces, with how many of its pieces have each bit.
 #[derive(Default)]
 struct Window {
     start: usize,
@@ -127,12 +226,12 @@ struct Window {
 
 impl Window {
     fn opens_blank(&mut self, piece: &impl Fn(usize) -> Piece) -> bool {
-        self.first.get_or_insert_with(|| piece(self.start)).terms == 0
+        self.first.get_or_insert_with(|| piece(self.start)).held == 0
     }
 
-    fn count(&mut self, terms: u64, by: i32) {
+    fn count(&mut self, bits: u128, by: i32) {
         for (at, held) in self.held.iter_mut().enumerate() {
-            if terms >> at & 1 == 1 {
+            if bits >> at & 1 == 1 {
                 *held += by;
             }
         }
@@ -155,8 +254,8 @@ mod tests {
     const WEIGHTS: [f64; 3] = [1.0, 0.7, 0.2];
 
     fn piece() -> impl Strategy<Value = Piece> {
-        let terms = prop_oneof![3 => Just(0_u64), 2 => 1..8_u64];
-        (0..40_u32, terms).prop_map(|(tokens, terms)| Piece { tokens, terms })
+        let held = prop_oneof![3 => Just(0_u128), 2 => 1..8_u128];
+        (0..40_u32, held).prop_map(|(tokens, held)| Piece { tokens, held })
     }
 
     /// Every run, looked at one by one: (worth, tokens) of the best.
@@ -166,7 +265,7 @@ mod tests {
             for end in start..pieces.len() {
                 let run = &pieces[start..=end];
                 let tokens: u32 = run.iter().map(|piece| piece.tokens).sum();
-                let held = |term: usize| run.iter().filter(|piece| piece.terms >> term & 1 == 1).count();
+                let held = |term: usize| run.iter().filter(|piece| piece.held >> term & 1 == 1).count();
                 let again = |term: usize| f64::from(u32::try_from(held(term)).unwrap() - 1);
                 let one = |at: usize| WEIGHTS[at] * (1.0 + SAID_AGAIN * again(at));
                 let worth: f64 = (0..WEIGHTS.len()).filter(|at| held(*at) > 0).map(one).sum();
@@ -196,11 +295,11 @@ mod tests {
 
     #[test]
     fn no_piece_is_looked_at_more_than_twice() {
-        let telling = Piece { tokens: 3, terms: 1 };
-        let blank = Piece { tokens: 0, terms: 0 };
+        let telling = Piece { tokens: 3, held: 1 };
+        let blank = Piece { tokens: 0, held: 0 };
         let words_then_lines: Vec<Piece> = [vec![telling; 200], vec![blank; 32_000]].concat();
         let all_blank = vec![blank; 32_768];
-        let free: Vec<Piece> = vec![Piece { tokens: 0, terms: 1 }; 32_768];
+        let free: Vec<Piece> = vec![Piece { tokens: 0, held: 1 }; 32_768];
         let mixed: Vec<Piece> = (0..32_768).map(|at| if at % 3 == 0 { telling } else { blank }).collect();
         for (pieces, room) in [(words_then_lines, 300), (all_blank, 300), (free, 0), (mixed, 300)] {
             let looks = Cell::new(0);

@@ -8,5 +8,5 @@ use crate::score::Weights;
 /// processor: not for a thread that others wait for.
 pub fn meant(request: &RecallRequest, weights: &Weights) -> Option<Vector> {
     let is_wanted = weights.meaning > 0.0 && !request.query.is_empty();
-    is_wanted.then(|| Encoder::shared().question(&request.query))
+    is_wanted.then(|| Encoder::shared().question(&request.subject()))
 }

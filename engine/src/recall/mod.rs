@@ -5,6 +5,8 @@
 
 mod allowed;
 mod answer;
+mod breadth;
+mod broad;
 mod excerpt;
 mod information;
 mod legs;

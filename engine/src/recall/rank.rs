@@ -11,6 +11,7 @@ use crate::pack::Ranked;
 use crate::score::{DateHints, ScoreParts, Weights};
 
 use super::allowed::Allowed;
+use super::breadth;
 use super::legs::{Gate, Meaning};
 use super::lookup::Terms;
 use super::query::QueryTerms;
@@ -39,6 +40,10 @@ pub struct Ranking {
     terms: Vec<(String, f64)>,
     /// True when nearness in meaning counted.
     has_meaning: bool,
+    /// What the question means, where that counts.
+    meant: Option<Vector>,
+    /// True for a question over many memories.
+    is_broad: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -78,10 +83,15 @@ pub fn rank<B: AsRef<[u8]>>(
 ) -> Ranking {
     let (unasked, is_asked) = (weights.unasked(), request.purpose == Purpose::Asked);
     let weights = if is_asked { weights } else { &unasked };
+    let is_broad = request.is_broad();
+    let subject = if is_broad { request.subject() } else { request.query.as_str().into() };
     let dates = DateHints::read(&request.query, now);
+    let since = is_broad && breadth::names_a_beginning(&request.query);
+    let dates = if since { dates.until(now) } else { dates };
+    let request = &if since { request.since(dates.beginning()) } else { request.clone() };
     let no_words = BTreeSet::new();
     let date_words = if weights.when > 0.0 { [dates.words(), dates.relative_words()] } else { [&no_words; 2] };
-    let query = QueryTerms::analyze(&request.query, request.expanded_query.as_deref(), date_words, weights);
+    let query = QueryTerms::analyze(&subject, request.expanded_query.as_deref(), date_words, weights);
     let mut terms = Terms::look_up(view, query, request.purpose, weights);
     let meant = meant.filter(|_| weights.meaning > 0.0);
     let mut nearness = meant.map(|meant| view.nearness(meant)).unwrap_or_default();
@@ -97,7 +107,8 @@ pub fn rank<B: AsRef<[u8]>>(
     let allowed = Allowed::of(view, request);
     let mut found = Found::default();
     let mut gate = Gate::default();
-    let mut ranking = Ranking { searched: view.rows(), has_meaning: meaning.is_some(), ..Ranking::default() };
+    let has_meaning = meaning.is_some();
+    let mut ranking = Ranking { searched: view.rows(), has_meaning, is_broad, ..Ranking::default() };
     let sides: [(Side, Wrap); 2] = [(|list| &list.snapshot, DocId::Snapshot), (|list| &list.tail, DocId::Tail)];
     for (side, doc_id) in sides {
         let lists: Vec<&[Posting]> = terms.lists.iter().map(side).collect();
@@ -136,6 +147,7 @@ pub fn rank<B: AsRef<[u8]>>(
     ranking.matches = matches;
     ranking.order(request, weights);
     ranking.add_weak(request, weights, weak, near, below);
+    ranking.meant = meant.cloned();
     ranking.terms = terms.query.terms.into_iter().map(|term| term.term).zip(scorer.worths()).collect();
     ranking
 }
@@ -186,8 +198,15 @@ impl Ranking {
         Self { matches: page.iter().map(found).collect(), total, terms, ..Self::default() }
     }
 
+    /// The same for a reply of many short rows.
+    #[must_use]
+    pub fn broad(self) -> Self {
+        Self { is_broad: true, ..self }
+    }
+
     /// Sorts best first, and keeps what the page and all before it need.
     fn order(&mut self, request: &RecallRequest, weights: &Weights) {
+        let rows = self.rows(request);
         let matches = &mut self.matches;
         if self.has_meaning && request.purpose == Purpose::Unasked {
             let best = matches.iter().map(|found| found.pointed).fold(0.0, f64::max);
@@ -209,7 +228,7 @@ impl Ranking {
             Sort::Recency => by_creation,
         };
         let before = request.cursor.as_ref().map_or(0, |cursor| cursor.from as usize + cursor.also.len());
-        let wanted = before + request.limit as usize;
+        let wanted = before + rows;
         if matches.len() > wanted {
             matches.select_nth_unstable_by(wanted, order);
             matches.truncate(wanted);
@@ -268,6 +287,22 @@ impl Ranking {
         &self.terms
     }
 
+    /// True for a question over many memories: the reply has many short rows.
+    pub fn is_broad(&self) -> bool {
+        self.is_broad
+    }
+
+    /// Rows of a page.
+    fn rows(&self, request: &RecallRequest) -> usize {
+        let rows = if self.is_broad { request.rows() } else { request.limit };
+        rows as usize
+    }
+
+    /// What the question means, where that counted.
+    pub(super) fn meant(&self) -> Option<&Vector> {
+        self.meant.as_ref()
+    }
+
     /// Matches above the floor.
     pub fn total(&self) -> u32 {
         self.total
@@ -288,8 +323,7 @@ impl Ranking {
         };
         let ranks = (0..).zip(&self.matches).skip(start.from as usize);
         let fresh = ranks.filter(|(rank, _)| !start.also.contains(rank));
-        let page: Vec<Ranked> =
-            fresh.take(request.limit as usize).filter_map(|(rank, found)| found.ranked(rank)).collect();
+        let page: Vec<Ranked> = fresh.take(self.rows(request)).filter_map(|(rank, found)| found.ranked(rank)).collect();
         if self.total > 0 {
             return Ok(page);
         }
@@ -334,8 +368,8 @@ impl Match {
 
 /// Three digits that differ when the question does.
 fn check_of(request: &RecallRequest) -> u16 {
-    let question =
-        format!("{:?}", (&request.query, &request.expanded_query, &request.filters, &request.scope, request.sort));
+    let asked = (&request.query, &request.expanded_query, &request.filters, &request.scope, request.sort);
+    let question = if request.is_broad() { format!("{asked:?} broad") } else { format!("{asked:?}") };
     u16::try_from(xxhash_rust::xxh3::xxh3_64(question.as_bytes()) % 900).unwrap_or(0) + 100
 }
 

@@ -33,7 +33,7 @@ impl Weak {
                 shown += 1;
                 weak.near = weak.near.saturating_sub(1);
                 signatures.push(row.signature);
-                weak.rows.push(IndexEntry { ranked, memory: row.memory, is_bare: false, tokens });
+                weak.rows.push(IndexEntry { ranked, memory: row.memory, excerpt: None, is_bare: false, tokens });
             } else {
                 weak.left_out.push(ranked);
             }
@@ -51,7 +51,7 @@ impl Weak {
     /// As JSON, for a frame of no match.
     pub(super) fn of_json(found: Vec<(Ranked, Row)>, near: u32, request: &RecallRequest, frame: &JsonFrame) -> Self {
         let room = request.profile.to_o200k(request.budget).0;
-        let cost = |ranked: &Ranked, row: &Row| frame.row(ranked, row.costs.json_index);
+        let cost = |ranked: &Ranked, row: &Row| frame.short(ranked, row.costs.json_index);
         Self::fit(found, near, room, cost, |_, near| frame.weak_envelope(near))
     }
 

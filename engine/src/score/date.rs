@@ -119,6 +119,23 @@ impl DateHints {
         self.hints.push(hint);
     }
 
+    /// The same dates as beginnings: whatever is of a day from one of them to `now` agrees, as after `since March`.
+    #[must_use]
+    pub fn until(self, now: Timestamp) -> Self {
+        let today = now.date();
+        let hints = self.hints.iter().filter_map(|hint| Some(Hint::Span(hint.start(today)?, today)));
+        Self { hints: hints.collect(), ..self }
+    }
+
+    /// The first moment of the first day it names, of a span.
+    pub fn beginning(&self) -> Option<Timestamp> {
+        let spans = self.hints.iter().filter_map(|hint| match hint {
+            Hint::Span(first, _) => Some(*first),
+            _ => None,
+        });
+        spans.min()?.to_string().parse().ok()
+    }
+
     /// The terms of the query that name its dates.
     pub fn words(&self) -> &BTreeSet<String> {
         &self.words
@@ -150,6 +167,18 @@ impl DateHints {
 }
 
 impl Hint {
+    /// Its first day; of a month without a year, that of the latest that has begun.
+    fn start(self, today: Date) -> Option<Date> {
+        match self {
+            Self::Span(first, _) => Some(first),
+            Self::Year(year) => Date::new(year, 1, 1).ok(),
+            Self::Month { year, month, day } => {
+                let first = Date::new(year.unwrap_or(today.year()), month, day.unwrap_or(1)).ok()?;
+                if year.is_none() && first > today { first.checked_sub(1.years()).ok() } else { Some(first) }
+            }
+        }
+    }
+
     fn score(self, made: Date, weights: &Weights) -> f64 {
         match self {
             Self::Span(first, last) if (first..=last).contains(&made) => weights.month + weights.day,
@@ -284,6 +313,25 @@ mod tests {
         ] {
             assert!((score(query, created) - expected).abs() < 1e-9, "{query} {created} {}", score(query, created));
         }
+    }
+
+    #[test]
+    fn a_date_after_since_is_a_beginning() {
+        let since = |query: &str, created: &str| {
+            let now = "2026-11-20".parse().unwrap();
+            let made: Timestamp = created.parse().unwrap();
+            DateHints::read(query, now).until(now).score(made.minutes(), &Weights::default()) > 0.0
+        };
+        for (query, before, first) in [
+            ("what changed since March", "2026-02-28", "2026-03-01"),
+            ("what changed since December", "2025-11-30", "2025-12-01"),
+            ("what changed since 3 March 2025", "2025-03-02", "2025-03-03"),
+            ("what is new since 2025", "2024-12-31", "2025-01-01"),
+            ("what changed since last month", "2026-09-30", "2026-10-01"),
+        ] {
+            assert!(!since(query, before) && since(query, first) && since(query, "2026-11-20"), "{query}");
+        }
+        assert!(!since("what changed", "2026-11-20"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Lines of more bytes are cut into sentences.
-const LONG_LINE: usize = 200;
+const LONG_LINE: usize = 120;
 /// Bytes of a piece, at most; but for one character as people see it that is longer.
 const LONGEST_PIECE: usize = 400;
 

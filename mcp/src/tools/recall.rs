@@ -31,6 +31,7 @@ pub(super) const TOOL: Entry = Entry {
             "since": { "type": "string", "description": "Date" },
             "until": { "type": "string" },
             "sort": { "type": "string", "enum": ["hybrid", "relevance", "importance", "recency"] },
+            "breadth": { "type": "string", "enum": ["auto", "on", "off"], "description": "on: many short rows in time order" },
             "cursor": { "type": "string", "description": "For the next page" },
             "weak": { "type": "boolean", "description": "If nothing matches, list all near notes" },
             "format": { "type": "string", "enum": ["text", "json"] }
@@ -45,11 +46,12 @@ pub(super) const TOOL: Entry = Entry {
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let request = RecallRequest {
         expanded_query: args.text(&["expanded_query"])?,
-        limit: args.whole(&["limit"])?.map_or(Ok(20), RecallRequest::checked_limit)?,
+        limit: args.whole(&["limit"])?.map_or(Ok(RecallRequest::DEFAULT_LIMIT), RecallRequest::checked_limit)?,
         filters: args.filters()?,
         scope: args.parsed(&["project"])?,
         sort: args.parsed(&["sort", "sort_by"])?.unwrap_or_default(),
         packing: args.parsed(&["packing"])?.unwrap_or_default(),
+        breadth: args.parsed(&["breadth"])?.unwrap_or_default(),
         cursor: args.parsed(&["cursor"])?,
         weak: args.flag(&["weak"])?,
         ..budgeted(args, args.required(&["query", "context"])?)?

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params, params_from_iter};
 
 use crate::domain::Handle;
-use crate::pack::{LineCosts, may_be_changed};
+use crate::pack::{CUT_TOKENS, LineCosts, may_be_changed};
 use crate::store::rows::codec::{self, sql};
 use crate::store::rows::columns::{CostColumns, MEMORY};
 use crate::store::rows::memory as row;
@@ -43,16 +43,17 @@ pub(crate) fn recount(connection: &mut Connection) -> rusqlite::Result<()> {
     tx.commit()
 }
 
-/// Rows that may be shown otherwise than they were: of other users, and with characters that are shown otherwise.
+/// Rows that may be shown otherwise than they were: of other users, with passages, and with characters that are shown
+/// otherwise.
 fn changed(connection: &Connection) -> rusqlite::Result<Vec<Handle>> {
     let sql =
-        "SELECT handle, shared_by IS NOT NULL OR edited_by IS NOT NULL AS is_of_others, content, summary, category, tags, entities
+        "SELECT handle, shared_by IS NOT NULL OR edited_by IS NOT NULL OR detail_tokens >= ?1 AS is_changed, content, summary, category, tags, entities
                FROM memories WHERE purged = 0";
     let mut statement = connection.prepare(sql)?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query([CUT_TOKENS])?;
     let mut changed = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut is_changed: bool = row.get("is_of_others")?;
+        let mut is_changed: bool = row.get("is_changed")?;
         for column in ["content", "summary", "category", "tags", "entities"] {
             is_changed = is_changed || may_be_changed(row.get_ref(column)?.as_str()?);
         }

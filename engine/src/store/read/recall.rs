@@ -62,7 +62,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn rank(&mut self, request: &RecallRequest) -> Result<Ranking, StoreError> {
         self.refresh_index()?;
-        let meant = if self.index.view().has_vectors() { self.meant(&request.query) } else { None };
+        let meant = if self.index.view().has_vectors() { self.meant(&request.subject()) } else { None };
         Ok(rank(&self.index.view(), request, meant.as_ref(), self.clock.now(), &self.weights))
     }
 

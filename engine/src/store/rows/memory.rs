@@ -54,12 +54,14 @@ pub(crate) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Resul
         MEMORY,
         ", ",
         CostColumns::LIST,
-        ", signature FROM memories WHERE handle = ?1 AND deleted IS NULL"
+        // What it means is asked only of a text that can be cut.
+        ", signature, iif(length(passages) > 0, meaning, x'') FROM memories WHERE handle = ?1 AND deleted IS NULL"
     );
     let read = |row: &SqlRow<'_>| {
         let mut from = Reader::new(row);
         let (memory, costs) = (read_memory(&mut from)?, CostColumns::read(&mut from)?);
-        Ok(Row { memory, costs, signature: from.take::<i64>()?.cast_unsigned() })
+        let signature = from.take::<i64>()?.cast_unsigned();
+        Ok(Row { memory, costs, signature, meaning: from.take()? })
     };
     connection.prepare_cached(sql)?.query_row([handle], read).optional()
 }

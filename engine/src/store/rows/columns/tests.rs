@@ -76,9 +76,9 @@ prop_compose! {
 
 prop_compose! {
     fn costs()(
-        numbers in vec(any::<u32>(), 5), pieces in vec((any::<u32>(), any::<u32>()), 0..5)
+        numbers in vec(any::<u32>(), 5), pieces in vec((any::<u32>(), any::<u32>(), any::<u32>()), 0..5)
     ) -> LineCosts {
-        let passages = pieces.into_iter().map(|(bytes, tokens)| Passage { bytes, tokens }).collect();
+        let passages = pieces.into_iter().map(|(bytes, tokens, json)| Passage { bytes, tokens, json }).collect();
         LineCosts {
             attribution: numbers[0], detail: numbers[1], index: numbers[2], json_detail: numbers[3],
             json_index: numbers[4], passages,

@@ -1,0 +1,307 @@
+//! Questions over many memories: recognised by their form, and what they are about without the words of the request.
+//!
+//! *"in which order did I …"*, *"summarise all about X"*, *"what changed since March"* want many rows rather than the
+//! best ones in full. Only forms count here, in English; whoever asks otherwise says so ([`Breadth::On`]).
+
+use std::borrow::Cow;
+
+use crate::domain::{Breadth, Filters, Purpose, RecallRequest, Timestamp};
+
+/// Rows of a broad reply where the request leaves the limit at its default.
+const BROAD_LIMIT: u32 = 60;
+
+impl RecallRequest {
+    /// True when the reply is to have many rows as short lines in order of time, rather than the best in full.
+    /// Unasked, and where only full texts are wanted, a question is never taken for one by its form.
+    pub fn is_broad(&self) -> bool {
+        match self.breadth {
+            Breadth::On => true,
+            Breadth::Off => false,
+            Breadth::Auto => self.purpose == Purpose::Asked && form_of(&words_of(&self.query)).is_some(),
+        }
+    }
+
+    /// What is asked about: the query, and of a broad question what is left without the words of the request.
+    pub fn subject(&self) -> Cow<'_, str> {
+        if self.is_broad() { subject_of(&self.query) } else { Cow::Borrowed(&self.query) }
+    }
+
+    /// The same of what was created at or after a time.
+    pub(super) fn since(&self, time: Option<Timestamp>) -> Self {
+        let filters = Filters { since: self.filters.since.max(time), ..self.filters.clone() };
+        Self { filters, ..self.clone() }
+    }
+
+    /// Rows of a page of a broad reply: the limit, or more where it is as it is by default.
+    pub(super) fn rows(&self) -> u32 {
+        if self.limit == Self::DEFAULT_LIMIT { BROAD_LIMIT } else { self.limit }
+    }
+}
+
+/// Forms of questions over many memories. A word stands for itself, `a|b` for either, `~4` for at most four words,
+/// `^` for the beginning of a sentence or a request, `$` for the end of the question; `!a|b` must not follow.
+const FORMS: [&str; 33] = [
+    "in|what|which order did|do|have|has|had|was|were",
+    "the order|sequence in which",
+    "the order|sequence of when|how",
+    "list|tell|show|walk|give|recount|outline in order",
+    "list|tell|show|give|recount|outline|walk ~3 in chronological order",
+    "reconstruct|trace|recount|outline ~2 timeline|sequence|order|history|chronology",
+    "list|give|show|tell|what|what's|draw ~3 timeline|chronology of",
+    "how did|has|have|had ~16 evolve|evolved|unfold|unfolded",
+    "how did|has|have|had ~16 progress|progressed $|in|throughout|over|across|since|so|from|during",
+    "how did|has|have|had ~16 develop|developed|change|changed|shift|shifted ~12 in order",
+    "how did|has|have|had ~16 develop|developed|change|changed|shift|shifted ~4 throughout|across|so|over our|my|the|all|far|time",
+    "how did|has|have|had ~24 over time $",
+    "how has|have ~6 changed since",
+    "what|what's|whats changed|new|happened|different ~5 since",
+    "what has|have|is|was changed|new|happened|different ~5 since",
+    "what has been new|added|decided|done|changed since",
+    "^ summarize|summarise !this|these|it|that|below|above|the !following",
+    "^ summarize|summarise the !following|text|file|diff|output|above|below",
+    "^ recap !this|these|it|the !following",
+    "give|provide|want|need|show|get|write|prepare|tell ~7 summary|overview|recap|rundown of|that|about|on|how|covering|across",
+    "^ a|an|the ~2 summary|overview|recap of|that|about|on|how",
+    "^ summary|overview|recap of|that|about|on|how",
+    "^ catch me up on",
+    "bring|get me up to speed on|with|about",
+    "everything|all we|i|you|they|we've|i've|you've ~1 decided|discussed|know|learned|learnt|said|agreed|noted|covered|tried|mentioned",
+    "everything|all that we|i|you|they|we've|i've|you've ~1 decided|discussed|know|learned|learnt|said|agreed|noted|covered|tried|mentioned",
+    "everything about|on|regarding|concerning|around",
+    "tell|show|give me all about|regarding|concerning",
+    "^ all about",
+    "^ list|name|enumerate all|every|everything",
+    "walk me through !how|a|an|the|it|this",
+    "walk me through the|how !to|do|does|i|to|steps|code|file|diff|function",
+    "what|what's is|was|the ~1 history of our|my|the|this",
+];
+
+/// Phrases that ask, and say nothing of what is asked about; written as forms are.
+const REQUESTS: [&str; 18] = [
+    "can|could|would|will you",
+    "give|provide|show|tell|get|write|prepare|bring|catch|walk|list me|us",
+    "^ list|name|give|show|provide|summarize|summarise|recap|reconstruct|recount|outline|trace",
+    "the order|sequence|timeline|history in|of|when|how",
+    "in what|which order",
+    "in chronological order",
+    "in order",
+    "i|we brought up",
+    "changed|new|happened|different|been|added|done since",
+    "different|various aspects|facets|examples|parts",
+    "throughout|across|over|during|in|on|from our|my|the|all conversations|chats|discussions|sessions",
+    "mention|name|list|give ~4 items|things|points|topics",
+    "only and only ~1 items|things|points|topics",
+    "comprehensive|detailed|clear|thorough|brief|full|complete|short|quick ~2 summary|overview|recap|rundown",
+    "summary|overview|recap|rundown of|on|about|that|how",
+    "over time",
+    "so far",
+    "please",
+];
+/// Words that join what is asked about: at the ends of what is left of it they say nothing.
+const JOINING: [&str; 42] = [
+    "a",
+    "about",
+    "across",
+    "after",
+    "all",
+    "an",
+    "and",
+    "are",
+    "as",
+    "at",
+    "based",
+    "by",
+    "did",
+    "everything",
+    "far",
+    "first",
+    "from",
+    "has",
+    "have",
+    "had",
+    "how",
+    "i",
+    "in",
+    "is",
+    "it",
+    "me",
+    "my",
+    "of",
+    "on",
+    "our",
+    "so",
+    "that",
+    "the",
+    "through",
+    "to",
+    "up",
+    "us",
+    "was",
+    "we",
+    "what",
+    "which",
+    "with",
+];
+
+/// A word of a question: as it stands, and folded.
+struct Word<'a> {
+    shown: &'a str,
+    folded: String,
+    /// True for the first of a sentence, or of a request.
+    is_first: bool,
+}
+
+fn words_of(query: &str) -> Vec<Word<'_>> {
+    let mut words: Vec<Word<'_>> = Vec::new();
+    let mut is_first = true;
+    for part in query.split_whitespace().take(400) {
+        let shown = part.trim_matches(|c: char| !c.is_alphanumeric());
+        let folded = shown.to_lowercase().replace('’', "'");
+        // `can you summarise` and `please summarise` begin with what is asked, as `summarise` does.
+        let is_polite =
+            matches!(folded.as_str(), "please" | "can" | "could" | "would" | "you" | "ok" | "hey" | "so" | "now");
+        if !folded.is_empty() {
+            words.push(Word { shown, folded, is_first });
+            is_first &= is_polite;
+        }
+        is_first |= part.ends_with(['.', '!', '?', ':', ';', '—']);
+    }
+    words
+}
+
+/// True for `… since March`: what is asked about goes on until now.
+pub(super) fn names_a_beginning(query: &str) -> bool {
+    words_of(query).iter().any(|word| word.folded == "since")
+}
+
+/// The query without the words of the request; all of it where nothing would be left.
+fn subject_of(query: &str) -> Cow<'_, str> {
+    let words = words_of(query);
+    let mut is_dropped = vec![false; words.len()];
+    for request in REQUESTS {
+        let parts: Vec<&str> = request.split(' ').collect();
+        for start in 0..words.len() {
+            let said = end_of(&parts, &words, start).and_then(|end| is_dropped.get_mut(start..end));
+            said.into_iter().flatten().for_each(|dropped| *dropped = true);
+        }
+    }
+    let left: Vec<(&Word<'_>, bool)> = words.iter().zip(is_dropped).collect();
+    let runs = left.split(|(_, is_dropped)| *is_dropped).map(|run| {
+        let joins = |(word, _): &&(&Word<'_>, bool)| JOINING.contains(&word.folded.as_str());
+        let start = run.iter().take_while(joins).count();
+        let end = run.len() - run.iter().rev().take_while(joins).count();
+        run.get(start..end).unwrap_or_default().iter().map(|(word, _)| word.shown)
+    });
+    let subject = runs.flatten().collect::<Vec<_>>().join(" ");
+    if subject.is_empty() { Cow::Borrowed(query) } else { Cow::Owned(subject) }
+}
+
+/// Where a form of a broad question stands in the words, if one does.
+fn form_of(words: &[Word<'_>]) -> Option<std::ops::Range<usize>> {
+    FORMS.iter().find_map(|form| {
+        let parts: Vec<&str> = form.split(' ').collect();
+        (0..words.len()).find_map(|start| Some(start..end_of(&parts, words, start)?))
+    })
+}
+
+/// Where a form that begins at a word ends.
+fn end_of(parts: &[&str], words: &[Word<'_>], at: usize) -> Option<usize> {
+    let Some((part, rest)) = parts.split_first() else { return Some(at) };
+    let word = words.get(at);
+    if *part == "^" {
+        return word.filter(|word| word.is_first).and_then(|_| end_of(rest, words, at));
+    }
+    if let Some(most) = part.strip_prefix('~').and_then(|most| most.parse::<usize>().ok()) {
+        return (at..=(at + most).min(words.len())).find_map(|next| end_of(rest, words, next));
+    }
+    if let Some(not) = part.strip_prefix('!') {
+        let is_that = word.is_some_and(|word| not.split('|').any(|one| one == word.folded));
+        return if is_that { None } else { end_of(rest, words, at) };
+    }
+    let fits = part.split('|').any(|one| word.map_or(one == "$", |word| word.folded == one));
+    if fits { end_of(rest, words, (at + 1).min(words.len())) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_broad(query: &str) -> bool {
+        RecallRequest::new(query).is_broad()
+    }
+
+    #[test]
+    fn questions_over_many_memories_are_known_by_their_form() {
+        for query in [
+            "in which order did I set up the servers?",
+            "Can you list the order in which I brought up different aspects of the deploy, in order?",
+            "Can you walk me through the order in which we moved the services across our conversations?",
+            "How did my discussions about the message queue progress in order? Mention ONLY and ONLY five items.",
+            "How has our caching evolved?",
+            "How did my focus on different approaches to parsing shift throughout our conversations in order?",
+            "Can you reconstruct the timeline of when I first mentioned each part of the trading bot?",
+            "what changed since March",
+            "What has changed in the ledger since last week?",
+            "summarise all about the billing export",
+            "Can you give me a comprehensive summary of how my roadmap has progressed so far?",
+            "Could you please summarize what I learned about migrations?",
+            "everything we decided on the retention of logs",
+            "Tell me everything we've discussed about Postgres.",
+            "tell me all about the staging cluster",
+            "walk me through the migration to Postgres",
+            "what is the history of our pricing?",
+            "list all decisions about logging",
+            "catch me up on the mobile app",
+        ] {
+            assert!(is_broad(query), "{query}");
+        }
+    }
+
+    #[test]
+    fn ordinary_questions_are_not_taken_for_one() {
+        for query in [
+            "which port does staging use?",
+            "how did we fix the flaky test?",
+            "what order of magnitude is the load?",
+            "in order to deploy, which key do I need?",
+            "what did I order for lunch?",
+            "how do I show progress in the CLI?",
+            "walk me through how to deploy",
+            "summarise this file",
+            "Fix the summary of the report, it lists everything twice",
+            "who changed the retention of logs?",
+            "why does the timeline component flicker?",
+            "everything is broken since the update, what port was it?",
+            "give me the id of the last order",
+            "How many times have I mentioned the gym across our conversations?",
+        ] {
+            assert!(!is_broad(query), "{query}");
+        }
+        let asked = RecallRequest::new("summarise all about the export");
+        assert!(!RecallRequest { purpose: Purpose::Unasked, ..asked.clone() }.is_broad());
+        assert!(!RecallRequest { breadth: Breadth::Off, ..asked }.is_broad());
+        assert!(RecallRequest { breadth: Breadth::On, ..RecallRequest::new("port of staging") }.is_broad());
+    }
+
+    #[test]
+    fn words_of_the_request_are_not_what_is_asked_about() {
+        for (query, subject) in [
+            (
+                "Can you list the order in which I brought up different aspects of developing my personal budget tracker \
+                 throughout our conversations, in order? Mention ONLY and ONLY three items.",
+                "developing my personal budget tracker",
+            ),
+            (
+                "How did my discussions about managing message data in the chat app progress in order (mention 7 items \
+                 in order)?",
+                "discussions about managing message data in the chat app progress",
+            ),
+            ("summarise all about src/main.rs", "src/main.rs"),
+            ("everything we decided on the retention of logs", "decided on the retention of logs"),
+            ("summarize", "summarize"),
+        ] {
+            assert_eq!(subject_of(query), subject, "{query}");
+        }
+        assert_eq!(RecallRequest::new("tell me the port").subject(), "tell me the port");
+    }
+}

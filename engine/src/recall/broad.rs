@@ -1,0 +1,197 @@
+//! From a page of ranked rows to a reply of many short lines in order of time.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{Cursor, RecallRequest, Timestamp};
+use crate::pack::{BroadRow, Detail, Frame, Heading, IndexEntry, Ranked, Recall, Row, TextFrame};
+
+use super::answer::AnyFrame;
+use super::excerpt::{About, Excerpt, Lines, best_excerpt};
+use super::rank::Ranking;
+
+/// Tokens of a short line, at most: a text that costs more is cut to its best passage, or summed up.
+const SHORT_TOKENS: u32 = 30;
+
+/// The reply to a question over many memories.
+pub(super) struct Broad<'a> {
+    request: &'a RecallRequest,
+    ranking: &'a Ranking,
+    frame: &'a AnyFrame,
+}
+
+/// How a row is shown, and what it costs.
+struct Line {
+    /// The lines that stand in place of the summary.
+    excerpt: Option<String>,
+    is_whole: bool,
+    tokens: u32,
+}
+
+/// Rows that fit, as far as they were taken.
+struct Filled {
+    lines: Vec<Line>,
+    heading: Heading,
+    heads: BTreeSet<String>,
+    used: u32,
+}
+
+impl<'a> Broad<'a> {
+    pub(super) fn of(request: &'a RecallRequest, ranking: &'a Ranking, frame: &'a AnyFrame) -> Self {
+        Self { request, ranking, frame }
+    }
+
+    /// Takes rows in rank order as long as they fit, none of them said twice, and shows them in order of time.
+    /// `repeated` are the ranks of those that say what another one says.
+    pub(super) fn answer(&self, found: Vec<(Ranked, Row)>, repeated: &[u32]) -> Recall {
+        let budget = self.request.profile.to_o200k(self.request.budget).0;
+        let room = budget.saturating_sub(self.envelope());
+        // None of several gets more than half the budget.
+        let most = if found.len() > 1 { budget / 2 } else { u32::MAX };
+        let (lines, heads) = (Vec::new(), BTreeSet::new());
+        let mut filled = Filled { lines, heading: heading_of(&found), heads, used: 0 };
+        for (ranked, row) in &found {
+            let line = self.short(ranked, row, most);
+            let head = filled.heading.line(row.memory.created);
+            let tokens = line.tokens + if filled.heads.contains(&head) { 0 } else { self.heading(filled.heading) };
+            if filled.used + tokens > room {
+                break;
+            }
+            filled.used += tokens;
+            filled.heads.insert(head);
+            filled.lines.push(line);
+        }
+        self.widen(&found, &mut filled, room, most);
+        self.reply(found, filled, repeated)
+    }
+
+    /// Spends what is left over on giving rows in full, best first.
+    fn widen(&self, found: &[(Ranked, Row)], filled: &mut Filled, room: u32, most: u32) {
+        for (line, (ranked, row)) in filled.lines.iter_mut().zip(found) {
+            let whole = self.whole(ranked, row);
+            let used = filled.used - line.tokens + whole;
+            if !line.is_whole && whole <= most && used <= room {
+                filled.used = used;
+                *line = Line { excerpt: None, is_whole: true, tokens: whole };
+            }
+        }
+    }
+
+    fn reply(&self, found: Vec<(Ranked, Row)>, filled: Filled, repeated: &[u32]) -> Recall {
+        let Filled { lines, heading, .. } = filled;
+        let shown = lines.len();
+        let mut dealt_with: Vec<u32> = found.iter().take(shown).map(|(ranked, _)| ranked.rank).collect();
+        if dealt_with.is_empty() {
+            // What has no room even as a line at the head of a page has none on any page: it is stepped over.
+            dealt_with.extend(found.first().map(|(ranked, _)| ranked.rank));
+        }
+        let next = found.get(shown).map_or(u32::MAX, |(ranked, _)| ranked.rank);
+        dealt_with.extend(repeated.iter().filter(|rank| **rank < next));
+        let (mut details, mut index, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+        let mut lines = lines.into_iter();
+        for (ranked, Row { memory, .. }) in found {
+            match lines.next() {
+                Some(Line { is_whole: true, tokens, .. }) => {
+                    details.push(Detail { ranked, memory, excerpt: None, tokens, duplicates: Vec::new() });
+                }
+                Some(Line { excerpt, tokens, .. }) => {
+                    index.push(IndexEntry { ranked, memory, excerpt, is_bare: false, tokens });
+                }
+                None => left_out.push(ranked),
+            }
+        }
+        details.sort_by_key(|detail| (detail.memory.created, detail.memory.handle));
+        index.sort_by_key(|entry| (entry.memory.created, entry.memory.handle));
+        let left = self.ranking.left_after(self.request, dealt_with.len());
+        let cursor = self.ranking.cursor_after(self.request, &dealt_with);
+        let (body, tokens_used) = self.render(&details, &index, heading, left, cursor.as_ref());
+        Recall {
+            query: self.request.query.clone(),
+            details,
+            index,
+            is_broad: true,
+            total_count: self.ranking.total(),
+            has_more: left > 0,
+            next_cursor: cursor.map(|cursor| cursor.to_string()),
+            tokens_used,
+            profile: self.request.profile,
+            body,
+            left_out,
+            near: 0,
+            below_floor: self.ranking.below_floor(),
+        }
+    }
+
+    fn render(
+        &self,
+        details: &[Detail],
+        index: &[IndexEntry],
+        heading: Heading,
+        left: u32,
+        cursor: Option<&Cursor>,
+    ) -> (String, u32) {
+        match self.frame {
+            AnyFrame::Text(frame) => {
+                let whole = details.iter().map(BroadRow::Whole);
+                let mut rows: Vec<BroadRow<'_>> = whole.chain(index.iter().map(BroadRow::Short)).collect();
+                rows.sort_by_key(BroadRow::place);
+                frame.render_broad(&rows, heading, cursor.map(|cursor| (left, cursor)))
+            }
+            AnyFrame::Json(frame) => frame.render(details, index, cursor, left > 0),
+        }
+    }
+
+    /// A row in short: whole where it is short itself, else its best passage, else its summary. In JSON a whole text has
+    /// fields that make it long.
+    fn short(&self, ranked: &Ranked, row: &Row, most: u32) -> Line {
+        let whole = self.whole(ranked, row);
+        let is_short = row.costs.detail <= SHORT_TOKENS && whole <= most;
+        if is_short && matches!(self.frame, AnyFrame::Text(_)) {
+            return Line { excerpt: None, is_whole: true, tokens: whole };
+        }
+        let about = About { terms: self.ranking.terms(), meant: self.ranking.meant() };
+        let (handle, costs) = (row.memory.handle, &row.costs);
+        let (around, form) = match self.frame {
+            AnyFrame::Text(_) => (TextFrame::broad_excerpt(handle, costs.attribution), Lines::Text),
+            AnyFrame::Json(frame) => (frame.excerpt(ranked, &row.memory), Lines::Json),
+        };
+        if let Some(Excerpt { lines, tokens }) = best_excerpt(row, about, form, SHORT_TOKENS) {
+            return Line { excerpt: Some(lines), is_whole: false, tokens: tokens + around };
+        }
+        let tokens = match self.frame {
+            AnyFrame::Text(_) => TextFrame::index(handle, costs.index),
+            AnyFrame::Json(frame) => frame.short(ranked, costs.json_index),
+        };
+        Line { excerpt: None, is_whole: false, tokens }
+    }
+
+    fn whole(&self, ranked: &Ranked, row: &Row) -> u32 {
+        match self.frame {
+            AnyFrame::Text(_) => TextFrame::index(row.memory.handle, row.costs.detail),
+            AnyFrame::Json(frame) => frame.row(ranked, row.costs.json_detail),
+        }
+    }
+
+    fn heading(&self, heading: Heading) -> u32 {
+        match self.frame {
+            AnyFrame::Text(_) => heading.tokens(),
+            AnyFrame::Json(_) => 0,
+        }
+    }
+
+    fn envelope(&self) -> u32 {
+        match self.frame {
+            AnyFrame::Text(frame) => frame.broad_envelope(),
+            AnyFrame::Json(frame) => frame.envelope(),
+        }
+    }
+}
+
+/// Days where several rows are of one, months otherwise: a heading over a single line costs more than it tells.
+fn heading_of(found: &[(Ranked, Row)]) -> Heading {
+    let days: BTreeSet<String> = found.iter().map(|(_, row)| day(row.memory.created)).collect();
+    if days.len() * 2 <= found.len() { Heading::Day } else { Heading::Month }
+}
+
+fn day(time: Timestamp) -> String {
+    Heading::Day.line(time)
+}
