@@ -11,6 +11,7 @@ mod list;
 mod maintenance;
 mod mcp;
 mod project;
+mod questions;
 mod recall;
 mod receipts;
 mod remember;

@@ -8,3 +8,4 @@ pub(crate) mod index_cache;
 pub(crate) mod reanalysis;
 pub(crate) mod store;
 pub(crate) mod transaction;
+mod vectors;
