@@ -171,6 +171,8 @@ pub(crate) enum Command {
         #[arg(long, default_value_t = 14, value_name = "N")]
         days: u32,
     },
+    /// List what was asked often and that nothing answers.
+    Gaps(GapsArguments),
     /// Connect a client: shows the change, asks, and makes it.
     Setup(Setup),
     /// Take everything out of clients' settings again.
@@ -294,6 +296,23 @@ pub(crate) enum SetupClient {
     Gemini,
     /// Visual Studio Code.
     Vscode,
+}
+
+/// What was asked in vain.
+#[derive(Debug, Args)]
+pub(crate) struct GapsArguments {
+    /// Only questions asked at or after.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<Timestamp>,
+    /// Topics, those asked most often.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub(crate) limit: usize,
+    /// Those too that something answers by now.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Forget all questions that were noted.
+    #[arg(long, conflicts_with_all = ["since", "all", "limit"])]
+    pub(crate) clear: bool,
 }
 
 /// Store a memory.

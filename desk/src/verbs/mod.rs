@@ -3,6 +3,7 @@
 mod change;
 mod conflict;
 mod find;
+mod gaps;
 mod link;
 mod project;
 mod remember;
@@ -15,6 +16,7 @@ mod view;
 pub use change::{Forget, Gone, Restore, Update, Updated, Which};
 pub use conflict::{Conflicts, Resolve};
 pub use find::{Answer, Fetch, Form, Get, History, List, Recall};
+pub use gaps::{ForgetQuestions, Gap, Gaps, GapsFound};
 pub use link::SetLink;
 pub use project::{BelieveProject, DoubtProject, IsBelieved, Places};
 pub use remember::Remember;

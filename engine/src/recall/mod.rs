@@ -7,6 +7,7 @@ mod allowed;
 mod answer;
 mod excerpt;
 mod information;
+mod known;
 mod lookup;
 mod query;
 mod rank;
@@ -14,5 +15,6 @@ mod scorer;
 mod weak;
 
 pub use answer::{Form, answer};
+pub use known::known_words;
 pub use query::{QueryTerm, QueryTerms, Relation};
 pub use rank::{Ranking, rank};
