@@ -61,6 +61,16 @@ fn questions_are_kept_where_the_person_wants_it_until_something_answers_or_they_
 }
 
 #[test]
+fn the_worker_puts_questions_into_the_store() {
+    let world = world();
+    world.run(&["recall", VAIN]);
+    let log = world.home().join("questions.log");
+    assert!(log.exists());
+    assert_eq!(world.run(&["learn"]).code, Some(0));
+    assert!(!log.exists() && gaps(&world).len() == 1);
+}
+
+#[test]
 fn what_is_removed_for_good_is_not_told_by_what_was_asked_about_it() {
     let world = world();
     world.json(&["settings", "set", "recall.keep_questions", "on"]);

@@ -198,7 +198,6 @@ impl Weights {
     pub fn ablations() -> Vec<(&'static str, Self)> {
         let all = Self::default;
         vec![
-            ("no meaning", Self { meaning: 0.0, ..all() }),
             ("no context", Self { context: 0.0, ..all() }),
             ("no dates", Self { month: 0.0, day: 0.0, year: 0.0, ..all() }),
             ("no names", Self { names: 0.0, ..all() }),

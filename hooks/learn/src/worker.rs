@@ -74,7 +74,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     for batch in batches {
         learned += finish(batch, &mut store, &mut court, surroundings);
     }
-    let folded = store.fold_accesses().and_then(|()| store.fold_receipts());
+    let folded = store.fold_accesses().and_then(|()| store.fold_receipts()).and_then(|()| store.fold_questions());
     if let Err(error) = folded {
         note(&format!("spools are kept: {error}"));
     }
