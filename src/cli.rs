@@ -1,6 +1,7 @@
 //! What can be typed: types only.
 
 mod eval;
+mod gaps;
 mod project;
 mod team;
 
@@ -15,6 +16,7 @@ use tessera_engine::domain::{
 };
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
+pub(crate) use gaps::GapsArguments;
 pub(crate) use project::ProjectTask;
 pub(crate) use team::{Keep, Offered, Share, SyncTask, UploadChoice};
 
@@ -296,23 +298,6 @@ pub(crate) enum SetupClient {
     Gemini,
     /// Visual Studio Code.
     Vscode,
-}
-
-/// What was asked in vain.
-#[derive(Debug, Args)]
-pub(crate) struct GapsArguments {
-    /// Only questions asked at or after.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) since: Option<Timestamp>,
-    /// Topics, those asked most often.
-    #[arg(long, default_value_t = 20, value_name = "N")]
-    pub(crate) limit: usize,
-    /// Those too that something answers by now.
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Forget all questions that were noted.
-    #[arg(long, conflicts_with_all = ["since", "all", "limit"])]
-    pub(crate) clear: bool,
 }
 
 /// Store a memory.
