@@ -45,6 +45,10 @@ mcpb:
 plugin:
     bash packaging/plugin/build
 
+# Recall beside FTS5, BM25 and the encoder alone, on our fixtures and on the sets in a directory: the table of docs/QUALITY.md.
+compare data cache="target/vectors":
+    cargo run --release --locked -- eval compare --data {{data}} --cache {{cache}}
+
 # Two hundred prompts through the hook: what was given, what it cost, how much was to the point.
 replay:
     cargo run --release --locked -- eval prompts fixtures/prompts.toml

@@ -1,6 +1,7 @@
 //! What can be typed: types only.
 
 mod eval;
+mod gaps;
 mod project;
 mod team;
 
@@ -15,6 +16,7 @@ use tessera_engine::domain::{
 };
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
+pub(crate) use gaps::GapsArguments;
 pub(crate) use project::ProjectTask;
 pub(crate) use team::{Keep, Offered, Share, SyncTask, UploadChoice};
 
@@ -171,6 +173,8 @@ pub(crate) enum Command {
         #[arg(long, default_value_t = 14, value_name = "N")]
         days: u32,
     },
+    /// List what was asked often and that nothing answers.
+    Gaps(GapsArguments),
     /// Connect a client: shows the change, asks, and makes it.
     Setup(Setup),
     /// Take everything out of clients' settings again.

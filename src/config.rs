@@ -11,9 +11,9 @@ use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, T
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Home, StoreConfig, Usage};
 
-use tessera_desk::Project;
 use tessera_desk::project::{Claim, claim_of};
 use tessera_desk::sync::{Mode, Remote};
+use tessera_desk::{Caller, Project};
 use tessera_hooks::{Settings as HookSettings, Surroundings};
 use tessera_setup::Places;
 
@@ -59,6 +59,12 @@ setting!(
 );
 setting!(LOG, ["TESSERA_LOG"], None, "what is logged to stderr, as a tracing filter");
 setting!(NO_COLOR, ["NO_COLOR"], None, "no colours, whatever the value");
+setting!(
+    KEEP_QUESTIONS,
+    ["TESSERA_RECALL_KEEP_QUESTIONS"],
+    Some("recall.keep_questions"),
+    "on or off (default): keep questions that nothing answers for `tessera gaps` as they are, not only known words of them"
+);
 setting!(
     RECALL,
     ["TESSERA_HOOKS_RECALL", "CLAUDE_PLUGIN_OPTION_RECALL"],
@@ -143,7 +149,7 @@ setting!(
 );
 
 /// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 22] = [
+pub(crate) const SETTINGS: [&Setting; 23] = [
     &HOME,
     &DATABASE,
     &NOW,
@@ -151,6 +157,7 @@ pub(crate) const SETTINGS: [&Setting; 22] = [
     &MEANING,
     &LOG,
     &NO_COLOR,
+    &KEEP_QUESTIONS,
     &RECALL,
     &RECALL_TOKENS,
     &BRIEF_TOKENS,
@@ -283,12 +290,23 @@ pub(crate) fn team_key(file: &ConfigFile) -> Option<String> {
     KEY.text().or_else(|| file.text(&KEY)).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty())
 }
 
-/// Whose tokens budgets count.
-pub(crate) fn profile(flag: Option<TokenProfile>, home_flag: Option<PathBuf>) -> Result<TokenProfile, SetupError> {
-    match flag {
-        Some(profile) => Ok(profile),
-        None => PROFILE.parsed(&ConfigFile::read(&home(home_flag)?)?, TokenProfile::O200K, any),
-    }
+/// Somebody who asks, with what the settings say of that: whose tokens budgets count, and what is kept of questions.
+pub(crate) fn asking(
+    caller: Caller,
+    profile: Option<TokenProfile>,
+    home_flag: Option<PathBuf>,
+) -> Result<Caller, SetupError> {
+    let file = ConfigFile::read(&home(home_flag)?)?;
+    let profile = match profile {
+        Some(profile) => profile,
+        None => PROFILE.parsed(&file, TokenProfile::O200K, any)?,
+    };
+    Ok(Caller { profile, keeps_questions: KEEP_QUESTIONS.parsed(&file, false, switch)?, ..caller })
+}
+
+/// True where questions that nothing answers are kept as they are.
+pub(crate) fn keeps_questions(home_flag: Option<PathBuf>) -> Result<bool, SetupError> {
+    KEEP_QUESTIONS.parsed(&ConfigFile::read(&home(home_flag)?)?, false, switch)
 }
 
 fn any<T: std::str::FromStr>(text: &str) -> Result<T, String>
@@ -352,6 +370,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
 
 /// Refuses a file with a value that cannot be used.
 pub(crate) fn check(file: &ConfigFile) -> Result<(), SetupError> {
+    KEEP_QUESTIONS.parsed(file, false, switch)?;
     hook_settings(file).map(drop)
 }
 

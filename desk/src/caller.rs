@@ -21,6 +21,8 @@ pub struct Caller {
     pub client: Option<String>,
     /// Whose tokens budgets count.
     pub profile: TokenProfile,
+    /// True where the person wants to keep the questions that nothing answers strongly.
+    pub keeps_questions: bool,
 }
 
 /// A project, and the directory in which somebody works on it.
@@ -43,7 +45,14 @@ impl Project {
 impl Caller {
     /// Somebody in no session and no project, who counts o200k_base tokens.
     pub fn new(origin: Origin) -> Self {
-        Self { origin, session: None, project: None, client: None, profile: TokenProfile::O200K }
+        Self {
+            origin,
+            session: None,
+            project: None,
+            client: None,
+            profile: TokenProfile::O200K,
+            keeps_questions: false,
+        }
     }
 
     /// The caller as the history of a memory keeps it.

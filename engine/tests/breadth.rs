@@ -14,8 +14,13 @@ use tessera_engine::text::{O200k, TokenCounter};
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(FixedClock("2026-11-20".parse().unwrap()));
-    let config =
-        StoreConfig { home: dir.path().join("h").into(), clock, weights: Weights::default(), usage: Usage::Serve };
+    let config = StoreConfig {
+        home: dir.path().join("h").into(),
+        clock,
+        weights: Weights::default(),
+        usage: Usage::Serve,
+        meaning: true,
+    };
     (dir, Store::open(config).unwrap())
 }
 

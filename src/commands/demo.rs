@@ -8,7 +8,7 @@ use tessera_desk::{Caller, Desk};
 use tessera_engine::domain::{Origin, RecallRequest, Scope, TokenBudget};
 use tessera_engine::pack::JsonRows;
 use tessera_engine::score::Weights;
-use tessera_eval::{EvalConfig, Fixture, UsageTrace};
+use tessera_eval::{Fixture, UsageTrace};
 
 use super::Context;
 use crate::cli::EvalOptions;
@@ -63,11 +63,14 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
 /// Measures on a file of questions, and on the usage trace beside it.
 pub(super) fn evaluate(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Result<()> {
     let fixture = Fixture::read(file)?;
-    let config = |weights| EvalConfig { budgets: options.budgets.clone(), packing: options.packing, weights };
-    let whole = fixture.evaluate(&config(Weights::default()))?;
+    let whole = fixture.evaluate(&options.config(Weights::default()))?;
     let trace = file.with_file_name("usage.toml");
-    let usage =
-        if trace.exists() { Some(UsageTrace::read(&trace)?.evaluate(&fixture, &Weights::default())?) } else { None };
+    let usage = if trace.exists() {
+        let vectors = options.vectors.vectors();
+        Some(UsageTrace::read(&trace)?.evaluate(&fixture, &Weights::default(), &vectors)?)
+    } else {
+        None
+    };
     if context.json {
         let mut value = serde_json::to_value(&whole)?;
         if let (Some(object), Some(usage)) = (value.as_object_mut(), &usage) {

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde_json::json;
+use tessera_engine::domain::Packing;
 use tessera_engine::score::Weights;
-use tessera_eval::{EvalConfig, Report, Unit, evaluate_locomo};
-use tessera_eval::{ReplayReport, replay, total};
+use tessera_eval::{EvalConfig, ReplayReport, Report, Unit, Vectors, evaluate_locomo, replay, total};
 
-use super::Context;
+use super::{Context, questions};
 use crate::cli::{Eval, EvalOptions, EvalUnit};
 use crate::output;
 
@@ -22,13 +22,18 @@ pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
             report(context, &options, |config| Ok(evaluate_locomo(&file, unit, config)?))
         }
         Eval::Queries { file, options } => super::demo::evaluate(context, &file, &options),
-        Eval::Prompts { file } => prompts(context, &file),
+        Eval::Prompts { file, vectors } => prompts(context, &file, &vectors.vectors()),
+        Eval::Questions { files, max_tokens, ranker, vectors } => {
+            let config = ranker.config(&vectors, &[], Packing::Dual, Weights::default());
+            questions::run(context, &files, max_tokens, &config)
+        }
+        Eval::Compare { data, fixtures, cache } => questions::compare(context, &data, &fixtures, cache),
     }
 }
 
 /// Replays prompts through the hook.
-fn prompts(context: &Context, file: &Path) -> anyhow::Result<()> {
-    let by_kind = replay(file)?;
+fn prompts(context: &Context, file: &Path, vectors: &Vectors) -> anyhow::Result<()> {
+    let by_kind = replay(file, vectors)?;
     let total = total(&by_kind);
     if context.json {
         return output::json(&json!({ "total": total, "precision": total.precision(), "kinds": by_kind }));
@@ -58,7 +63,7 @@ pub(super) fn report(
     options: &EvalOptions,
     evaluate: impl Fn(&EvalConfig) -> anyhow::Result<Report>,
 ) -> anyhow::Result<()> {
-    let config = |weights| EvalConfig { budgets: options.budgets.clone(), packing: options.packing, weights };
+    let config = |weights| options.config(weights);
     let whole = evaluate(&config(Weights::default()))?;
     let mut ablation = Vec::new();
     if options.ablate {
@@ -84,7 +89,7 @@ pub(super) fn report(
     output::text(&output::table(&["kind", "questions", "in full at 1000", "surfaced"], kinds.collect()))
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
 

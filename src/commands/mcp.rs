@@ -15,8 +15,8 @@ use crate::{config, output};
 /// Serves over stdio, or over HTTP on a loopback address.
 pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result<()> {
     let (session, project) = config::client_session();
-    let profile = config::profile(None, context.home.clone())?;
-    let caller = Caller { session, project, profile, ..Caller::new(Origin::Agent) };
+    let caller = Caller { session, project, ..Caller::new(Origin::Agent) };
+    let caller = config::asking(caller, None, context.home.clone())?;
     let server = Server::new(context.open(Usage::Serve)?, caller);
     let server = match config::team(context.home.clone()) {
         Ok(Some((remote, mode))) => server.with_team(remote, mode),

@@ -4,6 +4,7 @@ mod demo;
 mod eval;
 mod explain;
 mod findings;
+mod gaps;
 pub(crate) mod hook;
 mod learn;
 mod link;
@@ -12,6 +13,7 @@ mod maintenance;
 mod mcp;
 mod meaning;
 mod project;
+mod questions;
 mod recall;
 mod receipts;
 mod remember;
@@ -195,6 +197,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Learn => learn::run(&context)?,
         Command::Log { session, limit } => receipts::log(&context, session, limit)?,
         Command::Why { id } => receipts::why(&context, id)?,
+        Command::Gaps(args) => gaps::run(&context, &args)?,
         Command::Ledger { days } => receipts::ledger(&context, days)?,
         Command::Setup(args) => setup::run(&context, &args)?,
         Command::Uninstall { purge, dry_run, yes } => setup::uninstall(&context, purge, dry_run, yes)?,

@@ -1,6 +1,5 @@
 //! `recall`: prints exactly what a model would get.
 
-use tessera_desk::Caller;
 use tessera_desk::verbs::{Form, Recall as Asks};
 use tessera_engine::domain::{Filters, RecallRequest, TokenBudget};
 use tessera_engine::pack::JsonRows;
@@ -25,8 +24,7 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
         explain: args.explain,
         ..RecallRequest::new(text_or_stdin(args.query)?)
     };
-    let profile = config::profile(args.token_profile, context.home.clone())?;
-    let asker = Caller { profile, ..caller() };
+    let asker = config::asking(caller(), args.token_profile, context.home.clone())?;
     // What is printed is what was counted, to the byte. In JSON the parts of a score stand in its row, and are
     // counted too; the table beside a text is for people.
     let form = if context.json { Form::Json(JsonRows { handle: true, parts: args.explain }) } else { Form::Text };

@@ -7,6 +7,7 @@ mod concurrency;
 mod crash;
 mod exits;
 mod faults;
+mod gaps;
 mod hooks;
 mod http;
 mod keeping;

@@ -7,12 +7,16 @@ use std::path::Path;
 use expect_test::expect_file;
 use tessera_engine::domain::{MAX_LIMIT, MemoryId, MemoryRef, RecallRequest};
 use tessera_engine::score::Weights;
-use tessera_eval::{EvalConfig, Fixture, UsageTrace};
+use tessera_eval::{EvalConfig, Fixture, Leg, Ranker, UsageTrace, Vectors};
 
 use crate::support::World;
 
 fn fixture() -> Fixture {
     Fixture::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/queries.toml").as_path()).unwrap()
+}
+
+fn words_alone() -> Vectors {
+    Vectors { leg: Leg::Off, cache: None }
 }
 
 fn counted(text: &str) -> u32 {
@@ -105,8 +109,13 @@ fn every_fixture_query_keeps_every_budget() {
 #[test]
 fn the_fixture_is_answered_at_least_as_well_as_by_bm25_alone() {
     let fixture = fixture();
-    let config =
-        |weights| EvalConfig { budgets: vec![500, 1000], packing: tessera_engine::domain::Packing::Details, weights };
+    let config = |weights| EvalConfig {
+        budgets: vec![500, 1000],
+        packing: tessera_engine::domain::Packing::Details,
+        weights,
+        vectors: words_alone(),
+        ranker: Ranker::Tessera,
+    };
     let ours = fixture.evaluate(&config(Weights::default())).unwrap();
     let plain = fixture.evaluate(&config(Weights::bm25_alone())).unwrap();
     assert!(ours.report.mrr >= plain.report.mrr, "{} {}", ours.report.mrr, plain.report.mrr);
@@ -118,7 +127,7 @@ fn the_fixture_is_answered_at_least_as_well_as_by_bm25_alone() {
 fn knowing_what_is_in_use_helps_and_harms_nothing_where_it_is_unknown() {
     let fixture = fixture();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/usage.toml");
-    let report = UsageTrace::read(&path).unwrap().evaluate(&fixture, &Weights::default()).unwrap();
+    let report = UsageTrace::read(&path).unwrap().evaluate(&fixture, &Weights::default(), &words_alone()).unwrap();
     let mrr = |run: &str| report.runs[run].1;
     assert!(mrr("use known") > mrr("without both") + 0.05, "{report:?}");
     assert!(mrr("use known") >= mrr("without recency") && mrr("use known") >= mrr("without frequency"), "{report:?}");

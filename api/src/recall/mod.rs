@@ -18,7 +18,7 @@ use tessera_engine::score::Weights;
 use tessera_engine::text::O200k;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::db::{Db, DbError, Stored, UserId, UserTx, columns, costs, stored, unless_overtaken};
+use crate::db::{Db, DbError, Stored, UserId, UserTx, believed, columns, costs, stored, unless_overtaken};
 use cache::{Cache, Slot};
 use news::News;
 
@@ -74,13 +74,16 @@ struct Found {
     memory: Memory,
     costs: Option<LineCosts>,
     signature: u64,
+    /// The vectors of its passages; empty where words alone decide, or it waits.
+    meaning: Vec<u8>,
 }
 
 impl Found {
     /// Counts tokens where need be: for a thread that may work for a while.
-    fn row(memory: Memory, costs: Option<LineCosts>, signature: u64) -> Row {
+    fn row(self) -> (Ranked, Row) {
+        let Self { ranked, memory, costs, signature, meaning, .. } = self;
         let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &O200k));
-        Row { memory, costs, signature, meaning: Vec::new() }
+        (ranked, Row { memory, costs, signature, meaning })
     }
 }
 
@@ -191,10 +194,7 @@ impl Recaller {
         let (turn, ranking, found) = self.found(db, user, request).await?;
         let (request, weights) = (request.clone(), Arc::clone(&self.weights));
         let recall = apart(&turn, move || {
-            let (page, rows): (Vec<Ranked>, Vec<Row>) = found
-                .into_iter()
-                .map(|found| (found.ranked, Found::row(found.memory, found.costs, found.signature)))
-                .unzip();
+            let (page, rows): (Vec<Ranked>, Vec<Row>) = found.into_iter().map(Found::row).unzip();
             answer(&request, &ranking, page, rows, &weights, Form::Json(JsonRows::default()))
         })
         .await??;
@@ -260,6 +260,8 @@ async fn rows(tx: &mut UserTx, page: Vec<Ranked>) -> Result<Vec<Found>, DbError>
     let handles: Vec<i64> = page.iter().map(|ranked| i64::from(ranked.handle.get())).collect();
     let found = sqlx::query(concat!(
         "SELECT feed.handle, feed.uses, feed.used, signature, costs, passages, ",
+        believed!("memories"),
+        ", ",
         columns!(),
         " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory AND state = 'live'
           WHERE feed.user_id = $1 AND feed.handle = ANY ($2)"
@@ -285,11 +287,11 @@ async fn rows(tx: &mut UserTx, page: Vec<Ranked>) -> Result<Vec<Found>, DbError>
         memory.updated = stored.updated;
         let costs = costs(row, &memory)?;
         let signature: i64 = row.try_get("signature")?;
-        rows.insert(handle, (stored, memory, costs, signature.cast_unsigned()));
+        rows.insert(handle, (stored, memory, costs, signature.cast_unsigned(), row.try_get("meaning")?));
     }
     let found = page.into_iter().filter_map(|ranked| {
-        let (stored, memory, costs, signature) = rows.remove(&ranked.handle.get())?;
-        Some(Found { ranked, stored, memory, costs, signature })
+        let (stored, memory, costs, signature, meaning) = rows.remove(&ranked.handle.get())?;
+        Some(Found { ranked, stored, memory, costs, signature, meaning })
     });
     Ok(found.collect())
 }

@@ -1,13 +1,14 @@
 //! Our own notes and questions: `queries.toml` with `corpus/*.jsonl` beside it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Asked, Report, Tally};
-use crate::{EvalConfig, EvalError, Scratch, read};
+use crate::ranker::Asker;
+use crate::{EvalConfig, EvalError, Leg, Scratch, Vectors, read};
 use tessera_engine::domain::{Handle, MemoryId, MemoryRef, RecallRequest, Scope, Timestamp};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{ImportAs, Store, StoreError};
@@ -90,17 +91,26 @@ impl Fixture {
         Ok(Self { corpus, queries: file.query })
     }
 
-    /// A store with the corpus in it, at the time of the questions.
+    /// A store with the corpus in it, at the time of the questions; its memories wait for their vectors.
     ///
     /// # Errors
     /// When a line is refused, or the store fails.
     pub fn load(&self, weights: &Weights) -> Result<Scratch, EvalError> {
+        self.load_with(weights, &Vectors { leg: Leg::Off, cache: None })
+    }
+
+    /// The same with vectors.
+    ///
+    /// # Errors
+    /// When a line is refused, or the store fails.
+    pub fn load_with(&self, weights: &Weights, vectors: &Vectors) -> Result<Scratch, EvalError> {
         let now: Timestamp = ASKED_AT.parse().map_err(StoreError::from)?;
         let mut scratch = Scratch::new(now, weights)?;
         let imported = scratch.store.import(&mut Cursor::new(self.corpus.as_bytes()), ImportAs::Own, |_| ())?;
         if let Some((line, problem)) = imported.rejected.first() {
             return Err(StoreError::Line { line: *line, problem: problem.clone() }.into());
         }
+        vectors.give(&mut scratch.store)?;
         scratch.store.rebuild_snapshot()?;
         Ok(scratch)
     }
@@ -110,21 +120,24 @@ impl Fixture {
     /// # Errors
     /// When the corpus cannot be loaded or a gold key is not in it.
     pub fn evaluate(&self, config: &EvalConfig) -> Result<QueryReport, EvalError> {
-        let mut scratch = self.load(&config.weights)?;
+        let mut scratch = self.load_with(&config.store_weights(), &config.vectors)?;
         let store = &mut scratch.store;
+        let mut handles = BTreeMap::new();
+        for key in self.queries.iter().flat_map(|query| &query.gold) {
+            handle_of(store, key, &mut handles)?;
+        }
+        let mut asker = Asker::new(store, config.ranker)?;
         let mut tally = Tally::default();
         let (mut unrelated, mut silent) = (0, 0);
-        let mut handles = BTreeMap::new();
         for query in &self.queries {
             let request = RecallRequest { scope: query.scope.clone(), ..RecallRequest::new(query.text.clone()) };
             if query.gold.is_empty() {
                 unrelated += 1;
-                silent += u32::from(store.rank(&request)?.page(&request).map_err(StoreError::from)?.is_empty());
+                silent += u32::from(asker.order(&request)?.is_empty());
                 continue;
             }
-            let gold =
-                query.gold.iter().map(|key| handle_of(store, key, &mut handles)).collect::<Result<BTreeSet<_>, _>>()?;
-            tally.ask(store, &Asked { request, gold, category: query.kind.clone() }, config)?;
+            let gold = query.gold.iter().filter_map(|key| handles.get(key).copied()).collect();
+            tally.ask(&mut asker, &Asked { request, gold, category: query.kind.clone() }, config)?;
         }
         Ok(QueryReport { report: tally.finish(), unrelated, silent })
     }

@@ -1,10 +1,14 @@
 //! Evaluation: how much of the evidence a reply holds, per token, over throw-away stores.
 
+mod compare;
 mod fixture;
 mod locomo;
 mod metrics;
+mod questions;
+mod ranker;
 mod replay;
 mod usage;
+mod vectors;
 
 use std::path::PathBuf;
 
@@ -12,11 +16,15 @@ use tessera_engine::domain::{Packing, Timestamp};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Store, StoreConfig, StoreError, Usage};
 
+pub use compare::{Compared, Comparison, compare};
 pub use fixture::{Fixture, FixtureQuery, QueryReport};
 pub use locomo::{Unit, evaluate as evaluate_locomo};
 pub use metrics::{Asked, Report};
+pub use questions::{Answered, PromptTally, QuestionFile, QuestionReport, Verdict, Verdicts};
+pub use ranker::Ranker;
 pub use replay::{ReplayReport, replay, total};
 pub use usage::{UsageReport, UsageTrace};
+pub use vectors::{Leg, Vectors};
 
 /// What is measured, and with which numbers.
 #[derive(Debug, Clone)]
@@ -27,6 +35,17 @@ pub struct EvalConfig {
     pub packing: Packing,
     /// Numbers of the ranking.
     pub weights: Weights,
+    /// Vectors of the memories.
+    pub vectors: Vectors,
+    /// Who ranks.
+    pub ranker: Ranker,
+}
+
+impl EvalConfig {
+    /// The weights that stores are opened with.
+    pub(crate) fn store_weights(&self) -> Weights {
+        self.ranker.weights(&self.vectors.weights(self.weights.clone()))
+    }
 }
 
 /// Why an evaluation cannot run.
@@ -46,6 +65,20 @@ pub enum EvalError {
     Format {
         /// The file.
         path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A database of the evaluation itself failed: a cache of vectors, or a peer's.
+    #[error("{path}: {source}")]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// A hook failed over a prompt.
+    #[error("a prompt: {problem}")]
+    Prompt {
         /// What is wrong.
         problem: String,
     },

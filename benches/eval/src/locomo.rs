@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::metrics::{Asked, Report, Tally};
+use crate::ranker::Asker;
 use crate::{EvalConfig, EvalError, Scratch, read};
 use tessera_engine::domain::{Category, Draft, Handle, Importance, Origin, RecallRequest, Timestamp};
 
@@ -67,12 +68,15 @@ pub fn evaluate(path: &Path, unit: Unit, config: &EvalConfig) -> Result<Report, 
     for conversation in &conversations {
         let sessions = sessions(conversation).map_err(format)?;
         let now = sessions.iter().map(|session| session.time).max().unwrap_or(Timestamp::from_micros(0));
-        let mut scratch = Scratch::new(Timestamp::from_micros(now.as_micros() + 3_600_000_000), &config.weights)?;
+        let mut scratch =
+            Scratch::new(Timestamp::from_micros(now.as_micros() + 3_600_000_000), &config.store_weights())?;
         let handles = store_all(&mut scratch, &sessions, unit)?;
+        config.vectors.give(&mut scratch.store)?;
         scratch.store.rebuild_snapshot()?;
+        let mut asker = Asker::new(&mut scratch.store, config.ranker)?;
         for question in &conversation.qa {
             if let Some(asked) = asked(question, &handles) {
-                tally.ask(&mut scratch.store, &asked, config)?;
+                tally.ask(&mut asker, &asked, config)?;
             }
         }
     }

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::EvalConfig;
+use crate::ranker::Asker;
+use crate::{EvalConfig, EvalError};
 use tessera_engine::domain::{Handle, MAX_LIMIT, RecallRequest, TokenBudget};
-use tessera_engine::store::{Store, StoreError};
+use tessera_engine::store::StoreError;
 
 /// Ranks at which recall is measured.
 const RANKS: [usize; 3] = [5, 10, 20];
@@ -68,12 +69,11 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Asks one question at every budget.
-    pub(crate) fn ask(&mut self, store: &mut Store, asked: &Asked, config: &EvalConfig) -> Result<(), StoreError> {
+    pub(crate) fn ask(&mut self, asker: &mut Asker<'_>, asked: &Asked, config: &EvalConfig) -> Result<(), EvalError> {
         let report = &mut self.report;
         report.questions += 1;
         let ranked = RecallRequest { limit: MAX_LIMIT, packing: config.packing, ..asked.request.clone() };
-        let page = store.rank(&ranked)?.page(&ranked)?;
-        let order: Vec<Handle> = page.iter().map(|ranked| ranked.handle).collect();
+        let order = asker.order(&ranked)?;
         for k in RANKS {
             let found = order.iter().take(k).filter(|handle| asked.gold.contains(handle)).count();
             *report.recall_at_k.entry(u32::try_from(k).unwrap_or(0)).or_default() += share(found, asked);
@@ -84,9 +84,10 @@ impl Tally {
         let category = report.by_category.entry(asked.category.clone()).or_default();
         category.questions += 1;
         for budget in &config.budgets {
-            let request = RecallRequest { budget: TokenBudget::try_from(*budget)?, ..ranked.clone() };
+            let request =
+                RecallRequest { budget: TokenBudget::try_from(*budget).map_err(StoreError::from)?, ..ranked.clone() };
             let started = Instant::now();
-            let recall = store.recall(&request)?;
+            let recall = asker.recall(&request)?;
             if *budget == MAIN_BUDGET {
                 self.times.push(started.elapsed().as_secs_f64() * 1000.0);
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{EvalError, Fixture};
+use crate::{EvalError, Fixture, Vectors};
 use serde::{Deserialize, Serialize};
 use tessera_engine::domain::{FixedClock, MemoryId, MemoryRef};
 use tessera_engine::score::Weights;
@@ -82,15 +82,15 @@ impl ReplayReport {
 }
 
 /// Replays the prompts of a file over the corpus beside it, each in a session of its own. Gives the
-/// report of each kind.
+/// report of each kind. The hook ranks as it does for everybody: without the leg, memories wait for their vectors.
 ///
 /// # Errors
 /// When a file cannot be read, or is not in the format.
-pub fn replay(path: &Path) -> Result<BTreeMap<String, ReplayReport>, EvalError> {
+pub fn replay(path: &Path, vectors: &Vectors) -> Result<BTreeMap<String, ReplayReport>, EvalError> {
     let format = |problem: String| EvalError::Format { path: path.to_path_buf(), problem };
     let text = std::fs::read_to_string(path).map_err(|source| EvalError::File { path: path.to_path_buf(), source })?;
     let file: PromptFile = toml_edit::de::from_str(&text).map_err(|error| format(error.to_string()))?;
-    let mut scratch = Fixture::read_corpus(path)?.load(&Weights::default())?;
+    let mut scratch = Fixture::read_corpus(path)?.load_with(&Weights::default(), vectors)?;
     let projects = scratch.path().join("projects");
     let mut surroundings = Surroundings {
         home: scratch.store.home().clone(),

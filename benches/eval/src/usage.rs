@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::fixture::{Fixture, handle_of};
-use crate::{EvalError, Scratch, read};
+use crate::{EvalError, Scratch, Vectors, read};
 use tessera_engine::domain::{Handle, RecallRequest, Timestamp};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Store, StoreError};
@@ -55,8 +55,8 @@ impl UsageTrace {
     ///
     /// # Errors
     /// When the corpus cannot be loaded or a key is not in it.
-    pub fn evaluate(&self, fixture: &Fixture, weights: &Weights) -> Result<UsageReport, EvalError> {
-        let all = || weights.clone();
+    pub fn evaluate(&self, fixture: &Fixture, weights: &Weights, vectors: &Vectors) -> Result<UsageReport, EvalError> {
+        let all = || vectors.weights(weights.clone());
         let runs = [
             ("use known", all(), true),
             ("without frequency", Weights { frequency: 0.0, ..all() }, true),
@@ -68,7 +68,7 @@ impl UsageTrace {
         let mut report =
             UsageReport { questions: u32::try_from(self.query.len()).unwrap_or(0), ..UsageReport::default() };
         for (name, weights, is_used) in runs {
-            let mut scratch = fixture.load(&weights)?;
+            let mut scratch = fixture.load_with(&weights, vectors)?;
             if is_used {
                 self.replay(&mut scratch)?;
             }

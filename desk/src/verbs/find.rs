@@ -3,10 +3,11 @@
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope};
 use tessera_engine::pack::{JsonRows, Recall as Reply};
-use tessera_engine::store::{HistoryEntry, ListRequest, Listing, StoreError};
+use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Noted, StoreError};
 
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
+use crate::screen::is_credential;
 
 /// In which form a reply is packed; its budget is kept in that form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub enum Form {
 }
 
 /// Answers a question. Tokens are counted as the caller counts, and the caller's project comes first unless the
-/// request names another.
+/// request names another. A question that nothing answers strongly is noted for [`super::Gaps`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recall {
     /// The question and its bounds.
@@ -52,8 +53,27 @@ impl Verb for Recall {
         };
         let is_empty = reply.total_count == 0 && !request.filters.scopes.is_empty();
         let near = if is_empty { store.near_scopes(&request)? } else { Vec::new() };
+        if is_in_vain(&request, &reply) && near.is_empty() {
+            store.note_in_vain(&request, noted(caller, &request.query));
+        }
         let searched = if request.explain { Some(store.rank(&request)?.searched) } else { None };
         Ok(Answer { reply, request, near, searched })
+    }
+}
+
+/// True where nothing answers strongly. The second page of an answer is no question, and one that only memories of some
+/// kind may answer says nothing of the others.
+fn is_in_vain(request: &RecallRequest, reply: &Reply) -> bool {
+    let asks_all = Filters { scopes: request.filters.scopes.clone(), ..Filters::default() } == request.filters;
+    reply.total_count == 0 && request.cursor.is_none() && asks_all && !request.query.trim().is_empty()
+}
+
+/// Of a question that seems to hold a credential nothing is noted but that it was asked.
+fn noted(caller: &Caller, question: &str) -> Noted {
+    match (is_credential(question), caller.keeps_questions) {
+        (true, _) => Noted::Count,
+        (false, true) => Noted::Text,
+        (false, false) => Noted::Words,
     }
 }
 

@@ -9,6 +9,7 @@ mod breadth;
 mod broad;
 mod excerpt;
 mod information;
+mod known;
 mod legs;
 mod lookup;
 mod meant;
@@ -18,6 +19,7 @@ mod scorer;
 mod weak;
 
 pub use answer::{Form, answer};
+pub use known::known_words;
 pub use meant::meant;
 pub use query::{QueryTerm, QueryTerms, Relation};
 pub use rank::{Ranking, rank};

@@ -81,7 +81,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     if let Err(error) = work_off(&mut store, is_idle) {
         note(&format!("vectors wait: {error}"));
     }
-    let folded = store.fold_accesses().and_then(|()| store.fold_receipts());
+    let folded = store.fold_accesses().and_then(|()| store.fold_receipts()).and_then(|()| store.fold_questions());
     if let Err(error) = folded {
         note(&format!("spools are kept: {error}"));
     }

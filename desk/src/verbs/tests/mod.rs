@@ -2,6 +2,7 @@
 
 mod changing;
 mod finding;
+mod gaps;
 mod telling;
 
 use std::path::{Path, PathBuf};

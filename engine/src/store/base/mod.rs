@@ -9,3 +9,4 @@ pub(crate) mod meaning;
 pub(crate) mod reanalysis;
 pub(crate) mod store;
 pub(crate) mod transaction;
+mod vectors;

@@ -41,7 +41,7 @@ const MOST_UNREADABLE: u32 = 10_000;
 /// Memories of one transaction.
 const BATCH: usize = 500;
 /// Tables that are carried over row by row, as they are, and what orders their rows.
-const BESIDE: [(&str, &str); 8] = [
+const BESIDE: [(&str, &str); 9] = [
     ("links", "source, type, target"),
     ("history", "rev"),
     ("receipts", "n"),
@@ -50,6 +50,7 @@ const BESIDE: [(&str, &str); 8] = [
     ("trails", "memory"),
     ("server", "only_row"),
     ("places", "path, project"),
+    ("asked_in_vain", "n"),
 ];
 
 /// Sets a damaged store aside and begins a new one with every memory that can still be read.

@@ -14,7 +14,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
-use crate::store::logs::traces;
+use crate::store::logs::{questions, traces};
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -47,6 +47,10 @@ impl Store {
         erase: Erase,
         actor: &Actor,
     ) -> Result<Vec<Forgotten>, StoreError> {
+        if erase == Erase::Hard {
+            // Questions about it go with it, those too that are not in the database yet.
+            self.fold_questions()?;
+        }
         let forgotten =
             self.write(|change| references.iter().map(|reference| forget(change, *reference, erase, actor)).collect())?;
         if erase == Erase::Hard
@@ -89,6 +93,7 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     let sql = "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1";
     change.tx.execute(sql, [memory.id])?;
     traces::note(change)?;
+    questions::forget_those_about(change, before)?;
     places::forget_made(change, before)?;
     change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;
     links::remove_all(change, memory)?;
@@ -132,7 +137,7 @@ mod tests {
         store.update(named(&memory), &text, &Actor::default()).unwrap();
         forget(&mut store, &memory, Erase::Hard).unwrap();
         assert!(store.get(named(&memory)).unwrap().is_none());
-        for table in ["memories", "history", "links", "trails", "places", "outbox", "receipts"] {
+        for table in ["memories", "history", "links", "trails", "places", "outbox", "receipts", "asked_in_vain"] {
             let mut statement = store.connection.prepare(&format!("SELECT * FROM {table}")).unwrap();
             let columns = statement.column_count();
             let mut rows = statement.query([]).unwrap();

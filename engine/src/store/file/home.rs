@@ -28,7 +28,7 @@ const OURS: [&str; 14] = [
     HOOKS_LOG_OLD,
 ];
 /// Beginnings of names that are ours: files with a suffix, parts that are being folded, and what is being written.
-const OURS_WITH_SUFFIX: [&str; 6] = [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, SET_ASIDE, private::SCRATCH];
+const OURS_WITH_SUFFIX: [&str; 7] = [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, private::SCRATCH];
 
 const DATABASE: &str = "tessera.db";
 const SNAPSHOT: &str = "tessera.snapshot";
@@ -36,6 +36,7 @@ const MARKER: &str = "store.json";
 const OPEN_LOCK: &str = "open.lock";
 const ACCESS_LOG: &str = "access.log";
 const RECEIPTS: &str = "receipts.log";
+const QUESTIONS: &str = "questions.log";
 const BACKUPS: &str = "backups";
 const SET_ASIDE: &str = "corrupt-";
 const QUEUE: &str = "queue";
@@ -112,6 +113,11 @@ impl Home {
     /// Receipts that are not in the database yet.
     pub fn receipts(&self) -> PathBuf {
         self.file(RECEIPTS)
+    }
+
+    /// Questions asked in vain that are not in the database yet.
+    pub fn questions(&self) -> PathBuf {
+        self.file(QUESTIONS)
     }
 
     /// The directory of backups.
@@ -201,7 +207,11 @@ impl Home {
     /// What of the store others than its owner can read: the directory, and the files that hold words of memories.
     pub fn open_to_others(&self) -> Vec<PathBuf> {
         let files = [self.0.clone(), self.database(), self.write_ahead_log(), self.shared_memory(), self.snapshot()];
-        files.into_iter().chain([self.access_log()]).filter(|path| private::is_open_to_others(path)).collect()
+        files
+            .into_iter()
+            .chain([self.access_log(), self.questions()])
+            .filter(|path| private::is_open_to_others(path))
+            .collect()
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -255,6 +265,7 @@ mod tests {
             home.open_lock(),
             home.access_log(),
             home.receipts(),
+            home.questions(),
             home.backups(),
             home.set_aside("2026-11-20"),
             home.queue(),

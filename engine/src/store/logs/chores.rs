@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use super::{access_log, receipts};
+use super::{access_log, questions, receipts};
 use crate::store::base::config::Usage;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 
 impl Store {
-    /// True when uses or receipts wait in a home to be put into its database.
+    /// True when uses, receipts or questions wait in a home to be put into its database.
     pub fn has_spooled(home: impl AsRef<Path>) -> bool {
         let home = &Home::new(home.as_ref());
-        access_log::LOG.holds_any(home) || receipts::SPOOL.holds_any(home)
+        [&access_log::LOG, &receipts::SPOOL, &questions::SPOOL].into_iter().any(|spool| spool.holds_any(home))
     }
 
     /// Small chores after a write. Their failure is not the write's.
@@ -20,6 +20,7 @@ impl Store {
         let mut chores = || -> Result<(), StoreError> {
             self.fold_accesses_if_due()?;
             self.fold_receipts_if_due()?;
+            self.fold_questions_if_due()?;
             self.scrub_if_due()?;
             self.reanalyse_some()?;
             if self.usage == Usage::Write {

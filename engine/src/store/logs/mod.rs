@@ -5,6 +5,7 @@ pub(crate) mod access_log;
 pub(crate) mod chores;
 pub(crate) mod history;
 pub(crate) mod learning;
+pub(crate) mod questions;
 pub(crate) mod receipts;
 pub(crate) mod spool;
 pub(crate) mod traces;

@@ -57,6 +57,13 @@ impl Spool {
         self.len(home) > 0 || !self.parts(home).is_empty()
     }
 
+    /// Removes what is not folded yet. What cannot be removed is folded later.
+    pub(crate) fn discard(&self, home: &Home) {
+        for part in self.parts(home).into_iter().chain([(self.file)(home)]) {
+            let _ = fs::remove_file(part);
+        }
+    }
+
     /// What is not folded yet, oldest first.
     pub(crate) fn unfolded(&self, home: &Home) -> Vec<u8> {
         let parts = self.parts(home).into_iter().chain([(self.file)(home)]);

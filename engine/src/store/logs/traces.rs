@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::Serialize;
 
+use super::questions;
 use crate::domain::MemoryId;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -85,6 +86,8 @@ impl Store {
     }
 
     fn scrub_within(&mut self, patience: Duration) -> Result<(), StoreError> {
+        // A purge that came from elsewhere did not look at questions that are not in the database yet.
+        questions::SPOOL.discard(&self.home);
         let path = self.home.snapshot();
         match std::fs::remove_file(&path) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {

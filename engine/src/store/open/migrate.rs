@@ -12,9 +12,9 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 
 /// The schema this program writes.
-pub(crate) const SCHEMA: i64 = 8;
+pub(crate) const SCHEMA: i64 = 9;
 
-const STEPS: [&str; 8] = [
+const STEPS: [&str; 9] = [
     include_str!("migrations/0001_store.sql"),
     include_str!("migrations/0002_sessions.sql"),
     include_str!("migrations/0003_sync.sql"),
@@ -23,6 +23,7 @@ const STEPS: [&str; 8] = [
     include_str!("migrations/0006_marks.sql"),
     include_str!("migrations/0007_lists.sql"),
     include_str!("migrations/0008_meaning.sql"),
+    include_str!("migrations/0009_questions.sql"),
 ];
 
 /// The steps from a schema that was found. What reads and writes memories comes after the last of them, in the same

@@ -1,0 +1,157 @@
+//! Who ranks: Tessera, or one of those that it is compared with, over the same memories and packed by the same packer.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+use tessera_engine::domain::{Handle, MemoryRef, RecallRequest};
+use tessera_engine::pack::{JsonRows, Recall};
+use tessera_engine::score::Weights;
+use tessera_engine::store::{Store, StoreError};
+
+use crate::EvalError;
+
+/// Who decides the order in which memories answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ranker {
+    /// Tessera, with the weights that are given.
+    #[default]
+    Tessera,
+    /// SQLite's FTS5: every word of the question, joined by OR, the porter stemmer, `bm25()`. No floor.
+    Fts5,
+    /// The sentence encoder alone: nearness to the question. No floor.
+    Encoder,
+}
+
+impl Ranker {
+    /// The weights that a store of its is opened with: the order of a peer is packed as it is, charged for nothing.
+    pub fn weights(self, weights: &Weights) -> Weights {
+        match self {
+            Self::Tessera => weights.clone(),
+            Self::Fts5 | Self::Encoder => Weights { charge_power: 0.0, ..weights.clone() },
+        }
+    }
+}
+
+/// A ranker over a store.
+pub(crate) struct Asker<'a> {
+    store: &'a mut Store,
+    words: Option<Words>,
+    ranker: Ranker,
+}
+
+impl<'a> Asker<'a> {
+    /// Over all memories that a store holds now.
+    pub(crate) fn new(store: &'a mut Store, ranker: Ranker) -> Result<Self, EvalError> {
+        let words = if ranker == Ranker::Fts5 { Some(Words::of(store)?) } else { None };
+        Ok(Self { store, words, ranker })
+    }
+
+    /// The memories that answer, best first, as many as the request wants.
+    pub(crate) fn order(&mut self, request: &RecallRequest) -> Result<Vec<Handle>, EvalError> {
+        let most = request.limit as usize;
+        Ok(match (&self.words, self.ranker) {
+            (Some(words), _) => words.order(&request.query, most)?,
+            (None, Ranker::Encoder) => {
+                self.store.nearest(&request.query, most)?.into_iter().map(|(handle, _)| handle).collect()
+            }
+            (None, _) => {
+                let page = self.store.rank(request)?.page(request).map_err(StoreError::from)?;
+                page.iter().map(|ranked| ranked.handle).collect()
+            }
+        })
+    }
+
+    /// The reply, as text.
+    pub(crate) fn recall(&mut self, request: &RecallRequest) -> Result<Recall, EvalError> {
+        if self.ranker == Ranker::Tessera {
+            return Ok(self.store.recall(request)?);
+        }
+        let chosen = self.chosen(request)?;
+        Ok(self.store.fetch(&chosen, request)?)
+    }
+
+    /// The reply, as JSON.
+    pub(crate) fn recall_json(&mut self, request: &RecallRequest) -> Result<Recall, EvalError> {
+        if self.ranker == Ranker::Tessera {
+            return Ok(self.store.recall_json(request, JsonRows { handle: true, parts: false })?);
+        }
+        let chosen = self.chosen(request)?;
+        Ok(self.store.fetch_json(&chosen, request)?)
+    }
+
+    fn chosen(&mut self, request: &RecallRequest) -> Result<Vec<MemoryRef>, EvalError> {
+        Ok(self.order(request)?.into_iter().map(MemoryRef::Handle).collect())
+    }
+}
+
+/// A full-text table of the memories of a store.
+struct Words {
+    connection: Connection,
+    handles: BTreeMap<i64, Handle>,
+}
+
+impl Words {
+    fn of(store: &Store) -> Result<Self, EvalError> {
+        let mut texts = Vec::new();
+        store.each_meaning(|handle, text, _| texts.push((handle, text.to_owned())))?;
+        Self::over(&texts).map_err(failed)
+    }
+
+    fn over(texts: &[(Handle, String)]) -> rusqlite::Result<Self> {
+        let connection = Connection::open_in_memory()?;
+        connection.execute_batch("CREATE VIRTUAL TABLE notes USING fts5(body, tokenize = 'porter unicode61')")?;
+        let tx = connection.unchecked_transaction()?;
+        let mut insert = tx.prepare("INSERT INTO notes (rowid, body) VALUES (?1, ?2)")?;
+        for (handle, text) in texts {
+            insert.execute((handle.get(), text))?;
+        }
+        drop(insert);
+        tx.commit()?;
+        let handles = texts.iter().map(|(handle, _)| (i64::from(handle.get()), *handle)).collect();
+        Ok(Self { connection, handles })
+    }
+
+    fn order(&self, question: &str, most: usize) -> Result<Vec<Handle>, EvalError> {
+        let words = question.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let quoted: Vec<String> = words.filter(|word| !word.is_empty()).map(|word| format!("\"{word}\"")).collect();
+        if quoted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT rowid FROM notes WHERE notes MATCH ?1 ORDER BY bm25(notes), rowid DESC LIMIT ?2";
+        let found = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map((quoted.join(" OR "), most), |row| row.get::<_, i64>(0))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        Ok(found().map_err(failed)?.iter().filter_map(|row| self.handles.get(row).copied()).collect())
+    }
+}
+
+fn failed(source: rusqlite::Error) -> EvalError {
+    EvalError::Database { path: ":memory:".into(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use tessera_engine::domain::{Draft, Timestamp};
+
+    use super::*;
+    use crate::Scratch;
+
+    #[test]
+    fn a_peer_is_asked_in_its_own_order_and_packed_as_ours() {
+        let weights = Ranker::Fts5.weights(&Weights::default());
+        let mut scratch = Scratch::new(Timestamp::from_micros(0), &weights).unwrap();
+        let said = ["Lunch is at noon", "The caches were moved to birch", "a cache; the cache: \"cached\" caches"];
+        let handles = said.map(|text| scratch.store.remember(Draft::new(text)).unwrap().memory.handle);
+        let request = RecallRequest::new("who moved \"the\" cache?");
+        let mut asker = Asker::new(&mut scratch.store, Ranker::Fts5).unwrap();
+        let order = asker.order(&request).unwrap();
+        assert_eq!(order, [handles[1], handles[2]]);
+        let reply = asker.recall(&request).unwrap();
+        assert_eq!(reply.details.iter().map(|detail| detail.memory.handle).collect::<Vec<_>>(), order);
+        assert_eq!(asker.recall_json(&request).unwrap().details.len(), 2);
+        assert!(asker.order(&RecallRequest::new("?!")).unwrap().is_empty(), "no word, no error");
+        assert!(asker.recall(&RecallRequest::new("?!")).unwrap().details.is_empty());
+    }
+}

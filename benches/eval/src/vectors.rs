@@ -1,0 +1,188 @@
+//! Vectors of what is asked about: made before anything is asked, and kept between runs where a directory is named.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use tessera_engine::meaning::{Encoder, Meaning, passages_of};
+use tessera_engine::score::Weights;
+use tessera_engine::store::{Store, StoreError};
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+use crate::EvalError;
+
+/// The file of a cache, in the directory that is named for it.
+const FILE: &str = "vectors.db";
+
+/// Whether memories are found by what they mean, or by their words alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leg {
+    /// By both.
+    #[default]
+    On,
+    /// By words alone: no vectors are made.
+    Off,
+}
+
+impl FromStr for Leg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "on" => Ok(Self::On),
+            "off" => Ok(Self::Off),
+            _ => Err("is neither on nor off".to_owned()),
+        }
+    }
+}
+
+/// Where vectors come from.
+#[derive(Debug, Clone, Default)]
+pub struct Vectors {
+    /// Whether there are any.
+    pub leg: Leg,
+    /// The directory in which they are kept for later runs; without one they are made anew.
+    pub cache: Option<PathBuf>,
+}
+
+impl Vectors {
+    /// The weights of a ranking with the leg, or without it.
+    pub fn weights(&self, weights: Weights) -> Weights {
+        match self.leg {
+            Leg::On => weights,
+            Leg::Off => Weights { meaning: 0.0, ..weights },
+        }
+    }
+
+    /// Gives every memory of a store its vectors.
+    ///
+    /// # Errors
+    /// When the store or the cache cannot be read or written.
+    pub fn give(&self, store: &mut Store) -> Result<(), EvalError> {
+        if self.leg == Leg::Off {
+            return Ok(());
+        }
+        let Some(dir) = &self.cache else { return Ok(make(store)?) };
+        let cache = Cache::open(dir)?;
+        store.take_meanings(|text| cache.find(text))?;
+        let mut waiting = Vec::new();
+        store.each_meaning(|_, text, meaning| waiting.extend(meaning.is_empty().then(|| text.to_owned())))?;
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        make(store)?;
+        let mut made = Vec::new();
+        store.each_meaning(|_, text, meaning| made.push((cache.key(text), meaning.to_vec())))?;
+        cache.keep(&made)
+    }
+}
+
+fn make(store: &mut Store) -> Result<(), StoreError> {
+    while store.give_meaning_to_some()? {}
+    Ok(())
+}
+
+/// Vectors by what they were made of.
+struct Cache {
+    path: PathBuf,
+    connection: Connection,
+    /// What the encoder makes of a sentence: another encoder makes something else of it, whatever its version says.
+    encoder: Vec<u8>,
+}
+
+impl Cache {
+    fn open(dir: &Path) -> Result<Self, EvalError> {
+        std::fs::create_dir_all(dir).map_err(|source| EvalError::File { path: dir.to_path_buf(), source })?;
+        let path = dir.join(FILE);
+        let open = || {
+            let connection = Connection::open(&path)?;
+            let schema =
+                "CREATE TABLE IF NOT EXISTS vectors (of BLOB PRIMARY KEY, meaning BLOB NOT NULL) WITHOUT ROWID";
+            connection.execute_batch(schema)?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|source| EvalError::Database { path: path.clone(), source })?;
+        let sentence = Encoder::shared().passages(&["The staging database listens on port 5433, said Ana in May."]);
+        Ok(Self { path, connection, encoder: Meaning::of(&sentence).into_bytes() })
+    }
+
+    /// The encoder and the passages that a text is cut into, as 16 bytes.
+    fn key(&self, text: &str) -> [u8; 16] {
+        let mut hash = Xxh3::new();
+        hash.update(&xxh3_128(&self.encoder).to_le_bytes());
+        for passage in passages_of(text) {
+            hash.update(&passage.len().to_le_bytes());
+            hash.update(passage.as_bytes());
+        }
+        hash.digest128().to_le_bytes()
+    }
+
+    /// The vectors of a text. A cache that cannot be read has none.
+    fn find(&self, text: &str) -> Option<Vec<u8>> {
+        let mut statement = self.connection.prepare_cached("SELECT meaning FROM vectors WHERE of = ?1").ok()?;
+        statement.query_row([self.key(text)], |row| row.get(0)).optional().ok()?
+    }
+
+    fn keep(&self, made: &[([u8; 16], Vec<u8>)]) -> Result<(), EvalError> {
+        let keep = || {
+            let tx = self.connection.unchecked_transaction()?;
+            let mut insert = tx.prepare("INSERT OR IGNORE INTO vectors (of, meaning) VALUES (?1, ?2)")?;
+            for (key, meaning) in made.iter().filter(|(_, meaning)| !meaning.is_empty()) {
+                insert.execute(params![key, meaning])?;
+            }
+            drop(insert);
+            tx.commit()
+        };
+        keep().map_err(|source| EvalError::Database { path: self.path.clone(), source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tessera_engine::domain::{Draft, Timestamp};
+
+    use super::*;
+    use crate::Scratch;
+
+    fn scratch() -> Scratch {
+        let mut scratch = Scratch::new(Timestamp::from_micros(0), &Weights::default()).unwrap();
+        for text in ["The cache lives on birch", "Lunch is at noon"] {
+            scratch.store.remember(Draft::new(text)).unwrap();
+        }
+        scratch
+    }
+
+    fn meanings(scratch: &Scratch) -> Vec<Vec<u8>> {
+        let mut meanings = Vec::new();
+        scratch.store.each_meaning(|_, _, meaning| meanings.push(meaning.to_vec())).unwrap();
+        meanings
+    }
+
+    #[test]
+    fn vectors_are_kept_for_later_runs_and_are_those_that_would_be_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let cached = Vectors { leg: Leg::On, cache: Some(dir.path().join("vectors")) };
+        let (mut first, mut second, mut plain) = (scratch(), scratch(), scratch());
+        cached.give(&mut first.store).unwrap();
+        let cache = Cache::open(&dir.path().join("vectors")).unwrap();
+        assert!(cache.find("Lunch is at noon").is_some() && cache.find("Lunch is at one").is_none());
+        let kept =
+            || cache.connection.query_row("SELECT count(*) FROM vectors", [], |row| row.get::<_, u32>(0)).unwrap();
+        assert_eq!(kept(), 2);
+        cached.give(&mut second.store).unwrap();
+        assert_eq!(kept(), 2, "nothing was made again");
+        Vectors::default().give(&mut plain.store).unwrap();
+        assert!(meanings(&first) == meanings(&second) && meanings(&first) == meanings(&plain));
+        assert!(meanings(&first).iter().all(|meaning| !meaning.is_empty()));
+    }
+
+    #[test]
+    fn without_the_leg_no_vectors_are_made_and_none_count() {
+        let mut scratch = scratch();
+        let off = Vectors { leg: Leg::Off, cache: None };
+        off.give(&mut scratch.store).unwrap();
+        assert!(meanings(&scratch).iter().all(Vec::is_empty));
+        assert!(off.weights(Weights::default()).meaning.abs() < f64::EPSILON);
+        assert_eq!(Vectors::default().weights(Weights::default()), Weights::default());
+    }
+}

@@ -1,0 +1,122 @@
+//! Vectors as such: taken over where somebody made them of the very same text before, shown, and asked alone. For
+//! evaluations, which ask the same texts again and again, and of each leg by itself.
+
+use rusqlite::params;
+
+use super::store::Store;
+use crate::domain::Handle;
+use crate::index::DocId;
+use crate::meaning::{Encoder, Meaning};
+use crate::store::file::error::StoreError;
+
+impl Store {
+    /// Gives rows that wait for their vectors those that `known` has for their text, and gives the number of rows that
+    /// got some. What this program's encoder did not make is not taken.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn take_meanings(&mut self, known: impl Fn(&str) -> Option<Vec<u8>>) -> Result<usize, StoreError> {
+        let taken: Vec<(u32, Vec<u8>)> = self
+            .all_waiting()
+            .map_err(|error| self.failed(error))?
+            .into_iter()
+            .filter_map(|(handle, content)| Some((handle, known(&content).filter(|bytes| Meaning::is_current(bytes))?)))
+            .collect();
+        self.write(|change| {
+            let sql = "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1 AND meaning = x''";
+            let mut update = change.tx.prepare_cached(sql)?;
+            for (handle, meaning) in &taken {
+                update.execute(params![handle, meaning, change.next_rev()?])?;
+            }
+            Ok(())
+        })?;
+        Ok(taken.len())
+    }
+
+    fn all_waiting(&self) -> rusqlite::Result<Vec<(u32, String)>> {
+        let sql = "SELECT handle, content FROM memories WHERE meaning = x'' AND deleted IS NULL ORDER BY rev";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    }
+
+    /// Shows every live memory's text, and what it means as bytes (see [`Meaning`]; empty while it waits), by handle.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn each_meaning(&self, show: impl FnMut(Handle, &str, &[u8])) -> Result<(), StoreError> {
+        self.show_each(show).map_err(|error| self.failed(error))
+    }
+
+    fn show_each(&self, mut show: impl FnMut(Handle, &str, &[u8])) -> rusqlite::Result<()> {
+        let sql = "SELECT handle, content, meaning FROM memories WHERE deleted IS NULL ORDER BY handle";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (content, meaning): (String, Vec<u8>) = (row.get(1)?, row.get(2)?);
+            show(row.get(0)?, &content, &meaning);
+        }
+        Ok(())
+    }
+
+    /// The memories nearest in meaning to a text with how near they are (above 0, to 1), the nearest first and of equals
+    /// the newer: the encoder alone, without words, floor or prior.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn nearest(&mut self, text: &str, most: usize) -> Result<Vec<(Handle, f64)>, StoreError> {
+        self.refresh_index()?;
+        let view = self.index.view();
+        let nearness = view.nearness(&Encoder::shared().question(text));
+        let found = nearness.from(f64::MIN_POSITIVE);
+        let docs = found.snapshot.iter().map(|posting| DocId::Snapshot(posting.doc));
+        let docs = docs.chain(found.tail.iter().map(|posting| DocId::Tail(posting.doc)));
+        let named = docs.filter_map(|doc| Some((Handle::try_from(view.features(doc).handle).ok()?, nearness.of(doc)?)));
+        let mut nearest: Vec<(Handle, f64)> = named.collect();
+        nearest.sort_by(|(a, near_a), (b, near_b)| near_b.total_cmp(near_a).then(b.cmp(a)));
+        nearest.truncate(most);
+        Ok(nearest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use crate::store::open::in_memory::InMemory;
+
+    #[test]
+    fn vectors_that_were_made_before_are_taken_over_and_others_are_not() {
+        let texts = ["The cache lives on birch", "Lunch is at noon"];
+        let mut first = InMemory::new();
+        texts.iter().for_each(|text| drop(first.said(text)));
+        while first.give_meaning_to_some().unwrap() {}
+        let mut known = HashMap::new();
+        first.each_meaning(|_, text, meaning| drop(known.insert(text.to_owned(), meaning.to_vec()))).unwrap();
+        assert!(known.len() == 2 && known.values().all(|meaning| !meaning.is_empty()));
+
+        let mut second = InMemory::new();
+        texts.iter().for_each(|text| drop(second.said(text)));
+        assert_eq!(second.take_meanings(|_| Some(b"\xffnot ours".to_vec())).unwrap(), 0);
+        assert_eq!(second.take_meanings(|text| known.get(text).filter(|_| text != texts[1]).cloned()).unwrap(), 1);
+        let mut waiting = Vec::new();
+        second.each_meaning(|_, text, meaning| waiting.extend(meaning.is_empty().then(|| text.to_owned()))).unwrap();
+        assert_eq!(waiting, [texts[1]]);
+        assert_eq!(second.take_meanings(|text| known.get(text).cloned()).unwrap(), 1, "those that wait alone");
+    }
+
+    #[test]
+    fn the_nearest_come_first_wherever_they_are_kept() {
+        let mut store = InMemory::new();
+        let [lunch, cache] = ["We eat lunch at noon", "The cache server is called birch"].map(|text| store.said(text));
+        assert!(store.nearest("when is the midday meal?", 5).unwrap().is_empty(), "they wait");
+        while store.give_meaning_to_some().unwrap() {}
+        for _ in 0..2 {
+            let nearest = store.nearest("when is the midday meal?", 5).unwrap();
+            assert_eq!(nearest.first().map(|(handle, _)| *handle), Some(lunch.handle));
+            assert!(nearest.windows(2).all(|pair| pair[0].1 >= pair[1].1) && nearest.len() <= 2);
+            let nearest = store.nearest("name of the machine that holds cached data", 1).unwrap();
+            assert_eq!(nearest.iter().map(|(handle, _)| *handle).collect::<Vec<_>>(), [cache.handle]);
+            store.rebuild_snapshot().unwrap();
+        }
+    }
+}

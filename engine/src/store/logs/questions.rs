@@ -1,0 +1,236 @@
+//! Questions that nothing answered strongly. Of each the time, the project and those of its words that memories hold
+//! are noted; the question itself only where the person wants that.
+//!
+//! Why no more: what was asked and not found is often what nobody wrote down for a reason. A word that a memory holds is
+//! in the store already. A vector would give the question away almost as well as its text does, so there is none.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Row, params};
+use serde::{Deserialize, Serialize};
+
+use super::spool::Spool;
+use crate::domain::{Memory, RecallRequest, Scope, Timestamp};
+use crate::recall::known_words;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::file::home::Home;
+use crate::text::{TokenKind, tokenize};
+
+/// Questions not in the database yet, one JSON object a line.
+pub(crate) const SPOOL: Spool = Spool { file: Home::questions, fold_at: 16 * 1024 };
+/// Questions kept, at most.
+const MOST_KEPT: u32 = 5_000;
+/// Days for which a question is kept.
+const DAYS_KEPT: i64 = 180;
+/// Bytes of a question that are kept: what is longer is a pasted text.
+const LONGEST: usize = 500;
+
+/// A question that nothing answered strongly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedInVain {
+    /// When.
+    pub at: Timestamp,
+    /// The project it was asked in.
+    pub scope: Scope,
+    /// Those of its words that memories held, in its order; at most twelve.
+    pub words: Vec<String>,
+    /// The question, where it is kept; 500 bytes of it at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// What is noted of a question that nothing answered strongly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Noted {
+    /// That it was asked, when and in which project.
+    Count,
+    /// Also those of its words that memories hold.
+    #[default]
+    Words,
+    /// Also the question itself.
+    Text,
+}
+
+impl Store {
+    /// Notes a question that nothing answered strongly: appended to a spool, folded later, so that no question waits for
+    /// a writer. Failing to is not worth failing a reader for.
+    pub fn note_in_vain(&mut self, request: &RecallRequest, noted: Noted) {
+        let words = match noted {
+            Noted::Count => Vec::new(),
+            Noted::Words | Noted::Text => known_words(&self.index.view(), &request.query),
+        };
+        let text = request.query.trim();
+        let text = text.get(..text.floor_char_boundary(LONGEST)).filter(|_| noted == Noted::Text).map(str::to_owned);
+        let scope = request.scope.clone().unwrap_or_default();
+        let asked = AskedInVain { at: self.now(), scope, words, text };
+        if let Ok(mut line) = serde_json::to_vec(&asked) {
+            line.push(b'\n');
+            SPOOL.append(&self.home, &line);
+        }
+    }
+
+    /// Questions that nothing answered strongly, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn asked_in_vain(&self, since: Option<Timestamp>) -> Result<Vec<AskedInVain>, StoreError> {
+        let unfolded = SPOOL.unfolded(&self.home);
+        let mut asked = self.folded_questions().map_err(|error| self.failed(error))?;
+        asked.extend(lines(&unfolded));
+        asked.retain(|asked| since.is_none_or(|since| asked.at >= since));
+        Ok(asked)
+    }
+
+    fn folded_questions(&self) -> rusqlite::Result<Vec<AskedInVain>> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT at, scope, words, text FROM asked_in_vain ORDER BY n")?;
+        statement.query_map([], read)?.collect()
+    }
+
+    /// Forgets all questions that were noted, and gives their number.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn forget_questions(&mut self) -> Result<usize, StoreError> {
+        self.fold_questions()?;
+        self.write(|change| Ok(change.tx.execute("DELETE FROM asked_in_vain", [])?))
+    }
+
+    /// Puts the spooled questions into the database, and lets old ones go.
+    ///
+    /// # Errors
+    /// When the store cannot be written; the spool is kept then.
+    pub fn fold_questions(&mut self) -> Result<(), StoreError> {
+        self.fold(&SPOOL, fold)
+    }
+
+    pub(crate) fn fold_questions_if_due(&mut self) -> Result<(), StoreError> {
+        self.fold_if_due(&SPOOL, fold)
+    }
+}
+
+/// Forgets the questions that say a word of a memory that is removed for good.
+pub(crate) fn forget_those_about(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    let tags = memory.tags.iter().map(ToString::to_string);
+    let said = tags.chain(memory.keywords.iter().cloned()).chain(memory.entities.iter().cloned());
+    let said = said.chain([memory.content.clone(), memory.summary.clone()]).collect::<Vec<_>>().join("\n");
+    let words = terms(&said);
+    let mut statement = change.tx.prepare_cached("SELECT at, scope, words, text, n FROM asked_in_vain")?;
+    let asked: Vec<(AskedInVain, i64)> =
+        statement.query_map([], |row| Ok((read(row)?, row.get(4)?)))?.collect::<Result<_, _>>()?;
+    let mut delete = change.tx.prepare_cached("DELETE FROM asked_in_vain WHERE n = ?1")?;
+    for (asked, n) in asked {
+        let told = format!("{} {}", asked.words.join(" "), asked.text.unwrap_or_default());
+        if !terms(&told).is_disjoint(&words) {
+            delete.execute([n])?;
+        }
+    }
+    Ok(())
+}
+
+/// The terms of a text that are no function words.
+fn terms(text: &str) -> BTreeSet<String> {
+    tokenize(text).into_iter().filter(|token| token.kind != TokenKind::Stop).map(|token| token.term).collect()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<AskedInVain> {
+    let (scope, words): (String, String) = (row.get(1)?, row.get(2)?);
+    let words = serde_json::from_str(&words).unwrap_or_default();
+    Ok(AskedInVain { at: row.get(0)?, scope: scope.parse().unwrap_or_default(), words, text: row.get(3)? })
+}
+
+fn fold(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
+    let sql = "INSERT INTO asked_in_vain (at, scope, words, text) VALUES (?1, ?2, ?3, ?4)";
+    let mut insert = change.tx.prepare_cached(sql)?;
+    for AskedInVain { at, scope, words, text } in lines(records) {
+        let words = serde_json::to_string(&words).unwrap_or_default();
+        insert.execute(params![at, scope.to_string(), words, text])?;
+    }
+    let oldest = Timestamp::from_micros(change.now.as_micros() - DAYS_KEPT * 86_400_000_000);
+    change.tx.execute("DELETE FROM asked_in_vain WHERE at < ?1", [oldest])?;
+    let sql = "DELETE FROM asked_in_vain WHERE n <= (SELECT max(n) FROM asked_in_vain) - ?1";
+    change.tx.execute(sql, [MOST_KEPT])?;
+    Ok(())
+}
+
+/// Whole lines that are questions; half a line of a killed writer is not one.
+fn lines(records: &[u8]) -> impl Iterator<Item = AskedInVain> {
+    records.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::base::config::Actor;
+    use crate::store::change::erase::Erase;
+    use crate::store::open::in_memory::{InMemory, named};
+
+    fn asks(store: &mut InMemory, question: &str, noted: Noted) {
+        let request = RecallRequest { scope: "a/b".parse().ok(), ..RecallRequest::new(question) };
+        store.rank(&request).unwrap();
+        store.note_in_vain(&request, noted);
+    }
+
+    fn words(store: &InMemory) -> Vec<String> {
+        store.asked_in_vain(None).unwrap().into_iter().map(|asked| asked.words.join(" ")).collect()
+    }
+
+    #[test]
+    fn only_words_that_memories_hold_are_noted_and_the_text_where_it_is_wanted() {
+        let mut store = InMemory::new();
+        store.said("The staging database of svc/customs runs on birch");
+        let question = "What is the Staging's database password, hunter2-oak, in svc/customs for databases?";
+        for noted in [Noted::Count, Noted::Words, Noted::Text] {
+            asks(&mut store, question, noted);
+        }
+        for _ in 0..2 {
+            let asked = store.asked_in_vain(None).unwrap();
+            assert_eq!(asked[0].words, Vec::<String>::new());
+            assert_eq!(asked[1].words, ["staging", "database", "svc/customs", "svc", "custom"]);
+            assert_eq!(
+                asked.iter().map(|asked| asked.text.as_deref()).collect::<Vec<_>>(),
+                [None, None, Some(question)]
+            );
+            assert!(asked.iter().all(|asked| asked.scope.to_string() == "a/b" && asked.at == store.now()));
+            let told = String::from_utf8(SPOOL.unfolded(store.home())).unwrap();
+            assert_eq!(told.matches("hunter").count(), usize::from(!told.is_empty()), "only where it is wanted");
+            store.fold_questions().unwrap();
+        }
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM asked_in_vain"), 3);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM outbox"), 1, "no server is told of a question");
+        assert_eq!(store.forget_questions().unwrap(), 3);
+        assert!(store.asked_in_vain(None).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_long_question_is_cut_and_old_ones_go() {
+        let mut store = InMemory::new();
+        asks(&mut store, &"ü".repeat(400), Noted::Text);
+        SPOOL.append(store.home(), b"{\"at\":12");
+        let asked = store.asked_in_vain(None).unwrap();
+        assert_eq!(asked[0].text.as_ref().map(String::len), Some(LONGEST));
+        store.pass_days(DAYS_KEPT + 1);
+        let since = store.now();
+        SPOOL.append(store.home(), b"\n");
+        asks(&mut store, "later", Noted::Text);
+        assert_eq!(store.asked_in_vain(Some(since)).unwrap().len(), 1);
+        store.fold_questions().unwrap();
+        let left = store.asked_in_vain(None).unwrap();
+        assert_eq!(left.iter().map(|asked| asked.text.as_deref()).collect::<Vec<_>>(), [Some("later")]);
+    }
+
+    #[test]
+    fn what_is_removed_for_good_takes_the_questions_about_it_along() {
+        let mut store = InMemory::new();
+        let memory = store.said("The zebra lives on birch");
+        store.said("Lunch is at noon, says Ana");
+        asks(&mut store, "who feeds the zebra?", Noted::Words);
+        asks(&mut store, "zebras, where?", Noted::Text);
+        asks(&mut store, "when is lunch in May?", Noted::Words);
+        store.forget(&[named(&memory)], Erase::Hard, &Actor::default()).unwrap();
+        assert_eq!(words(&store), ["lunch"]);
+        assert!(!SPOOL.holds_any(store.home()));
+    }
+}
