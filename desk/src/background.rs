@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
+use tessera_engine::meaning::Encoder;
 use tessera_engine::store::{StoreError, Usage};
 
 use crate::meaning::work_off;
@@ -66,6 +67,7 @@ fn run(woken: &Receiver<()>, calls: &AtomicUsize, opened: impl Fn() -> Result<St
         if let Err(error) = worked {
             tracing::debug!(%error, "vectors wait");
         }
+        Encoder::shared().rest();
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tessera_engine::Store;
+use tessera_engine::meaning::Encoder;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -133,4 +134,6 @@ fn tidy(store: &mut Store) {
     if let Err(error) = chores {
         tracing::debug!(error = %error, "chores failed");
     }
+    // Nobody asks just now: what the encoder holds is the program's own pages, which come back by themselves.
+    Encoder::shared().rest();
 }

@@ -105,7 +105,7 @@ impl Meant {
         // Steps of the store's own, the newest rows first.
         let most = match self {
             Self::All | Self::Off => usize::MAX,
-            Self::Half => 3,
+            Self::Half => 6,
             Self::Nothing => 0,
         };
         (0..most).take_while(|_| store.give_meaning_to_some().unwrap()).for_each(drop);

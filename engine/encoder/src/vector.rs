@@ -59,6 +59,13 @@ impl Vector {
         near
     }
 
+    /// A stored one (see [`Meaning::vectors`]); `None` for bytes of another length.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let (squares, values) = bytes.split_first_chunk::<4>()?;
+        let values = <&[u8; DIMENSIONS]>::try_from(values).ok()?.map(u8::cast_signed);
+        Some(Self { values, squares: u32::from_le_bytes(*squares) })
+    }
+
     /// As it is stored: the sum of its squares, then its numbers.
     pub fn to_bytes(&self) -> [u8; VECTOR_BYTES] {
         let mut bytes = [0; VECTOR_BYTES];
@@ -145,6 +152,8 @@ mod tests {
 
     #[test]
     fn a_meaning_is_read_as_it_was_written_and_no_other() {
+        let one = vector([3.0, -1.0, 0.5]);
+        assert_eq!((Vector::of_bytes(&one.to_bytes()), Vector::of_bytes(b"short")), (Some(one), None));
         let vectors = [vector([1.0, 2.0, 3.0]), vector([-1.0, 0.5, 0.0])];
         let mut bytes = Meaning::of(&vectors).into_bytes();
         let read: Vec<_> = Meaning::vectors(&bytes).map(<[u8]>::to_vec).collect();

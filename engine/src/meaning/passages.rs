@@ -48,7 +48,8 @@ pub fn meanings(encoder: &Encoder, texts: &[&str], mut pause: impl FnMut() -> bo
     meanings
 }
 
-/// Cuts a text into its passages, in their order; none of a text that says nothing.
+/// Cuts a text into its passages, in their order; none of a text that says nothing or that nobody here understands (see
+/// [`is_understood`]): it is found by its words.
 pub fn passages_of(text: &str) -> Vec<&str> {
     let text = text.trim();
     if text.is_empty() {
@@ -56,7 +57,7 @@ pub fn passages_of(text: &str) -> Vec<&str> {
     }
     let all = word_pieces(text);
     if all <= SHORT {
-        return vec![text];
+        return if is_understood(text) { vec![text] } else { Vec::new() };
     }
     // Passages end before they are full: a fifth of their room stays empty at most.
     let long = LONG.max(all * 5 / 4 / MOST);
@@ -74,7 +75,8 @@ fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a s
     let mut end = 0;
     let mut left_out = left_out.iter().peekable();
     let mut close = |from: usize, to: usize| {
-        passages.extend(text.get(from..to).map(str::trim).filter(|passage| says_something(passage)));
+        let passage = text.get(from..to).map(str::trim);
+        passages.extend(passage.filter(|passage| says_something(passage) && is_understood(passage)));
     };
     for piece in pieces(text) {
         let (from, to) = (end, end + piece.len());
@@ -102,6 +104,14 @@ fn cut<'a>(text: &'a str, left_out: &[(usize, usize)], long: usize) -> Vec<&'a s
 fn is_heading(line: &str) -> bool {
     let words = line.trim_start_matches('#');
     words.len() < line.len() && words.starts_with(' ')
+}
+
+/// True for a text that the encoder can make something of: it was taught English, and of other scripts than the Latin one it
+/// knows single characters alone, so that any two texts in one of them seem near.
+pub fn is_understood(text: &str) -> bool {
+    let letters = || text.chars().filter(|character| character.is_alphabetic());
+    let latin = letters().filter(|letter| *letter < '\u{250}').count();
+    2 * latin >= letters().count()
 }
 
 fn says_something(passage: &str) -> bool {

@@ -51,7 +51,7 @@ const ROW_TOKENS: u32 = 8;
 /// `"handle":` and `,"`, without the number.
 const HANDLE_TOKENS: u32 = 3;
 /// `"parts":{…},"`, whatever the three decimals of each part.
-const PARTS_TOKENS: u32 = 57;
+const PARTS_TOKENS: u32 = 63;
 /// `"redirected_from":` and `,"`, without the number.
 const REDIRECTED_TOKENS: u32 = 5;
 /// What stands before the passages of an excerpt.

@@ -139,7 +139,8 @@ impl Information {
         if self.total <= 0.0 {
             return 1.0;
         }
-        (self.sum(held.whole) + self.near_share * self.sum(held.near & !held.whole)) / self.total
+        // The sum of nothing is a zero below zero.
+        ((self.sum(held.whole) + self.near_share * self.sum(held.near & !held.whole)) / self.total).max(0.0)
     }
 
     /// True when the question names something that no row names, under any of its names.

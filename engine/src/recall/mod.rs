@@ -20,6 +20,8 @@ mod weak;
 
 pub use answer::{Form, answer};
 pub use known::known_words;
+#[cfg(feature = "sqlite")]
+pub(crate) use meant::is_asked_by_meaning;
 pub use meant::meant;
 pub use query::{QueryTerm, QueryTerms, Relation};
 pub use rank::{Ranking, rank};

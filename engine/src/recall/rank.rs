@@ -58,6 +58,8 @@ pub(super) struct Match {
     pub(super) share: f64,
     /// How near it is in meaning, 0 to 1.
     pub(super) near: f64,
+    /// True where neither words nor nearness alone make it a match: only beside what is not much better.
+    pub(super) is_doubtful: bool,
     /// Nearness and words together, where nobody asked.
     pub(super) pointed: f64,
     pub(super) redirected_from: Option<u32>,
@@ -123,13 +125,13 @@ pub fn rank<B: AsRef<[u8]>>(
             }
             let (row, standing) = scorer.score(doc, &features, hits);
             gate.see(row.score, row.near, row.share);
-            if standing != Standing::Match {
+            if !matches!(standing, Standing::Match | Standing::Doubtful) {
                 ranking.near += u32::from(standing != Standing::Below);
                 ranking.below_floor += 1;
                 ranking.best_below_floor = ranking.best_below_floor.max(row.score);
             }
             let list = match standing {
-                Standing::Match => &mut found.matches,
+                Standing::Match | Standing::Doubtful => &mut found.matches,
                 Standing::Weak if is_asked => &mut found.weak,
                 Standing::Near if is_asked && (request.weak || request.explain) => &mut found.near,
                 Standing::Below if is_asked && request.explain => &mut found.below,
@@ -190,6 +192,7 @@ impl Ranking {
             parts: ranked.parts,
             share: 1.0,
             near: 0.0,
+            is_doubtful: false,
             pointed: 0.0,
             redirected_from: None,
         };
@@ -208,6 +211,10 @@ impl Ranking {
     fn order(&mut self, request: &RecallRequest, weights: &Weights) {
         let rows = self.rows(request);
         let matches = &mut self.matches;
+        if matches.iter().any(|found| found.is_doubtful) {
+            let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
+            matches.retain(|found| !found.is_doubtful || found.evidence >= best * weights.meaning_near_best);
+        }
         if self.has_meaning && request.purpose == Purpose::Unasked {
             let best = matches.iter().map(|found| found.pointed).fold(0.0, f64::max);
             matches.retain(|found| found.pointed >= best * weights.unasked_gate_near_best);
@@ -279,7 +286,8 @@ impl Ranking {
         if !self.has_meaning {
             return Cow::Borrowed(weights);
         }
-        Cow::Owned(Weights { charge_power: weights.charge_power_meaning, ..weights.clone() })
+        let (charge_power, index_share) = (weights.charge_power_meaning, weights.index_share_meaning);
+        Cow::Owned(Weights { charge_power, index_share, ..weights.clone() })
     }
 
     /// The terms that were looked for, in byte order, with what each is worth.

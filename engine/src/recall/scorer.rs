@@ -30,6 +30,8 @@ pub(super) struct Scorer<'a> {
 pub(super) enum Standing {
     /// Above it.
     Match,
+    /// Neither words nor nearness alone bring it there: it is a match beside what is not much better.
+    Doubtful,
     /// Below it, with a word that says what the query is about, and not much below.
     Weak,
     /// Below it, with such a word.
@@ -173,7 +175,9 @@ impl<'a> Scorer<'a> {
             (Purpose::Unasked, _) => Standing::Below,
         };
         let found = self.finish(doc, features, parts);
-        (Match { share, near: near.unwrap_or(0.0), pointed: pointed.unwrap_or(0.0), ..found }, standing)
+        let is_doubtful = self.meaning.is_some() && standing == Standing::Doubtful;
+        let (near, pointed) = (near.unwrap_or(0.0), pointed.unwrap_or(0.0));
+        (Match { share, near, is_doubtful, pointed, ..found }, standing)
     }
 
     /// What meaning adds to what words say.
@@ -225,7 +229,8 @@ impl<'a> Scorer<'a> {
     fn standing_of(&self, held: Held, near: f64) -> Standing {
         match self.standing(held) {
             _ if near >= self.weights.meaning_floor => Standing::Match,
-            Standing::Below if near >= self.weights.meaning_least => Standing::Near,
+            Standing::Match => Standing::Match,
+            _ if near >= self.weights.meaning_least => Standing::Doubtful,
             standing => standing,
         }
     }
@@ -277,6 +282,7 @@ impl<'a> Scorer<'a> {
             parts,
             share: 0.0,
             near: 0.0,
+            is_doubtful: false,
             pointed: 0.0,
             redirected_from: None,
         }

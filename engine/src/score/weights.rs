@@ -60,6 +60,8 @@ pub struct Weights {
     pub meaning_least: f64,
     /// From where on it is above the floor by its nearness alone.
     pub meaning_floor: f64,
+    /// Where it is less near than that: the share of the best one's evidence that it must have.
+    pub meaning_near_best: f64,
     /// Whether a query has an answer: nearness of the best row, and so much for the greatest share that a row holds.
     pub gate_held: f64,
     /// And so much for what the query tells, in words that one row alone has.
@@ -76,6 +78,8 @@ pub struct Weights {
     pub half_score_meaning: f64,
     /// `charge_power` where nearness counts: scores lie closer together then.
     pub charge_power_meaning: f64,
+    /// `index_share` where nearness counts.
+    pub index_share_meaning: f64,
     /// Where nobody asked and nearness counts: what a memory holds, a word that it alone has, beside its nearness.
     pub unasked_held: f64,
     /// Of which at most so many words count.
@@ -155,8 +159,9 @@ impl Default for Weights {
             coverage: 20.0,
             standing_meaning: 8.0,
             meaning_waiting: 0.6,
-            meaning_least: 0.2,
+            meaning_least: 0.1,
             meaning_floor: 0.25,
+            meaning_near_best: 0.45,
             gate_held: 1.2,
             gate_told: 0.1,
             gate_told_most: 6.0,
@@ -165,6 +170,7 @@ impl Default for Weights {
             gate_rows: 0.02,
             half_score_meaning: 60.0,
             charge_power_meaning: 0.1,
+            index_share_meaning: 0.4,
             unasked_held: 0.1,
             unasked_held_most: 3.0,
             unasked_gate: 0.55,

@@ -11,6 +11,7 @@ use rusqlite::params;
 use super::store::Store;
 use crate::domain::Handle;
 use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, meanings, passages_of};
+use crate::recall::is_asked_by_meaning;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
 
@@ -64,7 +65,7 @@ impl Store {
 
     /// What a question means; `None` where the leg is switched off or there is no question. The last one is kept.
     pub(in crate::store) fn meant(&mut self, question: &str) -> Option<Vector> {
-        if !self.meaning || self.weights.meaning <= 0.0 || question.is_empty() {
+        if !self.meaning || !is_asked_by_meaning(question, &self.weights) {
             return None;
         }
         match &self.encoded.question {
