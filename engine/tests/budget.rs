@@ -448,9 +448,8 @@ fn a_store_of_another_form_of_the_lines_is_counted_again_when_it_is_opened() {
     database.execute_batch(old).unwrap();
     drop(database);
     for usage in [Usage::ReadOnce, Usage::Serve] {
-        let clock = Arc::new(FixedClock("2026-11-20".parse().unwrap()));
-        let config =
-            StoreConfig { home: dir.path().join("h").into(), clock, weights: Weights::default(), usage, meaning: true };
+        let (clock, home) = (Arc::new(FixedClock("2026-11-20".parse().unwrap())), dir.path().join("h").into());
+        let config = StoreConfig { home, clock, weights: Weights::default(), usage, meaning: true };
         let mut store = Store::open(config).unwrap();
         for budget in [90, 150, 300, 3000] {
             let request = RecallRequest { budget: budget.try_into().unwrap(), ..RecallRequest::new("harbour relay") };
@@ -486,20 +485,16 @@ fn an_excerpt_and_an_index_line_say_whose_they_are() {
 #[test]
 fn a_text_that_is_fetched_and_does_not_fit_is_given_from_its_beginning() {
     let (_dir, mut store) = store();
-    let long = (0..400).map(|n| format!("Step {n} of the runbook says so. ")).collect::<String>();
-    let handle = store.remember(Draft::new(long)).unwrap().memory.handle;
+    let long: String = (0..400).map(|n| format!("Step {n} of the runbook says so. ")).collect();
+    let long = [MemoryRef::Handle(store.remember(Draft::new(long)).unwrap().memory.handle)];
     let request = RecallRequest { budget: 300.try_into().unwrap(), ..RecallRequest::new("") };
-    let recall = store.fetch(&[MemoryRef::Handle(handle)], &request).unwrap();
-    assert!(
-        recall.body.contains("(excerpt)\n| Step 0 of the runbook") && recall.body.contains("Step 9 "),
-        "{}",
-        recall.body
-    );
+    let recall = store.fetch(&long, &request).unwrap();
+    assert!(recall.body.contains("(excerpt)\n| Step 0 of the runbook") && recall.body.contains("Step 9 "));
     check(&recall, TokenProfile::O200K, 300).unwrap();
-    let json = store.fetch_json(&[MemoryRef::Handle(handle)], &request).unwrap();
+    let json = store.fetch_json(&long, &request).unwrap();
     check(&json, TokenProfile::O200K, 300).unwrap();
     let read: serde_json::Value = serde_json::from_str(&json.body).unwrap();
-    let detail = &read["details"][0];
-    assert_eq!((detail["excerpt"][0].as_str(), detail.get("content")), (Some("Step 0 of the runbook says so."), None));
+    let said = (read["details"][0]["excerpt"][0].as_str(), read["details"][0].get("content"));
+    assert_eq!(said, (Some("Step 0 of the runbook says so."), None));
     assert!(json.tokens_used > 180, "{}", json.body);
 }

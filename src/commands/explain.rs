@@ -15,7 +15,7 @@ const BREADTH: &str = "breadth: the question asks for many memories, so rows are
 
 /// A table of all rows of a recall: shown, left out, and the best of those below the floor.
 pub(super) fn table(recall: &Recall, searched: u32) -> String {
-    let mut header = vec!["memory", "shown as", "tokens", "holds", "score"];
+    let mut header = vec!["memory", "as", "tokens", "holds", "score"];
     // A part that is nothing in every row takes no column.
     let all = recall.details.iter().map(|detail| &detail.ranked).chain(recall.index.iter().map(|entry| &entry.ranked));
     let all: Vec<Vec<f64>> =
@@ -50,6 +50,12 @@ pub(super) fn table(recall: &Recall, searched: u32) -> String {
     head + breadth + FLOOR + &output::table(&header, rows)
 }
 
+/// Three decimals, without the zero before them: the columns of all parts fit a terminal.
+fn decimals(number: f64) -> String {
+    let number = format!("{number:.3}");
+    number.strip_prefix('0').map(str::to_owned).unwrap_or(number)
+}
+
 fn row(ranked: &Ranked, form: &str, tokens: Option<u32>, parts: &[usize]) -> Vec<String> {
     let name = match ranked.redirected_from {
         Some(old) => format!("{} for {old}", ranked.handle),
@@ -57,9 +63,9 @@ fn row(ranked: &Ranked, form: &str, tokens: Option<u32>, parts: &[usize]) -> Vec
     };
     let tokens = tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
     let holds = format!("{:.0} %", ranked.share * 100.0);
-    let mut cells = vec![name, form.to_owned(), tokens, holds, format!("{:.3}", ranked.score)];
+    let mut cells = vec![name, form.to_owned(), tokens, holds, decimals(ranked.score)];
     let values = ranked.parts.values();
     let values = parts.iter().filter_map(|part| values.get(*part));
-    cells.extend(values.map(|part| if *part == 0.0 { "-".to_owned() } else { format!("{part:.3}") }));
+    cells.extend(values.map(|part| if *part == 0.0 { "-".to_owned() } else { decimals(*part) }));
     cells
 }

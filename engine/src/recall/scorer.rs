@@ -188,7 +188,7 @@ impl<'a> Scorer<'a> {
             return;
         };
         parts.meaning = self.weights.meaning * near;
-        parts.coverage = self.weights.coverage * share;
+        parts.held = self.weights.held * share;
         parts.standing = if is_standing { self.weights.standing_meaning * near } else { 0.0 };
     }
 

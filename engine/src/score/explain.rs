@@ -9,7 +9,7 @@ pub struct ScoreParts {
     /// It says what the query asks for, in whatever words.
     pub meaning: f64,
     /// How much of what the query tells it holds.
-    pub coverage: f64,
+    pub held: f64,
     /// Words of the query that the memory holds.
     pub text: f64,
     /// Words of the query that its neighbours in the conversation hold.
@@ -31,12 +31,12 @@ pub struct ScoreParts {
 impl ScoreParts {
     /// The names of the parts, as they are shown.
     pub const NAMES: [&'static str; 10] =
-        ["meaning", "coverage", "text", "context", "names", "date", "standing", "importance", "recency", "frequency"];
+        ["meaning", "held", "text", "context", "names", "date", "standing", "importance", "recency", "frequency"];
 
     /// The parts in the order of [`ScoreParts::NAMES`].
     pub fn values(&self) -> [f64; 10] {
-        let Self { meaning, coverage, text, context, names, date, standing, importance, recency, frequency } = *self;
-        [meaning, coverage, text, context, names, date, standing, importance, recency, frequency]
+        let Self { meaning, held, text, context, names, date, standing, importance, recency, frequency } = *self;
+        [meaning, held, text, context, names, date, standing, importance, recency, frequency]
     }
 
     /// The score.
@@ -46,14 +46,14 @@ impl ScoreParts {
 
     /// Evidence without the prior: what was found, unscaled.
     pub(crate) fn evidence(&self) -> f64 {
-        self.meaning + self.coverage + self.text + self.context + self.names + self.date + self.standing
+        self.meaning + self.held + self.text + self.context + self.names + self.date + self.standing
     }
 
     /// Every part times `factor`.
     pub(crate) fn scaled(mut self, factor: f64) -> Self {
         for part in [
             &mut self.meaning,
-            &mut self.coverage,
+            &mut self.held,
             &mut self.text,
             &mut self.context,
             &mut self.names,

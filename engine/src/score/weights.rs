@@ -51,7 +51,7 @@ pub struct Weights {
     /// Weight of nearness in meaning; 0 switches that leg off.
     pub meaning: f64,
     /// Weight of the share of the query's information that a row holds, beside nearness.
-    pub coverage: f64,
+    pub held: f64,
     /// Weight of nearness on top, for a memory that states a lasting wish or rule.
     pub standing_meaning: f64,
     /// How near a row is taken to be that waits for its vector and holds all of the query.
@@ -156,7 +156,7 @@ impl Default for Weights {
             day: 1.0,
             year: 0.3,
             meaning: 60.0,
-            coverage: 20.0,
+            held: 20.0,
             standing_meaning: 8.0,
             meaning_waiting: 0.6,
             meaning_least: 0.1,
@@ -258,7 +258,7 @@ impl Weights {
         let all = Self::default;
         vec![
             ("no meaning", Self { meaning: 0.0, ..all() }),
-            ("no coverage beside meaning", Self { coverage: 0.0, ..all() }),
+            ("no share held beside meaning", Self { held: 0.0, ..all() }),
             ("no gate", Self { gate: 0.0, ..all() }),
             ("no context", Self { context: 0.0, ..all() }),
             ("no dates", Self { month: 0.0, day: 0.0, year: 0.0, ..all() }),
