@@ -24,21 +24,18 @@ impl<'a> Meaning<'a> {
     }
 }
 
-/// What tells whether the question has an answer here: how near the best row is, how much of the question any row holds,
-/// how much the question tells, and whether it names what nobody knows.
+/// What tells whether the question has an answer here: how near the nearest row is, how much of the question any row
+/// holds, how much the question tells, and whether it names what nobody knows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Gate {
-    best: Option<(f64, f64)>,
+    nearest: f64,
     most_held: f64,
 }
 
 impl Gate {
-    /// Takes a row in: its score, how near it is, the share of the question that it holds.
-    pub(super) fn see(&mut self, score: f64, near: f64, share: f64) {
-        let is_better = |(best, nearest): (f64, f64)| score.total_cmp(&best).then(near.total_cmp(&nearest)).is_gt();
-        if self.best.is_none_or(is_better) {
-            self.best = Some((score, near));
-        }
+    /// Takes a row in: how near it is, and the share of the question that it holds.
+    pub(super) fn see(&mut self, near: f64, share: f64) {
+        self.nearest = self.nearest.max(near);
         self.most_held = self.most_held.max(share);
     }
 
@@ -52,8 +49,7 @@ impl Gate {
     ) -> bool {
         let told = (information.total() / rarest.max(f64::MIN_POSITIVE)).min(weights.gate_told_most);
         let unknown = if information.has_unknown_name(query) { weights.gate_unknown_name } else { 0.0 };
-        let near = self.best.map_or(0.0, |(_, near)| near);
-        let found = near + weights.gate_held * self.most_held + weights.gate_told * told - unknown;
+        let found = self.nearest + weights.gate_held * self.most_held + weights.gate_told * told - unknown;
         found >= weights.gate + weights.chance(information.rows())
     }
 }

@@ -124,7 +124,7 @@ pub fn rank<B: AsRef<[u8]>>(
                 return;
             }
             let (row, standing) = scorer.score(doc, &features, hits);
-            gate.see(row.score, row.near, row.share);
+            gate.see(row.near, row.share);
             if !matches!(standing, Standing::Match | Standing::Doubtful) {
                 ranking.near += u32::from(standing != Standing::Below);
                 ranking.below_floor += 1;

@@ -62,7 +62,7 @@ pub struct Weights {
     pub meaning_floor: f64,
     /// Where it is less near than that: the share of the best one's evidence that it must have.
     pub meaning_near_best: f64,
-    /// Whether a query has an answer: nearness of the best row, and so much for the greatest share that a row holds.
+    /// Whether a query has an answer: nearness of the nearest row, and so much for the greatest share that a row holds.
     pub gate_held: f64,
     /// And so much for what the query tells, in words that one row alone has.
     pub gate_told: f64,
@@ -155,9 +155,9 @@ impl Default for Weights {
             month: 2.0,
             day: 1.0,
             year: 0.3,
-            meaning: 60.0,
+            meaning: 65.0,
             held: 20.0,
-            standing_meaning: 8.0,
+            standing_meaning: 6.0,
             meaning_waiting: 0.6,
             meaning_least: 0.1,
             meaning_floor: 0.25,
@@ -166,7 +166,7 @@ impl Default for Weights {
             gate_told: 0.1,
             gate_told_most: 6.0,
             gate_unknown_name: 0.2,
-            gate: 0.92,
+            gate: 0.94,
             gate_rows: 0.02,
             half_score_meaning: 60.0,
             charge_power_meaning: 0.1,
