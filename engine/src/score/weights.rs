@@ -157,7 +157,7 @@ impl Default for Weights {
             year: 0.3,
             meaning: 65.0,
             held: 20.0,
-            standing_meaning: 6.0,
+            standing_meaning: 8.0,
             meaning_waiting: 0.6,
             meaning_least: 0.1,
             meaning_floor: 0.25,
