@@ -6,7 +6,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use tessera_benches::{Corpus, Filled, sizes};
 use tessera_engine::domain::{Packing, TokenCount};
 use tessera_engine::index::Snapshot;
-use tessera_engine::pack::{Frame, Item, select};
+use tessera_engine::pack::{Bounds, Frame, Item, select};
 use tessera_engine::score::Weights;
 use tessera_engine::text::{O200k, TokenCounter, tokenize};
 
@@ -69,7 +69,8 @@ fn packing(c: &mut Criterion) {
     let items: Vec<Item> = (0..200).map(item).collect();
     let weights = Weights::default();
     c.bench_function("pack 200 rows into 1000 tokens", |b| {
-        b.iter(|| select(black_box(&items), TokenCount(1000), Packing::Dual, &Plain, &weights, |_, _| None).len());
+        let bounds = Bounds::fair(TokenCount(1000), Packing::Dual, &items, &Plain);
+        b.iter(|| select(black_box(&items), bounds, &Plain, &weights, |_, _| None).len());
     });
 }
 
