@@ -67,6 +67,8 @@ pub(crate) struct Unmade {
     pub(crate) content: String,
     /// What a machine sent, and its key.
     sent: Option<(Vec<u8>, String)>,
+    /// What was there was dropped, and may be on machines: they are to hear of what comes in its place.
+    was_dropped: bool,
 }
 
 /// What became of a batch.
@@ -88,7 +90,7 @@ impl Db {
     pub(crate) async fn to_make(&self, user: &UserId, most: i64) -> Result<Vec<Unmade>, DbError> {
         let mut tx = self.of(user).await?;
         let rows = sqlx::query(concat!(
-            "SELECT id, content_rev, content, sent, meant_by FROM (
+            "SELECT id, content_rev, content, sent, meant_by, turn = 0 AND meant_by IS NULL AS dropped FROM (
                  (SELECT 0 AS turn, id, content_rev, content, updated, meant_by,
                       CASE WHEN meant_rev = content_rev THEN meaning ELSE ''::bytea END AS sent
                   FROM memories WHERE owner = $1 AND state = 'live' AND meant_check LIMIT $3)
@@ -109,6 +111,7 @@ impl Db {
                 id: row.try_get("id")?,
                 content_rev: row.try_get("content_rev")?,
                 content: row.try_get("content")?,
+                was_dropped: row.try_get("dropped")?,
                 // Another encoder's cannot be compared.
                 sent: key.filter(|_| Meaning::is_current(&sent)).map(|key| (sent, key)),
             })
@@ -173,7 +176,12 @@ impl Db {
             .await?;
             match &row.sent {
                 _ if done.rows_affected() == 0 => {}
-                None => kept.made += 1,
+                None => {
+                    kept.made += 1;
+                    if row.was_dropped {
+                        tx.tell_again(row.id);
+                    }
+                }
                 Some((sent, _)) if sent == meaning => kept.checked += 1,
                 Some((_, key)) => {
                     kept.differing += 1;
@@ -197,12 +205,13 @@ impl UserTx {
         self.told.add(vec![owner.clone()], &owner, MemoryId::from_uuid(id));
     }
 
-    /// Nothing is believed any more that came under a key, now or later. False where that was so already.
+    /// Nothing is believed any more that came under a key, now or later. False where that was so already. Machines may have
+    /// what is dropped: they hear of it once it is made anew.
     async fn distrust(&mut self, key: &str) -> Result<bool, DbError> {
         let sql = "UPDATE api_keys SET distrusted = now() WHERE user_id = $1 AND key_id = $2 AND distrusted IS NULL";
         let is_new = sqlx::query(sql).bind(self.user.as_str()).bind(key).execute(&mut *self.tx).await?.rows_affected();
         let dropped: Vec<Uuid> = sqlx::query_scalar(
-            "UPDATE memories SET meaning = '', meant_by = NULL, meant_check = false
+            "UPDATE memories SET meaning = '', meant_by = NULL, meant_check = true
              WHERE owner = $1 AND meant_by = $2 RETURNING id",
         )
         .bind(self.user.as_str())

@@ -246,3 +246,37 @@ fn a_new_note_is_told_what_says_nearly_the_same_in_its_scope() {
     let lunch = store(&mut opened, "Lunch is at noon");
     assert!(opened.near(&lunch).unwrap().is_empty());
 }
+
+#[test]
+fn an_older_program_that_still_runs_leaves_no_vector_behind_on_another_text() {
+    let (home, mut opened) = filled(&TEXTS);
+    while opened.give_meaning_to_some().unwrap() {}
+    // As it writes them: it knows nothing of the column.
+    let old = "UPDATE memories SET content = 'Vegetarian food is ordered' WHERE handle = 1;
+               UPDATE memories SET deleted = 1, forward = x'' WHERE handle = 2;
+               UPDATE memories SET importance = 9 WHERE handle = 3;";
+    database(&home).execute_batch(old).unwrap();
+    assert!(kept(&home, 1).is_empty() && kept(&home, 2).is_empty());
+    assert_eq!((kept(&home, 3), counts(&opened)), (vectors_of(TEXTS[2]), (2, 1, 0)));
+}
+
+#[test]
+fn nothing_of_what_grew_and_is_removed_for_good_stands_where_it_was() {
+    let home = Home::new();
+    let mut opened = home.open(NOW);
+    let texts: Vec<String> =
+        (0..600).map(|n| format!("The index cache {n} is tested with tool{n}x so that rollbacks stay cheap")).collect();
+    let drafts: Vec<Draft> = texts.iter().map(Draft::new).collect();
+    opened.remember_all(&drafts).unwrap();
+    while opened.give_meaning_to_some().unwrap() {}
+    let memories: Vec<_> = (1..=600).map(named).collect();
+    opened.forget(&memories, Erase::Hard, &Actor::default()).unwrap();
+    drop(opened);
+    let bytes = std::fs::read(home.dir.path().join("t/tessera.db")).unwrap();
+    let left = texts.iter().filter(|text| holds(&bytes, text)).count();
+    assert_eq!(left, 0);
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}

@@ -90,10 +90,10 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     // Its neighbours in a captured session let go of its words; the row itself does not know its session any more.
     context::refresh_around(change, &Memory { deleted: memory.deleted, rev: memory.rev, ..before.clone() })?;
     change.tx.execute("UPDATE memories SET purged = ?2 WHERE handle = ?1", params![memory.handle, mark])?;
+    questions::forget_those_about(change, before)?;
     let sql = "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1";
     change.tx.execute(sql, [memory.id])?;
     traces::note(change)?;
-    questions::forget_those_about(change, before)?;
     places::forget_made(change, before)?;
     change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;
     links::remove_all(change, memory)?;
@@ -135,6 +135,9 @@ mod tests {
         let memory = store.remember(draft).unwrap().memory;
         let text = crate::domain::Patch { content: Some("Zebra again".into()), ..crate::domain::Patch::default() };
         store.update(named(&memory), &text, &Actor::default()).unwrap();
+        let okapi = crate::domain::Patch { content: Some("Okapi instead".into()), ..crate::domain::Patch::default() };
+        store.run("INSERT INTO asked_in_vain (at, scope, words) VALUES (1, 'global', '[\"zebra\"]')");
+        store.update(named(&memory), &okapi, &Actor::default()).unwrap();
         forget(&mut store, &memory, Erase::Hard).unwrap();
         assert!(store.get(named(&memory)).unwrap().is_none());
         for table in ["memories", "history", "links", "trails", "places", "outbox", "receipts", "asked_in_vain"] {

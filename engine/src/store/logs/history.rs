@@ -118,6 +118,15 @@ pub(crate) fn record(
     Ok(())
 }
 
+/// A memory as it was before each of its changes, as far as that is known.
+pub(crate) fn all_before(connection: &Connection, id: MemoryId) -> rusqlite::Result<Vec<Memory>> {
+    let sql = "SELECT before FROM history WHERE memory = ?1 AND before IS NOT NULL";
+    let mut statement = connection.prepare_cached(sql)?;
+    let texts = statement.query_map([id], |row| row.get::<_, String>(0))?;
+    let known = texts.map(|text| Ok(serde_json::from_str(&text?).ok()));
+    Ok(known.collect::<rusqlite::Result<Vec<Option<Memory>>>>()?.into_iter().flatten().collect())
+}
+
 /// A memory as it was before the change `rev`.
 pub(crate) fn before(connection: &Connection, id: MemoryId, rev: u64) -> rusqlite::Result<Option<Memory>> {
     let sql = "SELECT before FROM history WHERE memory = ?1 AND rev = ?2";

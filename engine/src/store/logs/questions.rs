@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 
+use super::history;
 use super::spool::Spool;
 use crate::domain::{Memory, RecallRequest, Scope, Timestamp};
 use crate::recall::known_words;
@@ -111,12 +112,14 @@ impl Store {
     }
 }
 
-/// Forgets the questions that say a word of a memory that is removed for good.
+/// Forgets the questions that say a word of a memory that is removed for good, or of what it said before: its history has to
+/// be there still.
 pub(crate) fn forget_those_about(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
-    let tags = memory.tags.iter().map(ToString::to_string);
-    let said = tags.chain(memory.keywords.iter().cloned()).chain(memory.entities.iter().cloned());
-    let said = said.chain([memory.content.clone(), memory.summary.clone()]).collect::<Vec<_>>().join("\n");
-    let words = terms(&said);
+    let words: BTreeSet<String> = history::all_before(change.tx, memory.id)?
+        .iter()
+        .chain([memory])
+        .flat_map(|memory| terms(&said_by(memory)))
+        .collect();
     let mut statement = change.tx.prepare_cached("SELECT at, scope, words, text, n FROM asked_in_vain")?;
     let asked: Vec<(AskedInVain, i64)> =
         statement.query_map([], |row| Ok((read(row)?, row.get(4)?)))?.collect::<Result<_, _>>()?;
@@ -128,6 +131,13 @@ pub(crate) fn forget_those_about(change: &Change<'_>, memory: &Memory) -> Result
         }
     }
     Ok(())
+}
+
+/// All that a memory says.
+fn said_by(memory: &Memory) -> String {
+    let tags = memory.tags.iter().map(ToString::to_string);
+    let said = tags.chain(memory.keywords.iter().cloned()).chain(memory.entities.iter().cloned());
+    said.chain([memory.content.clone(), memory.summary.clone()]).collect::<Vec<_>>().join("\n")
 }
 
 /// The terms of a text that are no function words.

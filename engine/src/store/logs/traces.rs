@@ -95,7 +95,9 @@ impl Store {
             }
             _ => {}
         }
-        if self.cut_log(patience).map_err(|error| self.failed(error))? {
+        // A row that grew was moved, and where it stood before may still be read: every page is written anew.
+        let is_anew = self.connection.execute_batch("VACUUM").is_ok();
+        if self.cut_log(patience).map_err(|error| self.failed(error))? && is_anew {
             self.write(|change| {
                 change.tx.execute("DELETE FROM meta WHERE key = ?1", [UNSCRUBBED])?;
                 Ok(())
