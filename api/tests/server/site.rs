@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
-use tessera_api::{App, Db, Limits, NewKey, Patience, Settings, UserId};
+use tessera_api::{App, Db, Limits, MeaningUse, NewKey, Patience, Settings, UserId};
 use tokio::net::TcpListener;
 
 use crate::cluster::Cluster;
@@ -118,12 +118,14 @@ fn at(request: RequestBuilder, rev: &str) -> RequestBuilder {
 /// Runs a test with a server, where there can be one.
 pub(crate) fn with_site<F: Future<Output = ()>>(test: impl FnOnce(Site) -> F) {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
-    with_site_of(Settings { limits, ..Settings::default() }, test);
+    // Nobody makes vectors beside a test that writes rows itself.
+    with_site_of(Settings { limits, meaning: MeaningUse::Kept, ..Settings::default() }, test);
 }
 
 /// The same with these limits.
 pub(crate) fn with_limits<F: Future<Output = ()>>(limits: Limits, test: impl FnOnce(Site) -> F) {
-    with_site_of(Settings { limits, ..Settings::default() }, test);
+    // Nobody makes vectors beside a test that writes rows itself.
+    with_site_of(Settings { limits, meaning: MeaningUse::Kept, ..Settings::default() }, test);
 }
 
 /// The same with a server of these settings.

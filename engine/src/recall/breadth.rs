@@ -40,8 +40,8 @@ impl RecallRequest {
 
 /// Forms of questions over many memories. A word stands for itself, `a|b` for either, `~4` for at most four words,
 /// `^` for the beginning of a sentence or a request, `$` for the end of the question; `!a|b` must not follow.
-const FORMS: [&str; 33] = [
-    "in|what|which order did|do|have|has|had|was|were",
+const FORMS: [&str; 35] = [
+    "in what|which order did|have|has|had|was|were",
     "the order|sequence in which",
     "the order|sequence of when|how",
     "list|tell|show|walk|give|recount|outline in order",
@@ -54,7 +54,8 @@ const FORMS: [&str; 33] = [
     "how did|has|have|had ~16 develop|developed|change|changed|shift|shifted ~4 throughout|across|so|over our|my|the|all|far|time",
     "how did|has|have|had ~24 over time $",
     "how has|have ~6 changed since",
-    "what|what's|whats changed|new|happened|different ~5 since",
+    "what changed|happened|different ~5 since",
+    "what's|whats changed|new|happened|different ~5 since",
     "what has|have|is|was changed|new|happened|different ~5 since",
     "what has been new|added|decided|done|changed since",
     "^ summarize|summarise !this|these|it|that|below|above|the !following",
@@ -67,7 +68,8 @@ const FORMS: [&str; 33] = [
     "bring|get me up to speed on|with|about",
     "everything|all we|i|you|they|we've|i've|you've ~1 decided|discussed|know|learned|learnt|said|agreed|noted|covered|tried|mentioned",
     "everything|all that we|i|you|they|we've|i've|you've ~1 decided|discussed|know|learned|learnt|said|agreed|noted|covered|tried|mentioned",
-    "everything about|on|regarding|concerning|around",
+    "^ everything about|on|regarding|concerning|around",
+    "tell|show|give|list|find|summarize|summarise|know ~3 everything about|on|regarding|concerning|around",
     "tell|show|give me all about|regarding|concerning",
     "^ all about",
     "^ list|name|enumerate all|every|everything",

@@ -15,6 +15,10 @@ pub(super) struct Information {
     holders: [u32; 64],
     /// Of the whole query; without the words of its expansion, where somebody asked.
     total: f64,
+    /// Of the whole query but for words that tell little and that no row holds: those ask, and are not asked about.
+    subject: f64,
+    /// Words that some row holds.
+    known: u64,
     /// Words that some row holds and that do not tell little.
     content: u64,
     /// Words that tell little.
@@ -45,6 +49,8 @@ impl Information {
             concepts: [0.0; 64],
             holders: [0; 64],
             total: 0.0,
+            subject: 0.0,
+            known: 0,
             content: 0,
             light: query.light,
             near_share: weights.near_share,
@@ -60,6 +66,7 @@ impl Information {
         // What was asked for may be found by its expansion; what nobody asked for must be about all that was said.
         let counted = if purpose == Purpose::Asked { query.asked } else { u64::MAX };
         information.total = information.sum(counted);
+        information.subject = information.sum(counted & !(query.light & !information.known));
         information
     }
 
@@ -83,6 +90,7 @@ impl Information {
         };
         if is_known {
             self.content |= term.concepts;
+            self.known |= term.concepts;
         }
         self.set(term.concepts, tells);
     }
@@ -122,6 +130,16 @@ impl Information {
     /// What the words of a mask tell together.
     pub(super) fn sum(&self, concepts: u64) -> f64 {
         bits(concepts).filter_map(|at| self.concepts.get(at)).sum()
+    }
+
+    /// What the query tells but for words that only ask.
+    pub(super) fn subject(&self) -> f64 {
+        self.subject
+    }
+
+    /// The share of that which a row holds that holds this share of the whole.
+    pub(super) fn share_of_subject(&self, share: f64) -> f64 {
+        if self.subject <= 0.0 { share } else { (share * self.total / self.subject).min(1.0) }
     }
 
     /// Live rows of the index.

@@ -47,9 +47,11 @@ impl Gate {
         rarest: f64,
         weights: &Weights,
     ) -> bool {
-        let told = (information.total() / rarest.max(f64::MIN_POSITIVE)).min(weights.gate_told_most);
+        let told = (information.subject() / rarest.max(f64::MIN_POSITIVE)).min(weights.gate_told_most);
         let unknown = if information.has_unknown_name(query) { weights.gate_unknown_name } else { 0.0 };
-        let found = self.nearest + weights.gate_held * self.most_held + weights.gate_told * told - unknown;
+        let found =
+            self.nearest + weights.gate_held * information.share_of_subject(self.most_held) + weights.gate_told * told
+                - unknown;
         found >= weights.gate + weights.chance(information.rows())
     }
 }

@@ -250,7 +250,8 @@ impl<'a> Scorer<'a> {
     /// is known, that and the words count together.
     fn is_to_the_point(&self, told: f64, pointed: Option<f64>) -> bool {
         if let Some(pointed) = pointed {
-            return pointed >= self.weights.unasked_gate + self.weights.chance(self.information.rows());
+            let without = if told < self.weights.unasked_word { self.weights.unasked_without_word } else { 0.0 };
+            return pointed >= self.weights.unasked_gate + without + self.weights.chance(self.information.rows());
         }
         let rare = self.rarest();
         let [least, most] = self.weights.unasked_words;

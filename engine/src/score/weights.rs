@@ -86,6 +86,10 @@ pub struct Weights {
     pub unasked_held_most: f64,
     /// What these must come to.
     pub unasked_gate: f64,
+    /// And so much more for a memory that does not hold so much as a word: two texts in another language are near by that.
+    pub unasked_without_word: f64,
+    /// What counts as a word here.
+    pub unasked_word: f64,
     /// And the share of the best one's.
     pub unasked_gate_near_best: f64,
     /// Added to a memory that states a lasting wish or rule.
@@ -174,6 +178,8 @@ impl Default for Weights {
             unasked_held: 0.1,
             unasked_held_most: 3.0,
             unasked_gate: 0.55,
+            unasked_without_word: 0.15,
+            unasked_word: 0.6,
             unasked_gate_near_best: 0.85,
             standing: 1.0,
             prior: 0.3,
