@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use tessera_engine::meaning::{Encoder, Meaning, Vector, passages_of};
+use tessera_engine::meaning::{Encoder, Meaning, meanings};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -13,8 +13,6 @@ use crate::{App, MeaningUse};
 
 /// Memories of a batch.
 const BATCH: i64 = 16;
-/// Passages that are worked on together.
-const TOGETHER: usize = 16;
 /// Between two batches: whoever asks meanwhile goes first.
 const PAUSE: Duration = Duration::from_millis(20);
 /// How often all users are looked through: rows may wait of which another server knows, or an older program's.
@@ -109,29 +107,13 @@ async fn made(rows: Vec<Unmade>) -> Result<Vec<(Unmade, Vec<u8>)>, DbError> {
     let work = move || {
         // Where the system does not allow it, it is done at the priority of the rest.
         let _ = rustix::process::setpriority_process(None, NICE);
-        let meanings = meanings_of(&rows.iter().map(|row| row.content.as_str()).collect::<Vec<_>>());
+        let texts: Vec<&str> = rows.iter().map(|row| row.content.as_str()).collect();
+        let made: Vec<Vec<u8>> =
+            meanings(Encoder::shared(), &texts, || true).into_iter().map(Meaning::into_bytes).collect();
         // Nobody listens any more when the server ends.
-        let _ = tell.send(rows.into_iter().zip(meanings).collect());
+        let _ = tell.send(rows.into_iter().zip(made).collect());
     };
     let failed = |problem: &dyn std::fmt::Display| DbError::Row(format!("the work on what memories mean: {problem}"));
     std::thread::Builder::new().name("meaning".into()).spawn(work).map_err(|error| failed(&error))?;
     told.await.map_err(|error| failed(&error))
-}
-
-/// What texts mean, as it is kept.
-fn meanings_of(texts: &[&str]) -> Vec<Vec<u8>> {
-    let passages: Vec<(usize, &str)> = (0..)
-        .zip(texts)
-        .flat_map(|(number, text)| passages_of(text).into_iter().map(move |passage| (number, passage)))
-        .collect();
-    let mut vectors: Vec<Vec<Vector>> = texts.iter().map(|_| Vec::new()).collect();
-    for some in passages.chunks(TOGETHER) {
-        let encoded = Encoder::shared().passages(&some.iter().map(|(_, passage)| *passage).collect::<Vec<_>>());
-        for ((number, _), vector) in some.iter().zip(encoded) {
-            if let Some(of_text) = vectors.get_mut(*number) {
-                of_text.push(vector);
-            }
-        }
-    }
-    vectors.iter().map(|vectors| Meaning::of(vectors).into_bytes()).collect()
 }

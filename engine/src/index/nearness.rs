@@ -89,16 +89,12 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
         }
         let table = self.snapshot.map(Snapshot::passages).unwrap_or_default();
         for posting in lists.iter().flat_map(|list| &list.snapshot) {
-            if let Some(best) =
-                nearness.snapshot.get_mut(posting.doc as usize).filter(|best| **best > UNKNOWN && **best <= FAR)
-            {
+            if let Some(best) = left_out(&mut nearness.snapshot, posting.doc) {
                 *best = nearest_of(to, table, posting.doc);
             }
         }
         for posting in lists.iter().flat_map(|list| &list.tail) {
-            if let Some(best) =
-                nearness.tail.get_mut(posting.doc as usize).filter(|best| **best > UNKNOWN && **best <= FAR)
-            {
+            if let Some(best) = left_out(&mut nearness.tail, posting.doc) {
                 *best = self.tail.row(posting.doc).map_or(UNKNOWN, |row| nearest(to, row));
             }
         }
@@ -159,6 +155,11 @@ impl<B: AsRef<[u8]>> IndexView<'_, B> {
     fn tail_passages(&self) -> impl Iterator<Item = &[u8; DIMENSIONS]> {
         self.tail_rows().flatten().flat_map(|row| Meaning::vectors(&row.meaning)).filter_map(<[u8]>::last_chunk)
     }
+}
+
+/// A row that has vectors and may not have been compared.
+fn left_out(rows: &mut [f32], doc: u32) -> Option<&mut f32> {
+    rows.get_mut(doc as usize).filter(|near| **near > UNKNOWN && **near <= FAR)
 }
 
 fn clear(rows: &mut [f32], doc: u32) {
