@@ -1,0 +1,18 @@
+//! Reads JSON lines with a `text`, and writes for each the spans found, in characters: `[[start, end, kind], …]`.
+
+use std::io::{self, BufRead as _, Write as _};
+
+use serde_json::{Value, json};
+
+fn main() -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for line in io::stdin().lock().lines() {
+        let row: Value = serde_json::from_str(&line?)?;
+        let text = row.get("text").and_then(Value::as_str).unwrap_or_default();
+        let chars = |at: usize| text.get(..at).map_or(0, |head| head.chars().count());
+        let found = tessera_screen::findings(text);
+        let found = found.iter().map(|f| json!([chars(f.span.start), chars(f.span.end), f.kind.as_str()]));
+        writeln!(out, "{}", Value::from_iter(found))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,1 @@
+//! Talks to HashiCorp Vault and OpenBao: the key-value engine, version 2.
