@@ -14,7 +14,7 @@ use tessera_engine::domain::{
 use tessera_engine::pack::{JsonRows, LineCosts, Lines, Ranked, Recall, Row, attribution, neutral_line};
 use tessera_engine::recall::{Form, answer};
 use tessera_engine::score::{ScoreParts, Weights};
-use tessera_engine::store::{StoreConfig, StoreError, Usage};
+use tessera_engine::store::{SecretRules, StoreConfig, StoreError, Usage};
 use tessera_engine::text::O200k;
 
 /// Cases of the large property; `TESSERA_BUDGET_CASES` raises it.
@@ -55,6 +55,7 @@ fn store() -> (tempfile::TempDir, Store) {
         weights: Weights::default(),
         usage: Usage::Serve,
         meaning: true,
+        secrets: SecretRules::default(),
     };
     (dir, Store::open(config).unwrap())
 }
@@ -449,7 +450,14 @@ fn a_store_of_another_form_of_the_lines_is_counted_again_when_it_is_opened() {
     drop(database);
     for usage in [Usage::ReadOnce, Usage::Serve] {
         let (clock, home) = (Arc::new(FixedClock("2026-11-20".parse().unwrap())), dir.path().join("h").into());
-        let config = StoreConfig { home, clock, weights: Weights::default(), usage, meaning: true };
+        let config = StoreConfig {
+            home,
+            clock,
+            weights: Weights::default(),
+            usage,
+            meaning: true,
+            secrets: SecretRules::default(),
+        };
         let mut store = Store::open(config).unwrap();
         for budget in [90, 150, 300, 3000] {
             let request = RecallRequest { budget: budget.try_into().unwrap(), ..RecallRequest::new("harbour relay") };

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use tessera_engine::domain::{Packing, Timestamp};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Store, StoreConfig, StoreError, Usage};
+use tessera_engine::store::{SecretRules, Store, StoreConfig, StoreError, Usage};
 
 pub use compare::{Compared, Comparison, compare};
 pub use fixture::{Fixture, FixtureQuery, QueryReport};
@@ -110,6 +110,7 @@ impl Scratch {
             weights: weights.clone(),
             usage: Usage::Serve,
             meaning: true,
+            secrets: SecretRules::default(),
         })?;
         Ok(Self { store, dir })
     }
