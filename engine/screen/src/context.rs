@@ -222,7 +222,9 @@ impl Search<'_> {
 
     fn noun(&mut self, mark: &Range<usize>) {
         let text = self.text;
-        let Some(noun) = nouns::noun_at(text, mark) else { return };
+        // The sign of `sig=` is no part of the name.
+        let is_signed = scan::byte(text, mark.end - 1) == b'=';
+        let Some(noun) = nouns::noun_at(text, &(mark.start..mark.end - usize::from(is_signed))) else { return };
         self.until = self.until.max(noun.span.end);
         match noun.class {
             Class::Header => match headers::authorization(text, noun.span.end) {

@@ -44,11 +44,14 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
     let was_quoted = text.get(noun.span.end..closed).is_some_and(|closers| closers.contains(['"', '\'', '`']));
     let after = if was_quoted { scan::after_space(text, closed) } else { scan::after_blanks(text, closed) };
     let rest = scan::rest(text, after, 24);
-    if rest.starts_with('>') && is_element(text, noun) {
-        return Some((Bond::Sign, after + 1));
+    if rest.starts_with('>') {
+        return is_element(text, noun, after + 1).then_some((Bond::Sign, after + 1));
     }
     if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
-        return Some((Bond::Sign, after_sign(text, after + sign.len())));
+        // `"Password:"` is a label.
+        let quote = scan::byte(text, noun.span.start.wrapping_sub(1));
+        let is_label = b"\"'`".contains(&quote) && scan::byte(text, after + sign.len()) == quote && after == noun.span.end;
+        return (!is_label).then(|| (Bond::Sign, after_sign(text, after + sign.len())));
     }
     if was_quoted && rest.starts_with(',') {
         let at = scan::after_space(text, after + 1);
@@ -88,9 +91,10 @@ fn after_sign(text: &str, at: usize) -> usize {
     blanks
 }
 
-/// True when the noun is the name of an element or stands in one: `<password>`, `<entry key="password">`.
-fn is_element(text: &str, noun: &Noun) -> bool {
+/// True when the noun is the name of an element or stands in one: `<password>x</`, `<entry key="password">x</`.
+fn is_element(text: &str, noun: &Noun, content: usize) -> bool {
     scan::head(text, noun.span.start, 120).rsplit('>').next().is_some_and(|head| head.contains('<'))
+        && scan::rest(text, content, 300).split_once('<').is_some_and(|(_, after)| after.starts_with('/'))
 }
 
 /// After what is written around a literal: `b"x"`, `String("x"`, `Some("x"`, `new Secret("x"`, `[`.
@@ -135,6 +139,10 @@ fn fallback(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
 pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     let Some(inside) = text.get(value.span.clone()) else { return false };
     let name = text.get(noun.span.clone()).unwrap_or_default();
+    let behind = scan::rest(text, value.span.end, 4);
+    if behind.starts_with("...") || behind.starts_with('…') {
+        return false;
+    }
     if inside.len() < 4 || judge::is_stand_in(inside) || judge::is_technical(inside) || inside.eq_ignore_ascii_case(name) {
         return false;
     }
@@ -189,6 +197,10 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
 /// Names made of words and a number or two: `password2`, `user_password_1`, `OAuth2Client`.
 fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
     if shape.symbols > 0 || shape.digits > 3 && shape.digits * 3 > shape.letters() {
+        return false;
+    }
+    let groups = inside.split(|character: char| !character.is_ascii_digit()).filter(|group| !group.is_empty()).count();
+    if groups > 1 && shape.joints == 0 {
         return false;
     }
     let runs: Vec<&str> = letters::runs(inside).map(|(_, run)| run).collect();

@@ -59,7 +59,7 @@ fn is_prose(rest: &str, at: usize) -> bool {
             .iter()
             .any(|known| name.starts_with(known))
     });
-    !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
+    !line.starts_with('-') && !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
 }
 
 /// The private lines of a PuTTY key whose header begins here.
