@@ -126,7 +126,7 @@ fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
     match last {
         "key" => key(owner?),
         "credential" | "credentials" | "creds" | "cred" => Some((Class::Secret, SECRET)),
-        "crumb" | "pat" => Some((Class::Token, TOKEN)),
+        "crumb" | "pat" | "unseal" => Some((Class::Token, TOKEN)),
         "login" | "auth" | "account" => Some((Class::Login, LOGIN)),
         "authorization" => Some((Class::Header, TOKEN)),
         "sig" | "signature" => Some((Class::Token, SIGNATURE)),
