@@ -9,7 +9,7 @@ use std::time::Duration;
 use etcetera::{AppStrategy, AppStrategyArgs};
 use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Home, StoreConfig, Usage};
+use tessera_engine::store::{Home, SecretRules, StoreConfig, Usage};
 
 use tessera_desk::project::{Claim, claim_of};
 use tessera_desk::sync::{Mode, Remote};
@@ -434,7 +434,14 @@ pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreCon
     // A file that cannot be read is no reason to store nothing: `doctor` and hooks say what is wrong with it.
     let file = ConfigFile::read(&home).unwrap_or_else(|_| ConfigFile::empty(&home));
     let meaning = MEANING.parsed(&file, true, switch)?;
-    Ok(StoreConfig { home, clock: clock()?, weights: Weights::default(), usage, meaning })
+    Ok(StoreConfig {
+        home,
+        clock: clock()?,
+        weights: Weights::default(),
+        usage,
+        meaning,
+        secrets: SecretRules::default(),
+    })
 }
 
 /// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says.

@@ -25,6 +25,7 @@ mod meaning;
 mod recall;
 mod reply_body;
 mod routes;
+mod secrets;
 mod server;
 mod tls;
 

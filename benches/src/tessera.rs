@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tessera_engine::Store;
 use tessera_engine::domain::{Category, Draft, FixedClock, Importance, Origin, RecallRequest, Timestamp};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{StoreConfig, Usage};
+use tessera_engine::store::{SecretRules, StoreConfig, Usage};
 
 use crate::Note;
 
@@ -41,8 +41,15 @@ impl Filled {
     /// Opens the store of a home.
     pub fn open(home: &Path, usage: Usage) -> Store {
         let clock = Arc::new(FixedClock(Self::now()));
-        Store::open(StoreConfig { home: home.into(), clock, weights: Weights::default(), usage, meaning: true })
-            .expect("a store")
+        Store::open(StoreConfig {
+            home: home.into(),
+            clock,
+            weights: Weights::default(),
+            usage,
+            meaning: true,
+            secrets: SecretRules::default(),
+        })
+        .expect("a store")
     }
 
     /// Its home.

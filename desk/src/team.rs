@@ -321,7 +321,7 @@ mod tests {
 
     use tessera_engine::domain::{FixedClock, Origin};
     use tessera_engine::score::Weights;
-    use tessera_engine::store::{StoreConfig, Usage};
+    use tessera_engine::store::{SecretRules, StoreConfig, Usage};
 
     use super::*;
     use crate::verbs::{Count, Remember};
@@ -334,6 +334,7 @@ mod tests {
             weights: Weights::default(),
             usage: Usage::Write,
             meaning: true,
+            secrets: SecretRules::default(),
         })
         .unwrap()
     }

@@ -12,6 +12,7 @@
 //! - [`pack`]: fit ranked memories into a token budget and render them.
 //! - [`recall`]: the one pipeline over all of the above.
 //! - [`sync`]: what machines tell a server, and what they make of its answers; pure.
+//! - [`screen`]: takes credentials out of texts before anything is made of them.
 //! - [`compose`]: what becomes of a text, whoever stores it: fields, derived values and costs in one value.
 //! - [`store`]: SQLite, behind the feature `sqlite`.
 
@@ -25,6 +26,7 @@ pub mod meaning;
 pub mod pack;
 pub mod recall;
 pub mod score;
+pub mod screen;
 #[cfg(feature = "sqlite")]
 pub mod store;
 pub mod sync;

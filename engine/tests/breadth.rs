@@ -8,7 +8,7 @@ use tessera_engine::Store;
 use tessera_engine::domain::{Breadth, Draft, FixedClock, Origin, RecallRequest, Timestamp};
 use tessera_engine::pack::{JsonRows, Recall};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{StoreConfig, Usage};
+use tessera_engine::store::{SecretRules, StoreConfig, Usage};
 use tessera_engine::text::{O200k, TokenCounter};
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -20,6 +20,7 @@ fn store() -> (tempfile::TempDir, Store) {
         weights: Weights::default(),
         usage: Usage::Serve,
         meaning: true,
+        secrets: SecretRules::default(),
     };
     (dir, Store::open(config).unwrap())
 }

@@ -12,7 +12,7 @@ use tessera_engine::domain::{
     Timestamp,
 };
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Actor, Erase, ListRequest, StoreConfig, Usage};
+use tessera_engine::store::{Actor, Erase, ListRequest, SecretRules, StoreConfig, Usage};
 use tessera_engine::text::{TokenKind, tokenize};
 
 const WORDS: [&str; 26] = [
@@ -87,7 +87,15 @@ fn weights() -> Weights {
 
 fn open(home: &std::path::Path, usage: Usage) -> Store {
     let clock = Arc::new(FixedClock(now()));
-    Store::open(StoreConfig { home: home.into(), clock, weights: weights(), usage, meaning: true }).unwrap()
+    Store::open(StoreConfig {
+        home: home.into(),
+        clock,
+        weights: weights(),
+        usage,
+        meaning: true,
+        secrets: SecretRules::default(),
+    })
+    .unwrap()
 }
 
 fn apply(store: &mut Store, step: &Step, handles: &mut Vec<Handle>) {

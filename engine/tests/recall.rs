@@ -9,7 +9,7 @@ use tessera_engine::domain::{
 };
 use tessera_engine::pack::Recall;
 use tessera_engine::score::Weights;
-use tessera_engine::store::{StoreConfig, Usage};
+use tessera_engine::store::{SecretRules, StoreConfig, Usage};
 use tessera_engine::text::{O200k, TokenCounter};
 
 struct Home {
@@ -22,8 +22,14 @@ impl Home {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(FixedClock("2026-11-21T12:00:00Z".parse().unwrap()));
         let home = dir.path().join("home");
-        let config =
-            StoreConfig { home: home.into(), clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
+        let config = StoreConfig {
+            home: home.into(),
+            clock,
+            weights: Weights::default(),
+            usage: Usage::Serve,
+            meaning: true,
+            secrets: SecretRules::default(),
+        };
         Self { store: Store::open(config).unwrap(), _dir: dir }
     }
 

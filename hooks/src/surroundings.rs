@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera_engine::domain::{Clock, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Home, Store, StoreConfig, StoreError, Usage};
+use tessera_engine::store::{Home, SecretRules, Store, StoreConfig, StoreError, Usage};
 
 use crate::judge_choice::JudgeChoice;
 
@@ -86,6 +86,13 @@ impl Surroundings {
     /// When it cannot be opened.
     pub fn open(&self, usage: Usage) -> Result<Store, StoreError> {
         let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), Weights::default());
-        Store::open(StoreConfig { home, clock, weights, usage, meaning: self.settings.meaning })
+        Store::open(StoreConfig {
+            home,
+            clock,
+            weights,
+            usage,
+            meaning: self.settings.meaning,
+            secrets: SecretRules::default(),
+        })
     }
 }

@@ -57,6 +57,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         scope: args.scope,
         expires: args.expires.map(|expiry| expiry.seen_from(now)).transpose()?,
         vouched: args.trust,
+        sensitive: None,
     };
     if patch.is_empty() {
         anyhow::bail!(crate::exit::UserError(

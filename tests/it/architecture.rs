@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MOST_LINES: usize = 500;
-const ROOMS: [&str; 11] =
-    ["domain", "text", "enrich", "meaning", "index", "score", "pack", "recall", "sync", "compose", "store"];
+const ROOMS: [&str; 12] =
+    ["domain", "text", "enrich", "meaning", "index", "score", "pack", "recall", "sync", "screen", "compose", "store"];
 
 /// Places, the more exact first, and what their code may not name. The arrows are root → {mcp, hooks, learn, setup,
 /// eval} → desk → engine; beside them learn and eval use hooks, whose settings they share.
-const MAY_NOT: [(&str, &[&str]); 14] = [
+const MAY_NOT: [(&str, &[&str]); 17] = [
     ("engine/src/meaning/", &["tokio::", "println!", "eprintln!"]),
+    ("engine/src/screen/", &["tokio::", "println!", "eprintln!"]),
+    ("engine/src/store/", &["tessera_screen", "tessera_encoder", "tokio::", "println!", "eprintln!"]),
+    ("engine/screen", &["tessera_engine", "tessera_seal", "tokio::", "std::fs", "eprintln!"]),
     ("engine/src", &["tessera_", "tokio::", "println!", "eprintln!"]),
     ("engine/encoder", &["tessera_engine", "tokio::", "eprintln!"]),
     ("desk/src/sync", &["tessera_mcp", "tessera_hooks", "tessera_learn", "tessera_setup", "tessera_api", "println!"]),
@@ -60,6 +63,9 @@ fn sources() -> Vec<(String, String)> {
         "engine/src",
         "engine/encoder",
         "engine/weights",
+        "engine/screen",
+        "engine/seal",
+        "engine/vault",
         "engine/tests",
         "desk",
         "mcp/src",

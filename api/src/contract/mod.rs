@@ -170,6 +170,7 @@ impl MemoryPatch {
             scope: self.scope.as_deref().map(|scope| parsed("scope", scope)).transpose()?,
             expires: None,
             vouched: None,
+            sensitive: None,
         })
     }
 }

@@ -134,10 +134,13 @@ mod tests {
     use tessera_engine::compose::created;
 
     use super::*;
+    use tessera_engine::screen::Screened;
 
     #[test]
     fn what_an_older_program_made_is_made_anew_and_a_newer_ones_is_left() {
-        let composed = created(&Draft::new("The crane is serviced"), Timestamp::from_micros(0), &O200k).unwrap();
+        let composed =
+            created(&Screened::clean(Draft::new("The crane is serviced")).unwrap(), Timestamp::from_micros(0), &O200k)
+                .unwrap();
         let of = |forward: Vec<u8>, costs: Option<LineCosts>| Known {
             memory: composed.memory().clone(),
             is_standing: composed.is_standing(),

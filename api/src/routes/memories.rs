@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tessera_engine::Timestamp;
 use tessera_engine::compose;
 use tessera_engine::domain::{Category, DomainError, Link, MemoryId, Packing, RecallRequest, Tag};
+use tessera_engine::screen::screened;
 use tessera_engine::sync::{Action, Edit, Refusal, Rights, State as Being};
 
 use crate::App;
@@ -21,6 +22,7 @@ use crate::db::{Ask, Caller, ChangedAfter, Idempotency, Listed, Reply, Stored};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Params, Raw, id, if_match};
 use crate::recall::RecallError;
+use crate::secrets::Dropper;
 
 /// Bytes of the texts of an answer without a budget, about.
 const MOST_MATCH_BYTES: usize = 1024 * 1024;
@@ -107,12 +109,13 @@ pub(super) fn creation(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Ask, DomainError> {
-    let document = compose::document(&new.draft()?, now)?;
     let memory = match (new.id()?, &idempotency) {
         (Some(id), _) => id,
         (None, Some(idempotency)) => MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())),
         (None, None) => MemoryId::generate(now),
     };
+    let Ok(draft) = screened(new.draft()?, memory, &mut Dropper);
+    let document = compose::document(&draft, now)?;
     Ok(Ask { memory, action: Action::Create(document), only_at: None, idempotency, at: now })
 }
 
@@ -286,6 +289,7 @@ pub(super) async fn update(
         return Err(Problem::new(StatusCode::BAD_REQUEST, "no_fields", detail));
     }
     let owner = (current.rights != Rights::Owner).then_some(current.owner.as_str());
+    let Ok(patch) = screened(patch, memory, &mut Dropper);
     let edit = compose::edit(base, owner, &patch)?;
     let ask = Ask { memory, action: Action::Edit(edit), only_at, idempotency, at: app.clock.now() };
     let stored = done(app.db.ask(&caller.user, &ask).await?)?.ok_or_else(Problem::not_found)?;

@@ -13,7 +13,7 @@ use tessera_engine::domain::{
     Draft, FixedClock, Importance, MemoryId, MemoryRef, MemoryType, Origin, Patch, Scope, Timestamp,
 };
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Actor, StoreConfig, Usage};
+use tessera_engine::store::{Actor, SecretRules, StoreConfig, Usage};
 
 use crate::site::{Site, with_site_of};
 
@@ -159,6 +159,7 @@ fn the_same_text_becomes_the_same_row_in_both_stores() {
             weights: Weights::default(),
             usage: Usage::Write,
             meaning: true,
+            secrets: SecretRules::default(),
         };
         let mut store = Store::open(config).unwrap();
         let database = Connection::open(home.path().join("tessera.db")).unwrap();
@@ -189,6 +190,7 @@ fn what_one_store_refuses_the_other_refuses_in_the_same_words() {
             weights: Weights::default(),
             usage: Usage::Write,
             meaning: true,
+            secrets: SecretRules::default(),
         };
         let mut store = Store::open(config).unwrap();
         let long = "x".repeat(201);

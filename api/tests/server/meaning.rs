@@ -16,7 +16,7 @@ use tessera_engine::domain::{Draft, FixedClock, MemoryId, MemoryRef, RecallReque
 use tessera_engine::meaning::{Encoder, Meaning, passages_of};
 use tessera_engine::pack::JsonRows;
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Actor, StoreConfig, Upload, Usage, Whole};
+use tessera_engine::store::{Actor, SecretRules, StoreConfig, Upload, Usage, Whole};
 use tessera_engine::sync::{Page, Push, SentMeaning, SentOp, Snapshot};
 
 use crate::recall::send;
@@ -36,8 +36,14 @@ fn nothing() -> Whole {
 /// A machine of ada's that begins with this.
 fn machine(home: &Path, whole: &Whole) -> Store {
     let clock = settings(MeaningUse::Kept).clock;
-    let config =
-        StoreConfig { home: home.into(), clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
+    let config = StoreConfig {
+        home: home.into(),
+        clock,
+        weights: Weights::default(),
+        usage: Usage::Serve,
+        meaning: true,
+        secrets: SecretRules::default(),
+    };
     let mut store = Store::open(config).unwrap();
     store.join("http://server", "ada", Upload::All).unwrap();
     store.begin_anew(whole).unwrap();

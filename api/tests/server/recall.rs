@@ -15,7 +15,7 @@ use tessera_engine::domain::{
 };
 use tessera_engine::pack::JsonRows;
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Actor, Erase, StoreConfig, Upload, Usage, Whole};
+use tessera_engine::store::{Actor, Erase, SecretRules, StoreConfig, Upload, Usage, Whole};
 use tessera_engine::sync::{Push, Pushed};
 use tessera_engine::text::{O200k, TokenCounter};
 
@@ -126,6 +126,7 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path, meant: Meant) ->
         weights: meant.weights(),
         usage: Usage::Serve,
         meaning: true,
+        secrets: SecretRules::default(),
     };
     let mut store = Store::open(config).unwrap();
     store.join("http://server", "ada", Upload::All).unwrap();

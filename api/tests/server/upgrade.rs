@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tessera_engine::domain::{FixedClock, Timestamp};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{ListRequest, StoreConfig, Usage, Whole};
+use tessera_engine::store::{ListRequest, SecretRules, StoreConfig, Usage, Whole};
 use tessera_engine::sync::{Page, Push, Pushed, Snapshot};
 use tessera_engine::{Memory, Store};
 
@@ -41,6 +41,7 @@ fn machine_of(database: &str, home: &Path, now: i64) -> Store {
         weights: Weights::default(),
         usage: Usage::Serve,
         meaning: true,
+        secrets: SecretRules::default(),
     })
     .unwrap()
 }

@@ -7,6 +7,7 @@ mod metrics;
 mod questions;
 mod ranker;
 mod replay;
+mod secrets;
 mod usage;
 mod vectors;
 
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 
 use tessera_engine::domain::{Packing, Timestamp};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Store, StoreConfig, StoreError, Usage};
+use tessera_engine::store::{SecretRules, Store, StoreConfig, StoreError, Usage};
 
 pub use compare::{Compared, Comparison, compare};
 pub use fixture::{Fixture, FixtureQuery, QueryReport};
@@ -23,6 +24,7 @@ pub use metrics::{Asked, Report};
 pub use questions::{Answered, PromptTally, QuestionFile, QuestionReport, Verdict, Verdicts};
 pub use ranker::Ranker;
 pub use replay::{ReplayReport, replay, total};
+pub use secrets::{Screening, ScreeningReport, screenings};
 pub use usage::{UsageReport, UsageTrace};
 pub use vectors::{Leg, Vectors};
 
@@ -110,6 +112,7 @@ impl Scratch {
             weights: weights.clone(),
             usage: Usage::Serve,
             meaning: true,
+            secrets: SecretRules::default(),
         })?;
         Ok(Self { store, dir })
     }

@@ -1,7 +1,284 @@
 //! Credentials that are known by what stands around them: assignments, headers, addresses, prose.
+//!
+//! One automaton finds marks: words and signs that stand near credentials. Each mark is then looked at by hand, within a
+//! bounded stretch of the text, so that time grows with the length of the text and nothing else.
 
-use crate::finding::Finding;
+mod address;
+mod assign;
+mod blocks;
+mod flags;
+mod headers;
+mod judge;
+mod letters;
+mod lines;
+mod nouns;
+mod phrases;
+mod prose;
+mod scan;
+mod value;
 
-pub(crate) fn findings(_text: &str) -> Vec<Finding> {
-    Vec::new()
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use crate::finding::{Finding, Kind};
+use crate::place::places;
+use headers::Given;
+use nouns::{Class, Noun};
+use value::Value;
+
+/// What a mark begins or belongs to.
+#[derive(Debug, Clone, Copy)]
+enum Mark {
+    /// A part of a name.
+    Noun,
+    /// A noun of a language whose words the names of programs do not have.
+    Foreign,
+    LogIn,
+    Address,
+    Pem,
+    Putty,
+    Scheme,
+    Cookie,
+    UserFlag,
+    PasswordFlag,
+    Pgpass,
+    Hash,
+    Seed,
+    Codes,
+    Pin,
 }
+
+/// Marks; letters in ASCII of either case.
+const MARKS: &[(&str, Mark)] = &[
+    ("pass", Mark::Noun),
+    ("pwd", Mark::Noun),
+    ("pw", Mark::Noun),
+    ("psw", Mark::Noun),
+    ("kennwort", Mark::Noun),
+    ("wachtwoord", Mark::Noun),
+    ("clave", Mark::Noun),
+    ("senha", Mark::Noun),
+    ("parola", Mark::Noun),
+    ("mdp", Mark::Noun),
+    ("secret", Mark::Noun),
+    ("token", Mark::Noun),
+    ("key", Mark::Noun),
+    ("cred", Mark::Noun),
+    ("auth", Mark::Noun),
+    ("login", Mark::Noun),
+    ("log in", Mark::LogIn),
+    ("sign in", Mark::LogIn),
+    ("anmelden", Mark::LogIn),
+    ("account", Mark::Noun),
+    ("sig=", Mark::Noun),
+    ("sess", Mark::Noun),
+    ("crumb", Mark::Noun),
+    ("unseal", Mark::Noun),
+    ("_pat", Mark::Noun),
+    ("p a s s w o r d", Mark::Foreign),
+    ("contraseña", Mark::Foreign),
+    ("contrasena", Mark::Foreign),
+    ("пароль", Mark::Foreign),
+    ("Пароль", Mark::Foreign),
+    ("пароля", Mark::Foreign),
+    ("密码", Mark::Foreign),
+    ("密碼", Mark::Foreign),
+    ("口令", Mark::Foreign),
+    ("パスワード", Mark::Foreign),
+    ("暗証番号", Mark::Foreign),
+    ("비밀번호", Mark::Foreign),
+    ("암호", Mark::Foreign),
+    ("密钥", Mark::Foreign),
+    ("令牌", Mark::Foreign),
+    ("トークン", Mark::Foreign),
+    ("schlüssel", Mark::Foreign),
+    ("hasło", Mark::Foreign),
+    ("lösenord", Mark::Foreign),
+    ("şifre", Mark::Foreign),
+    ("://", Mark::Address),
+    ("-----begin", Mark::Pem),
+    ("putty-user-key-file-", Mark::Putty),
+    ("basic", Mark::Scheme),
+    ("bearer", Mark::Scheme),
+    ("cookie", Mark::Cookie),
+    (" -u", Mark::UserFlag),
+    ("--user", Mark::UserFlag),
+    (" -p", Mark::PasswordFlag),
+    (":5432:", Mark::Pgpass),
+    (":5433:", Mark::Pgpass),
+    (":6432:", Mark::Pgpass),
+    (":*:", Mark::Pgpass),
+    ("$1$", Mark::Hash),
+    ("$2a$", Mark::Hash),
+    ("$2b$", Mark::Hash),
+    ("$2x$", Mark::Hash),
+    ("$2y$", Mark::Hash),
+    ("$5$", Mark::Hash),
+    ("$6$", Mark::Hash),
+    ("$7$", Mark::Hash),
+    ("$8$", Mark::Hash),
+    ("$9$", Mark::Hash),
+    ("$y$", Mark::Hash),
+    ("$apr1$", Mark::Hash),
+    ("$argon2", Mark::Hash),
+    ("$scrypt$", Mark::Hash),
+    ("$pbkdf2", Mark::Hash),
+    ("seed phrase", Mark::Seed),
+    ("mnemonic", Mark::Seed),
+    ("recovery phrase", Mark::Seed),
+    ("seed words", Mark::Seed),
+    ("wallet words", Mark::Seed),
+    ("secret phrase", Mark::Seed),
+    ("recovery code", Mark::Codes),
+    ("backup code", Mark::Codes),
+    ("wiederherstellungscode", Mark::Codes),
+    ("pin", Mark::Pin),
+    ("pin code", Mark::Pin),
+    ("pin-code", Mark::Pin),
+    ("door code", Mark::Pin),
+    ("alarm code", Mark::Pin),
+];
+
+static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::LeftmostLongest)
+        .kind(Some(AhoCorasickKind::DFA))
+        .prefilter(false)
+        .build(MARKS.iter().map(|(mark, _)| mark))
+        .ok()
+});
+
+const PASSWORD: Kind = Kind::new("password");
+const CONNECTION: Kind = Kind::new("connection password");
+const PRIVATE_KEY: Kind = Kind::new("private key");
+const BASIC: Kind = Kind::new("basic auth");
+const BEARER: Kind = Kind::new("bearer token");
+const TOKEN: Kind = Kind::new("token");
+const COOKIE: Kind = Kind::new("session cookie");
+const HASH: Kind = Kind::new("password hash");
+const SEED: Kind = Kind::new("seed phrase");
+const CODE: Kind = Kind::new("recovery code");
+const PIN: Kind = Kind::new("PIN");
+
+/// The credentials of a text that are known by what stands around them.
+pub(crate) fn findings(text: &str) -> Vec<Finding> {
+    let Some(automaton) = AUTOMATON.as_ref() else { return Vec::new() };
+    let mut search = Search { text, found: Vec::new(), until: 0 };
+    let mut taken = None;
+    for hit in automaton.find_iter(text) {
+        let Some((_, mark)) = MARKS.get(hit.pattern().as_usize()) else { continue };
+        let span = hit.range();
+        let taken = taken.get_or_insert_with(|| places(text).into_iter().peekable());
+        while taken.peek().is_some_and(|(place, _)| place.end <= span.start) {
+            taken.next();
+        }
+        let is_taken = taken.peek().is_some_and(|(place, _)| place.start < span.end);
+        if !is_taken && span.start >= search.until {
+            search.look(*mark, &span);
+        }
+    }
+    search.found
+}
+
+struct Search<'a> {
+    text: &'a str,
+    found: Vec<Finding>,
+    /// What stands before is a credential, or a name that was looked at already.
+    until: usize,
+}
+
+impl Search<'_> {
+    fn look(&mut self, mark: Mark, span: &Range<usize>) {
+        let text = self.text;
+        match mark {
+            Mark::Noun => self.noun(span),
+            Mark::Foreign => {
+                let noun = Noun { span: span.clone(), class: Class::Password, kind: PASSWORD };
+                let value = prose::foreign_value(text, &noun).or_else(|| prose::value_of(text, &noun));
+                self.take(value, PASSWORD);
+            }
+            Mark::Address => self.take(address::password(text, span.end), CONNECTION),
+            Mark::Pem => self.take_span(blocks::pem(text, span.start), PRIVATE_KEY),
+            Mark::Putty => self.take_span(blocks::putty(text, span.start), PRIVATE_KEY),
+            Mark::Scheme => {
+                let is_basic = scan::begins(text.get(span.clone()).unwrap_or_default(), "basic");
+                self.take(headers::scheme(text, span.start, span.end), if is_basic { BASIC } else { BEARER });
+            }
+            Mark::Cookie => {
+                let cookies = headers::cookies(text, span.end);
+                cookies.into_iter().for_each(|cookie| self.take(Some(cookie), COOKIE));
+            }
+            Mark::UserFlag => self.take(flags::of_user(text, span.end), PASSWORD),
+            Mark::PasswordFlag if is_name_of_flag(text, span.end) => self.noun(&(span.end - 1..span.end + 1)),
+            Mark::LogIn => {
+                let noun = Noun { span: span.clone(), class: Class::Login, kind: PASSWORD };
+                self.take(prose::login_value(text, &noun), PASSWORD);
+            }
+            Mark::PasswordFlag => self.take(flags::of_password(text, span.end), PASSWORD),
+            Mark::Pgpass => self.take_span(lines::pgpass(text, span.start), PASSWORD),
+            Mark::Hash => self.take_span(lines::hash(text, span.start), HASH),
+            Mark::Seed => self.take_span(phrases::seed(text, span.end), SEED),
+            Mark::Codes => {
+                let codes = phrases::codes(text, span.end);
+                codes.into_iter().for_each(|code| self.take_span(Some(code), CODE));
+            }
+            Mark::Pin => self.take_span(phrases::pin(text, span.start, span.end), PIN),
+        }
+    }
+
+    fn noun(&mut self, mark: &Range<usize>) {
+        let text = self.text;
+        // The sign of `sig=` is no part of the name.
+        let is_signed = scan::byte(text, mark.end - 1) == b'=';
+        let Some(noun) = nouns::noun_at(text, &(mark.start..mark.end - usize::from(is_signed))) else { return };
+        self.until = self.until.max(noun.span.end);
+        match noun.class {
+            Class::Header => match headers::authorization(text, noun.span.end) {
+                Some(Given::Basic(value)) => self.take(Some(value), BASIC),
+                Some(Given::Bearer(value)) => self.take(Some(value), BEARER),
+                Some(Given::Other(value)) => self.take(Some(value), TOKEN),
+                None => {}
+            },
+            Class::Login => {
+                let value = encoded_pair(text, &noun).or_else(|| prose::login_value(text, &noun));
+                self.take(value.or_else(|| assign::value_of(text, &noun)), noun.kind);
+            }
+            Class::Password | Class::Secret | Class::Token => {
+                // `credentials: bob:x` give a name and a password.
+                let pair = (noun.class == Class::Secret).then(|| prose::login_value(text, &noun)).flatten();
+                let value = pair.or_else(|| assign::value_of(text, &noun)).or_else(|| prose::value_of(text, &noun));
+                self.take(value, noun.kind);
+            }
+        }
+    }
+
+    fn take(&mut self, value: Option<Value>, kind: Kind) {
+        self.take_span(value.map(|value| value.span), kind);
+    }
+
+    fn take_span(&mut self, span: Option<Range<usize>>, kind: Kind) {
+        if let Some(span) = span {
+            self.until = self.until.max(span.end);
+            self.found.push(Finding { span, kind });
+        }
+    }
+}
+
+/// True when what began as `-p` goes on as `-password` or the like.
+fn is_name_of_flag(text: &str, end: usize) -> bool {
+    let name = text.get(end - 1..).unwrap_or_default();
+    ["pass", "pw", "psw"].iter().any(|word| scan::begins(name, word))
+}
+
+/// `"auth": "base64 of a name and a password"`.
+fn encoded_pair(text: &str, noun: &Noun) -> Option<Value> {
+    let at = scan::on_while(text, noun.span.end, 8, |byte| b"\"'\\:= ".contains(&byte));
+    let value = value::bare(text, at, false)?;
+    headers::is_pair(text.get(value.span.clone())?).then_some(value)
+}
+
+#[cfg(test)]
+mod tests;

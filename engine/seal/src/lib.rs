@@ -1,1 +1,14 @@
 //! Encrypts what was taken out of texts, and knows where its key is kept.
+//!
+//! AES-256-GCM through `ring`, a fresh nonce for each value, and whose value it is bound to it: what is moved to another
+//! memory, user or name does not open. No value and no key shows in an error or a debug print.
+
+mod file;
+mod key;
+mod older;
+mod sealed;
+
+pub use file::{FileError, keys_in, write_keys};
+pub use key::{Key, KeyError, KeyId, Keys, random};
+pub use older::open_older;
+pub use sealed::{Bound, SealError, Value, key_of, open, seal};

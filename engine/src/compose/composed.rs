@@ -6,6 +6,7 @@ use crate::enrich;
 use crate::index::{Analysis, ForwardDoc, Freshness};
 use crate::meaning::Meaning;
 use crate::pack::LineCosts;
+use crate::screen::{Screened, Secret, places};
 use crate::sync::Document;
 use crate::text::TokenCounter;
 
@@ -21,9 +22,21 @@ pub struct Composed {
     costs: LineCosts,
     has_new_terms: bool,
     has_new_costs: bool,
+    secrets: Vec<Secret>,
 }
 
 impl Composed {
+    /// What was taken out of its texts, to be kept beside it.
+    pub fn secrets(&self) -> &[Secret] {
+        &self.secrets
+    }
+
+    /// The same with what was taken out of its texts.
+    fn beside_secrets(mut self, secrets: &[Secret]) -> Self {
+        self.secrets.extend_from_slice(secrets);
+        self
+    }
+
     /// What it says.
     pub fn memory(&self) -> &Memory {
         &self.memory
@@ -160,6 +173,7 @@ pub(super) fn compose(memory: Memory, known: Option<&Known>, counter: &impl Toke
 /// The same where the analysis is at hand.
 fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: &impl TokenCounter) -> Composed {
     let (is_standing, length, signature, forward) = terms;
+    memory.sensitive = !places(&memory.content).is_empty();
     let summarised = known.filter(|known| known.memory.content == memory.content);
     memory.summary = summarised.map_or_else(|| enrich::summary(&memory.content), |known| known.memory.summary.clone());
     let forward = if memory.deleted.is_some() { Vec::new() } else { forward };
@@ -181,6 +195,7 @@ fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: 
         costs,
         has_new_terms: true,
         has_new_costs: true,
+        secrets: Vec::new(),
     }
     .beside(known)
 }
@@ -198,8 +213,8 @@ fn analysed(memory: &Memory, replaced: &[u8]) -> Terms {
 ///
 /// # Errors
 /// Naming the field that is refused, and the fix.
-pub fn created(draft: &Draft, now: Timestamp, counter: &impl TokenCounter) -> Result<Composed, DomainError> {
-    Ok(compose(fields::new(draft, now)?, None, counter))
+pub fn created(draft: &Screened<Draft>, now: Timestamp, counter: &impl TokenCounter) -> Result<Composed, DomainError> {
+    Ok(compose(fields::new(draft, now)?, None, counter).beside_secrets(draft.secrets()))
 }
 
 /// What only an export of ours knows of a memory.
@@ -220,7 +235,7 @@ pub struct Stamps {
 /// # Errors
 /// As [`created`].
 pub fn imported(
-    draft: &Draft,
+    draft: &Screened<Draft>,
     stamps: Stamps,
     now: Timestamp,
     counter: &impl TokenCounter,
@@ -229,7 +244,7 @@ pub fn imported(
     memory.updated = stamps.updated.unwrap_or(now);
     (memory.access_count, memory.deleted) = (stamps.access_count, stamps.deleted);
     memory.last_accessed = stamps.last_accessed;
-    Ok(compose(memory, None, counter))
+    Ok(compose(memory, None, counter).beside_secrets(draft.secrets()))
 }
 
 /// A memory with fields changed.
@@ -238,12 +253,12 @@ pub fn imported(
 /// As [`created`].
 pub fn edited(
     known: &Known,
-    patch: &Patch,
+    patch: &Screened<Patch>,
     now: Timestamp,
     counter: &impl TokenCounter,
 ) -> Result<Composed, DomainError> {
     let memory = Memory { updated: now, ..fields::patched(&known.memory, patch)? };
-    Ok(compose(memory, Some(known), counter))
+    Ok(compose(memory, Some(known), counter).beside_secrets(patch.secrets()))
 }
 
 /// The other text of a conflict, as a memory like any other.
@@ -259,7 +274,13 @@ pub fn deleted(known: &Known, now: Timestamp, counter: &impl TokenCounter) -> Co
 
 /// A memory that was brought back: as it was before some change, or before it was deleted. Whoever does so wants it:
 /// it does not go by itself again.
-pub fn restored(known: &Known, earlier: Option<Memory>, now: Timestamp, counter: &impl TokenCounter) -> Composed {
+pub fn restored(
+    known: &Known,
+    earlier: Option<Screened<Memory>>,
+    now: Timestamp,
+    counter: &impl TokenCounter,
+) -> Composed {
+    let (earlier, secrets) = earlier.map(Screened::into_parts).unzip();
     let memory = Memory {
         handle: known.memory.handle,
         access_count: known.memory.access_count,
@@ -268,7 +289,7 @@ pub fn restored(known: &Known, earlier: Option<Memory>, now: Timestamp, counter:
         updated: now,
         ..earlier.unwrap_or_else(|| known.memory.clone())
     };
-    compose(memory, Some(known), counter)
+    compose(memory, Some(known), counter).beside_secrets(&secrets.unwrap_or_default())
 }
 
 /// What an older rule took, there again with the end that somebody asked for.
@@ -305,7 +326,7 @@ pub struct Arrived<'a> {
     /// The memory.
     pub id: MemoryId,
     /// What it says.
-    pub document: &'a Document,
+    pub document: &'a Screened<Document>,
     /// Whose it is, if another user shares it.
     pub share: Option<Share>,
     /// Who wrote the text as it is, if not the owner.
@@ -324,9 +345,9 @@ pub fn arrived(news: Arrived<'_>, known: Option<&Known>, now: Timestamp, counter
     memory.deleted = is_deleted.then(|| here.and_then(|here| here.deleted).unwrap_or(now));
     if let Some(here) = here {
         (memory.last_accessed, memory.access_count) = (here.last_accessed, here.access_count);
-        (memory.cwd, memory.client, memory.sensitive) = (here.cwd.clone(), here.client.clone(), here.sensitive);
+        (memory.cwd, memory.client) = (here.cwd.clone(), here.client.clone());
     }
-    compose(memory, known, counter)
+    compose(memory, known, counter).beside_secrets(document.secrets())
 }
 
 /// What is left of a memory that is removed for good: its identity.
@@ -360,5 +381,6 @@ fn emptied(memory: Memory) -> Composed {
         costs,
         has_new_terms,
         has_new_costs,
+        secrets: Vec::new(),
     }
 }

@@ -5,6 +5,7 @@ use super::composed::{Composed, Known, compose};
 use super::fields::{self, Beside, memory_of};
 use crate::domain::{DomainError, Draft, Handle, MemoryId, Patch, Permission, Share, Timestamp};
 use crate::meaning::Meaning;
+use crate::screen::Screened;
 use crate::sync::{Document, Edit, Row};
 use crate::text::TokenCounter;
 
@@ -56,7 +57,7 @@ impl Beside {
 ///
 /// # Errors
 /// Naming the field that is refused, and the fix.
-pub fn document(draft: &Draft, now: Timestamp) -> Result<Document, DomainError> {
+pub fn document(draft: &Screened<Draft>, now: Timestamp) -> Result<Document, DomainError> {
     let document = Document::of(&fields::new(draft, now)?)?;
     document.check()?;
     Ok(document)
@@ -67,7 +68,7 @@ pub fn document(draft: &Draft, now: Timestamp) -> Result<Document, DomainError> 
 ///
 /// # Errors
 /// As [`document`].
-pub fn edit(base: &Document, owner: Option<&str>, patch: &Patch) -> Result<Edit, DomainError> {
+pub fn edit(base: &Document, owner: Option<&str>, patch: &Screened<Patch>) -> Result<Edit, DomainError> {
     let share = owner.map(|owner| Share { by: owner.to_owned(), permission: Permission::Write });
     // Identity is no part of what an edit says.
     let beside = Beside { share, ..Beside::of(MemoryId::from_key("")) };

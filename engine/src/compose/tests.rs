@@ -11,6 +11,7 @@ use crate::domain::{
 };
 use crate::index::ForwardDoc;
 use crate::pack::LineCosts;
+use crate::screen::{Screened, Texts};
 use crate::sync::Document;
 use crate::text::{O200k, TokenCounter};
 
@@ -23,6 +24,10 @@ impl TokenCounter for Asked {
         self.0.set(self.0.get() + 1);
         u32::try_from(text.len()).unwrap()
     }
+}
+
+fn clean<T: Texts + Clone>(said: &T) -> Screened<T> {
+    Screened::clean(said.clone()).expect("nothing is found in it")
 }
 
 fn now() -> Timestamp {
@@ -42,7 +47,7 @@ fn known(composed: &Composed) -> Known {
 }
 
 fn stored(text: &str) -> Known {
-    known(&created(&Draft::new(text), now(), &Asked::default()).unwrap())
+    known(&created(&clean(&Draft::new(text)), now(), &Asked::default()).unwrap())
 }
 
 fn with_text(text: &str) -> Patch {
@@ -63,7 +68,7 @@ fn what_a_draft_leaves_out_follows_from_its_text_and_what_it_gives_stays() {
         vouched: Some(Trust::Model),
         ..Draft::new("We decided that Mara owns the Billing service")
     };
-    let kept = created(&given, now(), &Asked::default()).unwrap().memory().clone();
+    let kept = created(&clean(&given), now(), &Asked::default()).unwrap().memory().clone();
     assert_eq!((kept.category.as_str(), kept.kind, kept.importance.percent()), ("facts", MemoryType::Entity, 7));
     assert_eq!((kept.entities, kept.trust), (vec!["Harbour".to_owned()], Trust::Model));
 }
@@ -79,16 +84,17 @@ fn every_field_that_cannot_be_stored_is_named_with_what_to_do() {
         ("session", Draft { session: Some(long.clone()), ..Draft::new("x") }),
         ("tags", Draft { tags, ..Draft::new("x") }),
     ] {
-        let here = created(&draft, now(), &Asked::default()).unwrap_err().to_string();
+        let here = created(&clean(&draft), now(), &Asked::default()).unwrap_err().to_string();
         assert!(here.starts_with(&format!("{field}: ")) && here.contains("; "), "{here}");
-        assert_eq!(document(&draft, now()).unwrap_err().to_string(), here);
+        assert_eq!(document(&clean(&draft), now()).unwrap_err().to_string(), here);
     }
 }
 
 #[test]
 fn what_was_derived_follows_a_new_text_and_what_was_set_stays() {
     let before = stored("The exporter of Falcon listens on port 8080");
-    let after = edited(&before, &with_text("I prefer the Heron exporter, always"), now(), &Asked::default()).unwrap();
+    let after =
+        edited(&before, &clean(&with_text("I prefer the Heron exporter, always")), now(), &Asked::default()).unwrap();
     let memory = after.memory();
     assert_eq!((&*memory.entities, memory.kind), (&["Heron".to_owned()][..], MemoryType::Fact));
     assert!(memory.importance > before.memory.importance && memory.summary.starts_with("I prefer"));
@@ -101,8 +107,9 @@ fn what_was_derived_follows_a_new_text_and_what_was_set_stays() {
         importance: Some(Importance::from_percent(33)),
         ..Patch::default()
     };
-    let set = known(&edited(&before, &set, now(), &Asked::default()).unwrap());
-    let kept = edited(&set, &with_text("I prefer the Heron exporter, always"), now(), &Asked::default()).unwrap();
+    let set = known(&edited(&before, &clean(&set), now(), &Asked::default()).unwrap());
+    let kept =
+        edited(&set, &clean(&with_text("I prefer the Heron exporter, always")), now(), &Asked::default()).unwrap();
     let kept = kept.memory();
     assert_eq!(
         (&*kept.entities, kept.kind, kept.importance.percent()),
@@ -114,12 +121,13 @@ fn what_was_derived_follows_a_new_text_and_what_was_set_stays() {
 fn the_last_author_of_a_text_decides_how_far_it_is_believed() {
     let mut before = stored("The crane is serviced in May");
     (before.memory.edited_by, before.memory.trust) = (Some("jon".into()), Trust::Foreign);
-    let own = edited(&before, &with_text("The crane is serviced in June"), now(), &Asked::default()).unwrap();
+    let own = edited(&before, &clean(&with_text("The crane is serviced in June")), now(), &Asked::default()).unwrap();
     assert_eq!((own.memory().edited_by.as_deref(), own.memory().trust), (None, Trust::User));
     let doubt = Patch { vouched: Some(Trust::Foreign), ..Patch::default() };
-    let doubted = known(&edited(&before, &doubt, now(), &Asked::default()).unwrap());
+    let doubted = known(&edited(&before, &clean(&doubt), now(), &Asked::default()).unwrap());
     assert_eq!(doubted.memory.trust, Trust::Foreign);
-    let again = edited(&doubted, &with_text("The crane is serviced in July"), now(), &Asked::default()).unwrap();
+    let again =
+        edited(&doubted, &clean(&with_text("The crane is serviced in July")), now(), &Asked::default()).unwrap();
     assert_eq!((again.memory().vouched, again.memory().trust), (None, Trust::User));
 }
 
@@ -129,10 +137,10 @@ fn of_another_users_memory_the_text_alone_changes_here_and_by_a_request() {
     let text = with_text("I prefer the Heron exporter, always");
     let share = Some(Share { by: "mara".into(), permission: Permission::Write });
     let theirs = Known { memory: Memory { share, ..before.memory.clone() }, ..before.clone() };
-    let memory = edited(&theirs, &text, now(), &Asked::default()).unwrap().memory().clone();
+    let memory = edited(&theirs, &clean(&text), now(), &Asked::default()).unwrap().memory().clone();
     assert_eq!((&memory.entities, memory.kind), (&before.memory.entities, before.memory.kind));
     let base = Document::of(&before.memory).unwrap();
-    let (own, shared) = (edit(&base, None, &text).unwrap(), edit(&base, Some("mara"), &text).unwrap());
+    let (own, shared) = (edit(&base, None, &clean(&text)).unwrap(), edit(&base, Some("mara"), &clean(&text)).unwrap());
     assert!(own.details.is_some_and(|details| details.entities == ["Heron"]) && shared.details.is_none());
     assert_eq!(own.content, shared.content);
 }
@@ -140,14 +148,14 @@ fn of_another_users_memory_the_text_alone_changes_here_and_by_a_request() {
 #[test]
 fn nothing_is_analysed_or_counted_again_that_did_not_change() {
     let counter = Asked::default();
-    let before = known(&created(&Draft::new("The crane is serviced in May"), now(), &counter).unwrap());
+    let before = known(&created(&clean(&Draft::new("The crane is serviced in May")), now(), &counter).unwrap());
     counter.0.set(0);
     // A blob as only the store can make it: with the words around a captured turn.
     let mut doc = ForwardDoc::decode(&before.forward).unwrap();
     doc.terms.entry("harbour".into()).or_default().context = 9;
     let before = Known { forward: doc.encode(), ..before };
     let lasting = Patch { expires: Some(Some(now().plus_days(3))), ..Patch::default() };
-    let edited_once = edited(&before, &lasting, now(), &counter).unwrap();
+    let edited_once = edited(&before, &clean(&lasting), now(), &counter).unwrap();
     assert_eq!((edited_once.forward(), edited_once.costs()), (&*before.forward, before.costs.as_ref().unwrap()));
     let gone = deleted(&before, now(), &counter);
     assert!(gone.forward().is_empty() && gone.signature() == before.signature);
@@ -155,9 +163,9 @@ fn nothing_is_analysed_or_counted_again_that_did_not_change() {
     assert!(!back.forward().is_empty() && back.memory().deleted.is_none());
     assert_eq!(counter.0.get(), 0, "no line of it has changed");
     let filed = Patch { scope: Some(Scope::Project("ledger".into())), ..Patch::default() };
-    assert_ne!(edited(&before, &filed, now(), &counter).unwrap().forward(), &*before.forward);
+    assert_ne!(edited(&before, &clean(&filed), now(), &counter).unwrap().forward(), &*before.forward);
     assert_eq!(counter.0.get(), 0, "a scope stands in no line");
-    edited(&before, &with_text("The crane is serviced in June"), now(), &counter).unwrap();
+    edited(&before, &clean(&with_text("The crane is serviced in June")), now(), &counter).unwrap();
     assert!(counter.0.get() > 0);
 }
 
@@ -166,7 +174,9 @@ fn what_another_analyzer_made_is_made_anew_and_keeps_what_else_is_in_its_blob() 
     let before = stored("The crane is serviced in May");
     let stale = Known { forward: vec![0, 1, 2], length: 9, signature: 9, ..before.clone() };
     let lasting = Patch { expires: Some(None), ..Patch::default() };
-    for again in [reanalysed(&stale, &Asked::default()), edited(&stale, &lasting, now(), &Asked::default()).unwrap()] {
+    for again in
+        [reanalysed(&stale, &Asked::default()), edited(&stale, &clean(&lasting), now(), &Asked::default()).unwrap()]
+    {
         assert_eq!(
             (again.forward(), again.length(), again.signature()),
             (&*before.forward, before.length, before.signature)
@@ -178,7 +188,7 @@ fn what_another_analyzer_made_is_made_anew_and_keeps_what_else_is_in_its_blob() 
 #[test]
 fn what_is_removed_for_good_leaves_its_identity() {
     let draft = Draft { session: Some("s".into()), tags: vec!["harbour".parse().unwrap()], ..Draft::new("The crane") };
-    let before = created(&draft, now(), &Asked::default()).unwrap();
+    let before = created(&clean(&draft), now(), &Asked::default()).unwrap();
     let gone = purged(before.memory(), now());
     assert_eq!((gone.memory().id, gone.forward().len(), gone.costs()), (before.memory().id, 0, &LineCosts::default()));
     let text = serde_json::to_string(gone.memory()).unwrap();
@@ -210,6 +220,7 @@ fn patches() -> impl Strategy<Value = Patch> {
         category: (which == 5).then(|| "preferences".parse().unwrap()),
         vouched: (which == 6).then_some(Trust::Foreign),
         expires: (which == 7).then_some(None),
+        sensitive: None,
     })
 }
 
@@ -219,7 +230,7 @@ proptest! {
         text in texts(), edits in prop::collection::vec((patches(), 0..4_u8), 1..5),
     ) {
         let counter = Asked::default();
-        let mut at = known(&created(&Draft::new(text), now(), &counter).unwrap());
+        let mut at = known(&created(&clean(&Draft::new(text)), now(), &counter).unwrap());
         for (patch, then) in edits {
             if then == 0 {
                 at = known(&deleted(&at, now(), &counter));
@@ -227,7 +238,7 @@ proptest! {
             let next = match then {
                 0 => restored(&at, None, now(), &counter),
                 1 => reanalysed(&at, &counter),
-                _ => edited(&at, &patch, now(), &counter).unwrap(),
+                _ => edited(&at, &clean(&patch), now(), &counter).unwrap(),
             };
             prop_assert_eq!(known(&next), known(&carried(next.memory().clone(), &counter)));
             let is_same = (next.forward(), next.signature(), next.length(), next.is_standing())
@@ -239,7 +250,7 @@ proptest! {
         }
         let by_request = Document::of(&at.memory).unwrap();
         let here = arrived(
-            Arrived { id: at.memory.id, document: &by_request, share: None, edited_by: None, is_deleted: false },
+            Arrived { id: at.memory.id, document: &clean(&by_request), share: None, edited_by: None, is_deleted: false },
             Some(&at), now(), &counter,
         );
         prop_assert_eq!(here.forward(), &*at.forward);
@@ -249,7 +260,7 @@ proptest! {
 #[test]
 fn lines_that_name_the_handle_cost_what_it_costs() {
     let counter = O200k;
-    let composed = created(&Draft::new("The crane is serviced in May, says Mara"), now(), &counter).unwrap();
+    let composed = created(&clean(&Draft::new("The crane is serviced in May, says Mara")), now(), &counter).unwrap();
     let costs = composed.costs();
     let kept = [costs.detail, costs.index, costs.json_detail, costs.json_index, LineCosts::FORM];
     for handle in [1, 9, 10, 999, 1_000, 123_456, 1_234_567] {

@@ -317,6 +317,8 @@ pub struct Draft {
     pub client: Option<String>,
     /// Links from it.
     pub links: Vec<Link>,
+    /// Where the whole text is to be set aside as one secret: what is said of it in its place.
+    pub sensitive: Option<String>,
 }
 
 impl Draft {
@@ -360,6 +362,8 @@ pub struct Patch {
     pub expires: Option<Option<Timestamp>>,
     /// The owner's word on how far it may be believed.
     pub vouched: Option<Trust>,
+    /// Where the whole new text is to be set aside as one secret: what is said of it in its place.
+    pub sensitive: Option<String>,
 }
 
 impl Patch {

@@ -27,7 +27,7 @@ mod open;
 
 mod care;
 
-pub use base::config::{Actor, StoreConfig, Usage};
+pub use base::config::{Actor, Keyring, KeyringError, SecretMode, SecretRules, StoreConfig, Usage};
 pub use base::meaning::{MeaningTurn, Meanings};
 pub use base::store::Store;
 pub use care::doctor::{Check, Health, Verdict};
@@ -48,6 +48,7 @@ pub use logs::receipts::{Given, GivenAs, Receipt, ReceiptFilter, given_by};
 pub use logs::traces::Traces;
 pub use read::list::{ListRequest, Listing};
 pub use read::near::{Likeness, Near};
+pub use read::secrets::SecretRow;
 pub use read::stats::Stats;
 pub use sync::anew::Whole;
 pub use sync::server::{RefusedChange, ServerState, SyncStatus, Upload};

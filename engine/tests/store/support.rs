@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, FixedClock, Handle, Memory, MemoryRef, RecallRequest, Timestamp};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{ListRequest, StoreConfig, Usage};
+use tessera_engine::store::{ListRequest, SecretRules, StoreConfig, Usage};
 
 /// A home directory; stores are opened in it at any time.
 pub(crate) struct Home {
@@ -35,6 +35,7 @@ impl Home {
             weights: Weights::default(),
             usage: Usage::Write,
             meaning: true,
+            secrets: SecretRules::default(),
         }
     }
 

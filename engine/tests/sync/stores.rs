@@ -9,7 +9,7 @@ use tessera_engine::domain::{
     Trust,
 };
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Actor, Erase, ListRequest, StoreConfig, StoreError, Upload, Usage, Whole};
+use tessera_engine::store::{Actor, Erase, ListRequest, SecretRules, StoreConfig, StoreError, Upload, Usage, Whole};
 use tessera_engine::sync::{Answer, News, Page, Pushed, Rights};
 use tessera_engine::{Store, sync::Shadow};
 
@@ -32,6 +32,7 @@ impl Machine {
             weights: Weights::default(),
             usage: Usage::Serve,
             meaning: true,
+            secrets: SecretRules::default(),
         };
         Self { user, store: Store::open(config.clone()).unwrap(), config, _home: home }
     }

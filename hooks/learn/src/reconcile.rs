@@ -210,7 +210,7 @@ mod tests {
 
     use tessera_engine::domain::{FixedClock, Timestamp};
     use tessera_engine::score::Weights;
-    use tessera_engine::store::{Actor, StoreConfig, Usage};
+    use tessera_engine::store::{Actor, SecretRules, StoreConfig, Usage};
 
     use super::*;
 
@@ -246,6 +246,7 @@ mod tests {
             weights: Weights::default(),
             usage: Usage::Write,
             meaning: true,
+            secrets: SecretRules::default(),
         };
         Store::open(config).unwrap()
     }

@@ -50,6 +50,7 @@ pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         scope: args.parsed(SCOPE)?,
         expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?,
         vouched: None,
+        sensitive: None,
     };
     let which = Which::Named(vec![args.required_id()?]);
     let updated = desk.perform(Update { which, patch, reason: args.text(&["reason"])? })?;

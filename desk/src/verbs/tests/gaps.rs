@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, FixedClock, RecallRequest};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{StoreConfig, Usage};
+use tessera_engine::store::{SecretRules, StoreConfig, Usage};
 
 use super::{World, person, scope};
 use crate::Caller;
@@ -31,7 +31,14 @@ fn tomorrow(world: &mut World) {
     let now = world.store.now().as_micros() + 86_400_000_000;
     let clock = Arc::new(FixedClock(tessera_engine::domain::Timestamp::from_micros(now)));
     let home = world.store.home().clone();
-    let config = StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
+    let config = StoreConfig {
+        home,
+        clock,
+        weights: Weights::default(),
+        usage: Usage::Serve,
+        meaning: true,
+        secrets: SecretRules::default(),
+    };
     world.store = Store::open(config).unwrap();
 }
 

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tessera_engine::Store;
 use tessera_engine::domain::{FixedClock, MemoryRef, Origin, Scope};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{StoreConfig, StoreError, Stored, Usage};
+use tessera_engine::store::{SecretRules, StoreConfig, StoreError, Stored, Usage};
 
 use super::Remember;
 use crate::{Caller, Desk, Project, Verb};
@@ -30,7 +30,14 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(FixedClock(NOW.parse().unwrap()));
         let home = dir.path().join("home").into();
-        let config = StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Serve, meaning: true };
+        let config = StoreConfig {
+            home,
+            clock,
+            weights: Weights::default(),
+            usage: Usage::Serve,
+            meaning: true,
+            secrets: SecretRules::default(),
+        };
         Self { store: Store::open(config).unwrap(), dir }
     }
 

@@ -7,6 +7,7 @@ mod index;
 pub(crate) mod index_cache;
 pub(crate) mod meaning;
 pub(crate) mod reanalysis;
+pub(crate) mod secrets;
 pub(crate) mod store;
 pub(crate) mod transaction;
 mod vectors;

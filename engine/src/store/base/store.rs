@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use super::config::Usage;
 use super::encoded::Encoded;
 use super::index_cache::IndexCache;
+use super::secrets::Secrets;
 use crate::domain::{Clock, Timestamp};
 use crate::score::Weights;
 use crate::store::file::error::StoreError;
@@ -24,6 +25,7 @@ pub struct Store {
     pub(in crate::store) index: IndexCache,
     pub(in crate::store) meaning: bool,
     pub(in crate::store) encoded: Encoded,
+    pub(in crate::store) secrets: Secrets,
 }
 
 impl std::fmt::Debug for Store {

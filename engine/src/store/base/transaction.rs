@@ -6,6 +6,7 @@ use std::time::Duration;
 use backon::{BlockingRetryable, ExponentialBuilder};
 use rusqlite::{Transaction, TransactionBehavior};
 
+use super::secrets::Secrets;
 use super::store::Store;
 use crate::compose::Known;
 use crate::domain::{Handle, Memory, MemoryRef, Timestamp};
@@ -21,6 +22,7 @@ const ATTEMPTS: u32 = 5;
 pub(crate) struct Change<'a> {
     pub tx: &'a Transaction<'a>,
     pub now: Timestamp,
+    pub secrets: &'a Secrets,
     rev: Counter,
     handle: Counter,
 }
@@ -38,13 +40,13 @@ impl Store {
         mut work: impl FnMut(&Change<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let now = self.clock.now();
-        let (connection, path) = (&mut self.connection, &self.path);
+        let (connection, path, secrets) = (&mut self.connection, &self.path, &self.secrets);
         // All attempts together wait no longer than one statement may.
         connection.busy_timeout(PATIENCE / ATTEMPTS).map_err(|error| StoreError::sqlite(path, error))?;
         let attempt = || {
             let failed = |error| StoreError::sqlite(path, error);
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-            let change = Change::of(&tx, now);
+            let change = Change::of(&tx, now, secrets);
             let done = work(&change).and_then(|done| change.settle().map(|()| done)).map_err(|error| match error {
                 StoreError::Sqlite { source, .. } => StoreError::sqlite(path, source),
                 other => other,
@@ -65,9 +67,9 @@ impl Store {
 
 impl<'a> Change<'a> {
     /// The work of a transaction that somebody else began, and who settles it before its end.
-    pub(crate) fn of(tx: &'a Transaction<'a>, now: Timestamp) -> Self {
+    pub(crate) fn of(tx: &'a Transaction<'a>, now: Timestamp, secrets: &'a Secrets) -> Self {
         let counter = |key| Counter { key, last: Cell::new(None) };
-        Self { tx, now, rev: counter("rev"), handle: counter("handle") }
+        Self { tx, now, secrets, rev: counter("rev"), handle: counter("handle") }
     }
 
     /// Writes the counters back that were counted up.

@@ -299,12 +299,20 @@ mod tests {
     use super::*;
     use crate::domain::{Draft, FixedClock, Timestamp};
     use crate::score::Weights;
+    use crate::store::base::config::SecretRules;
     use crate::store::base::config::Usage;
     use crate::store::file::home::Home;
 
     fn config(home: &Home) -> StoreConfig {
         let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_132_800_000_000)));
-        StoreConfig { home: home.clone(), clock, weights: Weights::default(), usage: Usage::Write, meaning: true }
+        StoreConfig {
+            home: home.clone(),
+            clock,
+            weights: Weights::default(),
+            usage: Usage::Write,
+            meaning: true,
+            secrets: SecretRules::default(),
+        }
     }
 
     /// A home with one memory.

@@ -282,13 +282,21 @@ mod tests {
     use super::*;
     use crate::domain::{Draft, FixedClock, LinkKind, MemoryRef, Timestamp};
     use crate::score::Weights;
+    use crate::store::base::config::SecretRules;
     use crate::store::base::config::{Actor, Usage};
     use crate::store::change::erase::Erase;
     use crate::store::open::in_memory::{InMemory, named};
 
     fn config(home: &Home) -> StoreConfig {
         let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_132_800_000_000)));
-        StoreConfig { home: home.clone(), clock, weights: Weights::default(), usage: Usage::Write, meaning: true }
+        StoreConfig {
+            home: home.clone(),
+            clock,
+            weights: Weights::default(),
+            usage: Usage::Write,
+            meaning: true,
+            secrets: SecretRules::default(),
+        }
     }
 
     #[test]

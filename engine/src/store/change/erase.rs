@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::outbox::tell;
 use super::rights::refuse_foreign;
 use super::write::{Written, write_row};
-use super::{links, places};
+use super::{links, places, secrets};
 use crate::compose::{self, Known};
 use crate::domain::{Handle, Memory, MemoryId, MemoryRef};
 use crate::store::base::config::Actor;
@@ -93,6 +93,7 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     questions::forget_those_about(change, before)?;
     let sql = "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1";
     change.tx.execute(sql, [memory.id])?;
+    secrets::remove(change, before.id)?;
     traces::note(change)?;
     places::forget_made(change, before)?;
     change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;

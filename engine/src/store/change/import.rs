@@ -2,8 +2,6 @@
 
 use std::io::BufRead;
 
-use rusqlite::Connection;
-
 use super::import_line::{ImportAs, Line, LineLink, Reading, parse, read_line, too_long};
 use super::remember::insert;
 use super::update::rewrite;
@@ -78,9 +76,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         // All that takes time is done before the lock is taken, and not again for what is there already.
         let now = self.clock.now();
-        let read: rusqlite::Result<Vec<Incoming>> =
-            batch.iter().map(|(_, line)| Incoming::of(&self.connection, line, whose, now)).collect();
-        let read = read.map_err(|error| self.failed(error))?;
+        let read = batch.iter().map(|(_, line)| self.incoming(line, whose, now)).collect::<Result<Vec<_>, _>>()?;
         let outcomes =
             self.write(|change| read.iter().map(|one| one.store(change, whose)).collect::<Result<Vec<_>, _>>())?;
         for ((number, line), outcome) in batch.into_iter().zip(outcomes) {
@@ -157,6 +153,30 @@ enum Outcome {
     Rejected(String),
 }
 
+impl Store {
+    fn incoming(&self, line: &Line, whose: ImportAs, now: Timestamp) -> Result<Incoming, StoreError> {
+        let rejected = |error: DomainError| Ok(Incoming::Rejected(error.to_string()));
+        let draft = match line.draft(whose) {
+            Ok(draft) => draft,
+            Err(error) => return rejected(error),
+        };
+        if let Some(id) = draft.id
+            && row::is_there(&self.connection, id).map_err(|error| self.failed(error))?
+        {
+            return Ok(Incoming::Known(id));
+        }
+        let draft = match self.looked_through(draft, now) {
+            Ok(draft) => draft,
+            Err(refused @ StoreError::Credential { .. }) => return Ok(Incoming::Rejected(refused.to_string())),
+            Err(error) => return Err(error),
+        };
+        match compose::imported(&draft, line.stamps(), now, &O200k) {
+            Ok(composed) => Ok(Incoming::New(Box::new((draft.into_parts().0, composed)))),
+            Err(error) => rejected(error),
+        }
+    }
+}
+
 /// A line before it is written.
 enum Incoming {
     /// It cannot be stored.
@@ -168,23 +188,6 @@ enum Incoming {
 }
 
 impl Incoming {
-    fn of(connection: &Connection, line: &Line, whose: ImportAs, now: Timestamp) -> rusqlite::Result<Self> {
-        let rejected = |error: DomainError| Ok(Self::Rejected(error.to_string()));
-        let draft = match line.draft(whose) {
-            Ok(draft) => draft,
-            Err(error) => return rejected(error),
-        };
-        if let Some(id) = draft.id
-            && row::is_there(connection, id)?
-        {
-            return Ok(Self::Known(id));
-        }
-        match compose::imported(&draft, line.stamps(), now, &O200k) {
-            Ok(composed) => Ok(Self::New(Box::new((draft, composed)))),
-            Err(error) => rejected(error),
-        }
-    }
-
     fn store(&self, change: &Change<'_>, whose: ImportAs) -> Result<Outcome, StoreError> {
         let (draft, composed) = match self {
             Self::Rejected(problem) => return Ok(Outcome::Rejected(problem.clone())),

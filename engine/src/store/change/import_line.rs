@@ -166,6 +166,7 @@ impl Line {
             cwd: self.cwd.clone(),
             client: self.client.clone(),
             links: Vec::new(),
+            sensitive: None,
         })
     }
 

@@ -10,5 +10,6 @@ pub(crate) mod places;
 pub(crate) mod remember;
 pub(crate) mod restore;
 pub(crate) mod rights;
+pub(crate) mod secrets;
 pub(crate) mod update;
 pub(crate) mod write;

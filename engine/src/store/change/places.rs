@@ -128,13 +128,20 @@ mod tests {
     use super::*;
     use crate::domain::FixedClock;
     use crate::score::Weights;
-    use crate::store::base::config::{StoreConfig, Usage};
+    use crate::store::base::config::{SecretRules, StoreConfig, Usage};
 
     fn store(home: &Path) -> Store {
         let clock = Arc::new(FixedClock(Timestamp::from_micros(1_000_000)));
         let home = home.into();
-        Store::open(StoreConfig { home, clock, weights: Weights::default(), usage: Usage::Write, meaning: true })
-            .unwrap()
+        Store::open(StoreConfig {
+            home,
+            clock,
+            weights: Weights::default(),
+            usage: Usage::Write,
+            meaning: true,
+            secrets: SecretRules::default(),
+        })
+        .unwrap()
     }
 
     #[test]

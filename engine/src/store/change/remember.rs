@@ -7,7 +7,8 @@ use super::update::rewrite;
 use super::write::{Stored, Written, write_row};
 use super::{links, places};
 use crate::compose::{self, Composed, Known};
-use crate::domain::{Draft, Memory, MemoryRef, Origin, Patch};
+use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp};
+use crate::screen::{Screened, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -25,7 +26,9 @@ impl Store {
     /// # Errors
     /// When a field is refused, or the store cannot be written; nothing is stored then.
     pub fn remember(&mut self, draft: Draft) -> Result<Stored, StoreError> {
-        let composed = compose::created(&draft, self.clock.now(), &O200k)?;
+        let now = self.clock.now();
+        let draft = self.looked_through(draft, now)?;
+        let composed = compose::created(&draft, now, &O200k)?;
         let stored = self.write(|change| {
             places::note_made(change, &draft)?;
             insert(change, &draft, &composed)
@@ -40,12 +43,22 @@ impl Store {
     /// As [`Store::remember`].
     pub fn remember_all(&mut self, drafts: &[Draft]) -> Result<Vec<Stored>, StoreError> {
         let now = self.clock.now();
-        let composed = drafts.iter().map(|draft| Ok((draft, compose::created(draft, now, &O200k)?)));
+        let composed = drafts.iter().map(|draft| {
+            let draft = self.looked_through(draft.clone(), now)?;
+            let composed = compose::created(&draft, now, &O200k)?;
+            Ok((draft, composed))
+        });
         let composed: Vec<_> = composed.collect::<Result<_, StoreError>>()?;
         let stored =
             self.write(|change| composed.iter().map(|(draft, composed)| insert(change, draft, composed)).collect())?;
         self.maintain();
         Ok(stored)
+    }
+
+    /// A draft without the credentials that stood in it. What is sealed is sealed for its memory: it has its id here.
+    pub(in crate::store) fn looked_through(&self, draft: Draft, now: Timestamp) -> Result<Screened<Draft>, StoreError> {
+        let id = draft.id.unwrap_or_else(|| MemoryId::generate(now));
+        screened(Draft { id: Some(id), ..draft }, id, &mut self.secrets.keeper(&self.connection))
     }
 }
 

@@ -6,6 +6,7 @@ use super::rights::refuse_foreign;
 use super::write::{Stored, Written, write_row};
 use crate::compose;
 use crate::domain::MemoryRef;
+use crate::screen::screened;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -50,6 +51,8 @@ fn restore(
         }
         None => None,
     };
+    let keeper = &mut change.secrets.keeper(change.tx);
+    let earlier = earlier.map(|earlier| screened(earlier, before.id, keeper)).transpose()?;
     let composed = compose::restored(&known, earlier, change.now, &O200k).placed(before.handle, change.next_rev()?);
     write_row(change, &composed, Written::Again)?;
     links::elect_around(change, composed.memory())?;

@@ -5,6 +5,7 @@ use super::outbox::tell;
 use super::write::{Stored, Written, write_row};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Memory, MemoryRef, Patch, Permission};
+use crate::screen::screened;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -62,7 +63,8 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
 
 /// Writes a live memory with fields changed.
 pub(crate) fn rewrite(change: &Change<'_>, before: &Known, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
-    let composed = compose::edited(before, patch, change.now, &O200k)?;
+    let patch = screened(patch.clone(), before.memory.id, &mut change.secrets.keeper(change.tx))?;
+    let composed = compose::edited(before, &patch, change.now, &O200k)?;
     put(change, &before.memory, &composed, actor)
 }
 

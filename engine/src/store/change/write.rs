@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use rusqlite::params_from_iter;
 
+use super::secrets;
 use crate::compose::Composed;
 use crate::domain::Memory;
 use crate::store::base::context;
@@ -60,6 +61,7 @@ pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Writt
         CostColumns::write(composed.costs(), &mut values)?;
     }
     change.tx.prepare_cached(sql)?.execute(params_from_iter(values))?;
+    secrets::write(change, composed)?;
     context::refresh_around(change, memory)
 }
 

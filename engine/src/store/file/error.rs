@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use tessera_seal::SealError;
+
 use crate::domain::{DomainError, MemoryRef};
 
 /// A failure of the store. Messages name paths and ids, never the text of a memory.
@@ -101,6 +103,28 @@ pub enum StoreError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A credential stands in what was to be stored, and the settings say that no such text is.
+    #[error("{field}: holds a {kind}, and secrets.mode is refuse; take it out, or set secrets.mode to encrypt")]
+    Credential {
+        /// Where it stands.
+        field: &'static str,
+        /// What it is, in words.
+        kind: String,
+    },
+    /// What is sealed does not open, or nothing can be sealed.
+    #[error("secret {name}: {source}")]
+    Sealed {
+        /// The secret, or what was to become one.
+        name: String,
+        /// Why.
+        source: SealError,
+    },
+    /// The keys that secrets are sealed with cannot be had.
+    #[error("the key of the secrets cannot be had: {problem}")]
+    NoKey {
+        /// Why, and what mends it.
+        problem: String,
     },
     /// A line of an import cannot be read.
     #[error("line {line}: {problem}")]

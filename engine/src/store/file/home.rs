@@ -28,7 +28,8 @@ const OURS: [&str; 14] = [
     HOOKS_LOG_OLD,
 ];
 /// Beginnings of names that are ours: files with a suffix, parts that are being folded, and what is being written.
-const OURS_WITH_SUFFIX: [&str; 7] = [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, private::SCRATCH];
+const OURS_WITH_SUFFIX: [&str; 8] =
+    [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, SECRET_KEY, private::SCRATCH];
 
 const DATABASE: &str = "tessera.db";
 const SNAPSHOT: &str = "tessera.snapshot";
@@ -46,6 +47,7 @@ const HOOKS_LOG_OLD: &str = "hooks.log.old";
 const TOLD_ONCE: &str = "told-once";
 const SYNC_LOCK: &str = "sync.lock";
 const MEANING_LOCK: &str = "meaning.lock";
+const SECRET_KEY: &str = "secret.key";
 const HTTP_KEY: &str = "mcp-http.key";
 const CONFIG: &str = "config.toml";
 const SETUP: &str = "setup.json";
@@ -163,6 +165,11 @@ impl Home {
     /// What the person was told already and need not be told again.
     pub fn told_once(&self) -> PathBuf {
         self.file(TOLD_ONCE)
+    }
+
+    /// The keys that secrets are sealed with, where no keyring and no setting holds them.
+    pub fn secret_key(&self) -> PathBuf {
+        self.file(SECRET_KEY)
     }
 
     /// Held by the process that exchanges with a server.

@@ -6,6 +6,7 @@ use super::connection;
 use crate::store::base::config::{StoreConfig, Usage};
 use crate::store::base::encoded::Encoded;
 use crate::store::base::index_cache::IndexCache;
+use crate::store::base::secrets::Secrets;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 
@@ -16,6 +17,7 @@ impl Store {
     /// When the file is foreign, newer, damaged or gone: it is then left as it is.
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
         let connection = connection::open(&config.home, config.usage, config.clock.now())?;
+        let secrets = Secrets::of(config.secrets, &config.home);
         Ok(Self {
             connection,
             index: IndexCache::new(config.usage),
@@ -26,13 +28,14 @@ impl Store {
             usage: config.usage,
             meaning: config.meaning,
             encoded: Encoded::default(),
+            secrets,
         })
     }
 
     /// How another thread opens the same store once more: neither waits for what the other does with its own.
     pub fn opener(&self, usage: Usage) -> impl Fn() -> Result<Self, StoreError> + Send + use<> {
         let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), self.weights.clone());
-        let config = StoreConfig { home, clock, weights, usage, meaning: self.meaning };
+        let config = StoreConfig { home, clock, weights, usage, meaning: self.meaning, secrets: self.secrets.rules() };
         move || Self::open(config.clone())
     }
 }

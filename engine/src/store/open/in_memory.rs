@@ -13,9 +13,10 @@ use super::migrate::migrate;
 use super::recount::recount;
 use crate::domain::{Clock, Draft, Memory, MemoryId, MemoryRef, Permission, RecallRequest, Share, Timestamp};
 use crate::score::Weights;
-use crate::store::base::config::Usage;
+use crate::store::base::config::{SecretRules, Usage};
 use crate::store::base::encoded::Encoded;
 use crate::store::base::index_cache::IndexCache;
+use crate::store::base::secrets::Secrets;
 use crate::store::base::store::Store;
 use crate::store::file::home::Home;
 use crate::sync::{Document, Row, Shadow, State};
@@ -46,6 +47,7 @@ impl InMemory {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &home, 0, clock.now()).unwrap();
         recount(&mut connection).unwrap();
+        let secrets = Secrets::of(SecretRules::default(), &home);
         let store = Store {
             connection,
             path: home.database(),
@@ -56,6 +58,7 @@ impl InMemory {
             index: IndexCache::new(Usage::Serve),
             meaning: true,
             encoded: Encoded::default(),
+            secrets,
         };
         Self { store, clock, _dir: dir }
     }

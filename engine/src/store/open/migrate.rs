@@ -6,15 +6,17 @@ use rusqlite_migration::{HookError, M, Migrations};
 use super::copy;
 use super::give_back::{GIVEN_BACK, give_back};
 use crate::domain::Timestamp;
+use crate::store::base::config::SecretRules;
+use crate::store::base::secrets::Secrets;
 use crate::store::base::transaction::Change;
 use crate::store::base::{meaning, reanalysis};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 
 /// The schema this program writes.
-pub(crate) const SCHEMA: i64 = 9;
+pub(crate) const SCHEMA: i64 = 10;
 
-const STEPS: [&str; 9] = [
+const STEPS: [&str; 10] = [
     include_str!("migrations/0001_store.sql"),
     include_str!("migrations/0002_sessions.sql"),
     include_str!("migrations/0003_sync.sql"),
@@ -24,16 +26,20 @@ const STEPS: [&str; 9] = [
     include_str!("migrations/0007_lists.sql"),
     include_str!("migrations/0008_meaning.sql"),
     include_str!("migrations/0009_questions.sql"),
+    include_str!("migrations/0010_secrets.sql"),
 ];
 
 /// The steps from a schema that was found. What reads and writes memories comes after the last of them, in the same
 /// transaction: it knows the columns of the present schema alone.
-fn migrations(found: i64, now: Timestamp) -> Migrations<'static> {
+fn migrations(found: i64, home: &Home, now: Timestamp) -> Migrations<'static> {
     let mut steps: Vec<M<'static>> = STEPS.into_iter().map(M::up).collect();
     if let (1..GIVEN_BACK, Some((last, _))) = (found, STEPS.split_last()) {
         steps.pop();
+        let home = home.clone();
         steps.push(M::up_with_hook(last, move |tx: &Transaction<'_>| {
-            let change = Change::of(tx, now);
+            // Nothing is looked for in what is there already: it comes back as it was.
+            let secrets = Secrets::of(SecretRules::default(), &home);
+            let change = Change::of(tx, now, &secrets);
             give_back(&change).and_then(|()| change.settle()).map_err(|error| match error {
                 StoreError::Sqlite { source, .. } => HookError::RusqliteError(source),
                 other => HookError::Hook(other.to_string()),
@@ -53,7 +59,7 @@ pub(crate) fn migrate(connection: &mut Connection, home: &Home, found: i64, now:
         let name = format!("pre-schema-{SCHEMA}-from-{found}.db");
         copy::write(connection, path, &home.backups().join(name))?;
     }
-    migrations(found, now).to_latest(connection).map_err(|error| match error {
+    migrations(found, home, now).to_latest(connection).map_err(|error| match error {
         rusqlite_migration::Error::RusqliteError { err, .. } => StoreError::sqlite(path, err),
         other => {
             StoreError::Sqlite { path: path.clone(), source: rusqlite::Error::ToSqlConversionFailure(Box::new(other)) }
@@ -73,7 +79,7 @@ mod tests {
     #[test]
     fn the_migrations_are_sound_and_end_at_the_schema() {
         let now = Timestamp::from_micros(0);
-        migrations(0, now).validate().unwrap();
+        migrations(0, &Home::new("t"), now).validate().unwrap();
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &Home::new("t"), 0, now).unwrap();
         let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
@@ -83,7 +89,7 @@ mod tests {
     #[test]
     fn directories_where_memories_were_made_are_known_from_the_beginning() {
         let mut connection = Connection::open_in_memory().unwrap();
-        let migrations = migrations(3, Timestamp::from_micros(0));
+        let migrations = migrations(3, &Home::new("t"), Timestamp::from_micros(0));
         migrations.to_version(&mut connection, 3).unwrap();
         let insert = "INSERT INTO memories (handle, id, content, summary, category, type, importance, tags, keywords, entities,
              scope, created, updated, origin, trust, cwd, rev, standing, length, signature, forward, detail_tokens,

@@ -6,4 +6,5 @@ pub(crate) mod export;
 pub(crate) mod list;
 pub(crate) mod near;
 pub(crate) mod recall;
+pub(crate) mod secrets;
 pub(crate) mod stats;

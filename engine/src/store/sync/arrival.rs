@@ -3,17 +3,20 @@
 use rusqlite::{OptionalExtension, params};
 
 use crate::compose::{self, Arrived, Known};
-use crate::domain::{MemoryId, Origin};
+use crate::domain::{MemoryId, Origin, Share};
+use crate::screen::screened;
 use crate::store::base::config::Actor;
+use crate::store::base::secrets::Aside;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::purge;
 use crate::store::change::links;
 use crate::store::change::outbox::tell;
+use crate::store::change::secrets;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
 use crate::store::rows::memory as row;
-use crate::sync::{Answer, Arrival, Document, Local, Refusal, Settled, State, Trail};
+use crate::sync::{Answer, Arrival, Document, Local, Refusal, Settled, Shadow, State, Trail};
 use crate::text::O200k;
 
 /// The client program that history names for what came from the server.
@@ -56,7 +59,8 @@ pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, S
     let mut purged = false;
     if let Some(mut held) = Held::of(change, answer.memory)? {
         let mut fresh = || MemoryId::generate(change.now);
-        let settled = held.local.answer(answer.op_id, answer.refused, answer.row.clone(), &mut fresh);
+        let row = answer.row.clone().map(|row| looked_through(change, row)).transpose()?;
+        let settled = held.local.answer(answer.op_id, answer.refused, row, &mut fresh);
         purged = carry_out(change, answer.memory, Some(&held.known), held.mark, &held.local, settled)?;
         if answer.refused == Some(Refusal::Invalid) {
             let why = "a field holds what the server cannot store; change the memory";
@@ -71,6 +75,10 @@ pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, S
 
 /// Takes news of one memory. True when something was removed for good.
 pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Result<bool, StoreError> {
+    let arrival = match arrival {
+        Arrival::Row(shadow) => Arrival::Row(Box::new(looked_through(change, *shadow)?)),
+        gone @ Arrival::Gone { .. } => gone,
+    };
     if let Some(mut held) = Held::of(change, id)? {
         let mut fresh = || MemoryId::generate(change.now);
         let settled = held.local.arrive(arrival, &mut fresh);
@@ -86,6 +94,25 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
         return carry_out(change, id, known.as_ref(), mark, &local, Settled { stays: true, kept: Vec::new() });
     }
     Ok(false)
+}
+
+/// What a server holds, without the credentials that stood in it: an older server, or one of before, keeps texts as they
+/// came. What was found is set aside here where it is the user's own; what the server is known to hold is what is left,
+/// so that nothing of it is told back as a change.
+fn looked_through(change: &Change<'_>, mut shadow: Shadow) -> Result<Shadow, StoreError> {
+    let id = shadow.row.memory;
+    if let State::Live(document) | State::Deleted(document) = &mut shadow.row.state {
+        let mut keeper = keeper(change, shadow.share.as_ref());
+        let (clean, found) = screened(document.clone(), id, &mut keeper)?.into_parts();
+        secrets::write_all(change, id, &found)?;
+        *document = clean;
+    }
+    Ok(shadow)
+}
+
+/// Who keeps what is found: nobody where another user wrote it, whose secrets are not this user's.
+fn keeper<'a>(change: &'a Change<'_>, share: Option<&Share>) -> Aside<'a> {
+    share.map_or_else(|| change.secrets.keeper(change.tx), |_| change.secrets.dropper(change.tx))
 }
 
 /// Makes the store show what a memory has become. True when something was removed for good.
@@ -106,6 +133,7 @@ pub(crate) fn carry_out(
     };
     for (id, document) in settled.kept {
         if row::remains(change.tx, id)?.is_none() {
+            let document = screened(document, id, &mut keeper(change, None))?;
             let news = Arrived { id, document: &document, share: None, edited_by: None, is_deleted: false };
             show(change, news, None, row::HERE)?;
             tell(change, id)?;
@@ -127,7 +155,8 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local
             let share = local.shadow().and_then(|shadow| shadow.share.clone());
             let is_deleted = matches!(local.state, State::Deleted(_));
             let edited_by = local.edited_by().map(str::to_owned);
-            show(change, Arrived { id, document: now, share, edited_by, is_deleted }, held, mark)?;
+            let now = screened(now.clone(), id, &mut keeper(change, share.as_ref()))?;
+            show(change, Arrived { id, document: &now, share, edited_by, is_deleted }, held, mark)?;
         }
     }
     save(change, id, local)?;
@@ -153,7 +182,7 @@ fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) 
         && memory.share == news.share
         && memory.edited_by == news.edited_by
         && memory.deleted.is_some() == is_deleted
-        && Document::of(memory)? == *now
+        && Document::of(memory)? == **now
     {
         return Ok(());
     }

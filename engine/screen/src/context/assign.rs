@@ -1,0 +1,265 @@
+//! Nouns with a value: `password: x`, `"api_key" => "x"`, `<token>x</token>`, `--password x`, in whatever syntax.
+
+use super::judge::{self, Shape};
+use super::nouns::{Class, Noun};
+use super::value::{self, Value};
+use super::{letters, scan};
+
+/// How a value is bound to its noun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bond {
+    /// By a sign: `=`, `:`, `=>`.
+    Sign,
+    /// By a word: `is`, `lautet`, `est`.
+    Word,
+    /// It comes next.
+    Beside,
+}
+
+/// The credential a noun is given right behind it.
+pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
+    let (bond, at) = bond(text, noun)?;
+    let is_query = matches!(scan::byte(text, noun.span.start.wrapping_sub(1)), b'?' | b'&');
+    if scan::byte(text, at) == b'{' {
+        return nested(text, at).filter(|value| is_credential(text, noun, value, bond));
+    }
+    let at = after_wrapping(text, at);
+    let value = if value::is_quote(text, at) { value::quoted(text, at)? } else { value::bare(text, at, is_query)? };
+    if is_credential(text, noun, &value, bond) {
+        return Some(value);
+    }
+    if bond == Bond::Sign && !value.is_quoted {
+        return after_type(text, noun, &value).or_else(|| fallback(text, noun, &value));
+    }
+    // `"auth.login_with_api_key", "params": ["x"]`
+    let is_list = bond == Bond::Sign && text.get(value.span.clone()) == Some("params");
+    let at = is_list.then(|| scan::on_while(text, value.span.end, 32, |byte| b"\": [\n\t".contains(&byte)))?;
+    value::quoted(text, at.checked_sub(1)?).filter(|value| is_credential(text, noun, value, bond))
+}
+
+/// How the noun is bound to what follows, and where that begins.
+fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
+    const CLOSERS: &[u8] = b"\"'`\\])*}";
+    let closed = scan::on_while(text, noun.span.end, 6, |byte| CLOSERS.contains(&byte));
+    let was_quoted = text.get(noun.span.end..closed).is_some_and(|closers| closers.contains(['"', '\'', '`']));
+    let after = if was_quoted { scan::after_space(text, closed) } else { scan::after_blanks(text, closed) };
+    let rest = scan::rest(text, after, 24);
+    if rest.starts_with('>') {
+        return is_element(text, noun, after + 1).then_some((Bond::Sign, after + 1));
+    }
+    if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
+        // `"Password:"` is a label.
+        let quote = scan::byte(text, noun.span.start.wrapping_sub(1));
+        let is_label = b"\"'`".contains(&quote) && scan::byte(text, after + sign.len()) == quote && after == noun.span.end;
+        return (!is_label).then(|| (Bond::Sign, after_sign(text, after + sign.len())));
+    }
+    // `variable "token" { default = "x" }`
+    if was_quoted && rest.starts_with('{') {
+        return Some((Bond::Sign, after));
+    }
+    if was_quoted && rest.starts_with(',') {
+        let at = scan::after_space(text, after + 1);
+        return value::is_quote(text, at).then_some((Bond::Sign, at));
+    }
+    for attribute in ["value=", "value =", "content="] {
+        if scan::begins(rest, attribute) {
+            return Some((Bond::Sign, scan::after_blanks(text, after + attribute.len())));
+        }
+    }
+    let is_option = scan::head(text, noun.span.start, 2).ends_with('-');
+    let is_near = after > closed && !was_quoted;
+    if is_option && is_near {
+        return Some((Bond::Sign, after));
+    }
+    is_near.then_some((Bond::Beside, after))
+}
+
+/// Signs that bind a value to its noun, the longest of each first.
+const SIGNS: [&str; 18] =
+    ["===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":", "：", "＝", "→", "⇒", "—"];
+
+/// After the sign: blanks, a new line where a quote or an indented value follows it, a block's sign.
+fn after_sign(text: &str, at: usize) -> usize {
+    let stars = scan::on_while(text, at, 2, |byte| byte == b'*');
+    let blanks = scan::after_blanks(text, stars);
+    let block = scan::on_while(text, blanks, 2, |byte| b"|>-".contains(&byte));
+    let block = if scan::byte(text, block) == b'\n' { block } else { blanks };
+    if matches!(scan::byte(text, block), b'\n' | b'\r') {
+        let next = scan::after_space(text, block);
+        let is_indented = matches!(scan::byte(text, next.wrapping_sub(1)), b' ' | b'\t');
+        if value::is_quote(text, next) || block > blanks && is_indented {
+            return next;
+        }
+    }
+    blanks
+}
+
+/// True when the noun is the name of an element or stands in one: `<password>x</`, `<entry key="password">x</`.
+fn is_element(text: &str, noun: &Noun, content: usize) -> bool {
+    scan::head(text, noun.span.start, 120).rsplit('>').next().is_some_and(|head| head.contains('<'))
+        && scan::rest(text, content, 300).split_once('<').is_some_and(|(_, after)| after.starts_with('/'))
+}
+
+/// After what is written around a literal: `b"x"`, `String("x"`, `Some("x"`, `new Secret("x"`, `[`.
+fn after_wrapping(text: &str, at: usize) -> usize {
+    let rest = scan::rest(text, at, 48);
+    let name = rest.strip_prefix("new ").unwrap_or(rest);
+    let skipped = rest.len() - name.len();
+    let length = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:@$".contains(byte)).count();
+    let opened = name.as_bytes().get(length) == Some(&b'(');
+    let next = at + skipped + length + usize::from(opened);
+    if (opened || length <= 2) && value::is_quote(text, next) { next } else { at }
+}
+
+/// `{ "value": "x" }`, `{ default = "x" }`.
+fn nested(text: &str, at: usize) -> Option<Value> {
+    let inside = scan::after_space(text, at + 1);
+    let name = inside + usize::from(value::is_quote(text, inside));
+    let rest = scan::rest(text, name, 16);
+    let word = ["value", "default"].iter().find(|word| scan::begins(rest, word))?;
+    let after = scan::on_while(text, name + word.len(), 12, |byte| b"\"' \t".contains(&byte));
+    matches!(scan::byte(text, after), b':' | b'=').then(|| value::quoted(text, scan::after_blanks(text, after + 1)))?
+}
+
+/// `password: String = "x"`: what looked like a value is a type.
+fn after_type(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
+    let after = scan::after_blanks(text, value.span.end);
+    let at = scan::after_blanks(text, after + 1);
+    let is_type = scan::byte(text, after) == b'=' && value::is_quote(text, at);
+    is_type.then(|| value::quoted(text, at))?.filter(|value| is_credential(text, noun, value, Bond::Sign))
+}
+
+/// `key = env("X") || "x"`: what stands in for what is not set.
+fn fallback(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
+    let line = scan::rest(text, value.span.start, 120).lines().next().unwrap_or_default();
+    let at = ["|| ", "?? ", " or ", ", "].iter().find_map(|or| line.find(or).map(|at| at + or.len()))?;
+    let value = value::quoted(text, scan::after_blanks(text, value.span.start + at))?;
+    let inside = text.get(value.span.clone())?;
+    (judge::is_drawn(inside) && is_credential(text, noun, &value, Bond::Sign)).then_some(value)
+}
+
+/// True when a value that a noun is given is a credential.
+pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
+    let Some(inside) = text.get(value.span.clone()) else { return false };
+    let name = text.get(noun.span.clone()).unwrap_or_default();
+    let behind = scan::rest(text, value.span.end, 4);
+    if behind.starts_with("...") || behind.starts_with('…') {
+        return false;
+    }
+    if inside.len() < 4 || judge::is_stand_in(inside) || judge::is_technical(inside) || inside.eq_ignore_ascii_case(name) {
+        return false;
+    }
+    if is_code(inside, value.is_quoted) {
+        return false;
+    }
+    // `POSTGRES_PASSWORD=sunshine`: a program reads what stands there as it stands.
+    let is_setting = bond == Bond::Sign && !value.is_quoted && is_setting(text, noun, value);
+    match noun.class {
+        Class::Password if is_setting && is_long_word(inside) => true,
+        Class::Password => is_password(inside, value.is_quoted, bond),
+        Class::Secret => is_token(inside, bond) || value.is_quoted && is_made_up(inside) || bond != Bond::Beside && is_strong(inside),
+        Class::Token => is_token(inside, bond),
+        Class::Login => bond == Bond::Sign && inside.len() >= 16 && is_token(inside, bond),
+        Class::Header => false,
+    }
+}
+
+/// True of what a program reads as something else than a literal.
+fn is_code(inside: &str, is_quoted: bool) -> bool {
+    if is_quoted {
+        return inside.starts_with('/') && inside.matches('/').count() > 1 && judge::words_in_hundred(inside) > 50
+            || inside.contains("://");
+    }
+    judge::is_expression(inside)
+        || inside.starts_with(['{', '(', '[', '<', '|', '&', '*']) && inside.len() < 8
+        || inside.contains('<') && inside.ends_with('>')
+        || inside.ends_with('(')
+        || inside.ends_with("()")
+}
+
+/// True of a value somebody would take for a password, the stricter the looser it is bound.
+pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
+    let shape = Shape::of(inside);
+    let in_words = judge::words_in_hundred(inside);
+    if shape.spaces > 0 {
+        return bond != Bond::Beside && shape.spaces <= 2 && shape.length <= 40 && in_words < 50;
+    }
+    if shape.letters() + shape.foreign == 0 && (shape.digits == 0 || shape.symbols == 0) {
+        return false;
+    }
+    let is_mixed = shape.symbols > 0 && (shape.length >= 6 || shape.digits > 0)
+        || shape.digits > 0 && shape.letters() > 0 && shape.length >= 5;
+    if is_mixed {
+        return !is_name_of_words(inside, shape, in_words) && (bond != Bond::Beside || shape.length >= 6);
+    }
+    if shape.foreign > 0 {
+        return is_quoted && bond != Bond::Beside;
+    }
+    match bond {
+        // A word that stands alone and in quotes behind `is` is plainly a value.
+        Bond::Word if is_quoted => shape.joints == 0 && shape.length >= 5,
+        Bond::Word | Bond::Sign => in_words < 45 && shape.length >= 5 && (shape.length >= 8 || letters::cost(inside) >= 50),
+        Bond::Beside => in_words < 20 && shape.length >= 8 && letters::cost(inside) >= 56,
+    }
+}
+
+/// Names made of words and a number or two: `password2`, `user_password_1`, `OAuth2Client`.
+fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
+    if shape.symbols > 0 || shape.digits > 3 && shape.digits * 3 > shape.letters() {
+        return false;
+    }
+    let groups = inside.split(|character: char| !character.is_ascii_digit()).filter(|group| !group.is_empty()).count();
+    if groups > 1 && shape.joints == 0 {
+        return false;
+    }
+    let runs: Vec<&str> = letters::runs(inside).map(|(_, run)| run).collect();
+    let is_of_nouns = runs.iter().any(|run| {
+        let run = run.to_ascii_lowercase();
+        ["pass", "pwd", "secret", "token", "key", "user", "cred", "auth", "login"].iter().any(|noun| run.contains(noun))
+    });
+    in_words >= 60 && (runs.len() > 1 || is_of_nouns && shape.digits <= 2 || shape.joints > 0)
+}
+
+/// True of what a machine drew, long enough for how it is bound.
+fn is_token(inside: &str, bond: Bond) -> bool {
+    let least = if bond == Bond::Sign { 8 } else { 16 };
+    if inside.len() < least || judge::is_uuid(inside) && bond != Bond::Sign {
+        return false;
+    }
+    let is_plain = inside.bytes().filter(|byte| b"\"'`<>(){}|\\^;,".contains(byte)).count() * 8 < inside.len();
+    is_plain && judge::is_drawn(inside)
+}
+
+/// True of a secret somebody made up: signs among letters, and no words.
+fn is_strong(inside: &str) -> bool {
+    let shape = Shape::of(inside);
+    shape.spaces == 0
+        && shape.length >= 8
+        && shape.symbols > 0
+        && shape.letters() > 3
+        && judge::words_in_hundred(inside) < 50
+}
+
+/// True of `NAME=value` with nothing between, the name in capitals.
+fn is_setting(text: &str, noun: &Noun, value: &Value) -> bool {
+    let name = text.get(noun.span.clone()).unwrap_or_default();
+    value.span.start == noun.span.end + 1
+        && scan::byte(text, noun.span.end) == b'='
+        && name.contains('_')
+        && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// True of a word that names no credential itself.
+fn is_long_word(inside: &str) -> bool {
+    inside.len() >= 8
+        && inside.bytes().all(|byte| byte.is_ascii_lowercase())
+        && !["pass", "secret", "token", "key", "auth"].iter().any(|noun| inside.contains(noun))
+}
+
+/// True of words in quotes of which one is none: `open-qvceya`.
+fn is_made_up(inside: &str) -> bool {
+    let shape = Shape::of(inside);
+    shape.length >= 8
+        && shape.spaces + shape.symbols + shape.foreign == 0
+        && letters::runs(inside).any(|(_, run)| run.len() >= 5 && letters::cost(run) >= 55)
+}

@@ -1,0 +1,169 @@
+//! Where a value begins and ends: between quotes, or bare.
+
+use std::ops::Range;
+
+use super::scan;
+
+/// A value that stands in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Value {
+    pub(super) span: Range<usize>,
+    pub(super) is_quoted: bool,
+}
+
+const LONGEST: usize = 4096;
+/// Opening and closing quotes; the escaped ones of texts inside texts first.
+const QUOTES: [(&str, &str); 14] = [
+    ("\\\\\"", "\\\\\""),
+    ("\\\"", "\\\""),
+    ("\\'", "\\'"),
+    ("&quot;", "&quot;"),
+    ("\"", "\""),
+    ("'", "'"),
+    ("`", "`"),
+    ("“", "”"),
+    ("„", "“"),
+    ("«", "»"),
+    ("「", "」"),
+    ("『", "』"),
+    ("‘", "’"),
+    ("”", "”"),
+];
+
+/// True when a quote begins here.
+pub(super) fn is_quote(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    QUOTES.iter().any(|(open, _)| rest.starts_with(open))
+}
+
+/// The value between quotes that begins here.
+pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
+    let rest = scan::rest(text, at, LONGEST);
+    let (open, close) = QUOTES.iter().find(|(open, _)| rest.starts_with(open))?;
+    let inner = rest.get(open.len()..)?;
+    let mut from = 0;
+    let length = loop {
+        let at = from + inner.get(from..)?.find(close)?;
+        // A quote that is itself escaped does not close.
+        let is_escaped = close.len() == 1 && inner.get(..at).is_some_and(ends_in_escape);
+        if !is_escaped {
+            break at;
+        }
+        from = at + 1;
+    };
+    let value = inner.get(..length)?;
+    if value.contains('\n') && !value.contains("-----") {
+        return None;
+    }
+    let start = at + open.len();
+    // `'"value"'`: quotes in quotes.
+    let nested = value.len() > 2 && is_quote(text, start);
+    if let Some(nested) =
+        nested.then(|| quoted(text, start)).flatten().filter(|nested| nested.span.end < start + length)
+    {
+        return Some(nested);
+    }
+    let lead = value.len() - value.trim_start().len();
+    Some(Value { span: start + lead..start + lead + value.trim().len(), is_quoted: true })
+}
+
+fn ends_in_escape(text: &str) -> bool {
+    text.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
+}
+
+/// The value without quotes that begins here, in a list of pairs or not.
+pub(super) fn bare(text: &str, at: usize, is_query: bool) -> Option<Value> {
+    let rest = scan::rest(text, at, LONGEST);
+    let mut length = rest.len();
+    for (place, character) in rest.char_indices() {
+        let after = rest.get(place + character.len_utf8()..).unwrap_or_default();
+        if ends(character, after, is_query) && place > 0 || character.is_whitespace() || is_ideographic_end(character) {
+            length = place;
+            break;
+        }
+    }
+    let value = trimmed(rest.get(..length)?);
+    (!value.is_empty()).then(|| Value { span: at..at + value.len(), is_quoted: false })
+}
+
+/// True of a character that a bare value does not go beyond.
+fn ends(character: char, after: &str, is_query: bool) -> bool {
+    match character {
+        '"' | '\'' | '`' => true,
+        '\\' => after.starts_with(['n', 'r', 't', '"', '\'', '\\']),
+        '<' => after.starts_with(|next: char| next == '/' || next.is_ascii_alphabetic()) && after.contains('>'),
+        '&' => is_query || is_pair(after),
+        ';' | ',' => after.is_empty() || after.starts_with(char::is_whitespace) || is_pair(after),
+        _ => false,
+    }
+}
+
+/// True of full stops and brackets of scripts without spaces, and their particles after a bare value.
+fn is_ideographic_end(character: char) -> bool {
+    matches!(character, '\u{3001}'..='\u{3002}' | '\u{ff0c}' | '\u{300c}'..='\u{300f}' | '\u{3040}'..='\u{30ff}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '“' | '”' | '„' | '»' | '«')
+}
+
+/// True where a name and an equals sign follow: the next of a list of pairs.
+fn is_pair(after: &str) -> bool {
+    let name = after.bytes().take(40).take_while(|byte| byte.is_ascii_alphanumeric() || b"_- .".contains(byte)).count();
+    name > 1 && after.as_bytes().get(name) == Some(&b'=')
+}
+
+/// Without what a sentence, a list or a call puts after a value.
+pub(super) fn trimmed(value: &str) -> &str {
+    let mut value = value;
+    loop {
+        let Some(last) = value.chars().next_back() else { return value };
+        let is_loose = |open| value.matches(open).count() < value.matches(last).count();
+        let goes = match last {
+            '.' | ',' | ';' | ':' | '…' => true,
+            ')' => is_loose('('),
+            ']' => is_loose('['),
+            '}' => is_loose('{'),
+            '>' => is_loose('<'),
+            '*' => value.ends_with("**"),
+            _ => false,
+        };
+        if !goes {
+            return value;
+        }
+        value = value.strip_suffix(last).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(text: &str, value: Option<Value>) -> Option<&str> {
+        value.map(|value| &text[value.span])
+    }
+
+    #[test]
+    fn quotes_close_where_they_do() {
+        for (text, inside) in [
+            ("'a\"b' c", "a\"b"),
+            ("\"a\\\"b\"", "a\\\"b"),
+            ("\\\"a b\\\", c", "a b"),
+            ("„geheim“", "geheim"),
+            ("「x」です", "x"),
+            ("'\"a b\"'", "a b"),
+            ("`x`", "x"),
+        ] {
+            assert_eq!(text_of(text, quoted(text, 0)), Some(inside), "{text}");
+        }
+        assert_eq!(quoted("'never closed", 0), None);
+    }
+
+    #[test]
+    fn bare_values_end_where_the_next_thing_begins() {
+        for (text, inside) in [
+            ("a&b c", "a&b"), ("a;bb=c", "a"), ("a, b", "a"), ("x9!, then", "x9!"), ("x9.", "x9"), ("(x9)", "(x9)"),
+            ("x9)", "x9"), ("x9</p>", "x9"), ("x9です", "x9"), ("a\\nb", "a"), ("x9\", y", "x9"), ("x,user=y", "x"),
+        ] {
+            assert_eq!(text_of(text, bare(text, 0, false)), Some(inside), "{text}");
+        }
+        assert_eq!(text_of("a&b", bare("a&b", 0, true)), Some("a"));
+    }
+}

@@ -1,0 +1,113 @@
+//! The alphabets tokens are written in, each a letter in a pattern.
+
+/// A set of bytes; one bit of [`CLASSES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Class(u32);
+
+impl Class {
+    /// True for a byte of the set.
+    pub(super) fn holds(self, byte: u8) -> bool {
+        CLASSES.get(usize::from(byte)).is_some_and(|classes| classes & self.0 != 0)
+    }
+
+    /// The set a letter of a pattern stands for.
+    pub(super) fn named(letter: u8) -> Option<Self> {
+        ALPHABETS.iter().position(|(name, _)| *name == letter).map(|at| Self(1 << at))
+    }
+
+    /// How many bytes from a place on are of the set, at most so many.
+    pub(super) fn run(self, bytes: &[u8], from: usize, most: usize) -> usize {
+        bytes.iter().skip(from).take(most).take_while(|byte| self.holds(**byte)).count()
+    }
+
+    /// How many bytes before a place are of the set, at most so many.
+    pub(super) fn run_before(self, bytes: &[u8], end: usize, most: usize) -> usize {
+        let head = bytes.get(..end).unwrap_or_default();
+        head.iter().rev().take(most).take_while(|byte| self.holds(**byte)).count()
+    }
+}
+
+/// Digits, letters of both cases, and what else.
+struct Alphabet {
+    digits: bool,
+    lower: Option<u8>,
+    upper: Option<u8>,
+    more: &'static [u8],
+}
+
+const fn of(digits: bool, lower: Option<u8>, upper: Option<u8>, more: &'static [u8]) -> Alphabet {
+    Alphabet { digits, lower, upper, more }
+}
+
+const Z: Option<u8> = Some(b'z');
+const UPPER_Z: Option<u8> = Some(b'Z');
+
+/// The letters of a pattern and what they stand for; letters of a case are those up to the one given.
+const ALPHABETS: [(u8, Alphabet); 16] = [
+    (b'd', of(true, None, None, b"")),
+    (b'h', of(true, Some(b'f'), None, b"")),
+    (b'H', of(true, Some(b'f'), Some(b'F'), b"")),
+    (b'a', of(false, Z, None, b"")),
+    (b'l', of(true, Z, None, b"")),
+    (b'u', of(true, None, UPPER_Z, b"")),
+    (b'k', of(false, None, UPPER_Z, b"234567")),
+    (b'w', of(true, Z, UPPER_Z, b"")),
+    (b'x', of(true, Z, UPPER_Z, b"_")),
+    (b's', of(true, Z, UPPER_Z, b"_-")),
+    (b'e', of(true, Z, UPPER_Z, b"_-=")),
+    (b'b', of(true, Z, UPPER_Z, b"+/=")),
+    (b'v', of(true, Z, UPPER_Z, b"./")),
+    (b't', of(true, Z, UPPER_Z, b"_-.")),
+    (b'y', of(true, Z, UPPER_Z, b"_-.~")),
+    (b'g', of(true, Z, UPPER_Z, b"_-.~+/=%")),
+];
+
+/// For each byte, the sets it is in.
+static CLASSES: [u32; 256] = classes();
+
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+const fn classes() -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < ALPHABETS.len() {
+        let alphabet = &ALPHABETS[at].1;
+        let mut byte = 0;
+        while byte < 128 {
+            let letter = byte as u8;
+            let mut holds = alphabet.digits && letter.is_ascii_digit();
+            if let Some(last) = alphabet.lower {
+                holds |= letter.is_ascii_lowercase() && letter <= last;
+            }
+            if let Some(last) = alphabet.upper {
+                holds |= letter.is_ascii_uppercase() && letter <= last;
+            }
+            let mut extra = 0;
+            while extra < alphabet.more.len() {
+                holds |= alphabet.more[extra] == letter;
+                extra += 1;
+            }
+            if holds {
+                table[byte] |= 1 << at;
+            }
+            byte += 1;
+        }
+        at += 1;
+    }
+    table
+}
+
+/// True where a token may begin: at the start, after anything that is no letter, digit or underscore, and after an
+/// escaped line end or tab.
+pub(super) fn may_begin(bytes: &[u8], at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).and_then(|at| bytes.get(at)) else { return true };
+    if !before.is_ascii_alphanumeric() && *before != b'_' {
+        return true;
+    }
+    let escape = at.checked_sub(2).and_then(|at| bytes.get(at)) == Some(&b'\\');
+    escape && matches!(before, b'n' | b'r' | b't')
+}
+
+/// True where a token may end: at the end, and before anything that is no letter, digit or underscore.
+pub(super) fn may_end(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at).is_none_or(|after| !after.is_ascii_alphanumeric() && *after != b'_')
+}

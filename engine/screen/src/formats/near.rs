@@ -1,0 +1,220 @@
+//! Tokens without a look of their own: known because a word for a credential, or the name of a provider, stands right
+//! before something that was drawn by chance. `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
+
+use super::look::{self, Look};
+use super::nouns::{self, Noun, Provider, noun_in, provider_in};
+use crate::finding::{Finding, Kind};
+
+/// Bytes a name and its value may be glued by, and so the first bytes of a run that may hold a name.
+const LONGEST_NAME: usize = 96;
+/// Bytes between the word and the value: quotes and signs, and white space as some programs write it.
+const WIDEST_GAP: usize = 100;
+/// Words between the word for a credential and the value: `token is …`.
+const MOST_FILLERS: usize = 2;
+/// Bytes before that word in which the provider may stand.
+const BEFORE: usize = 48;
+/// Shorter runs hold no value.
+const SHORTEST: usize = 8;
+
+const FILLERS: [&[u8]; 14] = [
+    b"is", b"are", b"was", b"code", b"value", b"foo", b"bar", b"xyz", b"tok", b"x", b"string", b"to", b"default",
+    b"live",
+];
+
+/// What stands before a value.
+#[derive(Debug, Clone, Copy)]
+struct Context {
+    noun: Option<Noun>,
+    provider: Provider,
+    /// `=`, `:` or `>` stands between.
+    assigns: bool,
+    /// The noun is part of a longer name: `db_key`.
+    compound: bool,
+}
+
+/// The tokens of a text, in order.
+pub(super) fn findings(text: &str) -> Vec<Finding> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let (end, promising) = run(bytes, at);
+        if promising && let Some(finding) = value_of(bytes, at, end) {
+            found.push(finding);
+        }
+        at = end.max(at + 1);
+    }
+    found
+}
+
+/// Where a run of bytes a value may have ends, and whether it may hold one.
+fn run(bytes: &[u8], start: usize) -> (usize, bool) {
+    let (mut digits, mut letters, mut letters_together, mut most_together) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let mut end = start;
+    for byte in bytes.iter().skip(start) {
+        match byte {
+            b'0'..=b'9' => digits += 1,
+            b'a'..=b'z' | b'A'..=b'Z' => letters += 1,
+            b'_' | b'-' | b'.' | b'=' | b'+' | b'/' | b'~' | b'%' | b':' | b'!' | b'$' | b'@' => {}
+            _ => break,
+        }
+        letters_together = if byte.is_ascii_alphabetic() { letters_together + 1 } else { 0 };
+        most_together = most_together.max(letters_together);
+        end += 1;
+    }
+    (end, digits + letters >= SHORTEST && (digits >= 2 || most_together >= 12))
+}
+
+/// The value in a run, where one stands and a word before it says what it is.
+fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
+    let text = bytes.get(start..end)?;
+    let text = text.get(..text.len() - text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count())?;
+    if text.windows(3).any(|window| window == b"://") || is_digest(text) {
+        return None;
+    }
+    let (from, context) = glued(bytes, start, text).or_else(|| {
+        let from = text.iter().take_while(|byte| b"=:.~/+!$%@".contains(byte)).count();
+        Some((from, before(bytes, start + from)?))
+    })?;
+    let value = text.get(from..)?;
+    let noun = accepted(&context, look::look(value), value)?;
+    Some(Finding { span: start + from..start + text.len(), kind: kind_of(noun) })
+}
+
+fn kind_of(noun: Option<Noun>) -> Kind {
+    Kind::new(match noun {
+        Some(Noun::Token) => "token",
+        Some(Noun::Secret) => "secret",
+        Some(Noun::Key) | None => "API key",
+    })
+}
+
+/// Whether a value that looks so is a credential where it stands; the noun that says so.
+#[expect(clippy::option_option, reason = "a provider alone says so too, with no noun")]
+fn accepted(context: &Context, look: Look, value: &[u8]) -> Option<Option<Noun>> {
+    let named = context.noun.is_some();
+    let known = context.provider > Provider::None;
+    let enough = match look {
+        Look::Plain => false,
+        Look::Number => named && known && context.assigns,
+        Look::Short => named && (known || (context.assigns && context.compound)),
+        Look::Uuid => {
+            (named && (known || context.assigns || context.compound)) || context.provider == Provider::Telling
+        }
+        Look::Random => named || context.provider == Provider::Telling,
+    };
+    (enough && !is_path(value)).then_some(context.noun)
+}
+
+/// A checksum says what it is.
+fn is_digest(text: &[u8]) -> bool {
+    let head = text.get(..text.len().min(12)).unwrap_or_default().to_ascii_lowercase();
+    let starts = |name: &[u8]| head.strip_prefix(name).is_some_and(|rest| matches!(rest, [b':' | b'-' | b'=', ..]));
+    [&b"sha1"[..], b"sha256", b"sha384", b"sha512", b"md5", b"urn", b"h1"].into_iter().any(starts)
+}
+
+/// Paths and addresses have parts, and most of them are words.
+fn is_path(value: &[u8]) -> bool {
+    let parts = || value.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+    parts().count() >= 3
+        && parts().any(|part| part.len() >= 3 && part.iter().all(u8::is_ascii_alphabetic) && look::is_words(part))
+}
+
+/// Where the value begins in a run that begins with its name: `SECRET-8ded…`, `api_key=8f2b…`.
+fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
+    let head = text.get(..text.len().min(LONGEST_NAME))?;
+    let mut best = None;
+    for (at, sign) in head.iter().enumerate().filter(|(_, byte)| b"-=:._/".contains(byte)) {
+        let word = head.get(..at)?;
+        let last = word.rsplit(|byte| b"=:/".contains(byte)).next()?;
+        let segment = last.rsplit(|byte| b"-._".contains(byte)).next()?;
+        if segment.is_empty() || look::look(text.get(at + 1..)?) == Look::Plain {
+            continue;
+        }
+        let noun = noun_in(segment);
+        let provider = if noun.is_some() { Provider::None } else { provider_in(last) };
+        if noun.is_none() && (best.is_some() || provider != Provider::Telling) {
+            continue;
+        }
+        // A hyphen or a dot may belong to the token as well as to the name.
+        let from = if matches!(sign, b'-' | b'.') && noun.is_some() { at } else { at + 1 };
+        let named = before_word(bytes, start, noun, last, word, matches!(sign, b'=' | b':'));
+        best = named.map(|context| (from, context)).or(best);
+    }
+    best
+}
+
+/// What stands before a value, from the end of the gap before it backwards.
+fn before(bytes: &[u8], value: usize) -> Option<Context> {
+    let mut at = value;
+    let mut assigns = false;
+    for _ in 0..=MOST_FILLERS {
+        let gap = bytes.get(at.saturating_sub(WIDEST_GAP)..at)?.iter().rev().take_while(|byte| is_gap(**byte)).count();
+        let end = at - gap;
+        assigns |= bytes.get(end..at)?.iter().any(|byte| b"=:>".contains(byte));
+        let reach = end.saturating_sub(nouns::LONGEST_WORD);
+        let length = bytes.get(reach..end)?.iter().rev().take_while(|byte| is_word(**byte)).count();
+        if length == 0 || (gap == 0 && at == value) {
+            return None;
+        }
+        let start = end - length;
+        let word = bytes.get(start..end)?;
+        let noun = noun_in(word);
+        if noun.is_some() || provider_in(word) == Provider::Telling {
+            return before_word(bytes, start, noun, word, word, assigns);
+        }
+        if !FILLERS.iter().any(|filler| word.eq_ignore_ascii_case(filler)) && !word.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        at = start;
+    }
+    None
+}
+
+/// The context a word gives with those before it, unless one says that this is something else.
+fn before_word(
+    bytes: &[u8],
+    start: usize,
+    noun: Option<Noun>,
+    word: &[u8],
+    near: &[u8],
+    assigns: bool,
+) -> Option<Context> {
+    let line = bytes.get(start.saturating_sub(BEFORE)..start)?;
+    let line = line.rsplit(|byte| matches!(byte, b'\n' | b';')).next()?;
+    let last = line.trim_ascii_end().rsplit(|byte| byte.is_ascii_whitespace()).next()?;
+    if nouns::is_other(word) || nouns::is_other(last) {
+        return None;
+    }
+    let provider = provider_in(near).max(provider_in(word)).max(provider_in(line));
+    // A provider alone has to stand right there.
+    let provider = if noun.is_none() { provider_in(word) } else { provider };
+    let compound = word.iter().any(|byte| b"-_.".contains(byte)) || word.len() > 8;
+    Some(Context { noun, provider, assigns, compound })
+}
+
+const fn is_gap(byte: u8) -> bool {
+    byte.is_ascii_whitespace()
+        || matches!(
+            byte,
+            0x0b | b'"'
+                | b'\''
+                | b'`'
+                | b'='
+                | b':'
+                | b'>'
+                | b','
+                | b'('
+                | b'['
+                | b'|'
+                | b'\\'
+                | b'-'
+                | b'~'
+                | b'?'
+                | b'*'
+        )
+}
+
+const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}

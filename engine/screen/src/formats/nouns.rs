@@ -1,0 +1,242 @@
+//! Words for a credential inside names and prose: `apiKey`, `ACCESS_TOKEN`, `stripe secret`.
+
+use super::providers;
+
+/// Most bytes of a word that are looked at.
+pub(super) const LONGEST_WORD: usize = 64;
+
+/// A word for a credential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Noun {
+    Key,
+    Token,
+    Secret,
+}
+
+const NOUNS: [(&[u8], Noun); 9] = [
+    (b"token", Noun::Token),
+    (b"secret", Noun::Secret),
+    (b"key", Noun::Key),
+    (b"access", Noun::Key),
+    (b"private", Noun::Key),
+    (b"credential", Noun::Secret),
+    (b"pat", Noun::Token),
+    (b"apikey", Noun::Key),
+    (b"license", Noun::Key),
+];
+
+/// What makes one word with `key`: `apikey`, and not `monkey`.
+const STEMS: [&str; 22] = [
+    "api",
+    "secret",
+    "access",
+    "private",
+    "auth",
+    "license",
+    "licence",
+    "account",
+    "master",
+    "app",
+    "service",
+    "deploy",
+    "encryption",
+    "signing",
+    "shared",
+    "sdk",
+    "consumer",
+    "client",
+    "user",
+    "admin",
+    "token",
+    "server",
+];
+
+/// What is drawn by chance after these words is public, or names a thing.
+const OTHERS: [&[u8]; 24] = [
+    b"public",
+    b"fingerprint",
+    b"primary",
+    b"foreign",
+    b"partition",
+    b"cache",
+    b"sort",
+    b"idempotency",
+    b"csrf",
+    b"xsrf",
+    b"page",
+    b"next",
+    b"sync",
+    b"hash",
+    b"index",
+    b"lookup",
+    b"object",
+    b"translation",
+    b"cursor",
+    b"continuation",
+    b"dedup",
+    b"etag",
+    b"correlation",
+    b"commit",
+];
+
+/// What may follow the noun in its name: `TOKEN_PROD`.
+const TAILS: [&[u8]; 12] = [
+    b"value",
+    b"prod",
+    b"production",
+    b"test",
+    b"live",
+    b"dev",
+    b"staging",
+    b"sandbox",
+    b"tok",
+    b"xyz",
+    b"main",
+    b"string",
+];
+
+/// The credential a name names, if one: the last word for one, when nothing after it makes it a name of something else.
+pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
+    let word = word.get(word.len().saturating_sub(LONGEST_WORD)..)?;
+    let (end, noun, shouts) = (0..word.len()).rev().find_map(|at| noun_at(word, at))?;
+    let tail = word.get(end..).unwrap_or_default();
+    let letters = tail.iter().position(u8::is_ascii_alphabetic).map_or(tail.len(), |at| at.max(0));
+    let rest = tail.get(letters..).unwrap_or_default();
+    let rest = rest.strip_suffix(b"_").unwrap_or(rest);
+    let glued = shouts && letters == 0 && rest.iter().all(u8::is_ascii_lowercase);
+    let plain = rest.is_empty()
+        || rest.eq_ignore_ascii_case(b"s")
+        || (rest.len() == 1 && letters > 0)
+        || TAILS.iter().any(|tail| rest.eq_ignore_ascii_case(tail));
+    (plain || glued).then_some(noun)
+}
+
+/// True for a word that says that what is near is no credential.
+pub(super) fn is_other(word: &[u8]) -> bool {
+    OTHERS.iter().any(|other| word.windows(other.len()).any(|window| window.eq_ignore_ascii_case(other)))
+}
+
+/// The noun that begins at a place of a word: where it ends, which, and whether it is written in capitals.
+fn noun_at(word: &[u8], at: usize) -> Option<(usize, Noun, bool)> {
+    let rest = word.get(at..)?;
+    let (letters, noun) = NOUNS
+        .iter()
+        .find(|(letters, _)| rest.get(..letters.len()).is_some_and(|head| head.eq_ignore_ascii_case(letters)))?;
+    let end = at + letters.len();
+    let begins = letters.len() > 3 || begins_word(word, at);
+    (begins && ends_word(word, end)).then(|| (end, *noun, word.get(end - 1).is_some_and(u8::is_ascii_uppercase)))
+}
+
+fn ends_word(word: &[u8], end: usize) -> bool {
+    let (Some(last), Some(next)) = (end.checked_sub(1).and_then(|at| word.get(at)), word.get(end)) else { return true };
+    if !next.is_ascii_alphabetic() || last.is_ascii_uppercase() != next.is_ascii_uppercase() {
+        return true;
+    }
+    let plural = next.eq_ignore_ascii_case(&b's') && word.get(end + 1).is_none_or(|after| !after.is_ascii_alphabetic());
+    plural
+        || NOUNS.iter().any(|(letters, _)| {
+            word.get(end..end + letters.len()).is_some_and(|head| head.eq_ignore_ascii_case(letters))
+        })
+}
+
+fn begins_word(word: &[u8], at: usize) -> bool {
+    let (Some(before), Some(first)) = (at.checked_sub(1).and_then(|at| word.get(at)), word.get(at)) else {
+        return true;
+    };
+    if !before.is_ascii_alphabetic() || (before.is_ascii_lowercase() && first.is_ascii_uppercase()) {
+        return true;
+    }
+    let head = word.get(..at).unwrap_or_default();
+    let from = head.iter().rposition(|byte| !byte.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
+    let stem = head.get(from..).and_then(|stem| std::str::from_utf8(stem).ok()).map(str::to_ascii_lowercase);
+    stem.is_some_and(|stem| STEMS.iter().any(|known| stem.ends_with(known)) || providers::is_provider(&stem))
+}
+
+/// Whether a word has the name of a provider in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Provider {
+    None,
+    /// One that is a word of its own.
+    Word,
+    /// One that is nothing else.
+    Telling,
+}
+
+/// The provider some words name: `new_relic`, `geocodifySECRET`, `message-bird`.
+pub(super) fn provider_in(words: &[u8]) -> Provider {
+    let mut best = Provider::None;
+    let mut before = String::new();
+    for segment in segments(words) {
+        let segment = segment.to_ascii_lowercase();
+        let joined = format!("{before}{segment}");
+        let stem = NOUNS.iter().find_map(|(noun, _)| segment.strip_suffix(std::str::from_utf8(noun).ok()?));
+        for name in [segment.as_str(), joined.as_str(), stem.unwrap_or_default()] {
+            if providers::is_telling(name) {
+                return Provider::Telling;
+            }
+            if providers::is_provider(name) {
+                best = Provider::Word;
+            }
+        }
+        before = segment;
+    }
+    best
+}
+
+/// The parts of a name: `geocodifySECRET_key` has three.
+fn segments(words: &[u8]) -> impl Iterator<Item = &str> {
+    let words = std::str::from_utf8(words).unwrap_or_default();
+    words.split(|letter: char| !letter.is_ascii_alphanumeric()).flat_map(|word| {
+        let bytes = word.as_bytes();
+        let turn =
+            bytes.iter().zip(bytes.iter().skip(1)).position(|(a, b)| a.is_ascii_lowercase() && b.is_ascii_uppercase());
+        let (head, tail) = turn.and_then(|at| word.split_at_checked(at + 1)).unwrap_or((word, ""));
+        [word, head, tail].into_iter().skip(usize::from(tail.is_empty())).filter(|part| part.len() > 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_credentials_are_told_from_other_names() {
+        for (word, expected) in [
+            ("api_key", Some(Noun::Key)),
+            ("apikey", Some(Noun::Key)),
+            ("geocodifySECRET", Some(Noun::Secret)),
+            ("ACCESS_TOKEN", Some(Noun::Token)),
+            ("infuraKEYwithspecial", Some(Noun::Key)),
+            ("GITHUB_PAT", Some(Noun::Token)),
+            ("uclassifykey", Some(Noun::Key)),
+            ("tokens", Some(Noun::Token)),
+            ("SECRET_KEY_PROD", Some(Noun::Key)),
+            ("monkey", None),
+            ("keyboard", None),
+            ("tokenizer", None),
+            ("token_count", None),
+            ("credentialsId", None),
+            ("key_length", None),
+            ("secretary", None),
+            ("accessibility", None),
+            ("path", None),
+            ("max_tokens_used", None),
+        ] {
+            assert_eq!(noun_in(word.as_bytes()), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn providers_are_found_in_names() {
+        for (words, expected) in [
+            ("datadog_api", Provider::Telling),
+            ("new_relic_key", Provider::Telling),
+            ("geocodifySECRET", Provider::Telling),
+            ("uclassifykey", Provider::Telling),
+            ("github", Provider::Word),
+            ("the build", Provider::None),
+        ] {
+            assert_eq!(provider_in(words.as_bytes()), expected, "{words}");
+        }
+    }
+}

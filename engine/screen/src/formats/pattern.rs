@@ -1,0 +1,179 @@
+//! What a token looks like, in a line of a table: `glsa_{w32}_{H8}`.
+//!
+//! Letters stand for themselves; `{w32}` is 32 bytes of the alphabet `w` (see [`super::alphabet`]), `{w20-40}` between
+//! 20 and 40, `{w20+}` 20 or more. The literal a pattern begins with is its anchor, what a text is searched for; where
+//! a token begins otherwise, `^` stands before the anchor: `{h32}^-us{d1-2}`. What stands before `|` has to be there
+//! and is no part of the token: `AccountKey=|{b60+}`. A run takes all it can, up to its most: no alternative is tried.
+
+use std::ops::Range;
+
+use super::alphabet::{Class, may_begin, may_end};
+
+/// The longest run that says no most.
+const MOST: usize = 1024;
+
+enum Step {
+    Literal(&'static str),
+    Run { class: Class, least: usize, most: usize },
+}
+
+/// A pattern, read.
+pub(super) struct Pattern {
+    /// What a text is searched for.
+    pub(super) anchor: &'static str,
+    before: Vec<Step>,
+    after: Vec<Step>,
+    /// The anchor stands before the token.
+    is_outside: bool,
+}
+
+/// Where a pattern matches.
+pub(super) struct Match {
+    /// The token.
+    pub(super) span: Range<usize>,
+    /// The part of it that is random, without the anchor it begins with.
+    pub(super) random: Range<usize>,
+}
+
+impl Pattern {
+    /// Reads a pattern; `None` when it is none.
+    pub(super) fn parse(text: &'static str) -> Option<Self> {
+        let (before, rest) = text.split_once('^').unwrap_or(("", text));
+        let end = rest.find(['{', '|']).unwrap_or(rest.len());
+        let (anchor, after) = rest.split_at_checked(end)?;
+        let inside = after.strip_prefix('|');
+        let pattern = Self {
+            anchor,
+            before: steps(before)?,
+            after: steps(inside.unwrap_or(after))?,
+            is_outside: inside.is_some(),
+        };
+        (!anchor.is_empty()).then_some(pattern)
+    }
+
+    /// The token of a text whose anchor stands at a place.
+    pub(super) fn matched(&self, bytes: &[u8], anchor: Range<usize>) -> Option<Match> {
+        let mut start = anchor.start;
+        for step in self.before.iter().rev() {
+            start = back(step, bytes, start)?;
+        }
+        let mut end = anchor.end;
+        for step in &self.after {
+            end = forth(step, bytes, end)?;
+        }
+        let begins = may_begin(bytes, start) && !self.continues(bytes, start);
+        if !begins || !may_end(bytes, end) || self.after.last().is_some_and(|step| goes_on(step, bytes, end)) {
+            return None;
+        }
+        // A full stop after a token ends a sentence, though some alphabets have one.
+        let token = bytes.get(..end)?;
+        end -= token.iter().rev().take_while(|byte| **byte == b'.').count();
+        let start = if self.is_outside { anchor.end } else { start };
+        let random = if start < anchor.start { start } else { anchor.end };
+        (start < end).then_some(Match { span: start..end, random: random.min(end)..end })
+    }
+
+    /// True where a token would begin in the middle of a run of its own bytes.
+    fn continues(&self, bytes: &[u8], start: usize) -> bool {
+        let Some(before) = start.checked_sub(1).and_then(|at| bytes.get(at)) else { return false };
+        let first = self.before.first().or_else(|| if self.is_outside { None } else { self.after.first() });
+        matches!(first, Some(Step::Run { class, .. }) if matches!(before, b'-' | b'+' | b'.') && class.holds(*before))
+    }
+}
+
+fn forth(step: &Step, bytes: &[u8], at: usize) -> Option<usize> {
+    match step {
+        Step::Literal(literal) => bytes.get(at..)?.starts_with(literal.as_bytes()).then(|| at + literal.len()),
+        Step::Run { class, least, most } => {
+            let run = class.run(bytes, at, *most);
+            (run >= *least).then_some(at + run)
+        }
+    }
+}
+
+fn back(step: &Step, bytes: &[u8], end: usize) -> Option<usize> {
+    match step {
+        Step::Literal(literal) => bytes.get(..end)?.ends_with(literal.as_bytes()).then(|| end - literal.len()),
+        Step::Run { class, least, most } => {
+            let run = class.run_before(bytes, end, *most);
+            (run >= *least).then_some(end - run)
+        }
+    }
+}
+
+/// True when the text goes on in the alphabet of the last run: the token would be longer than it may be. A dot goes on
+/// only before a letter or digit.
+fn goes_on(step: &Step, bytes: &[u8], end: usize) -> bool {
+    let Step::Run { class, .. } = step else { return false };
+    let holds = |at: usize| bytes.get(at).is_some_and(|byte| class.holds(*byte));
+    holds(end) && (bytes.get(end) != Some(&b'.') || holds(end + 1))
+}
+
+fn steps(text: &'static str) -> Option<Vec<Step>> {
+    let mut steps = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let literal = rest.find('{').unwrap_or(rest.len());
+        let (head, tail) = rest.split_at_checked(literal)?;
+        if !head.is_empty() {
+            steps.push(Step::Literal(head));
+        }
+        let Some(tail) = tail.strip_prefix('{') else { break };
+        let (run, tail) = tail.split_once('}')?;
+        steps.push(run_of(run)?);
+        rest = tail;
+    }
+    Some(steps)
+}
+
+fn run_of(text: &str) -> Option<Step> {
+    let class = Class::named(*text.as_bytes().first()?)?;
+    let length = text.get(1..)?;
+    let (least, most) = if let Some(least) = length.strip_suffix('+') {
+        (least.parse().ok()?, MOST)
+    } else if let Some((least, most)) = length.split_once('-') {
+        (least.parse().ok()?, most.parse().ok()?)
+    } else {
+        let exactly = length.parse().ok()?;
+        (exactly, exactly)
+    };
+    (least <= most).then_some(Step::Run { class, least, most })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(pattern: &'static str, text: &str) -> Option<String> {
+        let pattern = Pattern::parse(pattern).unwrap();
+        let (at, _) = text.match_indices(pattern.anchor).next()?;
+        let found = pattern.matched(text.as_bytes(), at..at + pattern.anchor.len())?;
+        Some(text[found.span].to_owned())
+    }
+
+    #[test]
+    fn a_pattern_finds_what_it_says_and_only_whole() {
+        for (pattern, text, expected) in [
+            ("ab_{w4}", "see ab_12Cd.", Some("ab_12Cd")),
+            ("ab_{w4}", "see ab_12Cde", None),
+            ("ab_{w4}", "see ab_12C", None),
+            ("ab_{w4}", "xab_12Cd", None),
+            ("ab_{w4}", "\\nab_12Cd\"", Some("ab_12Cd")),
+            ("ab_{t4+}", "ab_12.Cd. And", Some("ab_12.Cd")),
+            ("{h4}^-us{d1-2}", "key 12ab-us10 ", Some("12ab-us10")),
+            ("{h4}^-us{d1-2}", "key 012ab-us10 ", None),
+            ("Key=|{b4+}", "Key=ab+/==;", Some("ab+/==")),
+            ("ab-{s4}", "ab-ab-12Cd", None),
+            ("ab_{w2}.{w2}", "ä ab_12.34 ö", Some("ab_12.34")),
+        ] {
+            assert_eq!(found(pattern, text).as_deref(), expected, "{pattern} in {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_none() {
+        for text in ["", "{w4}", "ab{?4}", "ab{w}", "ab{w4-2}", "ab{w4"] {
+            assert!(Pattern::parse(text).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A text as it is read: full-width letters as plain ones, without what is not seen. What is found in the view is brought
+//! back to where it stands in the text.
+
+use std::ops::Range;
+
+use unicode_normalization::UnicodeNormalization as _;
+
+/// A text as it is read, and for each of its bytes where in the written text the character stands that it comes from.
+#[derive(Debug)]
+pub(crate) struct View {
+    text: String,
+    origins: Vec<usize>,
+    length: usize,
+}
+
+impl View {
+    /// The view of a text; `None` where it reads as it is written.
+    pub(crate) fn of(written: &str) -> Option<Self> {
+        if written.is_ascii() || !written.chars().any(|character| is_unseen(character) || is_wide(character)) {
+            return None;
+        }
+        let mut view = Self { text: String::with_capacity(written.len()), origins: Vec::new(), length: written.len() };
+        for (at, character) in written.char_indices().filter(|(_, character)| !is_unseen(*character)) {
+            if is_wide(character) {
+                view.text.extend(std::iter::once(character).nfkc());
+            } else {
+                view.text.push(character);
+            }
+            view.origins.resize(view.text.len(), at);
+        }
+        Some(view)
+    }
+
+    /// What is read.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where a span of the view stands in the text: what is unseen inside it belongs to it.
+    pub(crate) fn origin(&self, span: &Range<usize>) -> Range<usize> {
+        let start = self.origins.get(span.start).copied().unwrap_or(self.length);
+        // A character that reads as several belongs to the span whole.
+        let last = span.end.checked_sub(1).and_then(|last| self.origins.get(last));
+        let mut after = self.origins.get(span.end..).unwrap_or_default().iter();
+        let end = after.find(|origin| last.is_none_or(|last| *origin > last)).copied().unwrap_or(self.length);
+        start..end.max(start)
+    }
+}
+
+/// Zero-width and bidirectional marks, soft hyphens, joiners, variation selectors, fillers.
+fn is_unseen(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Forms of plain letters and digits: full-width, mathematical, circled, and the spaces that are no plain space.
+fn is_wide(character: char) -> bool {
+    matches!(character,
+        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2460}'..='\u{24ff}' | '\u{3000}'
+        | '\u{ff01}'..='\u{ff5e}' | '\u{ffe0}'..='\u{ffee}' | '\u{1d400}'..='\u{1d7ff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reads_as_written_has_no_view() {
+        for plain in ["", "password: x", "Größe, 密码是, пароль"] {
+            assert!(View::of(plain).is_none(), "{plain}");
+        }
+    }
+
+    #[test]
+    fn a_span_of_the_view_is_brought_back() {
+        let written = "ｐａｓｓ：a\u{200b}b\u{feff} ü";
+        let view = View::of(written).unwrap();
+        assert_eq!(view.text(), "pass:ab ü");
+        let span = view.origin(&(5..7));
+        assert_eq!(&written[span], "a\u{200b}b\u{feff}");
+        assert_eq!(&written[view.origin(&(0..4))], "ｐａｓｓ");
+        assert_eq!(view.origin(&(8..10)), written.len() - 2..written.len());
+    }
+}

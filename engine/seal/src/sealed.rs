@@ -1,0 +1,170 @@
+//! A sealed value: one byte of version, four that name the key, twelve of nonce, the value, sixteen of tag.
+
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use zeroize::Zeroizing;
+
+use crate::key::{Key, KeyId, Keys};
+
+const VERSION: u8 = 1;
+const HEADER: usize = 5;
+
+/// A value in clear: wiped when it is let go.
+pub type Value = Zeroizing<String>;
+
+/// Whose value it is. A sealed value opens for the very same alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound<'a> {
+    /// The user, or the store where there are no users.
+    pub user: &'a str,
+    /// The memory.
+    pub memory: &'a str,
+    /// The secret's name in it.
+    pub name: &'a str,
+}
+
+impl Bound<'_> {
+    /// Each part behind its length: no two bounds give the same bytes.
+    fn bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::from(b"tessera secret 1".as_slice());
+        for part in [self.user, self.memory, self.name] {
+            bytes.extend((part.len() as u64).to_le_bytes());
+            bytes.extend(part.as_bytes());
+        }
+        bytes
+    }
+}
+
+/// Why a value is not sealed or opened.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SealError {
+    /// It cannot be encrypted, or the system has no random numbers.
+    #[error("it cannot be encrypted: the system gives no random numbers")]
+    NotSealed,
+    /// A newer program sealed it.
+    #[error("it was sealed by a newer program; update this one")]
+    Newer,
+    /// Another key sealed it.
+    #[error("it was sealed with key {needed}, and the key at hand is {at_hand}; give back the key of then")]
+    OtherKey {
+        /// The key that sealed it.
+        needed: KeyId,
+        /// The key that was tried.
+        at_hand: KeyId,
+    },
+    /// It was changed, cut, or is another memory's.
+    #[error("what is kept of it was damaged, or belongs to another memory")]
+    Damaged,
+}
+
+fn cipher(key: &Key) -> Result<LessSafeKey, SealError> {
+    Ok(LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key.0.as_slice()).map_err(|_| SealError::NotSealed)?))
+}
+
+/// Seals a value for whoever it is bound to.
+///
+/// # Errors
+/// When the system has no random numbers.
+pub fn seal(key: &Key, bound: Bound<'_>, value: &str) -> Result<Vec<u8>, SealError> {
+    let mut nonce = [0; NONCE_LEN];
+    SystemRandom::new().fill(&mut nonce).map_err(|_| SealError::NotSealed)?;
+    let mut sealed = vec![VERSION];
+    sealed.extend(key.id().0);
+    sealed.extend(nonce);
+    let mut text = Zeroizing::new(value.as_bytes().to_vec());
+    let aad = Aad::from([bound.bytes(), sealed.clone()].concat());
+    let nonce = Nonce::assume_unique_for_key(nonce);
+    let tag = cipher(key)?.seal_in_place_separate_tag(nonce, aad, &mut text).map_err(|_| SealError::NotSealed)?;
+    sealed.extend(text.iter());
+    sealed.extend(tag.as_ref());
+    Ok(sealed)
+}
+
+/// Opens what [`seal`] made, with the key that made it.
+///
+/// # Errors
+/// Told apart: another key, a newer program, damage.
+pub fn open(keys: &Keys, bound: Bound<'_>, sealed: &[u8]) -> Result<Value, SealError> {
+    let needed = key_of(sealed)?;
+    let key = keys.of_id(needed);
+    if needed != key.id() {
+        return Err(SealError::OtherKey { needed, at_hand: key.id() });
+    }
+    let (head, rest) = sealed.split_at_checked(HEADER + NONCE_LEN).ok_or(SealError::Damaged)?;
+    let nonce = head.get(HEADER..).unwrap_or_default();
+    let aad = Aad::from([bound.bytes().as_slice(), head].concat());
+    opened(key, nonce, aad, rest)
+}
+
+/// The key that sealed a value.
+///
+/// # Errors
+/// When a newer program made it, or it is no sealed value.
+pub fn key_of(sealed: &[u8]) -> Result<KeyId, SealError> {
+    match sealed {
+        [VERSION, a, b, c, d, ..] => Ok(KeyId([*a, *b, *c, *d])),
+        [version, _, _, _, _, ..] if *version > VERSION => Err(SealError::Newer),
+        _ => Err(SealError::Damaged),
+    }
+}
+
+pub(crate) fn opened<A: AsRef<[u8]>>(key: &Key, nonce: &[u8], aad: Aad<A>, rest: &[u8]) -> Result<Value, SealError> {
+    let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| SealError::Damaged)?;
+    let mut bytes = Zeroizing::new(rest.to_vec());
+    let text = cipher(key)?.open_in_place(nonce, aad, &mut bytes).map_err(|_| SealError::Damaged)?;
+    std::str::from_utf8(text).map(|text| Zeroizing::new(text.to_owned())).map_err(|_| SealError::Damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const BOUND: Bound<'static> = Bound { user: "ada", memory: "m1", name: "s1" };
+
+    #[test]
+    fn a_value_opens_for_whom_it_was_sealed_and_for_nobody_else() {
+        let key = Key::generate().unwrap();
+        let keys = Keys::of(key.clone());
+        for value in ["", "hunter2", "Grüße 密码 \u{1f511}\n\0"] {
+            let sealed = seal(&key, BOUND, value).unwrap();
+            assert_eq!(open(&keys, BOUND, &sealed).unwrap().as_str(), value);
+            for other in [
+                Bound { user: "bob", ..BOUND },
+                Bound { memory: "m2", ..BOUND },
+                Bound { name: "s2", ..BOUND },
+                Bound { user: "adam", memory: "1", ..BOUND },
+            ] {
+                assert_eq!(open(&keys, other, &sealed), Err(SealError::Damaged));
+            }
+        }
+        let (sealed, other) = (seal(&key, BOUND, "x").unwrap(), Key::generate().unwrap());
+        let others = Keys::of(other.clone());
+        assert!(matches!(open(&others, BOUND, &sealed), Err(SealError::OtherKey { needed, .. }) if needed == key.id()));
+        assert_eq!(open(&keys.followed_by(other), BOUND, &sealed).unwrap().as_str(), "x");
+    }
+
+    #[test]
+    fn a_bit_turned_or_a_byte_missing_is_noticed() {
+        let key = Key::generate().unwrap();
+        let keys = Keys::of(key.clone());
+        let sealed = seal(&key, BOUND, "hunter2").unwrap();
+        for at in 0..8 * sealed.len() {
+            let mut turned = sealed.clone();
+            turned[at / 8] ^= 1 << (at % 8);
+            assert!(open(&keys, BOUND, &turned).is_err(), "bit {at}");
+        }
+        for length in 0..sealed.len() {
+            assert!(open(&keys, BOUND, &sealed[..length]).is_err(), "{length} bytes");
+        }
+        assert_eq!(key_of(&[9; 40]), Err(SealError::Newer));
+    }
+
+    #[test]
+    fn no_nonce_is_used_twice() {
+        let key = Key::generate().unwrap();
+        let nonces: HashSet<_> = (0..20_000).map(|_| seal(&key, BOUND, "x").unwrap()[5..17].to_vec()).collect();
+        assert_eq!(nonces.len(), 20_000);
+    }
+}

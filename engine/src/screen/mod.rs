@@ -1,0 +1,13 @@
+//! What passes into a store: no credential in clear. Each text of a draft, a change or a document is looked through, what
+//! is found is given to a [`Keeper`], and its place in the text is named. What came through is [`Screened`]; only this
+//! room makes one, and [`crate::compose`] takes nothing else.
+
+mod screened;
+mod texts;
+
+#[cfg(test)]
+mod tests;
+
+pub use screened::{Keeper, Screened, Secret, screened};
+pub use tessera_screen::{Finding, Kind, Name, Place, findings, is_clean, places};
+pub use texts::Texts;

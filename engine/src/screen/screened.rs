@@ -1,0 +1,178 @@
+//! What was looked through, and what was taken out of it.
+
+use std::ops::{Deref, Range};
+
+use tessera_screen::{Name, Place, findings, places};
+
+use super::texts::{Part, Texts};
+use crate::domain::MemoryId;
+
+/// A value that is shorter than this is replaced where it was found, and not wherever else it stands: it may be a word.
+const LEAST_REPEATED: usize = 6;
+
+/// A credential that was taken out of a text and is kept elsewhere. It is sealed: nothing of it can be read here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// How the text names it.
+    pub name: Name,
+    /// What it is, in words.
+    pub kind: String,
+    /// Equal for equal values under one key; says nothing without the key.
+    pub mark: Vec<u8>,
+    /// The value, encrypted for its memory.
+    pub sealed: Vec<u8>,
+}
+
+/// Who keeps what is taken out of texts.
+pub trait Keeper {
+    /// Why something is not kept.
+    type Error;
+
+    /// Keeps a value for a memory; `None` where it is not to be kept.
+    ///
+    /// # Errors
+    /// When it cannot be kept, or no text with a credential is to be stored: nothing is stored then.
+    fn keep(&mut self, memory: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, Self::Error>;
+}
+
+/// Something whose texts were looked through: no credential is left in them that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Screened<T> {
+    value: T,
+    secrets: Vec<Secret>,
+}
+
+impl<T: Texts> Screened<T> {
+    /// What holds no credential as it is; `None` where one is found.
+    pub fn clean(value: T) -> Option<Self> {
+        let mut is_clean = true;
+        value.each_text(&mut |part, text| is_clean &= part != Part::Whole && findings(text).is_empty());
+        is_clean.then_some(Self { value, secrets: Vec::new() })
+    }
+}
+
+impl<T> Screened<T> {
+    /// What was set aside.
+    pub fn secrets(&self) -> &[Secret] {
+        &self.secrets
+    }
+
+    /// The parts.
+    pub fn into_parts(self) -> (T, Vec<Secret>) {
+        (self.value, self.secrets)
+    }
+}
+
+impl<T> Deref for Screened<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// Looks through the texts of something that is said of a memory.
+///
+/// # Errors
+/// When the keeper refuses.
+pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryId, keeper: &mut K) -> Result<Screened<T>, K::Error> {
+    let mut whole = Vec::new();
+    value.each_text(&mut |part, text| {
+        if part == Part::Whole || !findings(text).is_empty() {
+            whole.push((part, text.to_owned()));
+        }
+    });
+    if whole.is_empty() {
+        return Ok(Screened { value, secrets: Vec::new() });
+    }
+    let mut taken = Taken { memory, keeper, values: Vec::new(), secrets: Vec::new() };
+    for (part, text) in &whole {
+        taken.note(*part, text)?;
+    }
+    let mut value = value;
+    let Taken { values, secrets, .. } = taken;
+    value.change_texts(&mut |part, text| replaced(part, text, &values));
+    Ok(Screened { value, secrets })
+}
+
+/// A value that was found, and what stands in its place.
+struct Found {
+    value: String,
+    place: Place,
+}
+
+struct Taken<'k, K> {
+    memory: MemoryId,
+    keeper: &'k mut K,
+    values: Vec<Found>,
+    secrets: Vec<Secret>,
+}
+
+impl<K: Keeper> Taken<'_, K> {
+    fn note(&mut self, part: Part, text: &str) -> Result<(), K::Error> {
+        if part == Part::Whole {
+            return self.take("text", text);
+        }
+        for finding in findings(text) {
+            self.take(finding.kind.as_str(), text.get(finding.span).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, kind: &str, value: &str) -> Result<(), K::Error> {
+        if self.values.iter().any(|found| found.value == value) {
+            return Ok(());
+        }
+        let secret = self.keeper.keep(self.memory, kind, value)?;
+        let name = secret.as_ref().map(|secret| secret.name.clone());
+        self.values.push(Found { value: value.to_owned(), place: Place { name, kind: kind.to_owned() } });
+        self.secrets.extend(secret);
+        Ok(())
+    }
+}
+
+/// A text with each value that was found replaced by its place: where it was found, and where it stands again.
+fn replaced(part: Part, text: &str, values: &[Found]) -> Option<String> {
+    let found = |value: &str| values.iter().find(|found| found.value == value);
+    let mut spans: Vec<(Range<usize>, &Found)> = if part == Part::Whole {
+        found(text).map(|found| (0..text.len(), found)).into_iter().collect()
+    } else {
+        let here = findings(text).into_iter();
+        here.filter_map(|finding| Some((finding.span.clone(), found(text.get(finding.span)?)?))).collect()
+    };
+    for found in values.iter().filter(|found| found.value.len() >= LEAST_REPEATED) {
+        spans.extend(again(text, &found.value).map(|span| (span, found)));
+    }
+    spans.sort_by_key(|(span, _)| (span.start, std::cmp::Reverse(span.end)));
+    let taken = places(text);
+    let (mut written, mut at) = (String::new(), 0);
+    for (span, found) in spans {
+        let is_place = taken.iter().any(|(place, _)| place.start < span.end && span.start < place.end);
+        if span.start < at || is_place {
+            continue;
+        }
+        written.push_str(text.get(at..span.start).unwrap_or_default());
+        match part {
+            Part::Slug => written.push_str(&slug(&found.place)),
+            _ => written.push_str(&found.place.to_string()),
+        }
+        at = span.end;
+    }
+    (at > 0).then(|| written + text.get(at..).unwrap_or_default())
+}
+
+/// A place as it stands in a tag, which takes no brackets.
+fn slug(place: &Place) -> String {
+    place.name.as_ref().map_or_else(|| "secret-dropped".to_owned(), |name| format!("secret-{name}"))
+}
+
+/// Where a value stands as a whole word.
+fn again<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    text.match_indices(value).map(|(start, value)| start..start + value.len()).filter(move |span| {
+        let before = text.get(..span.start).and_then(|head| head.chars().next_back());
+        let after = text.get(span.end..).and_then(|rest| rest.chars().next());
+        let (first, last) = (value.chars().next(), value.chars().next_back());
+        !(is_word(before) && is_word(first)) && !(is_word(after) && is_word(last))
+    })
+}

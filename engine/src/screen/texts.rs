@@ -1,0 +1,204 @@
+//! The texts of what is said of a memory: all that a person or a model may have written into.
+
+use crate::domain::{Category, Content, Draft, Memory, Patch, Tag};
+use crate::sync::{Action, Details, Document, Edit, Op};
+
+/// What kind of text it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A text in which a credential may stand.
+    Text,
+    /// A tag or another name without spaces.
+    Slug,
+    /// A text that is one secret as a whole, because somebody said so.
+    Whole,
+}
+
+/// Something with texts.
+pub trait Texts {
+    /// Shows each text.
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str));
+    /// Lets each text be changed: what `change` gives takes its place.
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>);
+}
+
+/// Lets a text be changed in its place.
+fn change_in(text: &mut String, part: Part, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    if let Some(changed) = change(part, text) {
+        *text = changed;
+    }
+}
+
+/// The same for a list of words, each of which stays there once.
+fn change_words(words: &mut Vec<String>, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    for word in words.iter_mut() {
+        change_in(word, Part::Text, change);
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    words.retain(|word| seen.insert(word.clone()));
+}
+
+/// A tag that was changed is another tag, or none where what is left is none.
+fn changed_tag(tag: Tag, change: &mut dyn FnMut(Part, &str) -> Option<String>) -> Option<Tag> {
+    match change(Part::Slug, tag.as_str()) {
+        Some(changed) => changed.parse().ok(),
+        None => Some(tag),
+    }
+}
+
+fn changed_category(category: &mut Category, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    if let Some(changed) = change(Part::Slug, category.as_str()) {
+        *category = changed.parse().unwrap_or_default();
+    }
+}
+
+/// A content is checked as it comes in: with a place in it, it may be too long, which whoever stores it says.
+fn changed_content(content: &mut Content, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    let changed = change(Part::Text, content.as_str()).and_then(|text| Content::try_from(text).ok());
+    if let Some(changed) = changed {
+        *content = changed;
+    }
+}
+
+fn each<'a>(texts: impl IntoIterator<Item = &'a String>, see: &mut dyn FnMut(Part, &str)) {
+    texts.into_iter().for_each(|text| see(Part::Text, text));
+}
+
+/// The text of a draft or a change: where somebody said so, all of it is the secret, and what they say of it stands
+/// before its place.
+fn changed_text(text: &mut String, sensitive: Option<&String>, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    let Some(said) = sensitive else { return change_in(text, Part::Text, change) };
+    if let Some(place) = change(Part::Whole, text) {
+        let said = change(Part::Text, said).unwrap_or_else(|| said.clone());
+        *text = format!("{}: {place}", said.trim());
+    }
+}
+
+/// How the text of a draft or a change is looked at.
+fn part_of(sensitive: Option<&String>) -> Part {
+    sensitive.map_or(Part::Text, |_| Part::Whole)
+}
+
+impl Texts for Draft {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        see(part_of(self.sensitive.as_ref()), &self.content);
+        each(self.keywords.iter().chain(&self.entities).chain(&self.sensitive), see);
+        each(self.session.iter().chain(&self.client).chain(&self.cwd), see);
+        self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
+        self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        changed_text(&mut self.content, self.sensitive.as_ref(), change);
+        change_words(&mut self.keywords, change);
+        change_words(&mut self.entities, change);
+        for name in [&mut self.session, &mut self.client, &mut self.cwd].into_iter().flatten() {
+            change_in(name, Part::Text, change);
+        }
+        self.tags = std::mem::take(&mut self.tags).into_iter().filter_map(|tag| changed_tag(tag, change)).collect();
+        self.category.iter_mut().for_each(|category| changed_category(category, change));
+    }
+}
+
+impl Texts for Patch {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        self.content.iter().for_each(|text| see(part_of(self.sensitive.as_ref()), text));
+        each(self.keywords.iter().flatten().chain(self.entities.iter().flatten()).chain(&self.sensitive), see);
+        self.tags.iter().flatten().for_each(|tag| see(Part::Slug, tag.as_str()));
+        self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        if let Some(text) = &mut self.content {
+            changed_text(text, self.sensitive.as_ref(), change);
+        }
+        self.keywords.iter_mut().for_each(|words| change_words(words, change));
+        self.entities.iter_mut().for_each(|words| change_words(words, change));
+        if let Some(tags) = &mut self.tags {
+            *tags = std::mem::take(tags).into_iter().filter_map(|tag| changed_tag(tag, change)).collect();
+        }
+        self.category.iter_mut().for_each(|category| changed_category(category, change));
+    }
+}
+
+impl Texts for Memory {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        each([&self.content], see);
+        each(self.keywords.iter().chain(&self.entities), see);
+        each(self.session.iter().chain(&self.client).chain(&self.cwd), see);
+        self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
+        see(Part::Slug, self.category.as_str());
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        change_in(&mut self.content, Part::Text, change);
+        change_words(&mut self.keywords, change);
+        change_words(&mut self.entities, change);
+        for name in [&mut self.session, &mut self.client, &mut self.cwd].into_iter().flatten() {
+            change_in(name, Part::Text, change);
+        }
+        self.tags = std::mem::take(&mut self.tags).into_iter().filter_map(|tag| changed_tag(tag, change)).collect();
+        changed_category(&mut self.category, change);
+    }
+}
+
+impl Texts for Details {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        each(self.keywords.iter().chain(&self.entities).chain(&self.session), see);
+        see(Part::Slug, self.category.as_str());
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        change_words(&mut self.keywords, change);
+        change_words(&mut self.entities, change);
+        self.session.iter_mut().for_each(|session| change_in(session, Part::Text, change));
+        changed_category(&mut self.category, change);
+    }
+}
+
+impl Texts for Document {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        see(Part::Text, self.content.as_str());
+        self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
+        self.details.each_text(see);
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        changed_content(&mut self.content, change);
+        self.tags = std::mem::take(&mut self.tags).into_iter().filter_map(|tag| changed_tag(tag, change)).collect();
+        self.details.change_texts(change);
+    }
+}
+
+impl Texts for Edit {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        self.content.iter().for_each(|text| see(Part::Text, text.as_str()));
+        self.tags_added.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
+        self.details.iter().for_each(|details| details.each_text(see));
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        self.content.iter_mut().for_each(|text| changed_content(text, change));
+        let tags = std::mem::take(&mut self.tags_added).into_iter();
+        self.tags_added = tags.filter_map(|tag| changed_tag(tag, change)).collect();
+        self.details.iter_mut().for_each(|details| details.change_texts(change));
+    }
+}
+
+impl Texts for Op {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        match &self.action {
+            Action::Create(document) => document.each_text(see),
+            Action::Edit(edit) => edit.each_text(see),
+            Action::Delete | Action::Purge => {}
+        }
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        match &mut self.action {
+            Action::Create(document) => document.change_texts(change),
+            Action::Edit(edit) => edit.change_texts(change),
+            Action::Delete | Action::Purge => {}
+        }
+    }
+}
