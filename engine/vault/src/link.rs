@@ -149,7 +149,10 @@ impl Link {
         if is_here {
             builder = builder.no_proxy();
         }
-        if let Some(path) = &config.certificate {
+        if base.scheme() == "http" {
+            // There is nothing to believe, and a small container may have no certificates that could be loaded.
+            builder = builder.tls_certs_only([]);
+        } else if let Some(path) = &config.certificate {
             let wrong = |problem: String| VaultError::Certificate { path: path.clone(), problem };
             let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
             let known = Certificate::from_pem_bundle(&text).map_err(|error| wrong(innermost(&error)))?;
@@ -220,10 +223,17 @@ impl Link {
         let mut response = request.send().await.map_err(|error| self.failed(&error))?;
         let status = response.status();
         let after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-        let mut body = Zeroizing::new(Vec::new());
+        let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
+        let mut body = Zeroizing::new(Vec::with_capacity(announced.unwrap_or(4096).min(MOST_OF_AN_ANSWER)));
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
             if body.len() + chunk.len() > MOST_OF_AN_ANSWER {
                 return Err(VaultError::BadAnswer { problem: "it is too large" });
+            }
+            if body.len() + chunk.len() > body.capacity() {
+                // A vector that grows by itself leaves its former self behind.
+                let mut larger = Zeroizing::new(Vec::with_capacity(2 * (body.len() + chunk.len())));
+                larger.extend_from_slice(&body);
+                body = larger;
             }
             body.extend_from_slice(&chunk);
         }

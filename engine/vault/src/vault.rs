@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use reqwest::{Method, StatusCode};
 
 use crate::config::Config;
@@ -16,6 +17,9 @@ use crate::wire::{Envelope, Expected, Health, Keys, Stored, Version, Write};
 
 /// How often a change is made anew because somebody else was faster.
 const MOST_CONFLICTS: usize = 8;
+
+/// How long is waited after the first conflict; it doubles.
+const FIRST_WAIT: Duration = Duration::from_millis(5);
 
 /// What lies at a path, and the version to name when it is changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +91,9 @@ impl Vault {
     /// # Errors
     /// [`VaultError::Conflict`] when others were faster nine times in a row.
     pub async fn update(&self, path: &SecretPath, mut change: impl FnMut(&mut Fields)) -> Result<u64, VaultError> {
-        let mut conflicts = 0;
+        // Those who write at the same time do not come back at the same time.
+        let mut waits =
+            ExponentialBuilder::new().with_min_delay(FIRST_WAIT).with_max_times(MOST_CONFLICTS).with_jitter().build();
         loop {
             let (version, found) = self.latest(path).await?;
             let mut data = found.clone().unwrap_or_default();
@@ -96,7 +102,10 @@ impl Vault {
                 return Ok(version);
             }
             match self.write(path, &data, version).await {
-                Err(VaultError::Conflict { .. }) if conflicts < MOST_CONFLICTS => conflicts += 1,
+                Err(conflict @ VaultError::Conflict { .. }) => match waits.next() {
+                    Some(wait) => tokio::time::sleep(wait).await,
+                    None => return Err(conflict),
+                },
                 done => return done,
             }
         }

@@ -168,7 +168,7 @@ fn a_bus_without_a_keyring_says_so_at_once() {
     desktop.bus.kill().unwrap();
     desktop.bus.wait().unwrap();
     assert!(matches!(desktop.keyring.save("one", &new_keys(1)).unwrap_err(), KeyringError::Absent { .. }));
-    assert!(begun.elapsed() < Duration::from_millis(500));
+    assert!(begun.elapsed() < Duration::from_secs(1));
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn what_is_no_bus_is_neither_waited_for_nor_believed() {
     // It accepts and says nothing.
     let begun = Instant::now();
     assert_eq!(keyring.load("one").unwrap_err(), KeyringError::Silent { after: PATIENCE });
-    assert!(begun.elapsed() < PATIENCE + Duration::from_millis(500));
+    assert!(begun.elapsed() < PATIENCE + Duration::from_secs(1));
     let huge = [&b"OK 1\r\nl\x02\x00\x01\xff\xff\xff\x7f"[..], &[0xff; 8]].concat();
     let says = [&b"REJECTED\r\n"[..], b"OK 1\r\nnonsense, and enough of it", &huge, b"OK 1\r\n", &[0xff; 2048]];
     for (number, said) in says.map(<[u8]>::to_vec).into_iter().enumerate() {

@@ -41,7 +41,7 @@ async fn a_vault_that_is_sealed_meanwhile_says_so_at_once() {
     assert_eq!(vault.list(&path("a")).await.unwrap_err(), VaultError::Sealed);
     assert_eq!(vault.delete(&path("a")).await.unwrap_err(), VaultError::Sealed);
     assert_eq!(vault.token().await.unwrap_err(), VaultError::Sealed);
-    assert!(begun.elapsed().as_millis() < 500, "what waiting does not help is not tried again");
+    assert!(begun.elapsed().as_secs() < 2, "what waiting does not help is not tried again");
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ async fn who_never_answers_is_not_waited_for() {
     config.auth = tessera_vault::Auth::Token(zeroize::Zeroizing::new(TOKEN.into()));
     let error = Vault::new(config).unwrap().health().await.unwrap_err();
     assert!(matches!(&error, VaultError::Unreachable { host, .. } if *host == gone.to_string()), "{error}");
-    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
