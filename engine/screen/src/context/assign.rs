@@ -68,9 +68,8 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
 }
 
 /// Signs that bind a value to its noun, the longest of each first.
-const SIGNS: [&str; 18] = [
-    "===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":", "：", "＝", "→", "⇒", "—",
-];
+const SIGNS: [&str; 18] =
+    ["===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":", "：", "＝", "→", "⇒", "—"];
 
 /// After the sign: blanks, a new line where a quote or an indented value follows it, a block's sign.
 fn after_sign(text: &str, at: usize) -> usize {
@@ -135,7 +134,11 @@ fn fallback(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
 pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     let Some(inside) = text.get(value.span.clone()) else { return false };
     let name = text.get(noun.span.clone()).unwrap_or_default();
-    if inside.len() < 4 || judge::is_stand_in(inside) || judge::is_technical(inside) || inside.eq_ignore_ascii_case(name) {
+    if inside.len() < 4
+        || judge::is_stand_in(inside)
+        || judge::is_technical(inside)
+        || inside.eq_ignore_ascii_case(name)
+    {
         return false;
     }
     if is_code(inside, value.is_quoted) {
@@ -155,9 +158,11 @@ fn is_code(inside: &str, is_quoted: bool) -> bool {
         return inside.starts_with('/') && inside.matches('/').count() > 1 && judge::words_in_hundred(inside) > 50
             || inside.contains("://");
     }
-    judge::is_expression(inside) || inside.starts_with(['{', '(', '[', '<', '|', '&', '*']) && inside.len() < 8
+    judge::is_expression(inside)
+        || inside.starts_with(['{', '(', '[', '<', '|', '&', '*']) && inside.len() < 8
         || inside.contains('<') && inside.ends_with('>')
-        || inside.ends_with('(') || inside.ends_with("()")
+        || inside.ends_with('(')
+        || inside.ends_with("()")
 }
 
 /// True of a value somebody would take for a password, the stricter the looser it is bound.
@@ -181,7 +186,9 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     match bond {
         // A word that stands alone and in quotes behind `is` is plainly a value.
         Bond::Word if is_quoted => shape.joints == 0 && shape.length >= 5,
-        Bond::Word | Bond::Sign => in_words < 40 && shape.length >= 5 && (shape.length >= 8 || letters::cost(inside) >= 50),
+        Bond::Word | Bond::Sign => {
+            in_words < 40 && shape.length >= 5 && (shape.length >= 8 || letters::cost(inside) >= 50)
+        }
         Bond::Beside => in_words < 20 && shape.length >= 8 && letters::cost(inside) >= 56,
     }
 }
@@ -212,5 +219,9 @@ fn is_token(inside: &str, bond: Bond) -> bool {
 /// True of a secret somebody made up: signs among letters, and no words.
 fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
-    shape.spaces == 0 && shape.length >= 8 && shape.symbols > 0 && shape.letters() > 3 && judge::words_in_hundred(inside) < 50
+    shape.spaces == 0
+        && shape.length >= 8
+        && shape.symbols > 0
+        && shape.letters() > 3
+        && judge::words_in_hundred(inside) < 50
 }
