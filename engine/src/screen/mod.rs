@@ -5,6 +5,9 @@
 mod screened;
 mod texts;
 
+#[cfg(test)]
+mod tests;
+
 pub use screened::{Keeper, Screened, Secret, screened};
 pub use tessera_screen::{Finding, Kind, Name, Place, findings, is_clean, places};
 pub use texts::Texts;

@@ -29,9 +29,7 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
             break;
         }
         let length = match byte {
-            b'\\' => {
-                usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1
-            }
+            b'\\' => usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1,
             _ if byte.is_ascii_alphanumeric() || b"+/=".contains(byte) => {
                 letters += 1;
                 last = at + 1;
@@ -55,13 +53,13 @@ fn is_prose(rest: &str, at: usize) -> bool {
     if at == 0 || rest.as_bytes().get(at - 1) != Some(&b'\n') {
         return false;
     }
-    let line = rest.get(at..).unwrap_or_default().lines().next().unwrap_or_default().trim();
+    let line = rest.get(at..).unwrap_or_default().lines().next().unwrap_or_default().trim_start_matches([' ', '\t', '>', '|', '"', '#']);
     let is_header = line.split_once(": ").is_some_and(|(name, _)| {
         ["Proc-Type", "DEK-Info", "Comment", "Version", "Hash", "Charset", "Subject", "Key-Type", "X-"]
             .iter()
             .any(|known| name.starts_with(known))
     });
-    !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
+    !line.starts_with('-') && !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
 }
 
 /// The private lines of a PuTTY key whose header begins here.
@@ -72,8 +70,7 @@ pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
     for line in rest.get(at..)?.split_inclusive('\n') {
         let content = line.trim_end();
         let is_part = content.starts_with("Private-")
-            || !content.is_empty()
-                && content.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+            || !content.is_empty() && content.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
         if !is_part {
             break;
         }

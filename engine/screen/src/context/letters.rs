@@ -51,7 +51,7 @@ pub(super) fn cost(run: &str) -> usize {
 pub(super) fn is_wordlike(run: &str) -> bool {
     let dearest = match run.len() {
         0..3 => return false,
-        3..5 => 52,
+        3..5 => 47,
         5..8 => 49,
         _ => 46,
     };
@@ -88,8 +88,7 @@ mod tests {
 
     #[test]
     fn words_are_told_from_drawn_letters() {
-        for word in ["password", "required", "Passwort", "sunshine", "contrase", "authentication", "tokenizer", "horse"]
-        {
+        for word in ["password", "required", "Passwort", "sunshine", "contrase", "authentication", "tokenizer", "horse"] {
             assert!(is_wordlike(word), "{word} {}", cost(word));
         }
         for drawn in ["vxssv", "qclrjf", "dllvojkvi", "thqhlodyf", "kwbaadjqfx", "rteyegdgcpe", "bktgu", "WQGZHK"] {

@@ -14,20 +14,8 @@ pub(super) struct Value {
 const LONGEST: usize = 4096;
 /// Opening and closing quotes; the escaped ones of texts inside texts first.
 const QUOTES: [(&str, &str); 14] = [
-    ("\\\\\"", "\\\\\""),
-    ("\\\"", "\\\""),
-    ("\\'", "\\'"),
-    ("&quot;", "&quot;"),
-    ("\"", "\""),
-    ("'", "'"),
-    ("`", "`"),
-    ("“", "”"),
-    ("„", "“"),
-    ("«", "»"),
-    ("「", "」"),
-    ("『", "』"),
-    ("‘", "’"),
-    ("”", "”"),
+    ("\\\\\"", "\\\\\""), ("\\\"", "\\\""), ("\\'", "\\'"), ("&quot;", "&quot;"), ("\"", "\""), ("'", "'"), ("`", "`"),
+    ("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"), ("‘", "’"), ("”", "”"),
 ];
 
 /// True when a quote begins here.
@@ -58,12 +46,11 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
     let start = at + open.len();
     // `'"value"'`: quotes in quotes.
     let nested = value.len() > 2 && is_quote(text, start);
-    if let Some(nested) =
-        nested.then(|| quoted(text, start)).flatten().filter(|nested| nested.span.end < start + length)
-    {
+    if let Some(nested) = nested.then(|| quoted(text, start)).flatten().filter(|nested| nested.span.end < start + length) {
         return Some(nested);
     }
-    Some(Value { span: start..start + length, is_quoted: true })
+    let lead = value.len() - value.trim_start().len();
+    Some(Value { span: start + lead..start + lead + value.trim().len(), is_quoted: true })
 }
 
 fn ends_in_escape(text: &str) -> bool {
@@ -142,13 +129,8 @@ mod tests {
     #[test]
     fn quotes_close_where_they_do() {
         for (text, inside) in [
-            ("'a\"b' c", "a\"b"),
-            ("\"a\\\"b\"", "a\\\"b"),
-            ("\\\"a b\\\", c", "a b"),
-            ("„geheim“", "geheim"),
-            ("「x」です", "x"),
-            ("'\"a b\"'", "a b"),
-            ("`x`", "x"),
+            ("'a\"b' c", "a\"b"), ("\"a\\\"b\"", "a\\\"b"), ("\\\"a b\\\", c", "a b"), ("„geheim“", "geheim"),
+            ("「x」です", "x"), ("'\"a b\"'", "a b"), ("`x`", "x"),
         ] {
             assert_eq!(text_of(text, quoted(text, 0)), Some(inside), "{text}");
         }
@@ -158,18 +140,8 @@ mod tests {
     #[test]
     fn bare_values_end_where_the_next_thing_begins() {
         for (text, inside) in [
-            ("a&b c", "a&b"),
-            ("a;b=c", "a"),
-            ("a, b", "a"),
-            ("x9!, then", "x9!"),
-            ("x9.", "x9"),
-            ("(x9)", "(x9)"),
-            ("x9)", "x9"),
-            ("x9</p>", "x9"),
-            ("x9です", "x9"),
-            ("a\\nb", "a"),
-            ("x9\", y", "x9"),
-            ("x,user=y", "x"),
+            ("a&b c", "a&b"), ("a;bb=c", "a"), ("a, b", "a"), ("x9!, then", "x9!"), ("x9.", "x9"), ("(x9)", "(x9)"),
+            ("x9)", "x9"), ("x9</p>", "x9"), ("x9です", "x9"), ("a\\nb", "a"), ("x9\", y", "x9"), ("x,user=y", "x"),
         ] {
             assert_eq!(text_of(text, bare(text, 0, false)), Some(inside), "{text}");
         }
