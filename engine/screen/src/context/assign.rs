@@ -75,8 +75,9 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
 }
 
 /// Signs that bind a value to its noun, the longest of each first.
-const SIGNS: [&str; 18] =
-    ["===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":", "：", "＝", "→", "⇒", "—"];
+const SIGNS: [&str; 18] = [
+    "===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":", "：", "＝", "→", "⇒", "—",
+];
 
 /// After the sign: blanks, a new line where a quote or an indented value follows it, a block's sign.
 fn after_sign(text: &str, at: usize) -> usize {
@@ -170,11 +171,9 @@ fn is_code(inside: &str, is_quoted: bool) -> bool {
         return inside.starts_with('/') && inside.matches('/').count() > 1 && judge::words_in_hundred(inside) > 50
             || inside.contains("://");
     }
-    judge::is_expression(inside)
-        || inside.starts_with(['{', '(', '[', '<', '|', '&', '*']) && inside.len() < 8
+    judge::is_expression(inside) || inside.starts_with(['{', '(', '[', '<', '|', '&', '*']) && inside.len() < 8
         || inside.contains('<') && inside.ends_with('>')
-        || inside.ends_with('(')
-        || inside.ends_with("()")
+        || inside.ends_with('(') || inside.ends_with("()")
 }
 
 /// True of a value somebody would take for a password, the stricter the looser it is bound.
@@ -233,11 +232,7 @@ fn is_token(inside: &str, bond: Bond) -> bool {
 /// True of a secret somebody made up: signs among letters, and no words.
 fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
-    shape.spaces == 0
-        && shape.length >= 8
-        && shape.symbols > 0
-        && shape.letters() > 3
-        && judge::words_in_hundred(inside) < 50
+    shape.spaces == 0 && shape.length >= 8 && shape.symbols > 0 && shape.letters() > 3 && judge::words_in_hundred(inside) < 50
 }
 
 /// True of `NAME=value` with nothing between, the name in capitals.

@@ -29,9 +29,7 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
             break;
         }
         let length = match byte {
-            b'\\' => {
-                usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1
-            }
+            b'\\' => usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1,
             _ if byte.is_ascii_alphanumeric() || b"+/=".contains(byte) => {
                 letters += 1;
                 last = at + 1;
@@ -72,8 +70,7 @@ pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
     for line in rest.get(at..)?.split_inclusive('\n') {
         let content = line.trim_end();
         let is_part = content.starts_with("Private-")
-            || !content.is_empty()
-                && content.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+            || !content.is_empty() && content.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
         if !is_part {
             break;
         }
