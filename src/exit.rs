@@ -95,6 +95,10 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::Conflict { .. }
         | StoreError::Line { .. }
         | StoreError::OtherServer { .. }
+        | StoreError::Credential { .. }
+        | StoreError::NoSecret { .. }
+        | StoreError::ManySecrets { .. }
+        | StoreError::ValueElsewhere { .. }
         | StoreError::Busy { .. } => USER,
         StoreError::Foreign { .. }
         | StoreError::Newer { .. }
@@ -103,6 +107,8 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::Full { .. }
         | StoreError::ReadOnly { .. }
         | StoreError::Disk { .. }
+        | StoreError::NoKey { .. }
+        | StoreError::Sealed { .. }
         | StoreError::File { .. } => SETUP,
         _ => INTERNAL,
     }

@@ -25,13 +25,15 @@ pub(super) fn password(text: &str, after: usize) -> Option<Value> {
 /// A password that holds a sign which ends the place of the host: `/`, `#`, `?`.
 fn beyond(rest: &str, length: usize, after: usize) -> Option<Value> {
     let (user, _) = rest.get(..length)?.split_once(':')?;
-    let end = rest.find(|character: char| character.is_whitespace() || "\"'`<>".contains(character)).unwrap_or(rest.len());
+    let end =
+        rest.find(|character: char| character.is_whitespace() || "\"'`<>".contains(character)).unwrap_or(rest.len());
     let at = rest.get(..end)?.find('@')?;
     let password = rest.get(user.len() + 1..at)?;
     // A port and a path are no password.
     let is_port = password.bytes().take_while(u8::is_ascii_digit).count();
     let is_path = is_port > 0 && matches!(password.as_bytes().get(is_port), Some(b'/' | b'?' | b'#'));
-    (!is_path && !user.contains('.') && is_password(user, password)).then(|| value(after + user.len() + 1, password.len()))
+    (!is_path && !user.contains('.') && is_password(user, password))
+        .then(|| value(after + user.len() + 1, password.len()))
 }
 
 fn is_password(user: &str, password: &str) -> bool {

@@ -29,7 +29,9 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
             break;
         }
         let length = match byte {
-            b'\\' => usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1,
+            b'\\' => {
+                usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1
+            }
             _ if byte.is_ascii_alphanumeric() || b"+/=".contains(byte) => {
                 letters += 1;
                 last = at + 1;
@@ -53,7 +55,13 @@ fn is_prose(rest: &str, at: usize) -> bool {
     if at == 0 || rest.as_bytes().get(at - 1) != Some(&b'\n') {
         return false;
     }
-    let line = rest.get(at..).unwrap_or_default().lines().next().unwrap_or_default().trim_start_matches([' ', '\t', '>', '|', '"', '#']);
+    let line = rest
+        .get(at..)
+        .unwrap_or_default()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches([' ', '\t', '>', '|', '"', '#']);
     let is_header = line.split_once(": ").is_some_and(|(name, _)| {
         ["Proc-Type", "DEK-Info", "Comment", "Version", "Hash", "Charset", "Subject", "Key-Type", "X-"]
             .iter()
@@ -70,7 +78,8 @@ pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
     for line in rest.get(at..)?.split_inclusive('\n') {
         let content = line.trim_end();
         let is_part = content.starts_with("Private-")
-            || !content.is_empty() && content.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+            || !content.is_empty()
+                && content.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
         if !is_part {
             break;
         }

@@ -25,8 +25,18 @@ pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
 /// The password behind a `-p` that ends here, of commands that take one so.
 pub(super) fn of_password(text: &str, end: usize) -> Option<Value> {
     const COMMANDS: [&str; 12] = [
-        "psexec", "sshpass", "docker login", "mysql", "mariadb", "mysqldump", "mongo", "az login", "expect", "smbclient",
-        "podman login", "helm registry login",
+        "psexec",
+        "sshpass",
+        "docker login",
+        "mysql",
+        "mariadb",
+        "mysqldump",
+        "mongo",
+        "az login",
+        "expect",
+        "smbclient",
+        "podman login",
+        "helm registry login",
     ];
     let line = scan::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?;
     let command = COMMANDS.iter().find(|command| scan::holds(line, command))?;
@@ -35,7 +45,8 @@ pub(super) fn of_password(text: &str, end: usize) -> Option<Value> {
     if after == end && !is_joined || after > end && command.starts_with("mysql") {
         return None;
     }
-    let given = if value::is_quote(text, after) { value::quoted(text, after)? } else { value::bare(text, after, false)? };
+    let given =
+        if value::is_quote(text, after) { value::quoted(text, after)? } else { value::bare(text, after, false)? };
     let inside = text.get(given.span.clone())?;
     (!inside.starts_with('-') && is_password(inside, after > end)).then_some(given)
 }

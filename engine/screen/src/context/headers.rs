@@ -48,7 +48,10 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<Given> {
     let is_scheme = word.len() <= 16 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let is_token = |value: &Value| {
         text.get(value.span.clone()).is_some_and(|inside| {
-            inside.len() >= 12 && judge::is_drawn(inside) && !judge::is_stand_in(inside) && !judge::is_expression(inside)
+            inside.len() >= 12
+                && judge::is_drawn(inside)
+                && !judge::is_stand_in(inside)
+                && !judge::is_expression(inside)
         })
     };
     let second = scan::after_blanks(text, first.span.end);
@@ -69,7 +72,8 @@ pub(super) fn cookies(text: &str, end: usize) -> Vec<Value> {
         start += pair.len() + 1;
         let Some((name, content)) = pair.split_once('=') else { continue };
         let lower = name.trim().to_ascii_lowercase();
-        let is_named = NAMES.iter().any(|known| lower.contains(known)) && !lower.contains("csrf") && !lower.contains("xsrf");
+        let is_named =
+            NAMES.iter().any(|known| lower.contains(known)) && !lower.contains("csrf") && !lower.contains("xsrf");
         let content_at = from + name.len() + 1;
         let content = content.trim_end();
         if is_named && content.len() >= 12 && judge::is_drawn(content) && !judge::is_stand_in(content) {

@@ -53,16 +53,81 @@ pub(super) fn words_in_hundred(value: &str) -> usize {
 
 /// Words that stand where a credential will: whole, or as a part of a name.
 const STAND_INS: [&str; 42] = [
-    "example", "changeme", "change", "placeholder", "redacted", "dummy", "your", "insert", "replace", "todo", "fixme",
-    "foobar", "sample", "masked", "fake", "invalid", "short", "goes", "here", "enter", "xxx", "removed", "hidden",
-    "scrubbed", "filtered", "omitted", "none", "null", "undefined", "required", "optional", "unset", "missing", "tbd",
-    "bogus", "mock", "signature", "bad", "somepassword", "mypassword", "yourpassword", "notset",
+    "example",
+    "changeme",
+    "change",
+    "placeholder",
+    "redacted",
+    "dummy",
+    "your",
+    "insert",
+    "replace",
+    "todo",
+    "fixme",
+    "foobar",
+    "sample",
+    "masked",
+    "fake",
+    "invalid",
+    "short",
+    "goes",
+    "here",
+    "enter",
+    "xxx",
+    "removed",
+    "hidden",
+    "scrubbed",
+    "filtered",
+    "omitted",
+    "none",
+    "null",
+    "undefined",
+    "required",
+    "optional",
+    "unset",
+    "missing",
+    "tbd",
+    "bogus",
+    "mock",
+    "signature",
+    "bad",
+    "somepassword",
+    "mypassword",
+    "yourpassword",
+    "notset",
 ];
 /// Whole values that everyone writes in examples.
 const EXAMPLES: [&str; 30] = [
-    "secret", "supersecret", "topsecret", "password", "passwd", "pass", "passwort", "test", "admin", "root", "guest",
-    "user", "username", "hunter", "string", "token", "foo", "bar", "demo", "default", "value", "mysecret", "postgres",
-    "opensesame", "letmein", "login", "key", "apikey", "swordfish", "qwerty",
+    "secret",
+    "supersecret",
+    "topsecret",
+    "password",
+    "passwd",
+    "pass",
+    "passwort",
+    "test",
+    "admin",
+    "root",
+    "guest",
+    "user",
+    "username",
+    "hunter",
+    "string",
+    "token",
+    "foo",
+    "bar",
+    "demo",
+    "default",
+    "value",
+    "mysecret",
+    "postgres",
+    "opensesame",
+    "letmein",
+    "login",
+    "key",
+    "apikey",
+    "swordfish",
+    "qwerty",
 ];
 
 /// True of what stands in the place of a credential: templates, names of variables, stars, rows of one character or in
@@ -81,8 +146,8 @@ pub(super) fn is_stand_in(value: &str) -> bool {
 /// Values that a program fills in.
 fn is_template(value: &str) -> bool {
     const OPENINGS: [&str; 16] = [
-        "${", "$(", "{{", "<%", "#{", "%(", "@{", "[[", "$env", "!secret", "!vault", "ENC[", "op://", "vault:", "file:",
-        "arn:",
+        "${", "$(", "{{", "<%", "#{", "%(", "@{", "[[", "$env", "!secret", "!vault", "ENC[", "op://", "vault:",
+        "file:", "arn:",
     ];
     const INSIDE: [&str; 6] = ["${", "$(", "{{", "<%=", "#{", "%s"];
     let is_wrapped = |open, close| value.starts_with(open) && value.ends_with(close) && value.len() > 2;
@@ -102,7 +167,10 @@ fn is_variable(value: &str) -> bool {
     let Some(rest) = value.trim_start_matches('\\').strip_prefix('$') else { return false };
     let name = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let is_begun = rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    is_begun && rest.get(name..).is_some_and(|after| after.is_empty() || after.starts_with(['[', '(', '.', ':', '/', '-', '\\']))
+    is_begun
+        && rest
+            .get(name..)
+            .is_some_and(|after| after.is_empty() || after.starts_with(['[', '(', '.', ':', '/', '-', '\\']))
 }
 
 /// A name of a program: a letter, then letters, digits and joints.
@@ -131,7 +199,8 @@ fn is_monotone(value: &str, length: usize) -> bool {
 
 /// Letters and digits in their order: `abcdef123456`, `a1b2c3d4`, `AbCdEfGh`.
 fn is_in_order(value: &str) -> bool {
-    let plain: Vec<u8> = value.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()).collect();
+    let plain: Vec<u8> =
+        value.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()).collect();
     if plain.len() < 6 {
         return false;
     }
@@ -202,8 +271,24 @@ fn unleet(value: &str) -> String {
 /// True of what a program computes: calls, members, paths, comparisons.
 pub(super) fn is_expression(value: &str) -> bool {
     const OPENINGS: [&str; 18] = [
-        "process.env", "os.environ", "os.getenv", "getenv", "env.", "ENV", "self.", "this.", "config.", "settings.", "args.",
-        "options.", "request.", "req.", "params.", "await ", "new ", "data.",
+        "process.env",
+        "os.environ",
+        "os.getenv",
+        "getenv",
+        "env.",
+        "ENV",
+        "self.",
+        "this.",
+        "config.",
+        "settings.",
+        "args.",
+        "options.",
+        "request.",
+        "req.",
+        "params.",
+        "await ",
+        "new ",
+        "data.",
     ];
     let bytes = value.as_bytes();
     let is_call = value.find('(').is_some_and(|at| {
@@ -239,10 +324,50 @@ fn is_path_of_names(value: &str) -> bool {
 /// Names of algorithms, formats, and units, that look like words with digits.
 pub(super) fn is_technical(value: &str) -> bool {
     const TERMS: [&str; 44] = [
-        "sha1", "sha256", "sha384", "sha512", "sha3", "md5", "argon2", "argon2id", "argon2i", "bcrypt", "scrypt", "pbkdf2",
-        "base64", "base64url", "base32", "base58", "utf8", "utf-8", "oauth2", "oauth1", "http2", "ed25519", "curve25519",
-        "x25519", "aes128", "aes256", "aes", "rsa2048", "rsa4096", "x509", "pkcs1", "pkcs8", "pkcs12", "rs256", "hs256",
-        "es256", "hs512", "p256", "1password", "log4j", "k8s", "blake3", "blake2b", "chacha20",
+        "sha1",
+        "sha256",
+        "sha384",
+        "sha512",
+        "sha3",
+        "md5",
+        "argon2",
+        "argon2id",
+        "argon2i",
+        "bcrypt",
+        "scrypt",
+        "pbkdf2",
+        "base64",
+        "base64url",
+        "base32",
+        "base58",
+        "utf8",
+        "utf-8",
+        "oauth2",
+        "oauth1",
+        "http2",
+        "ed25519",
+        "curve25519",
+        "x25519",
+        "aes128",
+        "aes256",
+        "aes",
+        "rsa2048",
+        "rsa4096",
+        "x509",
+        "pkcs1",
+        "pkcs8",
+        "pkcs12",
+        "rs256",
+        "hs256",
+        "es256",
+        "hs512",
+        "p256",
+        "1password",
+        "log4j",
+        "k8s",
+        "blake3",
+        "blake2b",
+        "chacha20",
     ];
     let lower = value.to_ascii_lowercase();
     let head = lower.split(['-', '_', '/']).next().unwrap_or_default();
@@ -294,9 +419,31 @@ mod tests {
     #[test]
     fn what_stands_in_the_place_of_a_credential_is_none() {
         for value in [
-            "", "xxxxxxxxxxxx", "****", "<password>", "${PASS}", "$PASS", "%PASS%", "{{ x }}", "changeme", "CHANGE_ME",
-            "your-api-key", "YOUR_KEY_HERE", "abcdef123456", "0123456789abcdef", "a1b2c3d4e5f6", "super$ecret", "s3cr3t",
-            "AbCdEfGhIjKl", "p@ssw0rd", "[REDACTED]", "example-token", "hf_xxxxxxxx", "#{secret}", "sk-EXAMPLE", "[secret s7",
+            "",
+            "xxxxxxxxxxxx",
+            "****",
+            "<password>",
+            "${PASS}",
+            "$PASS",
+            "%PASS%",
+            "{{ x }}",
+            "changeme",
+            "CHANGE_ME",
+            "your-api-key",
+            "YOUR_KEY_HERE",
+            "abcdef123456",
+            "0123456789abcdef",
+            "a1b2c3d4e5f6",
+            "super$ecret",
+            "s3cr3t",
+            "AbCdEfGhIjKl",
+            "p@ssw0rd",
+            "[REDACTED]",
+            "example-token",
+            "hf_xxxxxxxx",
+            "#{secret}",
+            "sk-EXAMPLE",
+            "[secret s7",
         ] {
             assert!(is_stand_in(value), "{value}");
         }
@@ -308,8 +455,16 @@ mod tests {
     #[test]
     fn what_a_program_computes_is_no_credential() {
         for value in [
-            "process.env.TOKEN", "os.environ[\"X\"]", "getpass.getpass()", "config.password", "self.token", "/run/secrets/x",
-            "Secret::new(x)", "request.form['a']", "&password", "https://a.example/b",
+            "process.env.TOKEN",
+            "os.environ[\"X\"]",
+            "getpass.getpass()",
+            "config.password",
+            "self.token",
+            "/run/secrets/x",
+            "Secret::new(x)",
+            "request.form['a']",
+            "&password",
+            "https://a.example/b",
         ] {
             assert!(is_expression(value), "{value}");
         }
@@ -320,7 +475,8 @@ mod tests {
 
     #[test]
     fn drawn_values_and_terms() {
-        for value in ["9f1cb4ae46ec494b2e2bb8198addfca2", "WDEuTf1qBEwEkzCZXerONT8", "gjhvvkcxtu3499311045", "k3Xq9Lm2"] {
+        for value in ["9f1cb4ae46ec494b2e2bb8198addfca2", "WDEuTf1qBEwEkzCZXerONT8", "gjhvvkcxtu3499311045", "k3Xq9Lm2"]
+        {
             assert!(is_drawn(value), "{value}");
         }
         for value in ["authentication-token", "calculateAuthenticationTokenExpiry", "required", "my_secret_name_2"] {

@@ -8,7 +8,8 @@ use super::{judge, scan};
 pub(super) fn pgpass(text: &str, port: usize) -> Option<Range<usize>> {
     let is_field = |byte: u8| byte.is_ascii_alphanumeric() || b"._-*".contains(&byte);
     let host = scan::back_while(text, port, 128, is_field);
-    let is_start = host == 0 || scan::byte(text, host - 1).is_ascii_whitespace() || b"\"'`".contains(&scan::byte(text, host - 1));
+    let is_start =
+        host == 0 || scan::byte(text, host - 1).is_ascii_whitespace() || b"\"'`".contains(&scan::byte(text, host - 1));
     if host == port || !is_start {
         return None;
     }
@@ -21,7 +22,8 @@ pub(super) fn pgpass(text: &str, port: usize) -> Option<Range<usize>> {
         at = end + 1;
     }
     let line = scan::rest(text, at, 256);
-    let length = line.find(|character: char| character.is_whitespace() || "\"'`".contains(character)).unwrap_or(line.len());
+    let length =
+        line.find(|character: char| character.is_whitespace() || "\"'`".contains(character)).unwrap_or(line.len());
     let password = line.get(..length)?;
     (password.len() >= 4 && !judge::is_stand_in(password)).then_some(at..at + length)
 }

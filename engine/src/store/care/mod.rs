@@ -2,4 +2,6 @@
 
 pub(crate) mod backup;
 pub(crate) mod doctor;
+pub(crate) mod rotate;
 pub(crate) mod salvage;
+pub(crate) mod secrets;

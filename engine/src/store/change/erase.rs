@@ -53,6 +53,12 @@ impl Store {
         }
         let forgotten =
             self.write(|change| references.iter().map(|reference| forget(change, *reference, erase, actor)).collect())?;
+        self.scrubbed(erase);
+        Ok(forgotten)
+    }
+
+    /// After something was removed: nothing of it is left where it stood, where that can be had now.
+    pub(crate) fn scrubbed(&mut self, erase: Erase) {
         if erase == Erase::Hard
             && let Err(error) = self.scrub()
         {
@@ -60,7 +66,6 @@ impl Store {
             tracing::debug!(error = %error, "the log cannot be cut now");
         }
         self.maintain();
-        Ok(forgotten)
     }
 }
 
