@@ -43,6 +43,7 @@ pub use file::home::Home;
 pub use file::private::{dir_of, lock, make_private_dir, private_file, replace, sync_dir, try_lock};
 pub use logs::history::{HistoryEntry, Operation};
 pub use logs::learning::{Progress, Spending};
+pub use logs::purges::{Purged, Step, ToldServer};
 pub use logs::questions::{AskedInVain, Noted};
 pub use logs::receipts::{Given, GivenAs, Receipt, ReceiptFilter, given_by};
 pub use logs::traces::Traces;

@@ -88,6 +88,12 @@ impl Secrets {
         Aside { secrets: self, connection, mode: self.rules.mode }
     }
 
+    /// Who keeps what is found in what stands in the store already: it cannot be refused any more.
+    pub(crate) fn keeper_of_old<'a>(&'a self, connection: &'a Connection, is_own: bool) -> Aside<'a> {
+        let mode = if is_own && self.rules.mode != SecretMode::Drop { SecretMode::Encrypt } else { SecretMode::Drop };
+        Aside { secrets: self, connection, mode }
+    }
+
     /// Who keeps nothing: for what another user wrote, whose secrets are not this user's.
     pub(crate) fn dropper<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
         Aside { secrets: self, connection, mode: SecretMode::Drop }

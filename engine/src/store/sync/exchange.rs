@@ -7,6 +7,7 @@ use super::marks::{Position, note_mark, position};
 use super::meanings::believe;
 use super::offers;
 use crate::domain::MemoryId;
+use crate::screen::dropped;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::sync::{Op, Page, Pushed};
@@ -75,7 +76,7 @@ impl Store {
                 held.local.take_back();
                 save(change, memory, &held.local)?;
             }
-            change.tx.execute("UPDATE outbox SET refused = ?2 WHERE memory = ?1", params![memory, why])?;
+            change.tx.execute("UPDATE outbox SET refused = ?2 WHERE memory = ?1", params![memory, dropped(why)])?;
             Ok(())
         })
     }
