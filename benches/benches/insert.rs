@@ -3,6 +3,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use tessera_benches::{Corpus, Filled, Fts5};
 use tessera_engine::domain::Draft;
+use tessera_engine::screen::Screened;
 
 fn insert(c: &mut Criterion) {
     let mut corpus = Corpus::new(3);
@@ -22,6 +23,11 @@ fn insert(c: &mut Criterion) {
         b.iter(|| bare.execute("INSERT INTO notes (body) VALUES (?1)", [corpus.note().text]).expect("stored"));
     });
     group.bench_function("FTS5 row", |b| b.iter(|| fts5.insert(&corpus.note().text)));
+    // What an insert takes is compared with this part of it: the ratio of with to without.
+    group.bench_function("screening of the same draft", |b| {
+        b.iter(|| Screened::clean(Draft::new(corpus.note().text)).is_some());
+    });
+    group.bench_function("a note, made", |b| b.iter(|| corpus.note().text.len()));
     group.finish();
 }
 

@@ -2,6 +2,7 @@
 //! counted by a tokenizer that the engine does not use.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -48,16 +49,14 @@ fn hostile() -> impl Strategy<Value = String> {
 
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
+    let store = opened(dir.path(), Usage::Serve);
+    (dir, store)
+}
+
+fn opened(dir: &Path, usage: Usage) -> Store {
     let clock = Arc::new(FixedClock("2026-11-20".parse().unwrap()));
-    let config = StoreConfig {
-        home: dir.path().join("h").into(),
-        clock,
-        weights: Weights::default(),
-        usage: Usage::Serve,
-        meaning: true,
-        secrets: SecretRules::default(),
-    };
-    (dir, Store::open(config).unwrap())
+    let (weights, secrets) = (Weights::default(), SecretRules::default());
+    Store::open(StoreConfig { home: dir.join("h").into(), clock, weights, usage, meaning: true, secrets }).unwrap()
 }
 
 fn check(recall: &Recall, profile: TokenProfile, budget: u32) -> Result<(), TestCaseError> {
@@ -449,16 +448,7 @@ fn a_store_of_another_form_of_the_lines_is_counted_again_when_it_is_opened() {
     database.execute_batch(old).unwrap();
     drop(database);
     for usage in [Usage::ReadOnce, Usage::Serve] {
-        let (clock, home) = (Arc::new(FixedClock("2026-11-20".parse().unwrap())), dir.path().join("h").into());
-        let config = StoreConfig {
-            home,
-            clock,
-            weights: Weights::default(),
-            usage,
-            meaning: true,
-            secrets: SecretRules::default(),
-        };
-        let mut store = Store::open(config).unwrap();
+        let mut store = opened(dir.path(), usage);
         for budget in [90, 150, 300, 3000] {
             let request = RecallRequest { budget: budget.try_into().unwrap(), ..RecallRequest::new("harbour relay") };
             let recall = store.recall(&request).unwrap();

@@ -53,6 +53,12 @@ pub(crate) enum Eval {
         #[command(flatten)]
         vectors: EvalVectors,
     },
+    /// Labelled texts, a line of JSON each: how many credentials are found whole, and how many harmless texts are taken
+    /// for one.
+    Secrets {
+        /// The file.
+        file: PathBuf,
+    },
     /// Every set that is there, ranked by FTS5, by BM25, by the encoder alone, and by Tessera without and with the leg
     /// of meaning: one table, in Markdown. Takes minutes.
     Compare {

@@ -5,7 +5,9 @@ use std::path::Path;
 use serde_json::json;
 use tessera_engine::domain::Packing;
 use tessera_engine::score::Weights;
-use tessera_eval::{EvalConfig, ReplayReport, Report, Unit, Vectors, evaluate_locomo, replay, total};
+use tessera_eval::{
+    EvalConfig, ReplayReport, Report, Screening, Unit, Vectors, evaluate_locomo, replay, screenings, total,
+};
 
 use super::{Context, questions};
 use crate::cli::{Eval, EvalOptions, EvalUnit};
@@ -27,8 +29,32 @@ pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
             let config = ranker.config(&vectors, &[], Packing::Dual, Weights::default());
             questions::run(context, &files, max_tokens, &config)
         }
+        Eval::Secrets { file } => secrets(context, &file),
         Eval::Compare { data, fixtures, cache } => questions::compare(context, &data, &fixtures, cache),
     }
+}
+
+/// Looks through labelled texts.
+fn secrets(context: &Context, file: &Path) -> anyhow::Result<()> {
+    let report = screenings(file)?;
+    if context.json {
+        return output::json(&serde_json::to_value(&report)?);
+    }
+    let row = |name: &str, part: &Screening| {
+        let share = |of: u32, share: f64| if of == 0 { "-".to_owned() } else { percent(share) };
+        vec![
+            name.to_owned(),
+            format!("{}/{}", part.whole, part.credentials),
+            share(part.credentials, part.found()),
+            format!("{}/{}", part.alarms, part.harmless),
+            share(part.harmless, part.false_alarms()),
+            part.beside.to_string(),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = report.by_origin.iter().map(|(name, part)| row(name, part)).collect();
+    rows.push(row("all", &report.total));
+    let header = ["texts", "found whole", "%", "false alarms", "%", "characters beside"];
+    output::text(&output::table(&header, rows))
 }
 
 /// Replays prompts through the hook.

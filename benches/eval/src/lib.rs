@@ -7,6 +7,7 @@ mod metrics;
 mod questions;
 mod ranker;
 mod replay;
+mod secrets;
 mod usage;
 mod vectors;
 
@@ -23,6 +24,7 @@ pub use metrics::{Asked, Report};
 pub use questions::{Answered, PromptTally, QuestionFile, QuestionReport, Verdict, Verdicts};
 pub use ranker::Ranker;
 pub use replay::{ReplayReport, replay, total};
+pub use secrets::{Screening, ScreeningReport, screenings};
 pub use usage::{UsageReport, UsageTrace};
 pub use vectors::{Leg, Vectors};
 

@@ -35,6 +35,7 @@ enum Mark {
     Noun,
     /// A noun of a language whose words the names of programs do not have.
     Foreign,
+    LogIn,
     Address,
     Pem,
     Putty,
@@ -67,11 +68,14 @@ const MARKS: &[(&str, Mark)] = &[
     ("cred", Mark::Noun),
     ("auth", Mark::Noun),
     ("login", Mark::Noun),
-    ("log in", Mark::Noun),
+    ("log in", Mark::LogIn),
+    ("sign in", Mark::LogIn),
+    ("anmelden", Mark::LogIn),
     ("account", Mark::Noun),
     ("sig=", Mark::Noun),
     ("sess", Mark::Noun),
     ("crumb", Mark::Noun),
+    ("unseal", Mark::Noun),
     ("_pat", Mark::Noun),
     ("p a s s w o r d", Mark::Foreign),
     ("contraseña", Mark::Foreign),
@@ -208,6 +212,11 @@ impl Search<'_> {
                 cookies.into_iter().for_each(|cookie| self.take(Some(cookie), COOKIE));
             }
             Mark::UserFlag => self.take(flags::of_user(text, span.end), PASSWORD),
+            Mark::PasswordFlag if is_name_of_flag(text, span.end) => self.noun(&(span.end - 1..span.end + 1)),
+            Mark::LogIn => {
+                let noun = Noun { span: span.clone(), class: Class::Login, kind: PASSWORD };
+                self.take(prose::login_value(text, &noun), PASSWORD);
+            }
             Mark::PasswordFlag => self.take(flags::of_password(text, span.end), PASSWORD),
             Mark::Pgpass => self.take_span(lines::pgpass(text, span.start), PASSWORD),
             Mark::Hash => self.take_span(lines::hash(text, span.start), HASH),
@@ -222,7 +231,9 @@ impl Search<'_> {
 
     fn noun(&mut self, mark: &Range<usize>) {
         let text = self.text;
-        let Some(noun) = nouns::noun_at(text, mark) else { return };
+        // The sign of `sig=` is no part of the name.
+        let is_signed = scan::byte(text, mark.end - 1) == b'=';
+        let Some(noun) = nouns::noun_at(text, &(mark.start..mark.end - usize::from(is_signed))) else { return };
         self.until = self.until.max(noun.span.end);
         match noun.class {
             Class::Header => match headers::authorization(text, noun.span.end) {
@@ -232,12 +243,13 @@ impl Search<'_> {
                 None => {}
             },
             Class::Login => {
-                let encoded = encoded_pair(text, &noun);
-                self.take(encoded.or_else(|| prose::login_value(text, &noun)), noun.kind);
+                let value = encoded_pair(text, &noun).or_else(|| prose::login_value(text, &noun));
+                self.take(value.or_else(|| assign::value_of(text, &noun)), noun.kind);
             }
             Class::Password | Class::Secret | Class::Token => {
-                let value = assign::value_of(text, &noun).or_else(|| prose::value_of(text, &noun));
-                let value = value.or_else(|| prose::login_value(text, &noun).filter(|_| noun.class == Class::Secret));
+                // `credentials: bob:x` give a name and a password.
+                let pair = (noun.class == Class::Secret).then(|| prose::login_value(text, &noun)).flatten();
+                let value = pair.or_else(|| assign::value_of(text, &noun)).or_else(|| prose::value_of(text, &noun));
                 self.take(value, noun.kind);
             }
         }
@@ -255,9 +267,18 @@ impl Search<'_> {
     }
 }
 
+/// True when what began as `-p` goes on as `-password` or the like.
+fn is_name_of_flag(text: &str, end: usize) -> bool {
+    let name = text.get(end - 1..).unwrap_or_default();
+    ["pass", "pw", "psw"].iter().any(|word| scan::begins(name, word))
+}
+
 /// `"auth": "base64 of a name and a password"`.
 fn encoded_pair(text: &str, noun: &Noun) -> Option<Value> {
     let at = scan::on_while(text, noun.span.end, 8, |byte| b"\"'\\:= ".contains(&byte));
     let value = value::bare(text, at, false)?;
     headers::is_pair(text.get(value.span.clone())?).then_some(value)
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,10 @@ mod dropped;
 mod screened;
 mod texts;
 
+#[cfg(test)]
+mod tests;
+
 pub use dropped::dropped;
 pub use screened::{Keeper, Screened, Secret, screened};
 pub use tessera_screen::{Finding, Kind, Name, Place, findings, is_clean, places};
-pub use texts::Texts;
+pub use texts::{Part, Texts, Words};

@@ -22,6 +22,20 @@ pub trait Texts {
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>);
 }
 
+/// Texts of which no more is known than what they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words(pub Vec<(Part, String)>);
+
+impl Texts for Words {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        self.0.iter().for_each(|(part, text)| see(*part, text));
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        self.0.iter_mut().for_each(|(part, text)| change_in(text, *part, change));
+    }
+}
+
 /// Lets a text be changed in its place.
 fn change_in(text: &mut String, part: Part, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
     if let Some(changed) = change(part, text) {

@@ -33,7 +33,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     }
     // `"auth.login_with_api_key", "params": ["x"]`
     let is_list = bond == Bond::Sign && text.get(value.span.clone()) == Some("params");
-    let at = is_list.then(|| scan::on_while(text, value.span.end, 8, |byte| b"\": [".contains(&byte)))?;
+    let at = is_list.then(|| scan::on_while(text, value.span.end, 32, |byte| b"\": [\n\t".contains(&byte)))?;
     value::quoted(text, at.checked_sub(1)?).filter(|value| is_credential(text, noun, value, bond))
 }
 
@@ -44,11 +44,18 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
     let was_quoted = text.get(noun.span.end..closed).is_some_and(|closers| closers.contains(['"', '\'', '`']));
     let after = if was_quoted { scan::after_space(text, closed) } else { scan::after_blanks(text, closed) };
     let rest = scan::rest(text, after, 24);
-    if rest.starts_with('>') && is_element(text, noun) {
-        return Some((Bond::Sign, after + 1));
+    if rest.starts_with('>') {
+        return is_element(text, noun, after + 1).then_some((Bond::Sign, after + 1));
     }
     if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
-        return Some((Bond::Sign, after_sign(text, after + sign.len())));
+        // `"Password:"` is a label.
+        let quote = scan::byte(text, noun.span.start.wrapping_sub(1));
+        let is_label = b"\"'`".contains(&quote) && scan::byte(text, after + sign.len()) == quote && after == noun.span.end;
+        return (!is_label).then(|| (Bond::Sign, after_sign(text, after + sign.len())));
+    }
+    // `variable "token" { default = "x" }`
+    if was_quoted && rest.starts_with('{') {
+        return Some((Bond::Sign, after));
     }
     if was_quoted && rest.starts_with(',') {
         let at = scan::after_space(text, after + 1);
@@ -88,9 +95,10 @@ fn after_sign(text: &str, at: usize) -> usize {
     blanks
 }
 
-/// True when the noun is the name of an element or stands in one: `<password>`, `<entry key="password">`.
-fn is_element(text: &str, noun: &Noun) -> bool {
+/// True when the noun is the name of an element or stands in one: `<password>x</`, `<entry key="password">x</`.
+fn is_element(text: &str, noun: &Noun, content: usize) -> bool {
     scan::head(text, noun.span.start, 120).rsplit('>').next().is_some_and(|head| head.contains('<'))
+        && scan::rest(text, content, 300).split_once('<').is_some_and(|(_, after)| after.starts_with('/'))
 }
 
 /// After what is written around a literal: `b"x"`, `String("x"`, `Some("x"`, `new Secret("x"`, `[`.
@@ -135,17 +143,25 @@ fn fallback(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
 pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     let Some(inside) = text.get(value.span.clone()) else { return false };
     let name = text.get(noun.span.clone()).unwrap_or_default();
+    let behind = scan::rest(text, value.span.end, 4);
+    if behind.starts_with("...") || behind.starts_with('…') {
+        return false;
+    }
     if inside.len() < 4 || judge::is_stand_in(inside) || judge::is_technical(inside) || inside.eq_ignore_ascii_case(name) {
         return false;
     }
     if is_code(inside, value.is_quoted) {
         return false;
     }
+    // `POSTGRES_PASSWORD=sunshine`: a program reads what stands there as it stands.
+    let is_setting = bond == Bond::Sign && !value.is_quoted && is_setting(text, noun, value);
     match noun.class {
+        Class::Password if is_setting && is_long_word(inside) => true,
         Class::Password => is_password(inside, value.is_quoted, bond),
-        Class::Secret => is_token(inside, bond) || bond != Bond::Beside && is_strong(inside),
+        Class::Secret => is_token(inside, bond) || value.is_quoted && is_made_up(inside) || bond != Bond::Beside && is_strong(inside),
         Class::Token => is_token(inside, bond),
-        Class::Login | Class::Header => false,
+        Class::Login => bond == Bond::Sign && inside.len() >= 16 && is_token(inside, bond),
+        Class::Header => false,
     }
 }
 
@@ -181,7 +197,7 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     match bond {
         // A word that stands alone and in quotes behind `is` is plainly a value.
         Bond::Word if is_quoted => shape.joints == 0 && shape.length >= 5,
-        Bond::Word | Bond::Sign => in_words < 40 && shape.length >= 5 && (shape.length >= 8 || letters::cost(inside) >= 50),
+        Bond::Word | Bond::Sign => in_words < 45 && shape.length >= 5 && (shape.length >= 8 || letters::cost(inside) >= 50),
         Bond::Beside => in_words < 20 && shape.length >= 8 && letters::cost(inside) >= 56,
     }
 }
@@ -189,6 +205,10 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
 /// Names made of words and a number or two: `password2`, `user_password_1`, `OAuth2Client`.
 fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
     if shape.symbols > 0 || shape.digits > 3 && shape.digits * 3 > shape.letters() {
+        return false;
+    }
+    let groups = inside.split(|character: char| !character.is_ascii_digit()).filter(|group| !group.is_empty()).count();
+    if groups > 1 && shape.joints == 0 {
         return false;
     }
     let runs: Vec<&str> = letters::runs(inside).map(|(_, run)| run).collect();
@@ -205,7 +225,7 @@ fn is_token(inside: &str, bond: Bond) -> bool {
     if inside.len() < least || judge::is_uuid(inside) && bond != Bond::Sign {
         return false;
     }
-    let is_plain = inside.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'`<>(){}|\\^;,".contains(&byte));
+    let is_plain = inside.bytes().filter(|byte| b"\"'`<>(){}|\\^;,".contains(byte)).count() * 8 < inside.len();
     is_plain && judge::is_drawn(inside)
 }
 
@@ -213,4 +233,28 @@ fn is_token(inside: &str, bond: Bond) -> bool {
 fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
     shape.spaces == 0 && shape.length >= 8 && shape.symbols > 0 && shape.letters() > 3 && judge::words_in_hundred(inside) < 50
+}
+
+/// True of `NAME=value` with nothing between, the name in capitals.
+fn is_setting(text: &str, noun: &Noun, value: &Value) -> bool {
+    let name = text.get(noun.span.clone()).unwrap_or_default();
+    value.span.start == noun.span.end + 1
+        && scan::byte(text, noun.span.end) == b'='
+        && name.contains('_')
+        && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// True of a word that names no credential itself.
+fn is_long_word(inside: &str) -> bool {
+    inside.len() >= 8
+        && inside.bytes().all(|byte| byte.is_ascii_lowercase())
+        && !["pass", "secret", "token", "key", "auth"].iter().any(|noun| inside.contains(noun))
+}
+
+/// True of words in quotes of which one is none: `open-qvceya`.
+fn is_made_up(inside: &str) -> bool {
+    let shape = Shape::of(inside);
+    shape.length >= 8
+        && shape.spaces + shape.symbols + shape.foreign == 0
+        && letters::runs(inside).any(|(_, run)| run.len() >= 5 && letters::cost(run) >= 55)
 }

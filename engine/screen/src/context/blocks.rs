@@ -53,13 +53,13 @@ fn is_prose(rest: &str, at: usize) -> bool {
     if at == 0 || rest.as_bytes().get(at - 1) != Some(&b'\n') {
         return false;
     }
-    let line = rest.get(at..).unwrap_or_default().lines().next().unwrap_or_default().trim();
+    let line = rest.get(at..).unwrap_or_default().lines().next().unwrap_or_default().trim_start_matches([' ', '\t', '>', '|', '"', '#']);
     let is_header = line.split_once(": ").is_some_and(|(name, _)| {
         ["Proc-Type", "DEK-Info", "Comment", "Version", "Hash", "Charset", "Subject", "Key-Type", "X-"]
             .iter()
             .any(|known| name.starts_with(known))
     });
-    !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
+    !line.starts_with('-') && !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
 }
 
 /// The private lines of a PuTTY key whose header begins here.

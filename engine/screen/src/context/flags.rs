@@ -15,7 +15,7 @@ pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
     let is_known = ["curl", "http", "wget", "--user"].iter().any(|command| line.contains(command));
     let is_one = !user.is_empty()
         && !user.contains('/')
-        && !judge::is_stand_in(user)
+        && !user.contains(['$', '{', '<', '%'])
         && is_password(password, is_known)
         && !password.contains(':');
     let start = given.span.start + user.len() + 1;

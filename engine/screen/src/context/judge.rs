@@ -52,11 +52,11 @@ pub(super) fn words_in_hundred(value: &str) -> usize {
 }
 
 /// Words that stand where a credential will: whole, or as a part of a name.
-const STAND_INS: [&str; 40] = [
+const STAND_INS: [&str; 42] = [
     "example", "changeme", "change", "placeholder", "redacted", "dummy", "your", "insert", "replace", "todo", "fixme",
     "foobar", "sample", "masked", "fake", "invalid", "short", "goes", "here", "enter", "xxx", "removed", "hidden",
     "scrubbed", "filtered", "omitted", "none", "null", "undefined", "required", "optional", "unset", "missing", "tbd",
-    "bogus", "mock", "somepassword", "mypassword", "yourpassword", "notset",
+    "bogus", "mock", "signature", "bad", "somepassword", "mypassword", "yourpassword", "notset",
 ];
 /// Whole values that everyone writes in examples.
 const EXAMPLES: [&str; 30] = [
@@ -93,8 +93,16 @@ fn is_template(value: &str) -> bool {
         || is_wrapped('[', ']')
         || is_wrapped('%', '%')
         || value.starts_with("[secret ")
-        || value.strip_prefix('$').is_some_and(is_name)
+        || is_variable(value)
         || value.strip_prefix('%').is_some_and(|rest| rest.strip_suffix('%').is_some_and(is_name))
+}
+
+/// `$NAME`, `\$name[`, `$name->x`, `$name/x`.
+fn is_variable(value: &str) -> bool {
+    let Some(rest) = value.trim_start_matches('\\').strip_prefix('$') else { return false };
+    let name = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let is_begun = rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    is_begun && rest.get(name..).is_some_and(|after| after.is_empty() || after.starts_with(['[', '(', '.', ':', '/', '-', '\\']))
 }
 
 /// A name of a program: a letter, then letters, digits and joints.
@@ -127,11 +135,32 @@ fn is_in_order(value: &str) -> bool {
     if plain.len() < 6 {
         return false;
     }
-    let steps = |by: usize| {
-        let pairs = plain.iter().zip(plain.iter().skip(by));
-        pairs.filter(|(first, second)| first.wrapping_add(1) == **second || (**first, **second) == (b'9', b'0')).count()
-    };
-    steps(1) * 100 >= (plain.len() - 1) * 60 || steps(2) * 100 >= (plain.len() - 2) * 60
+    let mut is_ordered = vec![false; plain.len()];
+    for by in 1..=3 {
+        for is_next in [is_after, is_before] {
+            mark_rows(&plain, by, is_next, &mut is_ordered);
+        }
+    }
+    is_ordered.iter().filter(|ordered| **ordered).count() * 100 >= plain.len() * 60
+}
+
+fn is_after(first: u8, second: u8) -> bool {
+    first.wrapping_add(1) == second || matches!((first, second), (b'9', b'0') | (b'9', b'a') | (b'z', b'a'))
+}
+
+fn is_before(first: u8, second: u8) -> bool {
+    is_after(second, first)
+}
+
+/// Marks what stands in a row of three steps or more, each so many characters wide.
+fn mark_rows(plain: &[u8], by: usize, is_next: fn(u8, u8) -> bool, is_ordered: &mut [bool]) {
+    let mut row = 0;
+    for (at, (first, second)) in plain.iter().zip(plain.iter().skip(by)).enumerate() {
+        row = if is_next(*first, *second) { row + 1 } else { 0 };
+        let is_row = row > 2 || row == 2 && by == 1;
+        let marked = if is_row { is_ordered.get_mut(at + 1 - row..=at + by) } else { None };
+        marked.into_iter().flatten().for_each(|ordered| *ordered = true);
+    }
 }
 
 /// True when the words of a value say that it is none.
@@ -178,7 +207,7 @@ pub(super) fn is_expression(value: &str) -> bool {
     ];
     let bytes = value.as_bytes();
     let is_call = value.find('(').is_some_and(|at| {
-        at > 0 && value.get(..at).is_some_and(is_path_of_names) && (value.contains(')') || value.ends_with('('))
+        at > 0 && value.get(..at).is_some_and(is_path_of_names) && value.rsplit(')').next().is_some_and(ends_call)
     });
     let is_index = value.find('[').is_some_and(|at| at > 0 && value.get(..at).is_some_and(is_path_of_names));
     let is_path = value.starts_with(['/', '~']) && value.get(1..).is_some_and(|rest| rest.contains('/'))
@@ -195,6 +224,11 @@ pub(super) fn is_expression(value: &str) -> bool {
         || value.contains("->")
         || bytes.first() == Some(&b'&') && is_path_of_names(value.get(1..).unwrap_or_default())
         || value.contains('.') && is_path_of_names(value) && words_in_hundred(value) >= 60
+}
+
+/// What may stand behind the last closing bracket of a call; all of it where there is none.
+fn ends_call(behind: &str) -> bool {
+    behind.is_empty() || behind.starts_with(['.', ';', ',', '?', ':']) || behind.contains('(')
 }
 
 /// Names joined by dots: `config.password`, `a.b`.
@@ -219,6 +253,12 @@ pub(super) fn is_technical(value: &str) -> bool {
     let rest = lower.trim_start_matches(|first: char| matches!(first, 'v' | '#' | '~' | '<' | '>' | '='));
     let measure = rest.trim_start_matches(|digit: char| digit.is_ascii_digit() || ".:-+,x/".contains(digit));
     let digits = rest.len() - measure.len();
+    // A name with a version behind it: `jackson-0.11.2`.
+    let version = lower.rsplit(['-', '_', ':', '@', '/']).next().unwrap_or_default();
+    let is_version = version.split('.').count() >= 3 && version.split('.').all(|part| part.parse::<u16>().is_ok());
+    if is_version && version.len() < lower.len() {
+        return true;
+    }
     digits > 0 && (measure.is_empty() || measure.len() <= 5 && measure.bytes().all(|byte| byte.is_ascii_lowercase()))
 }
 
@@ -283,7 +323,7 @@ mod tests {
         for value in ["9f1cb4ae46ec494b2e2bb8198addfca2", "WDEuTf1qBEwEkzCZXerONT8", "gjhvvkcxtu3499311045", "k3Xq9Lm2"] {
             assert!(is_drawn(value), "{value}");
         }
-        for value in ["authentication-token", "calculateAuthenticationTokenExpiry", "required", "my_secret_name_2", "v1.2.3"] {
+        for value in ["authentication-token", "calculateAuthenticationTokenExpiry", "required", "my_secret_name_2"] {
             assert!(!is_drawn(value), "{value}");
         }
         for term in ["sha256", "v1.2.3", "128-bit", "2026-11-24", "15min", "argon2id", "10.20.0.5", "09:30"] {

@@ -51,7 +51,7 @@ pub(super) fn cost(run: &str) -> usize {
 pub(super) fn is_wordlike(run: &str) -> bool {
     let dearest = match run.len() {
         0..3 => return false,
-        3..5 => 52,
+        3..5 => 47,
         5..8 => 49,
         _ => 46,
     };

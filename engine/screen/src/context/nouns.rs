@@ -96,9 +96,9 @@ const MERGED_KEYS: [&str; 10] = [
     "masterkey",
 ];
 /// Words that make a name public, or one of something else.
-const DENIERS: [&str; 15] = [
+const DENIERS: [&str; 17] = [
     "public", "pub", "publickey", "csrf", "xsrf", "forgot", "primarykey", "foreign", "hashed", "partition", "cache", "sort",
-    "anti", "is", "has",
+    "anti", "is", "has", "authenticity", "jsonwebtoken",
 ];
 
 fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
@@ -126,7 +126,7 @@ fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
     match last {
         "key" => key(owner?),
         "credential" | "credentials" | "creds" | "cred" => Some((Class::Secret, SECRET)),
-        "crumb" | "pat" => Some((Class::Token, TOKEN)),
+        "crumb" | "pat" | "unseal" => Some((Class::Token, TOKEN)),
         "login" | "auth" | "account" => Some((Class::Login, LOGIN)),
         "authorization" => Some((Class::Header, TOKEN)),
         "sig" | "signature" => Some((Class::Token, SIGNATURE)),

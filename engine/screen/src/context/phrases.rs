@@ -83,7 +83,8 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
     let marked = text.get(start..end)?;
     let is_whole = !scan::byte(text, start.wrapping_sub(1)).is_ascii_alphanumeric() && scan::byte(text, start.wrapping_sub(1)) != b'_';
     let is_named = marked.len() > 3 || marked == "PIN" || marked == "Pin";
-    let is_own = scan::head(text, start, 8).trim_end().ends_with(" my") || scan::head(text, start, 8).trim_end().ends_with(" card");
+    let head = scan::head(text, start, 8).trim_end();
+    let is_own = ["my", "My", "card", "phone", "door", "SIM"].iter().any(|word| head.ends_with(word));
     if !is_whole || !is_named && !is_own {
         return None;
     }

@@ -31,6 +31,10 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let mut at = noun.span.end;
     let limit = at + FURTHEST;
     let mut is_bound = false;
+    // A name that goes on is part of a call or an expression.
+    if matches!(scan::byte(text, at), b'(' | b'[' | b'/' | b'<' | b'>' | b'+' | b'&' | b'|' | b'#' | b'@' | b'%' | b'$') {
+        return None;
+    }
     for _ in 0..MOST_WORDS {
         let closed = scan::on_while(text, at, 3, |byte| b"*\"`').".contains(&byte) && scan::byte(text, at) != b'.');
         let start = scan::after_blanks(text, closed);

@@ -49,7 +49,8 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
     if let Some(nested) = nested.then(|| quoted(text, start)).flatten().filter(|nested| nested.span.end < start + length) {
         return Some(nested);
     }
-    Some(Value { span: start..start + length, is_quoted: true })
+    let lead = value.len() - value.trim_start().len();
+    Some(Value { span: start + lead..start + lead + value.trim().len(), is_quoted: true })
 }
 
 fn ends_in_escape(text: &str) -> bool {
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn bare_values_end_where_the_next_thing_begins() {
         for (text, inside) in [
-            ("a&b c", "a&b"), ("a;b=c", "a"), ("a, b", "a"), ("x9!, then", "x9!"), ("x9.", "x9"), ("(x9)", "(x9)"),
+            ("a&b c", "a&b"), ("a;bb=c", "a"), ("a, b", "a"), ("x9!, then", "x9!"), ("x9.", "x9"), ("(x9)", "(x9)"),
             ("x9)", "x9"), ("x9</p>", "x9"), ("x9です", "x9"), ("a\\nb", "a"), ("x9\", y", "x9"), ("x,user=y", "x"),
         ] {
             assert_eq!(text_of(text, bare(text, 0, false)), Some(inside), "{text}");

@@ -1,0 +1,123 @@
+//! What is taken out, what stays, and that looking twice changes nothing.
+
+use std::convert::Infallible;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::{Draft, MemoryId, Patch, Tag};
+
+/// Numbers what it is given, and keeps it in clear: only a test may.
+#[derive(Default)]
+struct Numbered(Vec<(String, String)>);
+
+impl Keeper for Numbered {
+    type Error = Infallible;
+
+    fn keep(&mut self, _: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, Infallible> {
+        let known = self.0.iter().position(|(_, kept)| kept == value);
+        let at = known.unwrap_or(self.0.len());
+        if known.is_none() {
+            self.0.push((kind.to_owned(), value.to_owned()));
+        }
+        let name = Name::parse(&format!("s{at}")).expect("a letter and a number");
+        Ok(Some(Secret { name, kind: kind.to_owned(), mark: Vec::new(), sealed: Vec::new() }))
+    }
+}
+
+impl Numbered {
+    fn looked<T: Texts>(&mut self, value: T) -> T {
+        let Ok(screened) = screened(value, MemoryId::from_key("t"), self);
+        screened.into_parts().0
+    }
+
+    fn values(&self) -> Vec<&str> {
+        self.0.iter().map(|(_, value)| value.as_str()).collect()
+    }
+}
+
+const PASSWORD: &str = "tr0ub4dor&3xQ";
+
+fn text(password: &str) -> String {
+    format!("The staging database password is {password}, ask Mara before you change it.")
+}
+
+#[test]
+fn a_text_keeps_its_meaning_and_names_what_was_taken_out() {
+    let mut keeper = Numbered::default();
+    let draft = keeper.looked(Draft::new(text(PASSWORD)));
+    assert_eq!(draft.content, text("[secret s0: password]"));
+    assert_eq!(keeper.values(), [PASSWORD]);
+}
+
+#[test]
+fn a_value_is_taken_out_wherever_it_stands_in_all_fields() {
+    let mut keeper = Numbered::default();
+    let draft = Draft {
+        keywords: vec!["staging".into(), format!("password={PASSWORD}")],
+        entities: vec![PASSWORD.to_owned(), "Mara".into()],
+        session: Some(format!("typed {PASSWORD}")),
+        ..Draft::new(text(PASSWORD) + &format!(" Then type {PASSWORD} again; {PASSWORD}x is another word."))
+    };
+    let clean = keeper.looked(draft);
+    assert_eq!(keeper.values(), [PASSWORD]);
+    assert!(clean.content.contains("Then type [secret s0: password] again"), "{}", clean.content);
+    assert!(clean.content.contains(&format!("{PASSWORD}x is another word")), "{}", clean.content);
+    assert_eq!(clean.keywords, ["staging", "password=[secret s0: password]"]);
+    assert_eq!(clean.entities, ["[secret s0: password]", "Mara"]);
+    assert_eq!(clean.session.as_deref(), Some("typed [secret s0: password]"));
+}
+
+#[test]
+fn a_short_value_is_not_looked_for_elsewhere_and_a_tag_becomes_one_that_names_it() {
+    let mut keeper = Numbered::default();
+    let token = format!("glpat-{}", "x7k2m9q4w8e3r5t6y1u0");
+    let tag: Tag = token.parse().expect("letters and digits");
+    let patch = Patch {
+        content: Some("The door PIN is 4711, on floor 4711".into()),
+        tags: Some(vec![tag]),
+        ..Patch::default()
+    };
+    let clean = keeper.looked(patch);
+    let tags: Vec<String> = clean.tags.expect("there").iter().map(ToString::to_string).collect();
+    let content = clean.content.expect("there");
+    assert!(content.ends_with("on floor 4711"), "{content}");
+    assert_eq!(tags, [format!("secret-s{}", keeper.0.len() - 1)]);
+}
+
+#[test]
+fn a_text_that_somebody_calls_sensitive_is_one_secret() {
+    let mut keeper = Numbered::default();
+    let whole = "Mara is leaving in June; nobody knows";
+    let draft = Draft { sensitive: Some("A note on staffing".into()), ..Draft::new(whole) };
+    let clean = keeper.looked(draft);
+    assert_eq!(clean.content, "A note on staffing: [secret s0: text]");
+    assert_eq!(keeper.values(), [whole]);
+}
+
+proptest! {
+    #[test]
+    fn looking_twice_changes_nothing_and_what_was_not_found_stays(
+        before in "[ -~äß密\\n]{0,40}", after in "[ -~äß密\\n]{0,40}",
+        value in "[A-Za-z0-9!&%#]{8,20}", noun in prop::sample::select(vec!["password: ", "the password is ", "TOKEN=", "pwd = "]),
+    ) {
+        let whole = format!("{before} {noun}{value} {after}");
+        let found = findings(&whole);
+        let mut keeper = Numbered::default();
+        let once = keeper.looked(Draft { ..Draft::new(whole.clone()) }).content;
+        // Put back, it is the text that it was: nothing else of it was touched.
+        let mut back = once.clone();
+        for (span, place) in places(&once).into_iter().rev() {
+            let at: usize = place.name.as_ref().and_then(|name| name.as_str()[1..].parse().ok()).unwrap_or(usize::MAX);
+            // A place that somebody typed is no place of ours.
+            if let Some((_, value)) = keeper.0.get(at) {
+                back.replace_range(span, value);
+            }
+        }
+        prop_assert_eq!(&back, &whole);
+        prop_assert_eq!(found.is_empty(), once == whole);
+        let kept = keeper.0.len();
+        let twice = keeper.looked(Draft::new(once.clone())).content;
+        prop_assert_eq!((twice, keeper.0.len()), (once, kept));
+    }
+}
