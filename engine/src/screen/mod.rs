@@ -3,6 +3,7 @@
 //! room makes one, and [`crate::compose`] takes nothing else.
 
 mod dropped;
+mod json;
 mod screened;
 mod texts;
 

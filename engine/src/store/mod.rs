@@ -32,6 +32,7 @@ pub use base::meaning::{MeaningTurn, Meanings};
 pub use base::store::Store;
 pub use care::doctor::{Check, Health, Verdict};
 pub use care::salvage::Salvage;
+pub use care::scan::{Residue, Scan, ScanProgress, Scanning};
 pub use change::conflict::{Conflict, Resolution};
 pub use change::erase::{Erase, Forgotten};
 pub use change::import::{ImportProgress, Imported};

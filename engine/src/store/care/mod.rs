@@ -3,3 +3,5 @@
 pub(crate) mod backup;
 pub(crate) mod doctor;
 pub(crate) mod salvage;
+pub(crate) mod scan;
+pub(crate) mod scan_copies;

@@ -9,6 +9,7 @@ use super::offers;
 use crate::domain::MemoryId;
 use crate::screen::dropped;
 use crate::store::base::store::Store;
+use crate::store::change::clean;
 use crate::store::file::error::StoreError;
 use crate::sync::{Op, Page, Pushed};
 
@@ -30,6 +31,8 @@ impl Store {
             while ops.len() < most {
                 let Some(next) = waiting.next()? else { break };
                 let id: MemoryId = next.get(0)?;
+                // A row of before may hold a credential: it is taken out before anything of it is told.
+                clean::memory(change, id)?;
                 let op = match Held::of(change, id)? {
                     Some(mut held) => {
                         let op = held.local.op(MemoryId::generate(change.now), change.now);
