@@ -102,6 +102,10 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::Conflict { .. }
         | StoreError::Line { .. }
         | StoreError::OtherServer { .. }
+        | StoreError::Credential { .. }
+        | StoreError::NoSecret { .. }
+        | StoreError::ManySecrets { .. }
+        | StoreError::ValueElsewhere { .. }
         | StoreError::Busy { .. } => USER,
         StoreError::Foreign { .. }
         | StoreError::Newer { .. }
@@ -110,6 +114,8 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::Full { .. }
         | StoreError::ReadOnly { .. }
         | StoreError::Disk { .. }
+        | StoreError::NoKey { .. }
+        | StoreError::Sealed { .. }
         | StoreError::File { .. } => SETUP,
         _ => INTERNAL,
     }

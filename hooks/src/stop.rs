@@ -84,6 +84,7 @@ mod tests {
             program: PathBuf::from("/bin/true"),
             claude: None,
             search_path: None,
+            secrets: tessera_engine::store::SecretRules::default(),
             ollama: String::new(),
         };
         let said = "The key is in place.\\nexport API_KEY=qX7pL2vN9dRt\\nIt works now.";

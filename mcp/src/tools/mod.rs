@@ -8,6 +8,7 @@ mod link;
 mod list;
 mod recall;
 mod resolve;
+mod secret;
 mod store;
 mod stored;
 mod team;
@@ -30,7 +31,7 @@ use crate::error::ToolError;
 pub(crate) use recall::text as recall_text;
 
 /// Every tool, in the order they are listed.
-static TABLE: [&Entry; 19] = [
+static TABLE: [&Entry; 20] = [
     &recall::TOOL,
     &store::TOOL,
     &get::TOOL,
@@ -42,6 +43,7 @@ static TABLE: [&Entry; 19] = [
     &history::TOOL,
     &link::TOOL,
     &resolve::TOOL,
+    &secret::TOOL,
     &team::SHARE,
     &team::UNSHARE,
     &team::SHARE_TAG,

@@ -122,6 +122,10 @@ impl Wreck {
             let sql = "UPDATE meta SET value = ?2 WHERE key = ?1";
             change.tx.execute(sql, ("rev", revs.into_iter().max()))?;
             change.tx.execute(sql, ("handle", handles))?;
+            // What is sealed was sealed for this store.
+            if let Some(id) = self.store_id() {
+                change.tx.execute(sql, ("store_id", id))?;
+            }
             BESIDE.iter().try_for_each(|(table, order)| insert_all(change, table, &self.rows(table, order).0))?;
             // What was lost here may be there still: everything is fetched anew.
             change.tx.execute("UPDATE server SET is_whole = 0", [])?;
@@ -216,6 +220,11 @@ impl Wreck {
     fn counter(&self, key: &str) -> u64 {
         let sql = "SELECT value FROM meta WHERE key = ?1";
         self.connection.query_row(sql, [key], |row| row.get(0)).unwrap_or(0)
+    }
+
+    fn store_id(&self) -> Option<Vec<u8>> {
+        let sql = "SELECT value FROM meta WHERE key = 'store_id'";
+        self.connection.query_row(sql, [], |row| row.get(0)).ok().filter(|id: &Vec<u8>| id.len() == 16)
     }
 
     fn number(&self, sql: &str) -> u64 {

@@ -65,6 +65,16 @@ impl Store {
         Ok(forgotten)
     }
 
+    /// After something was removed: nothing of it is left where it stood, where that can be had now.
+    pub(crate) fn scrubbed(&mut self, erase: Erase) {
+        if erase == Erase::Hard
+            && let Err(error) = self.scrub()
+        {
+            tracing::debug!(error = %error, "the log cannot be cut now");
+        }
+        self.maintain();
+    }
+
     /// What memories say, and said before.
     fn said_by(&self, references: &[MemoryRef]) -> Result<Vec<String>, StoreError> {
         let read = || -> rusqlite::Result<Vec<String>> {

@@ -10,6 +10,7 @@ pub(crate) mod outbox;
 pub(crate) mod places;
 pub(crate) mod remember;
 pub(crate) mod restore;
+pub(crate) mod reveal;
 pub(crate) mod rights;
 pub(crate) mod secrets;
 pub(crate) mod update;

@@ -183,6 +183,11 @@ impl Home {
         self.file(TOLD_ONCE)
     }
 
+    /// Held while the keys of secrets are made or changed.
+    pub fn secret_lock(&self) -> PathBuf {
+        self.0.join(format!("{SECRET_KEY}.lock"))
+    }
+
     /// The keys that secrets are sealed with, where no keyring and no setting holds them.
     pub fn secret_key(&self) -> PathBuf {
         self.file(SECRET_KEY)

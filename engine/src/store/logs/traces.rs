@@ -162,7 +162,7 @@ impl Store {
         for path in held {
             let done = take_out(&path, &self.connection, &left);
             remove_beside(&path);
-            outcomes.push((self.named(&path), done.err().map(|error| error.to_string())));
+            outcomes.push((self.in_home(&path), done.err().map(|error| error.to_string())));
         }
         self.write(|change| {
             for (id, (place, problem)) in left.iter().flat_map(|id| outcomes.iter().map(move |outcome| (id, outcome))) {
@@ -184,16 +184,16 @@ impl Store {
         for path in self.traces(removed)?.copies {
             let Ok(bytes) = fs::read(&path) else { continue };
             outcomes.push(match holds_piece(&bytes, texts) {
-                false => (self.named(&path), true, NOT_IN_IT),
-                true if fs::remove_file(&path).is_ok() => (self.named(&path), true, REMOVED),
-                true => (self.named(&path), false, "holds it, and can be neither rewritten nor removed"),
+                false => (self.in_home(&path), true, NOT_IN_IT),
+                true if fs::remove_file(&path).is_ok() => (self.in_home(&path), true, REMOVED),
+                true => (self.in_home(&path), false, "holds it, and can be neither rewritten nor removed"),
             });
         }
         for path in self.home.small_files() {
             outcomes.extend(match small_files::without(&path, texts) {
                 Ok(false) => None,
-                Ok(true) => Some((self.named(&path), true, "was rewritten without it")),
-                Err(_) => Some((self.named(&path), false, "cannot be read or rewritten")),
+                Ok(true) => Some((self.in_home(&path), true, "was rewritten without it")),
+                Err(_) => Some((self.in_home(&path), false, "cannot be read or rewritten")),
             });
         }
         self.write(|change| {
@@ -208,7 +208,7 @@ impl Store {
     }
 
     /// A file of the home as it is named there.
-    fn named(&self, path: &Path) -> String {
+    fn in_home(&self, path: &Path) -> String {
         path.strip_prefix(self.home.dir()).unwrap_or(path).to_string_lossy().into_owned()
     }
 
