@@ -68,9 +68,13 @@ fn run(bytes: &[u8], start: usize) -> (usize, bool) {
 /// The value in a run, where one stands and a word before it says what it is.
 fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
     let text = bytes.get(start..end)?;
-    let text = text.get(..text.len() - text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count())?;
-    if text.windows(3).any(|window| window == b"://") || is_digest(text) {
+    let signs = text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count();
+    let (text, signs) = text.split_at_checked(text.len() - signs)?;
+    if text.windows(3).any(|window| window == b"://") || is_digest(text) || signs.starts_with(b"...") {
         return None;
+    }
+    if is_numbered(text) {
+        return Some(Finding { span: start..start + text.len(), kind: Kind::new("TrueNAS key") });
     }
     let (from, context) = glued(bytes, start, text).or_else(|| {
         let from = text.iter().take_while(|byte| b"=:.~/+!$%@".contains(byte)).count();
@@ -85,6 +89,7 @@ fn kind_of(noun: Option<Noun>) -> Kind {
     Kind::new(match noun {
         Some(Noun::Token) => "token",
         Some(Noun::Secret) => "secret",
+        Some(Noun::ClientId) => "client ID",
         Some(Noun::Key) | None => "API key",
     })
 }
@@ -92,7 +97,7 @@ fn kind_of(noun: Option<Noun>) -> Kind {
 /// Whether a value that looks so is a credential where it stands; the noun that says so.
 #[expect(clippy::option_option, reason = "a provider alone says so too, with no noun")]
 fn accepted(context: &Context, look: Look, value: &[u8]) -> Option<Option<Noun>> {
-    let named = context.noun.is_some();
+    let named = context.noun.is_some_and(|noun| noun != Noun::ClientId || context.provider > Provider::None);
     let known = context.provider > Provider::None;
     let enough = match look {
         Look::Plain => false,
@@ -104,6 +109,17 @@ fn accepted(context: &Context, look: Look, value: &[u8]) -> Option<Option<Noun>>
         Look::Random => named || context.provider == Provider::Telling,
     };
     (enough && !is_path(value)).then_some(context.noun)
+}
+
+/// `7-`, and 64 letters and digits.
+fn is_numbered(text: &[u8]) -> bool {
+    let Some(at) = text.iter().position(|byte| *byte == b'-') else { return false };
+    let (Some(number), Some(rest)) = (text.get(..at), text.get(at + 1..)) else { return false };
+    (1..=3).contains(&number.len())
+        && number.iter().all(u8::is_ascii_digit)
+        && rest.len() == 64
+        && rest.iter().all(u8::is_ascii_alphanumeric)
+        && look::look(rest) == Look::Random
 }
 
 /// A checksum says what it is.
@@ -133,11 +149,18 @@ fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
         }
         let noun = noun_in(segment);
         let provider = if noun.is_some() { Provider::None } else { provider_in(last) };
-        if noun.is_none() && (best.is_some() || provider != Provider::Telling) {
+        // A name that goes on after the provider is the name of something.
+        let goes_on = *sign == b'_' || text.get(at + 1..text.len() - 2)?.iter().any(|byte| b"=:".contains(byte));
+        if noun.is_none() && (best.is_some() || goes_on || provider != Provider::Telling) {
             continue;
         }
-        // A hyphen or a dot may belong to the token as well as to the name.
-        let from = if matches!(sign, b'-' | b'.') && noun.is_some() { at } else { at + 1 };
+        let from = match sign {
+            // Some tokens begin with such a word: `key-8f2b…`.
+            b'-' | b'_' if word.len() == segment.len() || last.len() == segment.len() => at - segment.len(),
+            // A hyphen or a dot may belong to the token as well as to the name.
+            b'-' | b'.' if noun.is_some() => at,
+            _ => at + 1,
+        };
         let named = before_word(bytes, start, noun, last, word, matches!(sign, b'=' | b':'));
         best = named.map(|context| (from, context)).or(best);
     }

@@ -11,9 +11,11 @@ pub(super) enum Noun {
     Key,
     Token,
     Secret,
+    /// The public half of a pair: known by it alone is nobody.
+    ClientId,
 }
 
-const NOUNS: [(&[u8], Noun); 9] = [
+const NOUNS: [(&[u8], Noun); 13] = [
     (b"token", Noun::Token),
     (b"secret", Noun::Secret),
     (b"key", Noun::Key),
@@ -23,6 +25,10 @@ const NOUNS: [(&[u8], Noun); 9] = [
     (b"pat", Noun::Token),
     (b"apikey", Noun::Key),
     (b"license", Noun::Key),
+    (b"clientid", Noun::ClientId),
+    (b"client_id", Noun::ClientId),
+    (b"client.id", Noun::ClientId),
+    (b"client-id", Noun::ClientId),
 ];
 
 /// What makes one word with `key`: `apikey`, and not `monkey`.
@@ -52,7 +58,7 @@ const STEMS: [&str; 22] = [
 ];
 
 /// What is drawn by chance after these words is public, or names a thing.
-const OTHERS: [&[u8]; 24] = [
+const OTHERS: [&[u8]; 25] = [
     b"public",
     b"fingerprint",
     b"primary",
@@ -76,7 +82,7 @@ const OTHERS: [&[u8]; 24] = [
     b"dedup",
     b"etag",
     b"correlation",
-    b"commit",
+    b"commit", b"authenticity",
 ];
 
 /// What may follow the noun in its name: `TOKEN_PROD`.
