@@ -43,7 +43,7 @@ const Z: Option<u8> = Some(b'z');
 const UPPER_Z: Option<u8> = Some(b'Z');
 
 /// The letters of a pattern and what they stand for; letters of a case are those up to the one given.
-const ALPHABETS: [(u8, Alphabet); 18] = [
+const ALPHABETS: [(u8, Alphabet); 19] = [
     (b'd', of(true, None, None, b"")),
     (b'h', of(true, Some(b'f'), None, b"")),
     (b'H', of(true, Some(b'f'), Some(b'F'), b"")),
@@ -61,6 +61,7 @@ const ALPHABETS: [(u8, Alphabet); 18] = [
     (b'y', of(true, Z, UPPER_Z, b"_-.~")),
     (b'z', of(true, Z, UPPER_Z, b"_-.=")),
     (b'j', of(true, Z, UPPER_Z, b"_-=/\\")),
+    (b'p', of(true, Z, UPPER_Z, b"!#$%&()*+,-./:;=?@[]^_{|}~")),
     (b'g', of(true, Z, UPPER_Z, b"_-.~+/=%")),
 ];
 

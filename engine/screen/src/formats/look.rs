@@ -92,6 +92,8 @@ pub(super) enum Look {
     Plain,
     /// Digits alone, a dozen of them or more.
     Number,
+    /// Letters and digits without a sign between, that may make a word and a number.
+    Mixed,
     /// Drawn by chance, but short.
     Short,
     /// A UUID, or what is written like one.
@@ -120,7 +122,7 @@ pub(super) fn look(token: &[u8]) -> Look {
         return if digits >= 12 { Look::Number } else { Look::Plain };
     }
     if !is_drawn(judged, letters, digits) {
-        return Look::Plain;
+        return if is_mixed(judged) { Look::Mixed } else { Look::Plain };
     }
     if length >= LONG { Look::Random } else { Look::Short }
 }
@@ -130,15 +132,33 @@ fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
     let length = letters + digits;
     let together = |pair: &(&u8, &u8)| pair.0.is_ascii_alphanumeric() && pair.1.is_ascii_alphanumeric();
     let pairs = token.iter().zip(token.iter().skip(1)).filter(together);
-    let changes = pairs.filter(|(first, second)| first.is_ascii_digit() != second.is_ascii_digit()).count();
+    let (mut changes, mut turns) = (0, 0);
+    for (first, second) in pairs {
+        changes += usize::from(first.is_ascii_digit() != second.is_ascii_digit());
+        turns += usize::from(sort(*first) != sort(*second));
+    }
     let is_hex = token.iter().all(|byte| byte.is_ascii_hexdigit() || !byte.is_ascii_alphanumeric());
     // Words with a number at their end change once or twice; a token of the same length changes far oftener, or is
     // longer than a number in a name would be, or its letters make no words.
     (changes >= 3 && changes * 5 >= length)
+        || (length >= 12 && turns * 5 >= length * 2)
         || (changes >= 2 && digits >= 6 && length >= 24)
         || (is_hex && changes >= 2 && length >= 12)
         || (letters >= 4 && changes >= 1 && length >= 10 && !are_words(token))
         || (letters >= 12 && !are_words(token))
+}
+
+/// Digit, small letter, capital.
+fn sort(byte: u8) -> u8 {
+    u8::from(byte.is_ascii_uppercase()) + 2 * u8::from(byte.is_ascii_digit())
+}
+
+/// Whether a part without a sign has four letters and four digits, and is a dozen long.
+fn is_mixed(token: &[u8]) -> bool {
+    token.split(|byte| !byte.is_ascii_alphanumeric()).filter(|part| part.len() >= 12).any(|part| {
+        let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
+        digits >= 4 && part.len() - digits >= 4
+    })
 }
 
 /// `8-4-4-4-12`, letters beyond `f` too, and a longer last part: some providers draw them so.

@@ -13,6 +13,8 @@ const WIDEST_GAP: usize = 100;
 const MOST_FILLERS: usize = 2;
 /// Bytes before that word in which the provider may stand.
 const BEFORE: usize = 48;
+/// Bytes of a word for a credential that some tokens begin with.
+const LONGEST_NOUN: usize = 7;
 /// Shorter runs hold no value.
 const SHORTEST: usize = 8;
 
@@ -49,7 +51,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
 
 /// Where a run of bytes a value may have ends, and whether it may hold one.
 fn run(bytes: &[u8], start: usize) -> (usize, bool) {
-    let (mut digits, mut letters, mut letters_together, mut most_together) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let (mut digits, mut letters) = (0_usize, 0_usize);
     let mut end = start;
     for byte in bytes.iter().skip(start) {
         match byte {
@@ -58,11 +60,9 @@ fn run(bytes: &[u8], start: usize) -> (usize, bool) {
             b'_' | b'-' | b'.' | b'=' | b'+' | b'/' | b'~' | b'%' | b':' | b'!' | b'$' | b'@' => {}
             _ => break,
         }
-        letters_together = if byte.is_ascii_alphabetic() { letters_together + 1 } else { 0 };
-        most_together = most_together.max(letters_together);
         end += 1;
     }
-    (end, digits + letters >= SHORTEST && (digits >= 2 || most_together >= 12))
+    (end, digits + letters >= SHORTEST && (digits >= 2 || digits + letters >= 12))
 }
 
 /// The value in a run, where one stands and a word before it says what it is.
@@ -77,10 +77,16 @@ fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
         return Some(Finding { span: start..start + text.len(), kind: Kind::new("TrueNAS key") });
     }
     let (from, context) = glued(bytes, start, text).or_else(|| {
-        let from = text.iter().take_while(|byte| b"=:.~/+!$%@".contains(byte)).count();
+        let from = text.iter().take_while(|byte| b"=:.".contains(byte)).count();
+        if look::look(text.get(from..)?) == Look::Plain {
+            return None;
+        }
         Some((from, before(bytes, start + from)?))
     })?;
     let value = text.get(from..)?;
+    if value.starts_with(b"$") || value.starts_with(b"%") {
+        return None;
+    }
     let noun = accepted(&context, look::look(value), value)?;
     Some(Finding { span: start + from..start + text.len(), kind: kind_of(noun) })
 }
@@ -101,6 +107,7 @@ fn accepted(context: &Context, look: Look, value: &[u8]) -> Option<Option<Noun>>
     let known = context.provider > Provider::None;
     let enough = match look {
         Look::Plain => false,
+        Look::Mixed => named && known,
         Look::Number => named && known && context.assigns,
         Look::Short => named && (known || (context.assigns && context.compound)),
         Look::Uuid => {
@@ -133,30 +140,27 @@ fn is_digest(text: &[u8]) -> bool {
 fn is_path(value: &[u8]) -> bool {
     let parts = || value.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
     parts().count() >= 3
-        && parts().any(|part| part.len() >= 3 && part.iter().all(u8::is_ascii_alphabetic) && look::is_words(part))
+        && parts().any(|part| part.len() >= 3 && part.iter().all(u8::is_ascii_lowercase) && look::is_words(part))
 }
 
 /// Where the value begins in a run that begins with its name: `SECRET-8ded…`, `api_key=8f2b…`.
 fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
     let head = text.get(..text.len().min(LONGEST_NAME))?;
     let mut best = None;
-    for (at, sign) in head.iter().enumerate().filter(|(_, byte)| b"-=:._/".contains(byte)) {
+    for (at, sign) in head.iter().enumerate().filter(|(_, byte)| b"-=:._".contains(byte)) {
         let word = head.get(..at)?;
         let last = word.rsplit(|byte| b"=:/".contains(byte)).next()?;
         let segment = last.rsplit(|byte| b"-._".contains(byte)).next()?;
-        if segment.is_empty() || look::look(text.get(at + 1..)?) == Look::Plain {
-            continue;
-        }
-        let noun = noun_in(segment);
-        let provider = if noun.is_some() { Provider::None } else { provider_in(last) };
+        let noun = if segment.eq_ignore_ascii_case(b"id") { noun_in(last) } else { noun_in(segment) };
+        let rest = text.get(at + 1..)?;
         // A name that goes on after the provider is the name of something.
-        let goes_on = *sign == b'_' || text.get(at + 1..text.len() - 2)?.iter().any(|byte| b"=:".contains(byte));
-        if noun.is_none() && (best.is_some() || goes_on || provider != Provider::Telling) {
+        let alone = || best.is_none() && *sign != b'_' && !head.get(at + 1..).is_some_and(|rest| rest.contains(&b'='));
+        if noun.is_none() && (!alone() || provider_in(last) != Provider::Telling) || look::look(rest) == Look::Plain {
             continue;
         }
         let from = match sign {
             // Some tokens begin with such a word: `key-8f2b…`.
-            b'-' | b'_' if word.len() == segment.len() || last.len() == segment.len() => at - segment.len(),
+            b'-' | b'_' if last.len() == segment.len() && segment.len() <= LONGEST_NOUN => at - segment.len(),
             // A hyphen or a dot may belong to the token as well as to the name.
             b'-' | b'.' if noun.is_some() => at,
             _ => at + 1,
@@ -229,6 +233,7 @@ const fn is_gap(byte: u8) -> bool {
                 | b','
                 | b'('
                 | b'['
+                | b'{'
                 | b'|'
                 | b'\\'
                 | b'-'

@@ -51,6 +51,10 @@ impl Pattern {
         for step in self.before.iter().rev() {
             start = back(step, bytes, start)?;
         }
+        // First of all: a run that could begin anywhere in a long text is not walked from everywhere.
+        if !self.is_outside() && (!may_begin(bytes, start) || self.continues(bytes, start)) {
+            return None;
+        }
         let mut end = anchor.end;
         let mut inside = None;
         for step in &self.after {
@@ -59,16 +63,21 @@ impl Pattern {
                 inside = Some(end);
             }
         }
-        let begins = may_begin(bytes, start) && !self.continues(bytes, start);
-        if !begins || !may_end(bytes, end) || self.after.last().is_some_and(|step| goes_on(step, bytes, end)) {
+        if !may_end(bytes, end) || self.after.last().is_some_and(|step| goes_on(step, bytes, end)) {
             return None;
         }
-        // A full stop after a token ends a sentence, though some alphabets have one.
-        let token = bytes.get(..end)?;
-        end -= token.iter().rev().take_while(|byte| **byte == b'.').count();
+        if matches!(self.after.last(), Some(Step::Run { least, most, .. }) if least < most) {
+            // A full stop after a token ends a sentence, though some alphabets have one.
+            end -= bytes.get(..end)?.iter().rev().take_while(|byte| **byte == b'.').count();
+        }
         let begin = inside.unwrap_or(start);
         let random = inside.unwrap_or(if start < anchor.start { start } else { anchor.end });
         (begin < end).then_some(Match { span: begin..end, random: random.min(end)..end })
+    }
+
+    /// True when the anchor stands before the token.
+    fn is_outside(&self) -> bool {
+        self.after.iter().any(|step| matches!(step, Step::Begin))
     }
 
     /// True where a token would begin in the middle of a run of its own bytes.
