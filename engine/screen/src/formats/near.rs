@@ -2,7 +2,8 @@
 //! before something that was drawn by chance. `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
 
 use super::look::{self, Look};
-use super::nouns::{self, Noun, Provider, noun_in, provider_in};
+use super::nouns::{self, Noun, noun_in, provider_in};
+use super::providers::Provider;
 use crate::finding::{Finding, Kind};
 
 /// Bytes a name and its value may be glued by, and so the first bytes of a run that may hold a name.
@@ -131,8 +132,10 @@ fn is_numbered(text: &[u8]) -> bool {
 
 /// A checksum says what it is.
 fn is_digest(text: &[u8]) -> bool {
-    let head = text.get(..text.len().min(12)).unwrap_or_default().to_ascii_lowercase();
-    let starts = |name: &[u8]| head.strip_prefix(name).is_some_and(|rest| matches!(rest, [b':' | b'-' | b'=', ..]));
+    let starts = |name: &[u8]| {
+        let named = text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
+        named && matches!(text.get(name.len()), Some(b':' | b'-' | b'='))
+    };
     [&b"sha1"[..], b"sha256", b"sha384", b"sha512", b"md5", b"urn", b"h1"].into_iter().any(starts)
 }
 
@@ -213,9 +216,11 @@ fn before_word(
     if nouns::is_other(word) || nouns::is_other(last) {
         return None;
     }
-    let provider = provider_in(near).max(provider_in(word)).max(provider_in(line));
-    // A provider alone has to stand right there.
-    let provider = if noun.is_none() { provider_in(word) } else { provider };
+    let provider = match provider_in(word) {
+        // A provider alone has to stand right there.
+        found if noun.is_none() || found == Provider::Telling => found,
+        found => found.max(provider_in(near)).max(provider_in(line)),
+    };
     let compound = word.iter().any(|byte| b"-_.".contains(byte)) || word.len() > 8;
     Some(Context { noun, provider, assigns, compound })
 }

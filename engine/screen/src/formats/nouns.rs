@@ -1,6 +1,6 @@
 //! Words for a credential inside names and prose: `apiKey`, `ACCESS_TOKEN`, `stripe secret`.
 
-use super::providers;
+use super::providers::{self, Provider};
 
 /// Most bytes of a word that are looked at.
 pub(super) const LONGEST_WORD: usize = 64;
@@ -140,6 +140,9 @@ fn is_turn(name: &[u8], at: usize) -> bool {
 /// The noun that begins at a place of a word: where it ends, which, and whether it is written in capitals.
 fn noun_at(word: &[u8], at: usize) -> Option<(usize, Noun, bool)> {
     let rest = word.get(at..)?;
+    if !b"tskapclu".contains(&rest.first()?.to_ascii_lowercase()) {
+        return None;
+    }
     let (letters, noun) = NOUNS
         .iter()
         .find(|(letters, _)| rest.get(..letters.len()).is_some_and(|head| head.eq_ignore_ascii_case(letters)))?;
@@ -177,21 +180,11 @@ fn begins_word(word: &[u8], at: usize) -> bool {
     STEMS.iter().any(|known| ends(&known)) || provider_of(b"", stem) > Provider::None
 }
 
-/// Whether a word has the name of a provider in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Provider {
-    None,
-    /// One that is a word of its own.
-    Word,
-    /// One that is nothing else.
-    Telling,
-}
-
 /// The provider some words name: `new_relic`, `geocodifySECRET`, `message-bird`.
 pub(super) fn provider_in(words: &[u8]) -> Provider {
     let mut best = Provider::None;
     let mut before: &[u8] = b"";
-    for word in words.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| word.len() > 1) {
+    for word in words.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| is_name(word)) {
         let turns = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
         let turn = word.windows(2).position(turns).map_or(word.len(), |at| at + 1);
         let head = word.get(..turn).unwrap_or(word);
@@ -199,7 +192,8 @@ pub(super) fn provider_in(words: &[u8]) -> Provider {
             let at = head.len().checked_sub(noun.len())?;
             head.get(at..)?.eq_ignore_ascii_case(noun).then(|| head.get(..at))?
         });
-        for (first, second) in [(&b""[..], head), (before, head), (b"", stem.unwrap_or_default()), (b"", word)] {
+        let whole = if head.len() < word.len() { word } else { b"" };
+        for (first, second) in [(&b""[..], head), (before, head), (b"", stem.unwrap_or_default()), (b"", whole)] {
             best = best.max(provider_of(first, second));
         }
         if best == Provider::Telling {
@@ -210,24 +204,22 @@ pub(super) fn provider_in(words: &[u8]) -> Provider {
     best
 }
 
+/// Whether letters stand in a part of a name, and not only between digits.
+fn is_name(part: &[u8]) -> bool {
+    part.len() > 1 && part.len() <= LONGEST_WORD && part.windows(2).any(|pair| pair.iter().all(u8::is_ascii_alphabetic))
+}
+
 /// The provider with a name of two parts, in letters of any case.
 fn provider_of(first: &[u8], second: &[u8]) -> Provider {
     let mut name = [0; LONGEST_NAME];
     let length = first.len() + second.len();
-    if length > name.len() {
+    if length > name.len() || second.is_empty() {
         return Provider::None;
     }
     for (place, byte) in name.iter_mut().zip(first.iter().chain(second)) {
         *place = byte.to_ascii_lowercase();
     }
-    let name = name.get(..length).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
-    if providers::is_telling(name) {
-        Provider::Telling
-    } else if providers::is_provider(name) {
-        Provider::Word
-    } else {
-        Provider::None
-    }
+    providers::named(name.get(..length).unwrap_or_default())
 }
 
 #[cfg(test)]

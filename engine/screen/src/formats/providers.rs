@@ -1,14 +1,60 @@
 //! Providers whose name before something drawn by chance says what it is.
 
-/// True for the name of a provider, in small letters.
-pub(super) fn is_provider(name: &str) -> bool {
-    is_telling(name) || WORDS.binary_search(&name).is_ok()
+/// Whether a text is the name of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Provider {
+    /// It is none.
+    None,
+    /// The name is a word too, or stands where hashes of commits and images do: a credential has to be spoken of.
+    Word,
+    /// The name is nothing else: a token may follow it with nothing between.
+    Telling,
 }
 
-/// True for the name of a provider that is no word of its own, and no place where hashes of commits and images stand: a
-/// token may follow it with nothing between.
-pub(super) fn is_telling(name: &str) -> bool {
-    NAMES.binary_search(&name).is_ok()
+/// The provider with a name, in small letters.
+pub(super) fn named(name: &[u8]) -> Provider {
+    let (place, bit) = mark(name);
+    if MARKS.get(place).is_none_or(|marks| marks & bit == 0) {
+        return Provider::None;
+    }
+    let is_in = |names: &[&str]| names.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok();
+    match () {
+        () if is_in(NAMES) => Provider::Telling,
+        () if is_in(WORDS) => Provider::Word,
+        () => Provider::None,
+    }
+}
+
+/// A bit for each name: most words are told from all names by it alone.
+static MARKS: [u64; PLACES] = marks();
+const PLACES: usize = 256;
+
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+const fn marks() -> [u64; PLACES] {
+    let mut marks = [0; PLACES];
+    let lists = [NAMES, WORDS];
+    let mut list = 0;
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            let (place, bit) = mark(lists[list][at].as_bytes());
+            marks[place] |= bit;
+            at += 1;
+        }
+        list += 1;
+    }
+    marks
+}
+
+/// The bit of a name: Fowler, Noll and Vo's hash.
+const fn mark(mut name: &[u8]) -> (usize, u64) {
+    let mut hash = 0x811c_9dc5_u32;
+    while let [first, rest @ ..] = name {
+        hash = (hash ^ *first as u32).wrapping_mul(0x0100_0193);
+        name = rest;
+    }
+    let hash = (hash ^ (hash >> 15)) as usize;
+    (hash / 64 % PLACES, 1 << (hash % 64))
 }
 
 /// Names that are nothing else.
@@ -168,7 +214,8 @@ mod tests {
         for names in [NAMES, WORDS] {
             assert!(names.windows(2).all(|pair| pair[0] < pair[1]));
         }
-        assert!(WORDS.iter().all(|name| !is_telling(name) && is_provider(name)));
-        assert!(is_telling("datadog") && !is_provider("commit"));
+        assert!(WORDS.iter().all(|name| named(name.as_bytes()) == Provider::Word));
+        assert!(NAMES.iter().all(|name| named(name.as_bytes()) == Provider::Telling));
+        assert_eq!([named(b"datadog"), named(b"commit"), named(b"")], [Provider::Telling, Provider::None, Provider::None]);
     }
 }
