@@ -15,7 +15,11 @@ const MOST: usize = 1024;
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Literal(&'static str),
-    Run { class: Class, least: usize, most: usize },
+    Run {
+        class: Class,
+        least: usize,
+        most: usize,
+    },
     /// The token begins here and not at the anchor.
     Begin,
 }
@@ -88,8 +92,7 @@ impl Pattern {
     fn continues(&self, bytes: &[u8], start: usize) -> bool {
         let Some(before) = start.checked_sub(1).and_then(|at| bytes.get(at)) else { return false };
         let first = || Steps(self.before).next().or_else(|| Steps(self.after).next());
-        matches!(before, b'-' | b'+' | b'.')
-            && matches!(first(), Some(Step::Run { class, .. }) if class.holds(*before))
+        matches!(before, b'-' | b'+' | b'.') && matches!(first(), Some(Step::Run { class, .. }) if class.holds(*before))
     }
 }
 
@@ -172,6 +175,24 @@ impl Pattern {
         };
         !self.anchor.is_empty() && is_read(self.before) && is_read(self.after)
     }
+}
+
+/// A text of a pattern: runs as long as they must be at least, drawn from the signs of their alphabet by their place.
+#[cfg(test)]
+pub(super) fn drawn(pattern: &'static str, draw: impl Fn(&str, usize, usize) -> String) -> String {
+    let pattern = Pattern::of(pattern);
+    let anchor = Step::Literal(pattern.anchor);
+    let steps = Steps(pattern.before).chain([anchor]).chain(Steps(pattern.after));
+    let text = |(at, step)| match step {
+        Step::Literal(literal) => literal.to_owned(),
+        Step::Begin => "<".to_owned(),
+        Step::Run { class, least, .. } => {
+            let signs = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+            let signs: String = signs.iter().filter(|sign| class.holds(**sign)).map(|sign| char::from(*sign)).collect();
+            draw(&signs, least, at)
+        }
+    };
+    steps.enumerate().map(text).collect()
 }
 
 #[cfg(test)]
