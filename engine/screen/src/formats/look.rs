@@ -3,7 +3,9 @@
 use super::alphabet::counted;
 
 /// Words that say an example stands here. Four letters and more: a random token has them hardly ever.
-const EXAMPLES: [&[u8]; 12] = [
+const EXAMPLES: [&[u8]; 14] = [
+    b"...",
+    b"***",
     b"example",
     b"placeholder",
     b"xxxx",
@@ -16,6 +18,17 @@ const EXAMPLES: [&[u8]; 12] = [
     b"your_",
     b"your-",
     b"yourtoken",
+];
+
+/// Parts of keys that vendors print in their documents or give every copy of a program: Stripe's, the one of jwt.io, those
+/// of the emulators of Azure Storage and Cosmos DB, YouTube's own.
+const PUBLISHED: [&[u8]; 6] = [
+    b"4eC39HqLyjWDarjtT1zdp7dc",
+    b"BQokikJOvBiI2HlWgH4olfQ2",
+    b"SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV",
+    b"Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1",
+    b"C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM",
+    b"SyAO_FJ2SlqU8Q4STEHLGCilw",
 ];
 
 /// For each letter, those that often follow it in words and names; counted over the texts of this project.
@@ -58,14 +71,24 @@ pub(super) const JUDGED: usize = 256;
 /// True for what stands where a credential would: `xxxx`, `your_token`, `abcdef123456`, `0000`.
 pub(super) fn is_placeholder(token: &[u8]) -> bool {
     let token = token.get(..counted(JUDGED)).unwrap_or(token);
-    let shouts = |word: &&[u8]| token.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word));
-    if EXAMPLES.iter().any(shouts) || token.windows(3).any(|window| window == b"..." || window == b"***") {
+    if says_so(token) {
         return true;
     }
     let mut core = [0; JUDGED];
     let core = kept(token, &mut core, u8::is_ascii_alphanumeric);
     let length = core.len();
     counting(core) >= COUNTED || counts_in_both(token) || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
+}
+
+/// True when a word for an example, or a key that vendors publish, stands in a token.
+fn says_so(token: &[u8]) -> bool {
+    (0..token.len()).any(|at| {
+        let rest = token.get(at..).unwrap_or_default();
+        let first = rest.first().map_or(0, u8::to_ascii_lowercase);
+        let begins = |word: &&[u8]| rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+        (b"epxcrdsiy.*".contains(&first) && EXAMPLES.iter().any(|word| begins(word)))
+            || PUBLISHED.iter().any(|published| rest.starts_with(published))
+    })
 }
 
 /// True for a token that is made of words, with hardly a digit: `AcceptanceTimeoutSeconds`.
@@ -118,23 +141,26 @@ pub(super) fn look(token: &[u8]) -> Look {
     let letters = judged.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let digits = judged.iter().filter(|byte| byte.is_ascii_digit()).count();
     let length = letters + digits;
-    if length < LEAST || length * 2 < judged.len() || judged.starts_with(b"0x") || is_placeholder(judged) {
+    if length < LEAST || length * 2 < judged.len() || judged.starts_with(b"0x") {
         return Look::Plain;
     }
-    if is_uuid(judged) {
-        return Look::Uuid;
-    }
-    if letters == 0 {
-        return if digits >= 12 { Look::Number } else { Look::Plain };
-    }
-    if !is_drawn(judged, letters, digits) {
-        return if is_mixed(judged) { Look::Mixed } else { Look::Plain };
-    }
-    match length {
-        LONG.. => Look::Random,
-        SHORT.. => Look::Short,
-        _ => Look::Brief,
-    }
+    let look = if is_uuid(judged) {
+        Look::Uuid
+    } else if letters == 0 {
+        if digits >= SHORT { Look::Number } else { Look::Plain }
+    } else if is_drawn(judged, letters, digits) {
+        match length {
+            LONG.. => Look::Random,
+            SHORT.. => Look::Short,
+            _ => Look::Brief,
+        }
+    } else if is_mixed(judged) {
+        Look::Mixed
+    } else {
+        Look::Plain
+    };
+    // Last of all: most words are plain before.
+    if look > Look::Plain && is_placeholder(judged) { Look::Plain } else { look }
 }
 
 /// Whether letters and digits stand mixed, or letters make no words.

@@ -216,7 +216,7 @@ fn before_word(
     let line = bytes.get(start.saturating_sub(BEFORE)..start)?;
     let line = line.rsplit(|byte| matches!(byte, b'\n' | b';')).next()?;
     let last = line.trim_ascii_end().rsplit(u8::is_ascii_whitespace).next()?;
-    if nouns::is_other(word) || nouns::is_other(last) {
+    if nouns::is_other(last, word) {
         return None;
     }
     let provider = match provider_in(word) {

@@ -272,6 +272,8 @@ fn what_was_drawn_for_something_else_is_none() {
         "api_key: <YOUR_API_KEY>".to_owned(),
         "export TOKEN=$(vault kv get -field=token secret/app)".to_owned(),
         "key = AKIAIOSFODNN7EXAMPLE".to_owned(),
+        format!("STRIPE_KEY=sk_test_{}", ["4eC39HqLyjWD", "arjtT1zdp7dc"].concat()),
+        format!("AccountKey={}==", "0".repeat(86)),
         "token_count: 128000, max_tokens=4096".to_owned(),
         "let key = PrivateKeyDer::Sec1(key); SetAccessTokenExpiry2(tokenizer)".to_owned(),
     ] {

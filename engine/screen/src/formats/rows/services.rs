@@ -165,7 +165,6 @@ pub(super) const ROWS: &[Row] = &[
     ("wandb_v1_{s70-90}", "Weights and Biases key"),
     ("dvc_{w40-60}", "Devin key"),
     ("{h8}-{h4}-{h4}-{h4}-{h12}^:fx", "DeepL key"),
-    ("{h32}^.{w16}", "Zhipu key"),
     // Work.
     ("ntn_{w40-50}", "Notion token"),
     ("secret_{w43}", "Notion token"),
@@ -211,6 +210,7 @@ pub(super) const ROWS: &[Row] = &[
     ("rpa_{w30-50}", "RunPod key"),
     ("prf_live_{w30-60}", "Proof key"),
     ("k_{w40-60}", "Mailsac key"),
+    ("6L{s38}", "reCAPTCHA key"),
     ("django-insecure-{p30-80}", "Django secret key"),
     ("sk_org_{w30-60}", "Clerk key"),
 ];
