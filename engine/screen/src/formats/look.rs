@@ -77,7 +77,10 @@ pub(super) fn is_placeholder(token: &[u8]) -> bool {
     let mut core = [0; JUDGED];
     let core = kept(token, &mut core, u8::is_ascii_alphanumeric);
     let length = core.len();
-    counting(core) >= COUNTED || counts_in_both(token) || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
+    counting(core) >= COUNTED
+        || counts_in_both(token)
+        || counts_in_pairs(core)
+        || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
 }
 
 /// True when a word for an example, or a key that vendors publish, stands in a token.
@@ -86,7 +89,7 @@ fn says_so(token: &[u8]) -> bool {
         let rest = token.get(at..).unwrap_or_default();
         let first = rest.first().map_or(0, u8::to_ascii_lowercase);
         let begins = |word: &&[u8]| rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
-        (b"epxcrdsiy.*".contains(&first) && EXAMPLES.iter().any(|word| begins(word)))
+        (b"epxcrdsiy.*".contains(&first) && EXAMPLES.iter().any(begins))
             || PUBLISHED.iter().any(|published| rest.starts_with(published))
     })
 }
@@ -236,6 +239,13 @@ fn counting(core: &[u8]) -> f32 {
     core.windows(2).filter(counts).count() as f32 / core.len().max(1) as f32
 }
 
+/// True when the signs two by two count up: `000102030405`.
+fn counts_in_pairs(core: &[u8]) -> bool {
+    let pairs = core.chunks_exact(2).zip(core.chunks_exact(2).skip(1));
+    let counts = |(first, second): &(&[u8], &[u8])| matches!((first, second), ([a, b], [c, d]) if a == c && *d == b.wrapping_add(1));
+    core.len() >= 12 && pairs.filter(counts).count() * 2 * 10 >= core.len() * 6
+}
+
 /// True when the letters by themselves and the digits by themselves count up or down: `a1b2c3`, `AbC1dEf2`.
 fn counts_in_both(token: &[u8]) -> bool {
     let (mut letters, mut digits) = ([0; JUDGED], [0; JUDGED]);
@@ -265,6 +275,7 @@ mod tests {
             "00000000000000000000000000000000",
             "abcdef0123456789abcdef0123456789",
             "a1b2c3d4e5f6g7h8i9j0",
+            "000102030405060708090A0B0C0D0E0F",
             "AbCdEfGhIjKlMnOpQrStUvWxYz123456",
             "your_token_12ab34cd",
             "catppuccin_mocha",

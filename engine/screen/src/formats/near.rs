@@ -15,8 +15,6 @@ const WIDEST_GAP: usize = 100;
 const MOST_FILLERS: usize = 2;
 /// Bytes before that word in which the provider may stand.
 const BEFORE: usize = 48;
-/// Bytes of a word for a credential that some tokens begin with.
-const LONGEST_NOUN: usize = 7;
 /// Shorter runs hold no value.
 const SHORTEST: usize = 8;
 
@@ -93,7 +91,10 @@ fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
         return Some(Finding { span: start..start + text.len(), kind: Kind::new("TrueNAS key") });
     }
     let (from, context) = glued(bytes, start, text).or_else(|| {
-        let from = text.iter().take_while(|byte| b"=:.".contains(byte)).count();
+        let is_name = |at: &usize| text.get(..*at).is_some_and(|name| provider_in(name) == Provider::Telling);
+        let sign = text.iter().take(LONGEST_NAME).position(|byte| *byte == b'=').filter(is_name);
+        let from = sign.map_or(0, |at| at + 1);
+        let from = from + text.get(from..)?.iter().take_while(|byte| b"=:.".contains(byte)).count();
         if look::look(text.get(from..)?) == Look::Plain {
             return None;
         }
@@ -166,7 +167,7 @@ fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
         }
         let from = match sign {
             // Some tokens begin with such a word: `key-8f2b…`.
-            b'-' | b'_' if last.len() == segment.len() && segment.len() <= LONGEST_NOUN => at - segment.len(),
+            b'-' | b'_' if last.len() == segment.len() && nouns::is_prefix(segment) => at - segment.len(),
             // A hyphen or a dot may belong to the token as well as to the name.
             b'-' | b'.' if noun.is_some() => at,
             _ => at + 1,

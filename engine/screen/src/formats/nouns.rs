@@ -121,6 +121,11 @@ pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
     (plain || glued).then_some(noun)
 }
 
+/// True for a word some tokens begin with: `key-8f2b…`.
+pub(super) fn is_prefix(word: &[u8]) -> bool {
+    [&b"key"[..], b"token", b"secret", b"access", b"private", b"pubkey"].contains(&word)
+}
+
 /// True when a word for a credential is part of a name.
 pub(super) fn is_spoken_of(name: &[u8]) -> bool {
     (0..name.len()).any(|at| noun_at(name, at).is_some())
@@ -201,6 +206,8 @@ fn begins_word(word: &[u8], at: usize) -> bool {
 pub(super) fn provider_in(words: &[u8]) -> Provider {
     let mut best = Provider::None;
     let (mut before, mut earlier): (&[u8], &[u8]) = (b"", b"");
+    // How a program is told a property: `-Dsonar.login=…`.
+    let words = words.strip_prefix(b"-D").unwrap_or(words);
     for word in words.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| is_name(word)) {
         let turns = |pair: &[u8]| matches!(pair, [a, b] if !a.is_ascii_uppercase() && b.is_ascii_uppercase());
         let turn = word.windows(2).position(turns).map_or(word.len(), |at| at + 1);
