@@ -15,6 +15,7 @@ mod nouns;
 mod phrases;
 mod prose;
 mod scan;
+mod stand_in;
 mod value;
 
 use std::ops::Range;
@@ -145,7 +146,7 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostLongest)
-        .kind(Some(AhoCorasickKind::DFA))
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
         .prefilter(false)
         .build(MARKS.iter().map(|(mark, _)| mark))
         .ok()
@@ -175,8 +176,10 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
         while taken.peek().is_some_and(|(place, _)| place.end <= span.start) {
             taken.next();
         }
-        let is_taken = taken.peek().is_some_and(|(place, _)| place.start < span.end);
-        if !is_taken && span.start >= search.until {
+        // What was taken out before is no mark, and nothing is read beyond it.
+        let next = taken.peek().map_or(text.len(), |(place, _)| place.start);
+        if next >= span.end && span.start >= search.until {
+            search.text = text.get(..next).unwrap_or_default();
             search.look(*mark, &span);
         }
     }

@@ -3,7 +3,7 @@
 use super::judge::{self, Shape};
 use super::nouns::{Class, Noun};
 use super::value::{self, Value};
-use super::{letters, scan};
+use super::{letters, scan, stand_in};
 
 /// How a value is bound to its noun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,8 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
     if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
         // `"Password:"` is a label.
         let quote = scan::byte(text, noun.span.start.wrapping_sub(1));
-        let is_label = b"\"'`".contains(&quote) && scan::byte(text, after + sign.len()) == quote && after == noun.span.end;
+        let is_label =
+            b"\"'`".contains(&quote) && scan::byte(text, after + sign.len()) == quote && after == noun.span.end;
         return (!is_label).then(|| (Bond::Sign, after_sign(text, after + sign.len())));
     }
     // `variable "token" { default = "x" }`
@@ -75,9 +76,8 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
 }
 
 /// Signs that bind a value to its noun, the longest of each first.
-const SIGNS: [&str; 18] = [
-    "===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":", "：", "＝", "→", "⇒", "—",
-];
+const SIGNS: [&str; 18] =
+    ["===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":", "：", "＝", "→", "⇒", "—"];
 
 /// After the sign: blanks, a new line where a quote or an indented value follows it, a block's sign.
 fn after_sign(text: &str, at: usize) -> usize {
@@ -147,10 +147,15 @@ pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) 
     if behind.starts_with("...") || behind.starts_with('…') {
         return false;
     }
-    if inside.len() < 4 || judge::is_stand_in(inside) || judge::is_technical(inside) || inside.eq_ignore_ascii_case(name) {
+    if inside.len() < 4
+        || stand_in::is_stand_in(inside)
+        || judge::is_technical(inside)
+        || inside.eq_ignore_ascii_case(name)
+    {
         return false;
     }
-    if is_code(inside, value.is_quoted) {
+    let is_open = bond != Bond::Sign && inside.starts_with(['(', '[', '{', '<']);
+    if is_code(inside, value.is_quoted) || is_open && !value.is_quoted {
         return false;
     }
     // `POSTGRES_PASSWORD=sunshine`: a program reads what stands there as it stands.
@@ -158,7 +163,9 @@ pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) 
     match noun.class {
         Class::Password if is_setting && is_long_word(inside) => true,
         Class::Password => is_password(inside, value.is_quoted, bond),
-        Class::Secret => is_token(inside, bond) || value.is_quoted && is_made_up(inside) || bond != Bond::Beside && is_strong(inside),
+        Class::Secret => {
+            is_token(inside, bond) || value.is_quoted && is_made_up(inside) || bond != Bond::Beside && is_strong(inside)
+        }
         Class::Token => is_token(inside, bond),
         Class::Login => bond == Bond::Sign && inside.len() >= 16 && is_token(inside, bond),
         Class::Header => false,
@@ -171,9 +178,11 @@ fn is_code(inside: &str, is_quoted: bool) -> bool {
         return inside.starts_with('/') && inside.matches('/').count() > 1 && judge::words_in_hundred(inside) > 50
             || inside.contains("://");
     }
-    judge::is_expression(inside) || inside.starts_with(['{', '(', '[', '<', '|', '&', '*']) && inside.len() < 8
+    judge::is_expression(inside)
+        || inside.starts_with(['{', '(', '[', '<', '|', '&', '*']) && inside.len() < 8
         || inside.contains('<') && inside.ends_with('>')
-        || inside.ends_with('(') || inside.ends_with("()")
+        || inside.ends_with('(')
+        || inside.ends_with("()")
 }
 
 /// True of a value somebody would take for a password, the stricter the looser it is bound.
@@ -197,7 +206,9 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     match bond {
         // A word that stands alone and in quotes behind `is` is plainly a value.
         Bond::Word if is_quoted => shape.joints == 0 && shape.length >= 5,
-        Bond::Word | Bond::Sign => in_words < 45 && shape.length >= 5 && (shape.length >= 8 || letters::cost(inside) >= 50),
+        Bond::Word | Bond::Sign => {
+            in_words < 45 && shape.length >= 5 && (shape.length >= 8 || letters::cost(inside) >= 50)
+        }
         Bond::Beside => in_words < 20 && shape.length >= 8 && letters::cost(inside) >= 56,
     }
 }
@@ -232,7 +243,11 @@ fn is_token(inside: &str, bond: Bond) -> bool {
 /// True of a secret somebody made up: signs among letters, and no words.
 fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
-    shape.spaces == 0 && shape.length >= 8 && shape.symbols > 0 && shape.letters() > 3 && judge::words_in_hundred(inside) < 50
+    shape.spaces == 0
+        && shape.length >= 8
+        && shape.symbols > 0
+        && shape.letters() > 3
+        && judge::words_in_hundred(inside) < 50
 }
 
 /// True of `NAME=value` with nothing between, the name in capitals.

@@ -6,6 +6,7 @@ use super::scan;
 
 const BEGIN: &str = "-----";
 const LONGEST: usize = 64 * 1024;
+/// The shortest longest run of letters and digits that is no word.
 const FEWEST: usize = 24;
 
 /// The block of a private key whose `-----BEGIN` begins here.
@@ -19,7 +20,7 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
     }
     let body = start + BEGIN.len() + close + BEGIN.len();
     let rest = scan::rest(text, body, LONGEST);
-    let (mut letters, mut last) = (0, 0);
+    let (mut run, mut longest, mut last) = (0, 0, 0);
     let mut at = 0;
     while let Some(byte) = rest.as_bytes().get(at) {
         if rest.get(at..).is_some_and(|rest| rest.starts_with(BEGIN)) {
@@ -29,9 +30,12 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
             break;
         }
         let length = match byte {
-            b'\\' => usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1,
+            b'\\' => {
+                usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1
+            }
             _ if byte.is_ascii_alphanumeric() || b"+/=".contains(byte) => {
-                letters += 1;
+                run += 1;
+                longest = longest.max(run);
                 last = at + 1;
                 1
             }
@@ -39,13 +43,15 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
             b':' | b'-' | b'.' | b'(' | b')' | b'_' => 1,
             _ => break,
         };
+        if last != at + 1 {
+            run = 0;
+        }
         at += length;
         if is_prose(rest, at) {
             break;
         }
     }
-    let is_whole = rest.get(..last).is_some_and(|block| block.ends_with(BEGIN));
-    (letters >= FEWEST || is_whole && letters >= FEWEST).then_some(start..body + last)
+    (longest >= FEWEST).then_some(start..body + last)
 }
 
 /// True at the beginning of a line that is a sentence rather than a part of a block.
@@ -53,7 +59,13 @@ fn is_prose(rest: &str, at: usize) -> bool {
     if at == 0 || rest.as_bytes().get(at - 1) != Some(&b'\n') {
         return false;
     }
-    let line = rest.get(at..).unwrap_or_default().lines().next().unwrap_or_default().trim_start_matches([' ', '\t', '>', '|', '"', '#']);
+    let line = rest
+        .get(at..)
+        .unwrap_or_default()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches([' ', '\t', '>', '|', '"', '#']);
     let is_header = line.split_once(": ").is_some_and(|(name, _)| {
         ["Proc-Type", "DEK-Info", "Comment", "Version", "Hash", "Charset", "Subject", "Key-Type", "X-"]
             .iter()
@@ -70,7 +82,8 @@ pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
     for line in rest.get(at..)?.split_inclusive('\n') {
         let content = line.trim_end();
         let is_part = content.starts_with("Private-")
-            || !content.is_empty() && content.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+            || !content.is_empty()
+                && content.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
         if !is_part {
             break;
         }

@@ -2,7 +2,7 @@
 
 use super::assign::{self, Bond};
 use super::value::{self, Value};
-use super::{judge, scan};
+use super::{judge, scan, stand_in};
 
 const FURTHEST: usize = 300;
 
@@ -19,14 +19,24 @@ pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
         && is_password(password, is_known)
         && !password.contains(':');
     let start = given.span.start + user.len() + 1;
-    is_one.then(|| Value { span: start..given.span.end, is_quoted: given.is_quoted })
+    is_one.then_some(Value { span: start..given.span.end, is_quoted: given.is_quoted })
 }
 
 /// The password behind a `-p` that ends here, of commands that take one so.
 pub(super) fn of_password(text: &str, end: usize) -> Option<Value> {
     const COMMANDS: [&str; 12] = [
-        "psexec", "sshpass", "docker login", "mysql", "mariadb", "mysqldump", "mongo", "az login", "expect", "smbclient",
-        "podman login", "helm registry login",
+        "psexec",
+        "sshpass",
+        "docker login",
+        "mysql",
+        "mariadb",
+        "mysqldump",
+        "mongo",
+        "az login",
+        "expect",
+        "smbclient",
+        "podman login",
+        "helm registry login",
     ];
     let line = scan::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?;
     let command = COMMANDS.iter().find(|command| scan::holds(line, command))?;
@@ -35,7 +45,8 @@ pub(super) fn of_password(text: &str, end: usize) -> Option<Value> {
     if after == end && !is_joined || after > end && command.starts_with("mysql") {
         return None;
     }
-    let given = if value::is_quote(text, after) { value::quoted(text, after)? } else { value::bare(text, after, false)? };
+    let given =
+        if value::is_quote(text, after) { value::quoted(text, after)? } else { value::bare(text, after, false)? };
     let inside = text.get(given.span.clone())?;
     (!inside.starts_with('-') && is_password(inside, after > end)).then_some(given)
 }
@@ -45,7 +56,7 @@ fn is_password(inside: &str, is_known: bool) -> bool {
     const EXAMPLES: [&str; 6] = ["token", "pass", "password", "api_token", "apitoken", "x-oauth-basic"];
     let is_number = inside.bytes().all(|byte| byte.is_ascii_digit());
     inside.len() >= 4
-        && !judge::is_stand_in(inside)
+        && !stand_in::is_stand_in(inside)
         && !judge::is_expression(inside)
         && !inside.starts_with('$')
         && !inside.contains(['{', '}', '`'])

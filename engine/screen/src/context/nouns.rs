@@ -79,26 +79,127 @@ fn before(text: &str, start: usize) -> Option<String> {
 
 /// Words after a noun that do not change what it names.
 const TRAILING: [&str; 24] = [
-    "value", "val", "string", "str", "plain", "plaintext", "prod", "production", "dev", "test", "live", "staging", "sandbox",
-    "base", "old", "new", "current", "default", "raw", "combo", "dev", "local", "main", "root",
+    "value",
+    "val",
+    "string",
+    "str",
+    "plain",
+    "plaintext",
+    "prod",
+    "production",
+    "dev",
+    "test",
+    "live",
+    "staging",
+    "sandbox",
+    "base",
+    "old",
+    "new",
+    "current",
+    "default",
+    "raw",
+    "combo",
+    "dev",
+    "local",
+    "main",
+    "root",
 ];
 /// Words before `key` that make it one to keep.
 const KEY_OWNERS: [&str; 62] = [
-    "api", "access", "secret", "private", "auth", "account", "shared", "license", "licence", "encryption", "encrypt",
-    "signing", "sign", "master", "storage", "subscription", "consumer", "app", "application", "service", "client", "server",
-    "session", "deploy", "admin", "webhook", "hmac", "aes", "jwt", "personal", "developer", "live", "prod", "production",
-    "sandbox", "integration", "insert", "query", "ingest", "rest", "crypt", "cipher", "wallet", "unseal", "registration",
-    "device", "provision", "token", "publishable", "sdk", "oauth", "bot", "function", "host", "primary", "secondary", "user",
-    "stream", "seed", "io", "authentication", "security",
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "account",
+    "shared",
+    "license",
+    "licence",
+    "encryption",
+    "encrypt",
+    "signing",
+    "sign",
+    "master",
+    "storage",
+    "subscription",
+    "consumer",
+    "app",
+    "application",
+    "service",
+    "client",
+    "server",
+    "session",
+    "deploy",
+    "admin",
+    "webhook",
+    "hmac",
+    "aes",
+    "jwt",
+    "personal",
+    "developer",
+    "live",
+    "prod",
+    "production",
+    "sandbox",
+    "integration",
+    "insert",
+    "query",
+    "ingest",
+    "rest",
+    "crypt",
+    "cipher",
+    "wallet",
+    "unseal",
+    "registration",
+    "device",
+    "provision",
+    "token",
+    "publishable",
+    "sdk",
+    "oauth",
+    "bot",
+    "function",
+    "host",
+    "primary",
+    "secondary",
+    "user",
+    "stream",
+    "seed",
+    "io",
+    "authentication",
+    "security",
 ];
 const MERGED_KEYS: [&str; 10] = [
-    "apikey", "accesskey", "secretkey", "privatekey", "authkey", "accountkey", "sharedkey", "licensekey", "streamkey",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "authkey",
+    "accountkey",
+    "sharedkey",
+    "licensekey",
+    "streamkey",
     "masterkey",
 ];
 /// Words that make a name public, or one of something else.
 const DENIERS: [&str; 17] = [
-    "public", "pub", "publickey", "csrf", "xsrf", "forgot", "primarykey", "foreign", "hashed", "partition", "cache", "sort",
-    "anti", "is", "has", "authenticity", "jsonwebtoken",
+    "public",
+    "pub",
+    "publickey",
+    "csrf",
+    "xsrf",
+    "forgot",
+    "primarykey",
+    "foreign",
+    "hashed",
+    "partition",
+    "cache",
+    "sort",
+    "anti",
+    "is",
+    "has",
+    "authenticity",
+    "jsonwebtoken",
 ];
 
 fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
@@ -151,8 +252,29 @@ fn key(owner: &str) -> Option<(Class, Kind)> {
 
 fn is_password(word: &str) -> bool {
     const WHOLE: [&str; 24] = [
-        "pass", "pwd", "pw", "passwd", "psw", "pword", "passw", "kennwort", "clave", "senha", "parola", "mdp", "requirepass",
-        "masterauth", "passe", "userpass", "dbpass", "sshpass", "rootpass", "adminpass", "smtppass", "passcode", "passcodes",
+        "pass",
+        "pwd",
+        "pw",
+        "passwd",
+        "psw",
+        "pword",
+        "passw",
+        "kennwort",
+        "clave",
+        "senha",
+        "parola",
+        "mdp",
+        "requirepass",
+        "masterauth",
+        "passe",
+        "userpass",
+        "dbpass",
+        "sshpass",
+        "rootpass",
+        "adminpass",
+        "smtppass",
+        "passcode",
+        "passcodes",
         "wachtwoord",
     ];
     const ENDS: [&str; 7] = ["password", "passwd", "passwort", "passphrase", "pwd", "kennwort", "losenord"];
@@ -165,23 +287,41 @@ mod tests {
 
     fn class(name: &str) -> Option<Class> {
         let start = name.to_ascii_lowercase();
-        let at = ["pass", "pwd", "secret", "token", "key", "clave", "auth", "sess"].iter().find_map(|mark| {
-            start.find(mark).map(|at| at..at + mark.len())
-        });
+        let at = ["pass", "pwd", "secret", "token", "key", "clave", "auth", "sess"]
+            .iter()
+            .find_map(|mark| start.find(mark).map(|at| at..at + mark.len()));
         noun_at(name, &at.unwrap()).map(|noun| noun.class)
     }
 
     #[test]
     fn names_of_credentials_are_told_from_names_of_other_things() {
-        for name in ["PGPASSWORD", "dbPassword", "spring.datasource.password", "usernamePassword", "passwd", "SmtpPassword2"] {
+        for name in
+            ["PGPASSWORD", "dbPassword", "spring.datasource.password", "usernamePassword", "passwd", "SmtpPassword2"]
+        {
             assert_eq!(class(name), Some(Class::Password), "{name}");
         }
-        for name in ["api_key", "fbApiKey", "apikey", "accessToken", "_authToken", "GH_TOKEN", "x-api-key", "SharedAccessKey"] {
+        for name in
+            ["api_key", "fbApiKey", "apikey", "accessToken", "_authToken", "GH_TOKEN", "x-api-key", "SharedAccessKey"]
+        {
             assert_eq!(class(name), Some(Class::Token), "{name}");
         }
         for name in [
-            "password_hash", "passwordField", "token_count", "max_tokens", "tokenizer", "secretKeyRef", "monkey", "key",
-            "public_key", "csrf-token", "compass", "password.length", "key_length", "keySelector", "author", "foreign_key",
+            "password_hash",
+            "passwordField",
+            "token_count",
+            "max_tokens",
+            "tokenizer",
+            "secretKeyRef",
+            "monkey",
+            "key",
+            "public_key",
+            "csrf-token",
+            "compass",
+            "password.length",
+            "key_length",
+            "keySelector",
+            "author",
+            "foreign_key",
         ] {
             assert_eq!(class(name), None, "{name}");
         }

@@ -4,24 +4,87 @@ use super::assign::{self, Bond};
 use super::judge;
 use super::nouns::{Class, Noun};
 use super::value::{self, Value};
-use super::scan;
+use super::{scan, stand_in};
 
 /// Words that bind what follows to the noun before.
-const BINDERS: [&str; 34] = [
-    "is", "are", "was", "be", "as", "=", ":", "ist", "lautet", "heißt", "heisst", "war", "sind", "est", "sont", "es", "son",
-    "é", "è", "sarà", "será", "sera", "это", "является", "jest", "wordt", "är", "er", "equals", "reads", "->", "→", "--",
+const BINDERS: [&str; 33] = [
+    "is",
+    "are",
+    "was",
+    "be",
+    "=",
+    ":",
+    "ist",
+    "lautet",
+    "heißt",
+    "heisst",
+    "war",
+    "sind",
+    "est",
+    "sont",
+    "es",
+    "son",
+    "é",
+    "è",
+    "sarà",
+    "será",
+    "sera",
+    "это",
+    "является",
+    "jest",
+    "wordt",
+    "är",
+    "er",
+    "equals",
+    "reads",
+    "->",
+    "→",
+    "--",
     "==",
 ];
 /// Words between the binder and the value.
 const HARMLESS: [&str; 36] = [
-    "now", "set", "to", "still", "currently", "literally", "just", "simply", "the", "same", "always", "changed", "jetzt",
-    "noch", "immer", "nun", "auf", "gesetzt", "maintenant", "toujours", "ahora", "temporarily", "called", "actually", "also",
-    "agora", "adesso", "теперь", "currently:", "following:", "this:", "folgendes:", "probably", "again", "wieder", "temporär",
+    "now",
+    "set",
+    "to",
+    "still",
+    "currently",
+    "literally",
+    "just",
+    "simply",
+    "the",
+    "same",
+    "always",
+    "changed",
+    "jetzt",
+    "noch",
+    "immer",
+    "nun",
+    "auf",
+    "gesetzt",
+    "maintenant",
+    "toujours",
+    "ahora",
+    "temporarily",
+    "called",
+    "actually",
+    "also",
+    "agora",
+    "adesso",
+    "теперь",
+    "currently:",
+    "following:",
+    "this:",
+    "folgendes:",
+    "probably",
+    "again",
+    "wieder",
+    "temporär",
 ];
 /// Words after which no value comes.
 const REFUSALS: [&str; 16] = [
-    "not", "no", "never", "stored", "kept", "required", "nicht", "kein", "pas", "an", "a", "in", "expired", "missing", "when",
-    "if",
+    "not", "no", "never", "stored", "kept", "required", "nicht", "kein", "pas", "an", "a", "in", "expired", "missing",
+    "when", "if",
 ];
 const MOST_WORDS: usize = 10;
 const FURTHEST: usize = 160;
@@ -32,7 +95,8 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let limit = at + FURTHEST;
     let mut is_bound = false;
     // A name that goes on is part of a call or an expression.
-    if matches!(scan::byte(text, at), b'(' | b'[' | b'/' | b'<' | b'>' | b'+' | b'&' | b'|' | b'#' | b'@' | b'%' | b'$') {
+    if matches!(scan::byte(text, at), b'(' | b'[' | b'/' | b'<' | b'>' | b'+' | b'&' | b'|' | b'#' | b'@' | b'%' | b'$')
+    {
         return None;
     }
     for _ in 0..MOST_WORDS {
@@ -100,13 +164,56 @@ fn is_said(text: &str, noun: &Noun, value: &Value) -> bool {
 /// The credential behind a noun of a script without spaces: particles first, then what is written in another script.
 pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
     const PARTICLES: [&str; 46] = [
-        "是", "为", "為", "就", "：", ":", "=", "＝", " ", "は", "が", "を", "の", "には", "，", ",", "—", "-", "это", "является", "пока",
-        "に", "改", "成", "设", "設", "置", "定", "到", "了", "已", "的", "如", "下", "现", "在", "現", "：\n", "는", "은", "이", "가", "\t",
-        "для", "от", "к",
+        "是",
+        "为",
+        "為",
+        "就",
+        "：",
+        ":",
+        "=",
+        "＝",
+        " ",
+        "は",
+        "が",
+        "を",
+        "の",
+        "には",
+        "，",
+        ",",
+        "—",
+        "-",
+        "это",
+        "является",
+        "пока",
+        "に",
+        "改",
+        "成",
+        "设",
+        "設",
+        "置",
+        "定",
+        "到",
+        "了",
+        "已",
+        "的",
+        "如",
+        "下",
+        "现",
+        "在",
+        "現",
+        "：\n",
+        "는",
+        "은",
+        "이",
+        "가",
+        "\t",
+        "для",
+        "от",
+        "к",
     ];
     let mut at = noun.span.end;
     let mut is_bound = false;
-    let limit = at + FURTHEST;
+    let limit = at + FURTHEST / 2;
     while at < limit {
         if value::is_quote(text, at) {
             return value::quoted(text, at).filter(|value| assign::is_credential(text, noun, value, Bond::Word));
@@ -155,7 +262,7 @@ pub(super) fn login_value(text: &str, noun: &Noun) -> Option<Value> {
     let value = if quote.is_some() { value::quoted(text, at)? } else { value::bare(text, at, false)? };
     let inside = text.get(value.span.clone())?;
     let is_one = inside.len() >= 4
-        && !judge::is_stand_in(inside)
+        && !stand_in::is_stand_in(inside)
         && !judge::is_technical(inside)
         && !judge::is_expression(inside)
         && assign::is_password(inside, value.is_quoted, Bond::Beside);

@@ -27,7 +27,11 @@ fn all_found(texts: &[&str], values: &[&str]) {
 #[track_caller]
 fn none_found(texts: &[&str]) {
     let wrong: Vec<_> = texts.iter().filter(|text| !found(text).is_empty()).collect();
-    assert!(wrong.is_empty(), "{}", wrong.iter().map(|text| format!("{text}  =>  {:?}\n", found(text))).collect::<String>());
+    assert!(
+        wrong.is_empty(),
+        "{}",
+        wrong.iter().map(|text| format!("{text}  =>  {:?}\n", found(text))).collect::<String>()
+    );
 }
 
 const PASSWORDS: &[&str] = &["Xy7kQ9mB2z", "correcthorse#1482", "Sommer&4069", "hunter22", "9L2nOqiCHm!gx"];
@@ -227,18 +231,23 @@ fn keys_in_blocks_are_found_whole() {
         let quoted = block.replace('\n', "\n> ");
         assert_eq!(found(&format!("> {quoted}")), [quoted.as_str()]);
     }
-    let pgp = format!("-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n{body}-----END PGP PRIVATE KEY BLOCK-----");
+    let pgp = format!(
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n{body}-----END PGP PRIVATE KEY BLOCK-----"
+    );
     assert_eq!(found(&pgp), [pgp.as_str()]);
-    let putty = format!("PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nPublic-Lines: 1\nAAAAB3Nz\nPrivate-Lines: 2\n{body}Private-MAC: 0f3a");
+    let putty = format!(
+        "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nPublic-Lines: 1\nAAAAB3Nz\nPrivate-Lines: 2\n{body}Private-MAC: 0f3a"
+    );
     assert_eq!(found(&putty), [putty.as_str()]);
     none_found(&[
         "-----BEGIN PRIVATE KEY-----\nanything\n-----END PRIVATE KEY-----",
         "-----BEGIN OPENSSH PRIVATE KEY----------END OPENSSH PRIVATE KEY-----",
-        "the file begins with -----BEGIN RSA PRIVATE KEY----- and is PEM",
+        "the file begins with -----BEGIN RSA PRIVATE KEY----- and goes on with lines of letters until the other end of it",
         "-----BEGIN CERTIFICATE-----\nMIIBkTCB+wIJAKHHIG\n-----END CERTIFICATE-----",
         "-----BEGIN PUBLIC KEY-----\nMFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAL8\n-----END PUBLIC KEY-----",
     ]);
-    let wireguard = format!("[Interface]\nPrivateKey = {}=\nAddress = 10.0.0.2/32", "tpoVyeVOJIYfWC9fyT3YiGv8pqGc2aJmpjt5Qg6tYw");
+    let wireguard =
+        format!("[Interface]\nPrivateKey = {}=\nAddress = 10.0.0.2/32", "tpoVyeVOJIYfWC9fyT3YiGv8pqGc2aJmpjt5Qg6tYw");
     assert_eq!(found(&wireguard), ["tpoVyeVOJIYfWC9fyT3YiGv8pqGc2aJmpjt5Qg6tYw="]);
 }
 
@@ -254,9 +263,15 @@ fn phrases_codes_and_pins_are_found() {
     assert_eq!(found("PIN is 4711"), ["4711"]);
     assert_eq!(found("The PIN of the card: 0815."), ["0815"]);
     assert_eq!(found("my pin is 4711"), ["4711"]);
-    assert_eq!(found("otpauth://totp/GitHub:bob?secret=Q2BB5BUBRME2XY2QA73T2FRPIFWOZ6IV&issuer=GitHub"), ["Q2BB5BUBRME2XY2QA73T2FRPIFWOZ6IV"]);
+    assert_eq!(
+        found("otpauth://totp/GitHub:bob?secret=Q2BB5BUBRME2XY2QA73T2FRPIFWOZ6IV&issuer=GitHub"),
+        ["Q2BB5BUBRME2XY2QA73T2FRPIFWOZ6IV"]
+    );
     assert_eq!(found("db.example.com:5432:app:svc:#QzGhkb$i6gK"), ["#QzGhkb$i6gK"]);
-    assert_eq!(found("root:$6$ufO5lzvD$iUBYqIPbnthcBZaeqS8NIj8xFrWvs6Get9zNNR262l03:19000:0"), ["$6$ufO5lzvD$iUBYqIPbnthcBZaeqS8NIj8xFrWvs6Get9zNNR262l03"]);
+    assert_eq!(
+        found("root:$6$ufO5lzvD$iUBYqIPbnthcBZaeqS8NIj8xFrWvs6Get9zNNR262l03:19000:0"),
+        ["$6$ufO5lzvD$iUBYqIPbnthcBZaeqS8NIj8xFrWvs6Get9zNNR262l03"]
+    );
     none_found(&[
         "the seed phrase is kept by the finance team in a safe and nobody else has it, which is what the auditors want",
         "LED on pin 13, button on PIN 7",

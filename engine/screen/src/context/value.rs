@@ -14,8 +14,20 @@ pub(super) struct Value {
 const LONGEST: usize = 4096;
 /// Opening and closing quotes; the escaped ones of texts inside texts first.
 const QUOTES: [(&str, &str); 14] = [
-    ("\\\\\"", "\\\\\""), ("\\\"", "\\\""), ("\\'", "\\'"), ("&quot;", "&quot;"), ("\"", "\""), ("'", "'"), ("`", "`"),
-    ("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"), ("‘", "’"), ("”", "”"),
+    ("\\\\\"", "\\\\\""),
+    ("\\\"", "\\\""),
+    ("\\'", "\\'"),
+    ("&quot;", "&quot;"),
+    ("\"", "\""),
+    ("'", "'"),
+    ("`", "`"),
+    ("“", "”"),
+    ("„", "“"),
+    ("«", "»"),
+    ("「", "」"),
+    ("『", "』"),
+    ("‘", "’"),
+    ("”", "”"),
 ];
 
 /// True when a quote begins here.
@@ -46,7 +58,9 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
     let start = at + open.len();
     // `'"value"'`: quotes in quotes.
     let nested = value.len() > 2 && is_quote(text, start);
-    if let Some(nested) = nested.then(|| quoted(text, start)).flatten().filter(|nested| nested.span.end < start + length) {
+    if let Some(nested) =
+        nested.then(|| quoted(text, start)).flatten().filter(|nested| nested.span.end < start + length)
+    {
         return Some(nested);
     }
     let lead = value.len() - value.trim_start().len();
@@ -129,8 +143,13 @@ mod tests {
     #[test]
     fn quotes_close_where_they_do() {
         for (text, inside) in [
-            ("'a\"b' c", "a\"b"), ("\"a\\\"b\"", "a\\\"b"), ("\\\"a b\\\", c", "a b"), ("„geheim“", "geheim"),
-            ("「x」です", "x"), ("'\"a b\"'", "a b"), ("`x`", "x"),
+            ("'a\"b' c", "a\"b"),
+            ("\"a\\\"b\"", "a\\\"b"),
+            ("\\\"a b\\\", c", "a b"),
+            ("„geheim“", "geheim"),
+            ("「x」です", "x"),
+            ("'\"a b\"'", "a b"),
+            ("`x`", "x"),
         ] {
             assert_eq!(text_of(text, quoted(text, 0)), Some(inside), "{text}");
         }
@@ -140,8 +159,18 @@ mod tests {
     #[test]
     fn bare_values_end_where_the_next_thing_begins() {
         for (text, inside) in [
-            ("a&b c", "a&b"), ("a;bb=c", "a"), ("a, b", "a"), ("x9!, then", "x9!"), ("x9.", "x9"), ("(x9)", "(x9)"),
-            ("x9)", "x9"), ("x9</p>", "x9"), ("x9です", "x9"), ("a\\nb", "a"), ("x9\", y", "x9"), ("x,user=y", "x"),
+            ("a&b c", "a&b"),
+            ("a;bb=c", "a"),
+            ("a, b", "a"),
+            ("x9!, then", "x9!"),
+            ("x9.", "x9"),
+            ("(x9)", "(x9)"),
+            ("x9)", "x9"),
+            ("x9</p>", "x9"),
+            ("x9です", "x9"),
+            ("a\\nb", "a"),
+            ("x9\", y", "x9"),
+            ("x,user=y", "x"),
         ] {
             assert_eq!(text_of(text, bare(text, 0, false)), Some(inside), "{text}");
         }
