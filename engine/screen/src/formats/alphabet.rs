@@ -43,7 +43,7 @@ const Z: Option<u8> = Some(b'z');
 const UPPER_Z: Option<u8> = Some(b'Z');
 
 /// The letters of a pattern and what they stand for; letters of a case are those up to the one given.
-const ALPHABETS: [(u8, Alphabet); 16] = [
+const ALPHABETS: [(u8, Alphabet); 19] = [
     (b'd', of(true, None, None, b"")),
     (b'h', of(true, Some(b'f'), None, b"")),
     (b'H', of(true, Some(b'f'), Some(b'F'), b"")),
@@ -59,6 +59,9 @@ const ALPHABETS: [(u8, Alphabet); 16] = [
     (b'v', of(true, Z, UPPER_Z, b"./")),
     (b't', of(true, Z, UPPER_Z, b"_-.")),
     (b'y', of(true, Z, UPPER_Z, b"_-.~")),
+    (b'z', of(true, Z, UPPER_Z, b"_-.=")),
+    (b'j', of(true, Z, UPPER_Z, b"_-=/\\")),
+    (b'p', of(true, Z, UPPER_Z, b"!#$%&()*+,-./:;=?@[]^_{|}~")),
     (b'g', of(true, Z, UPPER_Z, b"_-.~+/=%")),
 ];
 
@@ -100,11 +103,13 @@ const fn classes() -> [u32; 256] {
 /// escaped line end or tab.
 pub(super) fn may_begin(bytes: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).and_then(|at| bytes.get(at)) else { return true };
-    if !before.is_ascii_alphanumeric() && *before != b'_' {
-        return true;
+    let second = at.checked_sub(2).and_then(|at| bytes.get(at));
+    match before {
+        // What comes after the dot of a file's name is its ending.
+        b'.' => second.is_none_or(|second| !second.is_ascii_alphanumeric()),
+        b'n' | b'r' | b't' => second == Some(&b'\\'),
+        _ => !before.is_ascii_alphanumeric() && *before != b'_',
     }
-    let escape = at.checked_sub(2).and_then(|at| bytes.get(at)) == Some(&b'\\');
-    escape && matches!(before, b'n' | b'r' | b't')
 }
 
 /// True where a token may end: at the end, and before anything that is no letter, digit or underscore.

@@ -61,14 +61,19 @@ pub(super) fn is_placeholder(token: &[u8]) -> bool {
         return true;
     }
     let mut core = [0; JUDGED];
-    let length = alphanumeric(token, &mut core);
-    let core = core.get(..length).unwrap_or_default();
-    counted(core) >= COUNTED || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
+    let core = kept(token, &mut core, u8::is_ascii_alphanumeric);
+    let length = core.len();
+    counted(core) >= COUNTED || counts_in_both(token) || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
 }
 
-/// True when the letters of a token make words: `AcceptanceTimeoutSeconds`.
+/// True for a token that is made of words, with hardly a digit: `AcceptanceTimeoutSeconds`.
 pub(super) fn is_words(token: &[u8]) -> bool {
     let token = token.get(..JUDGED).unwrap_or(token);
+    token.iter().filter(|byte| byte.is_ascii_digit()).count() * 10 < token.len() && are_words(token)
+}
+
+/// True when the letters of a token make words.
+fn are_words(token: &[u8]) -> bool {
     let (mut pairs, mut common) = (0_u16, 0_u16);
     for (first, second) in token.iter().zip(token.iter().skip(1)) {
         if let (Some(first), Some(second)) = (letter(*first), letter(*second)) {
@@ -87,6 +92,8 @@ pub(super) enum Look {
     Plain,
     /// Digits alone, a dozen of them or more.
     Number,
+    /// Letters and digits without a sign between, that may make a word and a number.
+    Mixed,
     /// Drawn by chance, but short.
     Short,
     /// A UUID, or what is written like one.
@@ -105,7 +112,7 @@ pub(super) fn look(token: &[u8]) -> Look {
     let letters = judged.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let digits = judged.iter().filter(|byte| byte.is_ascii_digit()).count();
     let length = letters + digits;
-    if length < LEAST || length * 4 < judged.len() * 3 || is_placeholder(judged) {
+    if length < LEAST || length * 2 < judged.len() || is_placeholder(judged) {
         return Look::Plain;
     }
     if is_uuid(judged) {
@@ -115,43 +122,64 @@ pub(super) fn look(token: &[u8]) -> Look {
         return if digits >= 12 { Look::Number } else { Look::Plain };
     }
     if !is_drawn(judged, letters, digits) {
-        return Look::Plain;
+        return if is_mixed(judged) { Look::Mixed } else { Look::Plain };
     }
     if length >= LONG { Look::Random } else { Look::Short }
 }
 
 /// Whether letters and digits stand mixed, or letters make no words.
 fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
-    if digits == 0 {
-        return letters >= 12 && !is_words(token);
-    }
-    let class = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_alphanumeric());
-    let changes = token.iter().zip(token.iter().skip(1)).filter(|(first, second)| {
-        let ((first, first_inside), (second, second_inside)) = (class(first), class(second));
-        first_inside && second_inside && first != second
-    });
-    let changes = changes.count();
     let length = letters + digits;
-    // Words with a number at their end change once or twice; a token of the same length changes far oftener, or its
-    // letters make no words.
-    changes * 5 >= length && changes >= 3 || (letters >= 6 && changes >= 1 && !is_words(token) && length >= 10)
+    let together = |pair: &(&u8, &u8)| pair.0.is_ascii_alphanumeric() && pair.1.is_ascii_alphanumeric();
+    let pairs = token.iter().zip(token.iter().skip(1)).filter(together);
+    let (mut changes, mut turns) = (0, 0);
+    for (first, second) in pairs {
+        changes += usize::from(first.is_ascii_digit() != second.is_ascii_digit());
+        turns += usize::from(sort(*first) != sort(*second));
+    }
+    let is_hex = token.iter().all(|byte| byte.is_ascii_hexdigit() || !byte.is_ascii_alphanumeric());
+    // Words with a number at their end change once or twice; a token of the same length changes far oftener, or is
+    // longer than a number in a name would be, or its letters make no words.
+    (changes >= 3 && changes * 5 >= length)
+        || (length >= 12 && turns * 5 >= length * 2)
+        || (changes >= 2 && digits >= 6 && length >= 24)
+        || (is_hex && changes >= 2 && length >= 12)
+        || (letters >= 4 && changes >= 1 && length >= 10 && !are_words(token))
+        || (letters >= 12 && !are_words(token))
 }
 
-/// `8-4-4-4-12`, letters beyond `f` too: some providers draw them so.
-pub(super) fn is_uuid(token: &[u8]) -> bool {
+/// Digit, small letter, capital.
+fn sort(byte: u8) -> u8 {
+    u8::from(byte.is_ascii_uppercase()) + 2 * u8::from(byte.is_ascii_digit())
+}
+
+/// Whether a part without a sign has four letters and four digits, and is a dozen long.
+fn is_mixed(token: &[u8]) -> bool {
+    token.split(|byte| !byte.is_ascii_alphanumeric()).filter(|part| part.len() >= 12).any(|part| {
+        let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
+        digits >= 4 && part.len() - digits >= 4
+    })
+}
+
+/// `8-4-4-4-12`, letters beyond `f` too, and a longer last part: some providers draw them so.
+fn is_uuid(token: &[u8]) -> bool {
     let mut groups = token.split(|byte| *byte == b'-');
-    let fits = |length: usize| move |group: &[u8]| group.len() == length && group.iter().all(u8::is_ascii_alphanumeric);
-    [8, 4, 4, 4, 12].into_iter().all(|length| groups.next().is_some_and(fits(length))) && groups.next().is_none()
+    let fits = |length: std::ops::RangeInclusive<usize>| {
+        move |group: &[u8]| length.contains(&group.len()) && group.iter().all(u8::is_ascii_alphanumeric)
+    };
+    [8..=8, 4..=4, 4..=4, 4..=4, 12..=16].into_iter().all(|length| groups.next().is_some_and(fits(length)))
+        && groups.next().is_none()
 }
 
 fn letter(byte: u8) -> Option<usize> {
     byte.is_ascii_alphabetic().then(|| usize::from(byte.to_ascii_lowercase() - b'a'))
 }
 
-/// The letters and digits of a token, small, and how many.
-fn alphanumeric(token: &[u8], core: &mut [u8; JUDGED]) -> usize {
-    let kept = token.iter().filter(|byte| byte.is_ascii_alphanumeric());
-    core.iter_mut().zip(kept).map(|(place, byte)| *place = byte.to_ascii_lowercase()).count()
+/// The bytes of a token of a sort, small.
+fn kept<'a>(token: &[u8], place: &'a mut [u8; JUDGED], sort: fn(&u8) -> bool) -> &'a [u8] {
+    let kept = token.iter().filter(|byte| sort(byte));
+    let length = place.iter_mut().zip(kept).map(|(place, byte)| *place = byte.to_ascii_lowercase()).count();
+    place.get(..length).unwrap_or_default()
 }
 
 fn distinct(core: &[u8]) -> usize {
@@ -161,16 +189,23 @@ fn distinct(core: &[u8]) -> usize {
         .count()
 }
 
-/// The share of bytes that repeat the one before or count up from it, or from the one before that where two rows of
-/// signs go side by side: `a1b2c3`.
+/// The share of bytes that repeat the one before or count up from it.
 fn counted(core: &[u8]) -> f32 {
-    let follows = |first: u8, second: u8| second == first || second == first.wrapping_add(1);
-    let beside = core.windows(2).filter(|pair| matches!(pair, [first, second] if follows(*first, *second))).count();
-    let across = core
-        .windows(4)
-        .filter(|four| matches!(four, [a, b, c, d] if c.wrapping_sub(*a) == 1 && d.wrapping_sub(*b) == 1));
-    let share = |count: usize| count as f32 / core.len().max(1) as f32;
-    share(beside).max(share(across.count()))
+    let counts = |pair: &&[u8]| matches!(pair, [first, second] if second == first || *second == first.wrapping_add(1));
+    core.windows(2).filter(counts).count() as f32 / core.len().max(1) as f32
+}
+
+/// True when the letters by themselves and the digits by themselves count up or down: `a1b2c3`, `AbC1dEf2`.
+fn counts_in_both(token: &[u8]) -> bool {
+    let (mut letters, mut digits) = ([0; JUDGED], [0; JUDGED]);
+    let letters = kept(token, &mut letters, u8::is_ascii_alphabetic);
+    let digits = kept(token, &mut digits, u8::is_ascii_digit);
+    let steps = |by: u8| {
+        let counts = move |pair: &&[u8]| matches!(pair, [first, second] if second.wrapping_sub(*first) == by);
+        letters.windows(2).filter(counts).count() + digits.windows(2).filter(counts).count()
+    };
+    let pairs = (letters.len() + digits.len()).saturating_sub(2);
+    pairs >= 10 && steps(1).max(steps(u8::MAX)) * 10 >= pairs * 6
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //! before something that was drawn by chance. `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
 
 use super::look::{self, Look};
-use super::nouns::{self, Noun, Provider, noun_in, provider_in};
+use super::nouns::{self, Noun, noun_in, provider_in};
+use super::providers::Provider;
 use crate::finding::{Finding, Kind};
 
 /// Bytes a name and its value may be glued by, and so the first bytes of a run that may hold a name.
@@ -13,6 +14,8 @@ const WIDEST_GAP: usize = 100;
 const MOST_FILLERS: usize = 2;
 /// Bytes before that word in which the provider may stand.
 const BEFORE: usize = 48;
+/// Bytes of a word for a credential that some tokens begin with.
+const LONGEST_NOUN: usize = 7;
 /// Shorter runs hold no value.
 const SHORTEST: usize = 8;
 
@@ -49,7 +52,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
 
 /// Where a run of bytes a value may have ends, and whether it may hold one.
 fn run(bytes: &[u8], start: usize) -> (usize, bool) {
-    let (mut digits, mut letters, mut letters_together, mut most_together) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let (mut digits, mut letters) = (0_usize, 0_usize);
     let mut end = start;
     for byte in bytes.iter().skip(start) {
         match byte {
@@ -58,25 +61,33 @@ fn run(bytes: &[u8], start: usize) -> (usize, bool) {
             b'_' | b'-' | b'.' | b'=' | b'+' | b'/' | b'~' | b'%' | b':' | b'!' | b'$' | b'@' => {}
             _ => break,
         }
-        letters_together = if byte.is_ascii_alphabetic() { letters_together + 1 } else { 0 };
-        most_together = most_together.max(letters_together);
         end += 1;
     }
-    (end, digits + letters >= SHORTEST && (digits >= 2 || most_together >= 12))
+    (end, digits + letters >= SHORTEST && (digits >= 2 || digits + letters >= 12))
 }
 
 /// The value in a run, where one stands and a word before it says what it is.
 fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
     let text = bytes.get(start..end)?;
-    let text = text.get(..text.len() - text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count())?;
-    if text.windows(3).any(|window| window == b"://") || is_digest(text) {
+    let signs = text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count();
+    let (text, signs) = text.split_at_checked(text.len() - signs)?;
+    if text.windows(3).any(|window| window == b"://") || is_digest(text) || signs.starts_with(b"...") {
         return None;
     }
+    if is_numbered(text) {
+        return Some(Finding { span: start..start + text.len(), kind: Kind::new("TrueNAS key") });
+    }
     let (from, context) = glued(bytes, start, text).or_else(|| {
-        let from = text.iter().take_while(|byte| b"=:.~/+!$%@".contains(byte)).count();
+        let from = text.iter().take_while(|byte| b"=:.".contains(byte)).count();
+        if look::look(text.get(from..)?) == Look::Plain {
+            return None;
+        }
         Some((from, before(bytes, start + from)?))
     })?;
     let value = text.get(from..)?;
+    if value.starts_with(b"$") || value.starts_with(b"%") {
+        return None;
+    }
     let noun = accepted(&context, look::look(value), value)?;
     Some(Finding { span: start + from..start + text.len(), kind: kind_of(noun) })
 }
@@ -85,6 +96,7 @@ fn kind_of(noun: Option<Noun>) -> Kind {
     Kind::new(match noun {
         Some(Noun::Token) => "token",
         Some(Noun::Secret) => "secret",
+        Some(Noun::ClientId) => "client ID",
         Some(Noun::Key) | None => "API key",
     })
 }
@@ -92,10 +104,11 @@ fn kind_of(noun: Option<Noun>) -> Kind {
 /// Whether a value that looks so is a credential where it stands; the noun that says so.
 #[expect(clippy::option_option, reason = "a provider alone says so too, with no noun")]
 fn accepted(context: &Context, look: Look, value: &[u8]) -> Option<Option<Noun>> {
-    let named = context.noun.is_some();
+    let named = context.noun.is_some_and(|noun| noun != Noun::ClientId || context.provider > Provider::None);
     let known = context.provider > Provider::None;
     let enough = match look {
         Look::Plain => false,
+        Look::Mixed => named && known,
         Look::Number => named && known && context.assigns,
         Look::Short => named && (known || (context.assigns && context.compound)),
         Look::Uuid => {
@@ -106,10 +119,23 @@ fn accepted(context: &Context, look: Look, value: &[u8]) -> Option<Option<Noun>>
     (enough && !is_path(value)).then_some(context.noun)
 }
 
+/// `7-`, and 64 letters and digits.
+fn is_numbered(text: &[u8]) -> bool {
+    let Some(at) = text.iter().position(|byte| *byte == b'-') else { return false };
+    let (Some(number), Some(rest)) = (text.get(..at), text.get(at + 1..)) else { return false };
+    (1..=3).contains(&number.len())
+        && number.iter().all(u8::is_ascii_digit)
+        && rest.len() == 64
+        && rest.iter().all(u8::is_ascii_alphanumeric)
+        && look::look(rest) == Look::Random
+}
+
 /// A checksum says what it is.
 fn is_digest(text: &[u8]) -> bool {
-    let head = text.get(..text.len().min(12)).unwrap_or_default().to_ascii_lowercase();
-    let starts = |name: &[u8]| head.strip_prefix(name).is_some_and(|rest| matches!(rest, [b':' | b'-' | b'=', ..]));
+    let starts = |name: &[u8]| {
+        let named = text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
+        named && matches!(text.get(name.len()), Some(b':' | b'-' | b'='))
+    };
     [&b"sha1"[..], b"sha256", b"sha384", b"sha512", b"md5", b"urn", b"h1"].into_iter().any(starts)
 }
 
@@ -117,27 +143,31 @@ fn is_digest(text: &[u8]) -> bool {
 fn is_path(value: &[u8]) -> bool {
     let parts = || value.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
     parts().count() >= 3
-        && parts().any(|part| part.len() >= 3 && part.iter().all(u8::is_ascii_alphabetic) && look::is_words(part))
+        && parts().any(|part| part.len() >= 3 && part.iter().all(u8::is_ascii_lowercase) && look::is_words(part))
 }
 
 /// Where the value begins in a run that begins with its name: `SECRET-8ded…`, `api_key=8f2b…`.
 fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
     let head = text.get(..text.len().min(LONGEST_NAME))?;
     let mut best = None;
-    for (at, sign) in head.iter().enumerate().filter(|(_, byte)| b"-=:._/".contains(byte)) {
+    for (at, sign) in head.iter().enumerate().filter(|(_, byte)| b"-=:._".contains(byte)) {
         let word = head.get(..at)?;
         let last = word.rsplit(|byte| b"=:/".contains(byte)).next()?;
         let segment = last.rsplit(|byte| b"-._".contains(byte)).next()?;
-        if segment.is_empty() || look::look(text.get(at + 1..)?) == Look::Plain {
+        let noun = if segment.eq_ignore_ascii_case(b"id") { noun_in(last) } else { noun_in(segment) };
+        let rest = text.get(at + 1..)?;
+        // A name that goes on after the provider is the name of something.
+        let alone = || best.is_none() && *sign != b'_' && !head.get(at + 1..).is_some_and(|rest| rest.contains(&b'='));
+        if noun.is_none() && (!alone() || provider_in(last) != Provider::Telling) || look::look(rest) == Look::Plain {
             continue;
         }
-        let noun = noun_in(segment);
-        let provider = if noun.is_some() { Provider::None } else { provider_in(last) };
-        if noun.is_none() && (best.is_some() || provider != Provider::Telling) {
-            continue;
-        }
-        // A hyphen or a dot may belong to the token as well as to the name.
-        let from = if matches!(sign, b'-' | b'.') && noun.is_some() { at } else { at + 1 };
+        let from = match sign {
+            // Some tokens begin with such a word: `key-8f2b…`.
+            b'-' | b'_' if last.len() == segment.len() && segment.len() <= LONGEST_NOUN => at - segment.len(),
+            // A hyphen or a dot may belong to the token as well as to the name.
+            b'-' | b'.' if noun.is_some() => at,
+            _ => at + 1,
+        };
         let named = before_word(bytes, start, noun, last, word, matches!(sign, b'=' | b':'));
         best = named.map(|context| (from, context)).or(best);
     }
@@ -186,9 +216,11 @@ fn before_word(
     if nouns::is_other(word) || nouns::is_other(last) {
         return None;
     }
-    let provider = provider_in(near).max(provider_in(word)).max(provider_in(line));
-    // A provider alone has to stand right there.
-    let provider = if noun.is_none() { provider_in(word) } else { provider };
+    let provider = match provider_in(word) {
+        // A provider alone has to stand right there.
+        found if noun.is_none() || found == Provider::Telling => found,
+        found => found.max(provider_in(near)).max(provider_in(line)),
+    };
     let compound = word.iter().any(|byte| b"-_.".contains(byte)) || word.len() > 8;
     Some(Context { noun, provider, assigns, compound })
 }
@@ -206,6 +238,7 @@ const fn is_gap(byte: u8) -> bool {
                 | b','
                 | b'('
                 | b'['
+                | b'{'
                 | b'|'
                 | b'\\'
                 | b'-'

@@ -2,8 +2,8 @@
 //!
 //! Letters stand for themselves; `{w32}` is 32 bytes of the alphabet `w` (see [`super::alphabet`]), `{w20-40}` between
 //! 20 and 40, `{w20+}` 20 or more. The literal a pattern begins with is its anchor, what a text is searched for; where
-//! a token begins otherwise, `^` stands before the anchor: `{h32}^-us{d1-2}`. What stands before `|` has to be there
-//! and is no part of the token: `AccountKey=|{b60+}`. A run takes all it can, up to its most: no alternative is tried.
+//! a token begins otherwise, `^` stands before the anchor: `{h32}^-us{d1-2}`. What stands before `<` has to be there
+//! and is no part of the token: `AccountKey=<{b60+}`. A run takes all it can, up to its most: no alternative is tried.
 
 use std::ops::Range;
 
@@ -15,6 +15,8 @@ const MOST: usize = 1024;
 enum Step {
     Literal(&'static str),
     Run { class: Class, least: usize, most: usize },
+    /// The token begins here and not at the anchor.
+    Begin,
 }
 
 /// A pattern, read.
@@ -23,8 +25,6 @@ pub(super) struct Pattern {
     pub(super) anchor: &'static str,
     before: Vec<Step>,
     after: Vec<Step>,
-    /// The anchor stands before the token.
-    is_outside: bool,
 }
 
 /// Where a pattern matches.
@@ -39,15 +39,9 @@ impl Pattern {
     /// Reads a pattern; `None` when it is none.
     pub(super) fn parse(text: &'static str) -> Option<Self> {
         let (before, rest) = text.split_once('^').unwrap_or(("", text));
-        let end = rest.find(['{', '|']).unwrap_or(rest.len());
+        let end = rest.find(['{', '<']).unwrap_or(rest.len());
         let (anchor, after) = rest.split_at_checked(end)?;
-        let inside = after.strip_prefix('|');
-        let pattern = Self {
-            anchor,
-            before: steps(before)?,
-            after: steps(inside.unwrap_or(after))?,
-            is_outside: inside.is_some(),
-        };
+        let pattern = Self { anchor, before: steps(before)?, after: steps(after)? };
         (!anchor.is_empty()).then_some(pattern)
     }
 
@@ -57,26 +51,39 @@ impl Pattern {
         for step in self.before.iter().rev() {
             start = back(step, bytes, start)?;
         }
-        let mut end = anchor.end;
-        for step in &self.after {
-            end = forth(step, bytes, end)?;
-        }
-        let begins = may_begin(bytes, start) && !self.continues(bytes, start);
-        if !begins || !may_end(bytes, end) || self.after.last().is_some_and(|step| goes_on(step, bytes, end)) {
+        // First of all: a run that could begin anywhere in a long text is not walked from everywhere.
+        if !self.is_outside() && (!may_begin(bytes, start) || self.continues(bytes, start)) {
             return None;
         }
-        // A full stop after a token ends a sentence, though some alphabets have one.
-        let token = bytes.get(..end)?;
-        end -= token.iter().rev().take_while(|byte| **byte == b'.').count();
-        let start = if self.is_outside { anchor.end } else { start };
-        let random = if start < anchor.start { start } else { anchor.end };
-        (start < end).then_some(Match { span: start..end, random: random.min(end)..end })
+        let mut end = anchor.end;
+        let mut inside = None;
+        for step in &self.after {
+            end = forth(step, bytes, end)?;
+            if matches!(step, Step::Begin) {
+                inside = Some(end);
+            }
+        }
+        if !may_end(bytes, end) || self.after.last().is_some_and(|step| goes_on(step, bytes, end)) {
+            return None;
+        }
+        if matches!(self.after.last(), Some(Step::Run { least, most, .. }) if least < most) {
+            // A full stop after a token ends a sentence, though some alphabets have one.
+            end -= bytes.get(..end)?.iter().rev().take_while(|byte| **byte == b'.').count();
+        }
+        let begin = inside.unwrap_or(start);
+        let random = inside.unwrap_or(if start < anchor.start { start } else { anchor.end });
+        (begin < end).then_some(Match { span: begin..end, random: random.min(end)..end })
+    }
+
+    /// True when the anchor stands before the token.
+    fn is_outside(&self) -> bool {
+        self.after.iter().any(|step| matches!(step, Step::Begin))
     }
 
     /// True where a token would begin in the middle of a run of its own bytes.
     fn continues(&self, bytes: &[u8], start: usize) -> bool {
         let Some(before) = start.checked_sub(1).and_then(|at| bytes.get(at)) else { return false };
-        let first = self.before.first().or_else(|| if self.is_outside { None } else { self.after.first() });
+        let first = self.before.first().or_else(|| self.after.first());
         matches!(first, Some(Step::Run { class, .. }) if matches!(before, b'-' | b'+' | b'.') && class.holds(*before))
     }
 }
@@ -84,6 +91,7 @@ impl Pattern {
 fn forth(step: &Step, bytes: &[u8], at: usize) -> Option<usize> {
     match step {
         Step::Literal(literal) => bytes.get(at..)?.starts_with(literal.as_bytes()).then(|| at + literal.len()),
+        Step::Begin => Some(at),
         Step::Run { class, least, most } => {
             let run = class.run(bytes, at, *most);
             (run >= *least).then_some(at + run)
@@ -94,6 +102,7 @@ fn forth(step: &Step, bytes: &[u8], at: usize) -> Option<usize> {
 fn back(step: &Step, bytes: &[u8], end: usize) -> Option<usize> {
     match step {
         Step::Literal(literal) => bytes.get(..end)?.ends_with(literal.as_bytes()).then(|| end - literal.len()),
+        Step::Begin => Some(end),
         Step::Run { class, least, most } => {
             let run = class.run_before(bytes, end, *most);
             (run >= *least).then_some(end - run)
@@ -113,15 +122,21 @@ fn steps(text: &'static str) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let literal = rest.find('{').unwrap_or(rest.len());
+        let literal = rest.find(['{', '<']).unwrap_or(rest.len());
         let (head, tail) = rest.split_at_checked(literal)?;
         if !head.is_empty() {
             steps.push(Step::Literal(head));
         }
-        let Some(tail) = tail.strip_prefix('{') else { break };
-        let (run, tail) = tail.split_once('}')?;
-        steps.push(run_of(run)?);
-        rest = tail;
+        if let Some(tail) = tail.strip_prefix('<') {
+            steps.push(Step::Begin);
+            rest = tail;
+        } else if let Some(tail) = tail.strip_prefix('{') {
+            let (run, tail) = tail.split_once('}')?;
+            steps.push(run_of(run)?);
+            rest = tail;
+        } else {
+            break;
+        }
     }
     Some(steps)
 }
@@ -162,7 +177,7 @@ mod tests {
             ("ab_{t4+}", "ab_12.Cd. And", Some("ab_12.Cd")),
             ("{h4}^-us{d1-2}", "key 12ab-us10 ", Some("12ab-us10")),
             ("{h4}^-us{d1-2}", "key 012ab-us10 ", None),
-            ("Key=|{b4+}", "Key=ab+/==;", Some("ab+/==")),
+            ("Key=<{b4+}", "Key=ab+/==;", Some("ab+/==")),
             ("ab-{s4}", "ab-ab-12Cd", None),
             ("ab_{w2}.{w2}", "ä ab_12.34 ö", Some("ab_12.34")),
         ] {

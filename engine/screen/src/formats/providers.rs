@@ -1,14 +1,60 @@
 //! Providers whose name before something drawn by chance says what it is.
 
-/// True for the name of a provider, in small letters.
-pub(super) fn is_provider(name: &str) -> bool {
-    is_telling(name) || WORDS.binary_search(&name).is_ok()
+/// Whether a text is the name of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Provider {
+    /// It is none.
+    None,
+    /// The name is a word too, or stands where hashes of commits and images do: a credential has to be spoken of.
+    Word,
+    /// The name is nothing else: a token may follow it with nothing between.
+    Telling,
 }
 
-/// True for the name of a provider that is no word of its own, and no place where hashes of commits and images stand: a
-/// token may follow it with nothing between.
-pub(super) fn is_telling(name: &str) -> bool {
-    NAMES.binary_search(&name).is_ok()
+/// The provider with a name, in small letters.
+pub(super) fn named(name: &[u8]) -> Provider {
+    let (place, bit) = mark(name);
+    if MARKS.get(place).is_none_or(|marks| marks & bit == 0) {
+        return Provider::None;
+    }
+    let is_in = |names: &[&str]| names.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok();
+    match () {
+        () if is_in(NAMES) => Provider::Telling,
+        () if is_in(WORDS) => Provider::Word,
+        () => Provider::None,
+    }
+}
+
+/// A bit for each name: most words are told from all names by it alone.
+static MARKS: [u64; PLACES] = marks();
+const PLACES: usize = 256;
+
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+const fn marks() -> [u64; PLACES] {
+    let mut marks = [0; PLACES];
+    let lists = [NAMES, WORDS];
+    let mut list = 0;
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            let (place, bit) = mark(lists[list][at].as_bytes());
+            marks[place] |= bit;
+            at += 1;
+        }
+        list += 1;
+    }
+    marks
+}
+
+/// The bit of a name: Fowler, Noll and Vo's hash.
+const fn mark(mut name: &[u8]) -> (usize, u64) {
+    let mut hash = 0x811c_9dc5_u32;
+    while let [first, rest @ ..] = name {
+        hash = (hash ^ *first as u32).wrapping_mul(0x0100_0193);
+        name = rest;
+    }
+    let hash = (hash ^ (hash >> 15)) as usize;
+    (hash / 64 % PLACES, 1 << (hash % 64))
 }
 
 /// Names that are nothing else.
@@ -21,7 +67,7 @@ const NAMES: &[&str] = &[
     "appfollow", "applovin", "appoptics", "appsflyer", "appsync", "appveyor", "appwrite", "arize", "artifactory",
     "asana", "assemblyai", "atera", "atlassian", "attio", "audd", "auth0", "authress", "autoklose", "avalara",
     "aviationstack", "axonaut", "aylien", "ayrshare", "backblaze", "balena", "bamboohr", "bandwidth", "bannerbear",
-    "baremetrics", "basecamp", "baserow", "baseten", "beebole", "besnappy", "betterstack", "betteruptime",
+    "baremetrics", "basecamp", "baserow", "baseten", "beamer", "beebole", "besnappy", "betterstack", "betteruptime",
     "bigcommerce", "bigpanda", "bigquery", "billplz", "binance", "bingmaps", "bitbar", "bitcoinaverage", "bitfinex",
     "bitly", "bitmex", "bitrise", "bitstamp", "bittrex", "blazemeter", "blitapp", "blockfrost", "blocknative",
     "bluesky", "blynk", "bombbomb", "boostnote", "borgbase", "braintree", "brandfetch", "braze", "brevo", "brex",
@@ -105,7 +151,7 @@ const NAMES: &[&str] = &[
     "shodan", "shopee", "shopify", "shotstack", "shutterstock", "sidekiq", "sigfox", "signable", "signalwire",
     "signaturit", "signupgenius", "sigopt", "simfin", "simplesat", "simplynoted", "simvoly", "sinch", "sirv",
     "siteleaf", "skrapp", "skrappio", "skybiometry", "skyscanner", "smartsheet", "smartsheets", "smartystreets",
-    "smooch", "sms77", "snipcart", "snowflake", "snyk", "snyktoken", "socrata", "solarwinds", "sonarcloud",
+    "smooch", "sms77", "snipcart", "snowflake", "snyk", "snyktoken", "socrata", "solarwinds", "sonar", "sonarcloud",
     "sonarqube", "soundcloud", "sourcegraph", "sparkpost", "speechtext", "speechtextai", "splunk", "spoonacular",
     "sportsmonk", "spotify", "squarespace", "squareup", "sslmate", "stability", "stabilityai", "stackblitz",
     "stackhawk", "stackoverflow", "statsig", "statuscake", "statuspage", "statuspal", "stitchdata", "stockdata",
@@ -137,26 +183,26 @@ const NAMES: &[&str] = &[
 #[rustfmt::skip]
 const WORDS: &[&str] = &[
     "affinda", "aha", "amazon", "apache", "apiflash", "apollo", "apple", "autopilot", "aws", "axiom", "azure",
-    "bamboo", "beamer", "bitbucket", "blockchain", "blogger", "box", "branch", "buddy", "canny", "captcha",
-    "cascade", "census", "chatbot", "checkout", "chromatic", "cicero", "circle", "clerk", "clockwork", "close",
-    "coda", "column", "comet", "consul", "convex", "copper", "cosmos", "courier", "crates", "crisp", "cursor",
-    "customerio", "daily", "dandelion", "dash", "delighted", "demio", "deno", "ditto", "docker", "drip", "drone",
-    "duo", "elastic", "elasticsearch", "envoy", "eraser", "esper", "exa", "expo", "fauna", "fireworks", "fixer",
-    "flat", "float", "formio", "framer", "front", "fulcrum", "gcp", "gcs", "gemini", "ghost", "gist", "git",
-    "gitea", "gitee", "github", "gitlab", "gong", "google", "greenhouse", "guardian", "guru", "hackerone",
-    "harness", "harvest", "heap", "helium", "here", "holistic", "hotwire", "humanity", "hunter", "hypertrack",
-    "impala", "inbox", "influx", "instagram", "jdbc", "jenkins", "jfrog", "jira", "kanban", "karma", "knock",
-    "kong", "kraken", "kubernetes", "lambda", "lark", "line", "linear", "litmus", "loom", "loops", "luminovo",
-    "magnetic", "manifest", "mastodon", "medium", "mercury", "merge", "metals", "microsoft", "mist", "mistral",
-    "mite", "modal", "moderation", "momento", "mux", "nango", "natural", "neon", "neptune", "nexus", "nimble",
-    "nitro", "notion", "novu", "npm", "nuget", "octopus", "okta", "ollama", "oracle", "orbit", "ory", "outlook",
-    "parse", "parsers", "particle", "percy", "persona", "pipedream", "polygon", "postgres", "prefect", "privacy",
-    "prospect", "protocols", "pusher", "pypi", "qase", "quay", "quickbooks", "rabbitmq", "ramp", "raven", "readme",
-    "reddit", "redis", "resend", "retool", "rev", "roaring", "rownd", "rubygems", "runway", "sanity", "sauce",
-    "segment", "semaphore", "sentiment", "shortcut", "signal", "slack", "soda", "sonar", "spaces", "split",
-    "spotinst", "sprig", "square", "streak", "sumo", "surge", "swell", "tableau", "temporal", "terraform", "timely",
-    "together", "tower", "transifex", "travis", "trigger", "tru", "twist", "unify", "unleash", "vagrant", "vault",
-    "verifier", "volt", "windmill", "wise", "wit", "wordpress", "workday", "writer", "yahoo", "youtube", "zoom",
+    "bamboo", "bitbucket", "blockchain", "blogger", "box", "branch", "buddy", "canny", "captcha", "cascade",
+    "census", "chatbot", "checkout", "chromatic", "cicero", "circle", "clerk", "clockwork", "close", "coda",
+    "column", "comet", "consul", "convex", "copper", "cosmos", "courier", "crates", "crisp", "cursor", "customerio",
+    "daily", "dandelion", "dash", "delighted", "demio", "deno", "ditto", "docker", "drip", "drone", "duo",
+    "elastic", "elasticsearch", "envoy", "eraser", "esper", "exa", "expo", "fauna", "fireworks", "fixer", "flat",
+    "float", "formio", "framer", "front", "fulcrum", "gcp", "gcs", "gemini", "ghost", "gist", "git", "gitea",
+    "gitee", "github", "gitlab", "gong", "google", "greenhouse", "guardian", "guru", "hackerone", "harness",
+    "harvest", "heap", "helium", "here", "holistic", "hotwire", "humanity", "hunter", "hypertrack", "impala",
+    "inbox", "influx", "instagram", "jdbc", "jenkins", "jfrog", "jira", "kanban", "karma", "knock", "kong",
+    "kraken", "kubernetes", "lambda", "lark", "line", "linear", "litmus", "loom", "loops", "luminovo", "magnetic",
+    "manifest", "mastodon", "medium", "mercury", "merge", "metals", "microsoft", "mist", "mistral", "mite", "modal",
+    "moderation", "momento", "mux", "nango", "natural", "neon", "neptune", "nexus", "nimble", "nitro", "notion",
+    "novu", "npm", "nuget", "octopus", "okta", "ollama", "oracle", "orbit", "ory", "outlook", "parse", "parsers",
+    "particle", "percy", "persona", "pipedream", "polygon", "postgres", "prefect", "privacy", "prospect",
+    "protocols", "pusher", "pypi", "qase", "quay", "quickbooks", "rabbitmq", "ramp", "raven", "readme", "reddit",
+    "redis", "resend", "retool", "rev", "roaring", "rownd", "rubygems", "runway", "sanity", "sauce", "segment",
+    "semaphore", "sentiment", "shortcut", "signal", "slack", "soda", "spaces", "split", "spotinst", "sprig",
+    "square", "streak", "sumo", "surge", "swell", "tableau", "temporal", "terraform", "timely", "together", "tower",
+    "transifex", "travis", "trigger", "tru", "twist", "unify", "unleash", "vagrant", "vault", "verifier", "volt",
+    "windmill", "wise", "wit", "wordpress", "workday", "writer", "yahoo", "youtube", "zoom",
 ];
 
 #[cfg(test)]
@@ -168,7 +214,8 @@ mod tests {
         for names in [NAMES, WORDS] {
             assert!(names.windows(2).all(|pair| pair[0] < pair[1]));
         }
-        assert!(WORDS.iter().all(|name| !is_telling(name) && is_provider(name)));
-        assert!(is_telling("datadog") && !is_provider("commit"));
+        assert!(WORDS.iter().all(|name| named(name.as_bytes()) == Provider::Word));
+        assert!(NAMES.iter().all(|name| named(name.as_bytes()) == Provider::Telling));
+        assert_eq!([named(b"datadog"), named(b"commit"), named(b"")], [Provider::Telling, Provider::None, Provider::None]);
     }
 }
