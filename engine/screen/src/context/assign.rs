@@ -83,12 +83,17 @@ const SIGNS: [&str; 18] =
 fn after_sign(text: &str, at: usize) -> usize {
     let stars = scan::on_while(text, at, 2, |byte| byte == b'*');
     let blanks = scan::after_blanks(text, stars);
+    // Some write a value far off.
+    let far = scan::after_space(text, stars);
+    if value::is_quote(text, far) {
+        return far;
+    }
     let block = scan::on_while(text, blanks, 2, |byte| b"|>-".contains(&byte));
     let block = if scan::byte(text, block) == b'\n' { block } else { blanks };
     if matches!(scan::byte(text, block), b'\n' | b'\r') {
         let next = scan::after_space(text, block);
         let is_indented = matches!(scan::byte(text, next.wrapping_sub(1)), b' ' | b'\t');
-        if value::is_quote(text, next) || block > blanks && is_indented {
+        if block > blanks && is_indented {
             return next;
         }
     }
@@ -219,7 +224,8 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
         return false;
     }
     let groups = inside.split(|character: char| !character.is_ascii_digit()).filter(|group| !group.is_empty()).count();
-    if groups > 1 && shape.joints == 0 {
+    if (groups > 1 || shape.upper == 0 && inside.ends_with(|last: char| last.is_ascii_lowercase())) && shape.joints == 0
+    {
         return false;
     }
     let runs: Vec<&str> = letters::runs(inside).map(|(_, run)| run).collect();

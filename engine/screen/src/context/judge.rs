@@ -96,7 +96,9 @@ pub(super) fn is_expression(value: &str) -> bool {
         || is_address
         || value.contains("::")
         || value.contains("->")
-        || bytes.first() == Some(&b'&') && is_path_of_names(value.get(1..).unwrap_or_default())
+        || bytes.first() == Some(&b'&')
+            && is_path_of_names(value.get(1..).unwrap_or_default())
+            && words_in_hundred(value) >= 50
         || value.contains('.') && is_path_of_names(value) && words_in_hundred(value) >= 60
 }
 

@@ -265,6 +265,6 @@ pub(super) fn login_value(text: &str, noun: &Noun) -> Option<Value> {
         && !stand_in::is_stand_in(inside)
         && !judge::is_technical(inside)
         && !judge::is_expression(inside)
-        && assign::is_password(inside, value.is_quoted, Bond::Beside);
+        && assign::is_password(inside, value.is_quoted, if value.is_quoted { Bond::Sign } else { Bond::Beside });
     is_one.then_some(value)
 }

@@ -100,7 +100,7 @@ fn is_template(value: &str) -> bool {
         "${", "$(", "{{", "<%", "#{", "%(", "@{", "[[", "$env", "!secret", "!vault", "ENC[", "op://", "vault:",
         "file:", "arn:",
     ];
-    const INSIDE: [&str; 6] = ["${", "$(", "{{", "<%=", "#{", "%s"];
+    const INSIDE: [&str; 5] = ["${", "$(", "{{", "<%=", "#{"];
     let is_wrapped = |open, close| value.starts_with(open) && value.ends_with(close) && value.len() > 2;
     OPENINGS.iter().any(|opening| value.starts_with(opening))
         || INSIDE.iter().any(|inside| value.contains(inside))
@@ -110,6 +110,7 @@ fn is_template(value: &str) -> bool {
         || is_wrapped('%', '%')
         || value.starts_with("[secret ")
         || is_variable(value)
+        || value.contains("%s") && (value.len() <= 4 || judge::words_in_hundred(value) > 50)
         || has_slot(value)
         || value.strip_prefix('%').is_some_and(|rest| rest.strip_suffix('%').is_some_and(judge::is_name))
 }
@@ -127,7 +128,10 @@ fn is_variable(value: &str) -> bool {
     let Some(rest) = value.trim_start_matches('\\').strip_prefix('$') else { return false };
     let name = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let is_begun = rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    // `$Kx9mQ2vT4` begins with a sign and is no variable.
+    let is_drawn = name == rest.len() && rest.len() > 8 && judge::words_in_hundred(rest) < 30;
     is_begun
+        && !is_drawn
         && rest
             .get(name..)
             .is_some_and(|after| after.is_empty() || after.starts_with(['[', '(', '.', ':', '/', '-', '\\']))
@@ -158,10 +162,17 @@ fn is_in_order(value: &str) -> bool {
     if plain.len() < 6 {
         return false;
     }
+    let letters: Vec<u8> = plain.iter().copied().filter(u8::is_ascii_lowercase).collect();
+    // The few letters of hexadecimal digits stand in order by chance.
+    let is_wide = letters.iter().any(|letter| *letter > b'f');
+    is_mostly_in_order(&plain) || letters.len() >= 6 && is_wide && is_mostly_in_order(&letters)
+}
+
+fn is_mostly_in_order(plain: &[u8]) -> bool {
     let mut is_ordered = vec![false; plain.len()];
     for by in 1..=3 {
         for is_next in [is_after, is_before] {
-            mark_rows(&plain, by, is_next, &mut is_ordered);
+            mark_rows(plain, by, is_next, &mut is_ordered);
         }
     }
     is_ordered.iter().filter(|ordered| **ordered).count() * 100 >= plain.len() * 60

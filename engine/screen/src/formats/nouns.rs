@@ -86,7 +86,8 @@ const OTHERS: [&[u8]; 25] = [
     b"dedup",
     b"etag",
     b"correlation",
-    b"commit", b"authenticity",
+    b"commit",
+    b"authenticity",
 ];
 
 /// What may follow the noun in its name: `TOKEN_PROD`.
@@ -131,7 +132,9 @@ pub(super) fn is_other(name: &[u8]) -> bool {
 
 /// True at the ends of a name, and where letters begin or end or turn from small to capital.
 fn is_turn(name: &[u8], at: usize) -> bool {
-    let (Some(before), Some(after)) = (at.checked_sub(1).and_then(|at| name.get(at)), name.get(at)) else { return true };
+    let (Some(before), Some(after)) = (at.checked_sub(1).and_then(|at| name.get(at)), name.get(at)) else {
+        return true;
+    };
     !before.is_ascii_alphabetic()
         || !after.is_ascii_alphabetic()
         || before.is_ascii_uppercase() != after.is_ascii_uppercase()

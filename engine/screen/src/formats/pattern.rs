@@ -14,7 +14,11 @@ const MOST: usize = 1024;
 
 enum Step {
     Literal(&'static str),
-    Run { class: Class, least: usize, most: usize },
+    Run {
+        class: Class,
+        least: usize,
+        most: usize,
+    },
     /// The token begins here and not at the anchor.
     Begin,
 }

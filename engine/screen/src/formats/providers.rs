@@ -216,6 +216,9 @@ mod tests {
         }
         assert!(WORDS.iter().all(|name| named(name.as_bytes()) == Provider::Word));
         assert!(NAMES.iter().all(|name| named(name.as_bytes()) == Provider::Telling));
-        assert_eq!([named(b"datadog"), named(b"commit"), named(b"")], [Provider::Telling, Provider::None, Provider::None]);
+        assert_eq!(
+            [named(b"datadog"), named(b"commit"), named(b"")],
+            [Provider::Telling, Provider::None, Provider::None]
+        );
     }
 }
