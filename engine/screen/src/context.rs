@@ -11,6 +11,7 @@ mod headers;
 mod judge;
 mod letters;
 mod lines;
+mod logins;
 mod nouns;
 mod phrases;
 mod prose;
@@ -44,6 +45,7 @@ enum Mark {
     Cookie,
     UserFlag,
     PasswordFlag,
+    Command,
     Pgpass,
     Hash,
     Seed,
@@ -72,6 +74,25 @@ const MARKS: &[(&str, Mark)] = &[
     ("log in", Mark::LogIn),
     ("sign in", Mark::LogIn),
     ("anmelden", Mark::LogIn),
+    ("anmeldung", Mark::LogIn),
+    ("zugangsdaten", Mark::LogIn),
+    ("identifiants", Mark::LogIn),
+    ("credenciales", Mark::LogIn),
+    ("credenziali", Mark::LogIn),
+    ("wifi:", Mark::LogIn),
+    ("wlan:", Mark::LogIn),
+    ("identified by", Mark::Foreign),
+    ("psk", Mark::Noun),
+    ("redis-cli", Mark::Command),
+    ("htpasswd", Mark::Command),
+    ("chpasswd", Mark::Command),
+    ("sudo -s", Mark::Command),
+    ("net use", Mark::Command),
+    ("smbclient", Mark::Command),
+    ("rpcclient", Mark::Command),
+    ("openssl enc", Mark::Command),
+    ("http -a", Mark::UserFlag),
+    ("https -a", Mark::UserFlag),
     ("account", Mark::Noun),
     ("sig=", Mark::Noun),
     ("sess", Mark::Noun),
@@ -218,9 +239,10 @@ impl Search<'_> {
             Mark::PasswordFlag if is_name_of_flag(text, span.end) => self.noun(&(span.end - 1..span.end + 1)),
             Mark::LogIn => {
                 let noun = Noun { span: span.clone(), class: Class::Login, kind: PASSWORD };
-                self.take(prose::login_value(text, &noun), PASSWORD);
+                self.take(logins::value_of(text, &noun), PASSWORD);
             }
             Mark::PasswordFlag => self.take(flags::of_password(text, span.end), PASSWORD),
+            Mark::Command => self.take(flags::of_command(text, span.start, span.end), PASSWORD),
             Mark::Pgpass => self.take_span(lines::pgpass(text, span.start), PASSWORD),
             Mark::Hash => self.take_span(lines::hash(text, span.start), HASH),
             Mark::Seed => self.take_span(phrases::seed(text, span.end), SEED),
@@ -246,14 +268,16 @@ impl Search<'_> {
                 None => {}
             },
             Class::Login => {
-                let value = encoded_pair(text, &noun).or_else(|| prose::login_value(text, &noun));
-                self.take(value.or_else(|| assign::value_of(text, &noun)), noun.kind);
+                let value = encoded_pair(text, &noun).or_else(|| logins::value_of(text, &noun));
+                let value = value.or_else(|| assign::value_of(text, &noun));
+                self.take(value.or_else(|| prose::value_before(text, &noun)), noun.kind);
             }
             Class::Password | Class::Secret | Class::Token => {
                 // `credentials: bob:x` give a name and a password.
-                let pair = (noun.class == Class::Secret).then(|| prose::login_value(text, &noun)).flatten();
+                let pair = (noun.class == Class::Secret).then(|| logins::value_of(text, &noun)).flatten();
                 let value = pair.or_else(|| assign::value_of(text, &noun)).or_else(|| prose::value_of(text, &noun));
-                self.take(value, noun.kind);
+                let before = || prose::value_before(text, &noun).filter(|_| noun.class == Class::Password);
+                self.take(value.or_else(before), noun.kind);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What a value looks like: its shape, and whether a program, a vocabulary or chance made it.
 
-use super::letters;
+use super::{letters, scan};
 
 /// How many of what kind of characters a value has.
 #[derive(Debug, Default, Clone, Copy)]
@@ -46,6 +46,14 @@ pub(super) fn words_in_hundred(value: &str) -> usize {
     if counted == 0 {
         return 0;
     }
+    // Letters of both cases in pieces are no words: `uUgSisJuedEW`.
+    let (pieces, letters) =
+        letters::runs(value).fold((0, 0), |(pieces, letters), (_, run)| (pieces + 1, letters + run.len()));
+    let is_of_both =
+        value.bytes().any(|byte| byte.is_ascii_lowercase()) && value.bytes().any(|byte| byte.is_ascii_uppercase());
+    if is_of_both && letters < pieces * 3 {
+        return 0;
+    }
     let in_words: usize =
         letters::runs(value).filter(|(_, run)| letters::is_wordlike(run)).map(|(_, run)| run.len()).sum();
     in_words * 100 / counted
@@ -59,26 +67,8 @@ pub(super) fn is_name(value: &str) -> bool {
 
 /// True of what a program computes: calls, members, paths, comparisons.
 pub(super) fn is_expression(value: &str) -> bool {
-    const OPENINGS: [&str; 18] = [
-        "process.env",
-        "os.environ",
-        "os.getenv",
-        "getenv",
-        "env.",
-        "ENV",
-        "self.",
-        "this.",
-        "config.",
-        "settings.",
-        "args.",
-        "options.",
-        "request.",
-        "req.",
-        "params.",
-        "await ",
-        "new ",
-        "data.",
-    ];
+    const OPENINGS: &str = "process.env os.environ os.getenv getenv env. ENV self. this. config. settings. args. options. request. \
+         req. params. data.";
     let bytes = value.as_bytes();
     let is_call = value.find('(').is_some_and(|at| {
         at > 0 && value.get(..at).is_some_and(is_path_of_names) && value.rsplit(')').next().is_some_and(ends_call)
@@ -89,7 +79,7 @@ pub(super) fn is_expression(value: &str) -> bool {
         || value.starts_with("../")
         || value.contains(":\\");
     let is_address = value.contains("://");
-    OPENINGS.iter().any(|opening| value.starts_with(opening))
+    OPENINGS.split(' ').any(|opening| value.starts_with(opening))
         || is_call
         || is_index
         || is_path
@@ -114,55 +104,12 @@ fn is_path_of_names(value: &str) -> bool {
 
 /// Names of algorithms, formats, and units, that look like words with digits.
 pub(super) fn is_technical(value: &str) -> bool {
-    const TERMS: [&str; 44] = [
-        "sha1",
-        "sha256",
-        "sha384",
-        "sha512",
-        "sha3",
-        "md5",
-        "argon2",
-        "argon2id",
-        "argon2i",
-        "bcrypt",
-        "scrypt",
-        "pbkdf2",
-        "base64",
-        "base64url",
-        "base32",
-        "base58",
-        "utf8",
-        "utf-8",
-        "oauth2",
-        "oauth1",
-        "http2",
-        "ed25519",
-        "curve25519",
-        "x25519",
-        "aes128",
-        "aes256",
-        "aes",
-        "rsa2048",
-        "rsa4096",
-        "x509",
-        "pkcs1",
-        "pkcs8",
-        "pkcs12",
-        "rs256",
-        "hs256",
-        "es256",
-        "hs512",
-        "p256",
-        "1password",
-        "log4j",
-        "k8s",
-        "blake3",
-        "blake2b",
-        "chacha20",
-    ];
+    const TERMS: &str = "sha1 sha256 sha384 sha512 sha3 md5 argon2 argon2id argon2i bcrypt scrypt pbkdf2 base64 base64url base32 \
+         base58 utf8 utf-8 oauth2 oauth1 http2 ed25519 curve25519 x25519 aes128 aes256 aes rsa2048 rsa4096 x509 \
+         pkcs1 pkcs8 pkcs12 rs256 hs256 es256 hs512 p256 1password log4j k8s blake3 blake2b chacha20";
     let lower = value.to_ascii_lowercase();
     let head = lower.split(['-', '_', '/']).next().unwrap_or_default();
-    if TERMS.contains(&lower.as_str()) || TERMS.contains(&head) {
+    if scan::is_among(TERMS, &lower) || scan::is_among(TERMS, head) {
         return true;
     }
     // `128-bit`, `v1.2.3`, `2026-11-24`, `15min`, `#42`, `3x`.
@@ -175,7 +122,21 @@ pub(super) fn is_technical(value: &str) -> bool {
     if is_version && version.len() < lower.len() {
         return true;
     }
-    digits > 0 && (measure.is_empty() || measure.len() <= 5 && measure.bytes().all(|byte| byte.is_ascii_lowercase()))
+    is_place_in_file(&lower)
+        || digits > 0
+            && (measure.is_empty()
+                || digits <= 5 && measure.len() <= 5 && measure.bytes().all(|byte| byte.is_ascii_lowercase()))
+}
+
+/// `write.rs:161-171`: a file, and lines of it.
+fn is_place_in_file(lower: &str) -> bool {
+    let (file, lines) = lower.split_once(':').unwrap_or((lower, ""));
+    let is_file = file.rsplit_once('.').is_some_and(|(name, ending)| {
+        words_in_hundred(name) > 60
+            && (1..=5).contains(&ending.len())
+            && ending.bytes().all(|byte| byte.is_ascii_lowercase())
+    });
+    is_file && lines.bytes().all(|byte| byte.is_ascii_digit() || b"-,:l".contains(&byte))
 }
 
 /// True of a value that only a machine would draw, or a manager of passwords: no words, no name, no order.

@@ -78,136 +78,26 @@ fn before(text: &str, start: usize) -> Option<String> {
 }
 
 /// Words after a noun that do not change what it names.
-const TRAILING: [&str; 24] = [
-    "value",
-    "val",
-    "string",
-    "str",
-    "plain",
-    "plaintext",
-    "prod",
-    "production",
-    "dev",
-    "test",
-    "live",
-    "staging",
-    "sandbox",
-    "base",
-    "old",
-    "new",
-    "current",
-    "default",
-    "raw",
-    "combo",
-    "dev",
-    "local",
-    "main",
-    "root",
-];
+const TRAILING: &str = "value val string str plain plaintext prod production dev test live staging sandbox base old new current \
+     default raw combo local main root";
 /// Words before `key` that make it one to keep.
-const KEY_OWNERS: [&str; 62] = [
-    "api",
-    "access",
-    "secret",
-    "private",
-    "auth",
-    "account",
-    "shared",
-    "license",
-    "licence",
-    "encryption",
-    "encrypt",
-    "signing",
-    "sign",
-    "master",
-    "storage",
-    "subscription",
-    "consumer",
-    "app",
-    "application",
-    "service",
-    "client",
-    "server",
-    "session",
-    "deploy",
-    "admin",
-    "webhook",
-    "hmac",
-    "aes",
-    "jwt",
-    "personal",
-    "developer",
-    "live",
-    "prod",
-    "production",
-    "sandbox",
-    "integration",
-    "insert",
-    "query",
-    "ingest",
-    "rest",
-    "crypt",
-    "cipher",
-    "wallet",
-    "unseal",
-    "registration",
-    "device",
-    "provision",
-    "token",
-    "publishable",
-    "sdk",
-    "oauth",
-    "bot",
-    "function",
-    "host",
-    "primary",
-    "secondary",
-    "user",
-    "stream",
-    "seed",
-    "io",
-    "authentication",
-    "security",
-];
-const MERGED_KEYS: [&str; 10] = [
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "authkey",
-    "accountkey",
-    "sharedkey",
-    "licensekey",
-    "streamkey",
-    "masterkey",
-];
+const KEY_OWNERS: &str = "api access secret private auth account shared license licence encryption encrypt signing sign master \
+     storage subscription consumer app application service client server session deploy admin webhook hmac aes \
+     jwt personal developer live prod production sandbox integration insert query ingest rest crypt cipher \
+     wallet unseal registration device provision token sdk oauth bot function host primary secondary user \
+     stream seed io authentication security recovery";
+const MERGED_KEYS: &str =
+    "apikey accesskey secretkey privatekey authkey accountkey sharedkey licensekey streamkey masterkey";
 /// Words that make a name public, or one of something else.
-const DENIERS: [&str; 17] = [
-    "public",
-    "pub",
-    "publickey",
-    "csrf",
-    "xsrf",
-    "forgot",
-    "primarykey",
-    "foreign",
-    "hashed",
-    "partition",
-    "cache",
-    "sort",
-    "anti",
-    "is",
-    "has",
-    "authenticity",
-    "jsonwebtoken",
-];
+const DENIERS: &str = "public pub publickey csrf xsrf forgot primarykey foreign hashed partition cache sort anti is has \
+     authenticity jsonwebtoken";
 
 fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if words.iter().chain(before.iter()).any(|word| DENIERS.contains(word)) {
+    if words.iter().chain(before.iter()).any(|word| scan::is_among(DENIERS, word)) {
         return None;
     }
-    while words.len() > 1 && words.last().is_some_and(|last| TRAILING.contains(last)) {
+    while words.len() > 1 && words.last().is_some_and(|last| scan::is_among(TRAILING, last)) {
         words.pop();
     }
     let last = *words.last()?;
@@ -221,7 +111,7 @@ fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
     if last.ends_with("token") {
         return Some((Class::Token, TOKEN));
     }
-    if MERGED_KEYS.iter().any(|merged| last.ends_with(merged)) {
+    if MERGED_KEYS.split(' ').any(|merged| last.ends_with(merged)) {
         return Some((Class::Token, if last.ends_with("apikey") { API_KEY } else { ACCESS_KEY }));
     }
     match last {
@@ -242,7 +132,8 @@ fn key(owner: &str) -> Option<(Class, Kind)> {
         "api" => API_KEY,
         "access" | "account" | "shared" => ACCESS_KEY,
         "private" => PRIVATE_KEY,
-        owner if KEY_OWNERS.contains(&owner) => KEY,
+        "wifi" | "wlan" | "wpa" | "fi" | "network" => return Some((Class::Password, PASSWORD)),
+        owner if scan::is_among(KEY_OWNERS, owner) => KEY,
         // `MyProviderApi key`: an owner that ends with one.
         owner if ["api", "access", "secret", "private"].iter().any(|end| owner.ends_with(end)) => ACCESS_KEY,
         _ => return None,
@@ -251,34 +142,10 @@ fn key(owner: &str) -> Option<(Class, Kind)> {
 }
 
 fn is_password(word: &str) -> bool {
-    const WHOLE: [&str; 24] = [
-        "pass",
-        "pwd",
-        "pw",
-        "passwd",
-        "psw",
-        "pword",
-        "passw",
-        "kennwort",
-        "clave",
-        "senha",
-        "parola",
-        "mdp",
-        "requirepass",
-        "masterauth",
-        "passe",
-        "userpass",
-        "dbpass",
-        "sshpass",
-        "rootpass",
-        "adminpass",
-        "smtppass",
-        "passcode",
-        "passcodes",
-        "wachtwoord",
-    ];
-    const ENDS: [&str; 7] = ["password", "passwd", "passwort", "passphrase", "pwd", "kennwort", "losenord"];
-    WHOLE.contains(&word) || ENDS.iter().any(|end| word.ends_with(end))
+    const WHOLE: &str = "pass pwd pw passwd psw pword passw kennwort clave senha parola mdp requirepass masterauth passe userpass \
+         psk storepass keypass dbpass sshpass rootpass adminpass smtppass passcode passcodes wachtwoord";
+    const ENDS: &str = "password passwd passwort passphrase pwd kennwort losenord";
+    scan::is_among(WHOLE, word) || ENDS.split(' ').any(|end| word.ends_with(end))
 }
 
 #[cfg(test)]

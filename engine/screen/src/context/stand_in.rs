@@ -1,85 +1,15 @@
 //! What stands in the place of a credential and is none: templates, stars, rows, words that say so.
 
-use super::{judge, letters};
+use super::{judge, letters, scan};
 
 /// Words that stand where a credential will: whole, or as a part of a name.
-const STAND_INS: [&str; 42] = [
-    "example",
-    "changeme",
-    "change",
-    "placeholder",
-    "redacted",
-    "dummy",
-    "your",
-    "insert",
-    "replace",
-    "todo",
-    "fixme",
-    "foobar",
-    "sample",
-    "masked",
-    "fake",
-    "invalid",
-    "short",
-    "goes",
-    "here",
-    "enter",
-    "xxx",
-    "removed",
-    "hidden",
-    "scrubbed",
-    "filtered",
-    "omitted",
-    "none",
-    "null",
-    "undefined",
-    "required",
-    "optional",
-    "unset",
-    "missing",
-    "tbd",
-    "bogus",
-    "mock",
-    "signature",
-    "bad",
-    "somepassword",
-    "mypassword",
-    "yourpassword",
-    "notset",
-];
+const STAND_INS: &str = "example changeme change placeholder redacted dummy your insert replace todo fixme foobar sample masked \
+     fake invalid short goes here enter xxx removed hidden scrubbed filtered omitted none null undefined \
+     required optional unset missing tbd bogus mock signature bad somepassword mypassword yourpassword notset";
 /// Whole values that everyone writes in examples.
-const EXAMPLES: [&str; 30] = [
-    "secret",
-    "supersecret",
-    "topsecret",
-    "password",
-    "passwd",
-    "pass",
-    "passwort",
-    "test",
-    "admin",
-    "root",
-    "guest",
-    "user",
-    "username",
-    "hunter",
-    "string",
-    "token",
-    "foo",
-    "bar",
-    "demo",
-    "default",
-    "value",
-    "mysecret",
-    "postgres",
-    "opensesame",
-    "letmein",
-    "login",
-    "key",
-    "apikey",
-    "swordfish",
-    "qwerty",
-];
+const EXAMPLES: &str = "secret supersecret topsecret password passwd pass passwort test admin root guest user username hunter \
+     string token foo bar demo default value mysecret postgres opensesame letmein login key apikey swordfish \
+     qwerty";
 
 /// True of what stands in the place of a credential: templates, names of variables, stars, rows of one character or in
 /// order, words that say so.
@@ -200,7 +130,7 @@ fn mark_rows(plain: &[u8], by: usize, is_next: fn(u8, u8) -> bool, is_ordered: &
 /// True when the words of a value say that it is none.
 fn says_so(value: &str) -> bool {
     let plain = unleet(value);
-    if EXAMPLES.contains(&plain.as_str()) {
+    if scan::is_among(EXAMPLES, &plain) {
         return true;
     }
     // Long values that a machine drew hold any four letters by chance.
@@ -210,8 +140,8 @@ fn says_so(value: &str) -> bool {
         };
         let is_whole = edge(start.checked_sub(1)) && edge(Some(start + run.len()));
         let lower = run.to_ascii_lowercase();
-        STAND_INS.iter().any(|stand_in| {
-            lower == *stand_in && (is_whole || stand_in.len() > 5) || stand_in.len() > 6 && lower.contains(stand_in)
+        STAND_INS.split(' ').any(|stand_in| {
+            lower == stand_in && (is_whole || stand_in.len() > 5) || stand_in.len() > 6 && lower.contains(stand_in)
         })
     })
 }

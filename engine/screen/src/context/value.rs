@@ -122,7 +122,6 @@ pub(super) fn trimmed(value: &str) -> &str {
             ']' => is_loose('['),
             '}' => is_loose('{'),
             '>' => is_loose('<'),
-            '*' => value.ends_with("**"),
             _ => false,
         };
         if !goes {
