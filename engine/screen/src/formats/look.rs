@@ -112,7 +112,7 @@ pub(super) fn look(token: &[u8]) -> Look {
     let letters = judged.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let digits = judged.iter().filter(|byte| byte.is_ascii_digit()).count();
     let length = letters + digits;
-    if length < LEAST || length * 2 < judged.len() || is_placeholder(judged) {
+    if length < LEAST || length * 2 < judged.len() || judged.starts_with(b"0x") || is_placeholder(judged) {
         return Look::Plain;
     }
     if is_uuid(judged) {
@@ -141,11 +141,16 @@ fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
     // Words with a number at their end change once or twice; a token of the same length changes far oftener, or is
     // longer than a number in a name would be, or its letters make no words.
     (changes >= 3 && changes * 5 >= length)
-        || (length >= 12 && turns * 5 >= length * 2)
+        || (digits > 0 && length >= 12 && turns * 5 >= length * 2)
         || (changes >= 2 && digits >= 6 && length >= 24)
         || (is_hex && changes >= 2 && length >= 12)
         || (letters >= 4 && changes >= 1 && length >= 10 && !are_words(token))
-        || (letters >= 12 && !are_words(token))
+        || (longest_part(token) >= 12 && !are_words(token))
+}
+
+/// The letters and digits of the longest part without a sign.
+fn longest_part(token: &[u8]) -> usize {
+    token.split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or_default()
 }
 
 /// Digit, small letter, capital.

@@ -12,6 +12,7 @@ use super::alphabet::{Class, may_begin, may_end};
 /// The longest run that says no most.
 const MOST: usize = 1024;
 
+#[derive(Debug, Clone, Copy)]
 enum Step {
     Literal(&'static str),
     Run {
@@ -23,12 +24,13 @@ enum Step {
     Begin,
 }
 
-/// A pattern, read.
+/// A pattern, in its parts. What they hold is read when a text has the anchor: a program starts the sooner.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Pattern {
-    /// What a text is searched for.
+    before: &'static str,
+    /// What a token of this look has.
     pub(super) anchor: &'static str,
-    before: Vec<Step>,
-    after: Vec<Step>,
+    after: &'static str,
 }
 
 /// Where a pattern matches.
@@ -40,55 +42,82 @@ pub(super) struct Match {
 }
 
 impl Pattern {
-    /// Reads a pattern; `None` when it is none.
-    pub(super) fn parse(text: &'static str) -> Option<Self> {
+    /// A pattern by its text.
+    pub(super) fn of(text: &'static str) -> Self {
         let (before, rest) = text.split_once('^').unwrap_or(("", text));
         let end = rest.find(['{', '<']).unwrap_or(rest.len());
-        let (anchor, after) = rest.split_at_checked(end)?;
-        let pattern = Self { anchor, before: steps(before)?, after: steps(after)? };
-        (!anchor.is_empty()).then_some(pattern)
+        let (anchor, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        Self { before, anchor, after }
     }
 
-    /// The token of a text whose anchor stands at a place.
-    pub(super) fn matched(&self, bytes: &[u8], anchor: Range<usize>) -> Option<Match> {
-        let mut start = anchor.start;
-        for step in self.before.iter().rev() {
-            start = back(step, bytes, start)?;
+    /// The token of a text whose anchor begins at a place.
+    pub(super) fn matched(&self, bytes: &[u8], anchor: usize) -> Option<Match> {
+        let mut start = anchor;
+        if !self.before.is_empty() {
+            for step in Steps(self.before).collect::<Vec<_>>().iter().rev() {
+                start = back(step, bytes, start)?;
+            }
         }
         // First of all: a run that could begin anywhere in a long text is not walked from everywhere.
         if !self.is_outside() && (!may_begin(bytes, start) || self.continues(bytes, start)) {
             return None;
         }
-        let mut end = anchor.end;
-        let mut inside = None;
-        for step in &self.after {
-            end = forth(step, bytes, end)?;
+        let anchor_end = forth(&Step::Literal(self.anchor), bytes, anchor)?;
+        let (mut end, mut inside, mut last) = (anchor_end, None, None);
+        for step in Steps(self.after) {
+            end = forth(&step, bytes, end)?;
             if matches!(step, Step::Begin) {
                 inside = Some(end);
             }
+            last = Some(step);
         }
-        if !may_end(bytes, end) || self.after.last().is_some_and(|step| goes_on(step, bytes, end)) {
+        if !may_end(bytes, end) || last.is_some_and(|step| goes_on(&step, bytes, end)) {
             return None;
         }
-        if matches!(self.after.last(), Some(Step::Run { least, most, .. }) if least < most) {
+        if matches!(last, Some(Step::Run { least, most, .. }) if least < most) {
             // A full stop after a token ends a sentence, though some alphabets have one.
             end -= bytes.get(..end)?.iter().rev().take_while(|byte| **byte == b'.').count();
         }
         let begin = inside.unwrap_or(start);
-        let random = inside.unwrap_or(if start < anchor.start { start } else { anchor.end });
+        let random = inside.unwrap_or(if start < anchor { start } else { anchor_end });
         (begin < end).then_some(Match { span: begin..end, random: random.min(end)..end })
     }
 
     /// True when the anchor stands before the token.
     fn is_outside(&self) -> bool {
-        self.after.iter().any(|step| matches!(step, Step::Begin))
+        self.after.contains('<')
     }
 
     /// True where a token would begin in the middle of a run of its own bytes.
     fn continues(&self, bytes: &[u8], start: usize) -> bool {
         let Some(before) = start.checked_sub(1).and_then(|at| bytes.get(at)) else { return false };
-        let first = self.before.first().or_else(|| self.after.first());
-        matches!(first, Some(Step::Run { class, .. }) if matches!(before, b'-' | b'+' | b'.') && class.holds(*before))
+        let first = || Steps(self.before).next().or_else(|| Steps(self.after).next());
+        matches!(before, b'-' | b'+' | b'.')
+            && matches!(first(), Some(Step::Run { class, .. }) if class.holds(*before))
+    }
+}
+
+/// The steps of a part of a pattern, up to its end or to what is none.
+struct Steps(&'static str);
+
+impl Iterator for Steps {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        if let Some(rest) = self.0.strip_prefix('<') {
+            self.0 = rest;
+            return Some(Step::Begin);
+        }
+        if let Some(rest) = self.0.strip_prefix('{') {
+            let (run, rest) = rest.split_once('}')?;
+            let step = run_of(run)?;
+            self.0 = rest;
+            return Some(step);
+        }
+        let end = self.0.find(['{', '<']).unwrap_or(self.0.len());
+        let (literal, rest) = self.0.split_at_checked(end)?;
+        self.0 = rest;
+        (!literal.is_empty()).then_some(Step::Literal(literal))
     }
 }
 
@@ -122,29 +151,6 @@ fn goes_on(step: &Step, bytes: &[u8], end: usize) -> bool {
     holds(end) && (bytes.get(end) != Some(&b'.') || holds(end + 1))
 }
 
-fn steps(text: &'static str) -> Option<Vec<Step>> {
-    let mut steps = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let literal = rest.find(['{', '<']).unwrap_or(rest.len());
-        let (head, tail) = rest.split_at_checked(literal)?;
-        if !head.is_empty() {
-            steps.push(Step::Literal(head));
-        }
-        if let Some(tail) = tail.strip_prefix('<') {
-            steps.push(Step::Begin);
-            rest = tail;
-        } else if let Some(tail) = tail.strip_prefix('{') {
-            let (run, tail) = tail.split_once('}')?;
-            steps.push(run_of(run)?);
-            rest = tail;
-        } else {
-            break;
-        }
-    }
-    Some(steps)
-}
-
 fn run_of(text: &str) -> Option<Step> {
     let class = Class::named(*text.as_bytes().first()?)?;
     let length = text.get(1..)?;
@@ -160,13 +166,26 @@ fn run_of(text: &str) -> Option<Step> {
 }
 
 #[cfg(test)]
+impl Pattern {
+    /// True when all of it can be read.
+    pub(super) fn is_sound(&self) -> bool {
+        let is_read = |text| {
+            let mut steps = Steps(text);
+            while steps.next().is_some() {}
+            steps.0.is_empty()
+        };
+        !self.anchor.is_empty() && is_read(self.before) && is_read(self.after)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     fn found(pattern: &'static str, text: &str) -> Option<String> {
-        let pattern = Pattern::parse(pattern).unwrap();
+        let pattern = Pattern::of(pattern);
         let (at, _) = text.match_indices(pattern.anchor).next()?;
-        let found = pattern.matched(text.as_bytes(), at..at + pattern.anchor.len())?;
+        let found = pattern.matched(text.as_bytes(), at)?;
         Some(text[found.span].to_owned())
     }
 
@@ -190,9 +209,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_none() {
+    fn what_is_no_pattern_is_known_for_none() {
         for text in ["", "{w4}", "ab{?4}", "ab{w}", "ab{w4-2}", "ab{w4"] {
-            assert!(Pattern::parse(text).is_none(), "{text}");
+            assert!(!Pattern::of(text).is_sound(), "{text}");
         }
     }
 }
