@@ -258,8 +258,9 @@ impl Search<'_> {
         let text = self.text;
         // The sign of `sig=` is no part of the name.
         let is_signed = scan::byte(text, mark.end - 1) == b'=';
-        let Some(noun) = nouns::noun_at(text, &(mark.start..mark.end - usize::from(is_signed))) else { return };
-        self.until = self.until.max(noun.span.end);
+        let name = nouns::name_at(text, &(mark.start..mark.end - usize::from(is_signed)));
+        self.until = self.until.max(name.end);
+        let Some(noun) = nouns::noun_of(text, &name) else { return };
         match noun.class {
             Class::Header => match headers::authorization(text, noun.span.end) {
                 Some(Given::Basic(value)) => self.take(Some(value), BASIC),

@@ -43,19 +43,21 @@ const SIGNATURE: Kind = Kind::new("signature");
 
 const LONGEST: usize = 64;
 
-/// The noun a mark belongs to, if the whole name is one: `password_hash` and `tokenizer` are none.
-pub(super) fn noun_at(text: &str, mark: &Range<usize>) -> Option<Noun> {
+/// The whole name a mark is part of.
+pub(super) fn name_at(text: &str, mark: &Range<usize>) -> Range<usize> {
     let start = scan::back_while(text, mark.start, LONGEST, |byte| is_part(byte) || byte == b'.');
     let mut end = scan::on_while(text, mark.end, LONGEST, is_part);
-    while scan::byte(text, end) == b'.' && scan::byte(text, end + 1).is_ascii_alphabetic() {
+    while scan::byte(text, end) == b'.' && scan::byte(text, end + 1).is_ascii_alphabetic() && end - start < 2 * LONGEST
+    {
         end = scan::on_while(text, end + 1, LONGEST, is_part);
-        if end - start > 2 * LONGEST {
-            return None;
-        }
     }
-    let name = text.get(start..end)?;
-    let trimmed = name.trim_end_matches(['-', '_']);
-    let end = start + trimmed.len();
+    start..end
+}
+
+/// The noun a name is, if it is one: `password_hash` and `tokenizer` are none.
+pub(super) fn noun_of(text: &str, name: &Range<usize>) -> Option<Noun> {
+    let trimmed = text.get(name.clone())?.trim_end_matches(['-', '_']);
+    let end = name.start + trimmed.len();
     let start = end - trimmed.trim_start_matches(['-', '.']).len();
     let words: Vec<String> = letters::runs(trimmed).map(|(_, run)| run.to_ascii_lowercase()).collect();
     let before = before(text, start);
@@ -157,7 +159,7 @@ mod tests {
         let at = ["pass", "pwd", "secret", "token", "key", "clave", "auth", "sess"]
             .iter()
             .find_map(|mark| start.find(mark).map(|at| at..at + mark.len()));
-        noun_at(name, &at.unwrap()).map(|noun| noun.class)
+        noun_of(name, &name_at(name, &at.unwrap())).map(|noun| noun.class)
     }
 
     #[test]

@@ -49,11 +49,12 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
                 return Some(value);
             }
         }
-        match step(word) {
+        let lower = word.to_lowercase();
+        match step(word, &lower) {
             Step::Binds => is_bound = true,
             Step::Ends => return None,
             // `the password to the safe is x`: what was bound was something else.
-            Step::Passes if is_bound && !scan::is_among(HARMLESS, &lower(word)) => is_bound = false,
+            Step::Passes if is_bound && !scan::is_among(HARMLESS, &lower) => is_bound = false,
             Step::Passes => {}
         }
         at = end;
@@ -94,10 +95,14 @@ enum Step {
 }
 
 /// What a word between the noun and its value does.
-fn step(word: &str) -> Step {
-    let lower = lower(word);
+fn step(word: &str, lower: &str) -> Step {
+    // Another noun gives its own value.
+    let is_noun = ["passw", "token", "secret", "密码", "パスワード"].iter().any(|noun| lower.contains(noun));
+    if is_noun {
+        return Step::Ends;
+    }
     let bare = lower.trim_end_matches(['.', ',', ';', '!', '?', ':', '=']);
-    if scan::is_among(BINDERS, &lower) || scan::is_among(BINDERS, bare) || word.ends_with([':', '=']) {
+    if scan::is_among(BINDERS, lower) || scan::is_among(BINDERS, bare) || word.ends_with([':', '=']) {
         return Step::Binds;
     }
     if scan::is_among(REFUSALS, bare) || word.ends_with(['.', ';', '!', '?']) {
@@ -106,14 +111,10 @@ fn step(word: &str) -> Step {
     Step::Passes
 }
 
-fn lower(word: &str) -> String {
-    word.to_lowercase()
-}
-
 /// True of a bare word that stands where a value is said, and looks like one.
 fn is_said(text: &str, noun: &Noun, value: &Value) -> bool {
     let Some(inside) = text.get(value.span.clone()) else { return false };
-    let lower = lower(inside);
+    let lower = inside.to_lowercase();
     if [BINDERS, HARMLESS, REFUSALS].iter().any(|words| scan::is_among(words, &lower)) {
         return false;
     }
