@@ -10,6 +10,8 @@ mod pattern;
 mod prefixed;
 mod providers;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use crate::finding::Finding;
 

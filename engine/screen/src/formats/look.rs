@@ -1,5 +1,7 @@
 //! Whether bytes look drawn by chance: no words, no counting, no placeholder.
 
+use super::alphabet::counted;
+
 /// Words that say an example stands here. Four letters and more: a random token has them hardly ever.
 const EXAMPLES: [&[u8]; 12] = [
     b"example",
@@ -55,7 +57,7 @@ pub(super) const JUDGED: usize = 256;
 
 /// True for what stands where a credential would: `xxxx`, `your_token`, `abcdef123456`, `0000`.
 pub(super) fn is_placeholder(token: &[u8]) -> bool {
-    let token = token.get(..JUDGED).unwrap_or(token);
+    let token = token.get(..counted(JUDGED)).unwrap_or(token);
     let shouts = |word: &&[u8]| token.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word));
     if EXAMPLES.iter().any(shouts) || token.windows(3).any(|window| window == b"..." || window == b"***") {
         return true;
@@ -63,7 +65,7 @@ pub(super) fn is_placeholder(token: &[u8]) -> bool {
     let mut core = [0; JUDGED];
     let core = kept(token, &mut core, u8::is_ascii_alphanumeric);
     let length = core.len();
-    counted(core) >= COUNTED || counts_in_both(token) || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
+    counting(core) >= COUNTED || counts_in_both(token) || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
 }
 
 /// True for a token that is made of words, with hardly a digit: `AcceptanceTimeoutSeconds`.
@@ -78,7 +80,7 @@ fn are_words(token: &[u8]) -> bool {
     for (first, second) in token.iter().zip(token.iter().skip(1)) {
         if let (Some(first), Some(second)) = (letter(*first), letter(*second)) {
             pairs += 1;
-            let follows = FOLLOWERS.get(first).is_some_and(|followers| followers.contains(&(second as u8 + b'a')));
+            let follows = FOLLOWERS.get(usize::from(first - b'a')).is_some_and(|known| known.contains(&second));
             common += u16::from(follows);
         }
     }
@@ -94,7 +96,9 @@ pub(super) enum Look {
     Number,
     /// Letters and digits without a sign between, that may make a word and a number.
     Mixed,
-    /// Drawn by chance, but short.
+    /// Drawn by chance, but so short that a word may look so.
+    Brief,
+    /// Drawn by chance, and short.
     Short,
     /// A UUID, or what is written like one.
     Uuid,
@@ -104,11 +108,13 @@ pub(super) enum Look {
 
 /// Letters and digits from which on something random is no longer short.
 const LONG: usize = 18;
+/// Those from which on it is no longer brief.
+const SHORT: usize = 12;
 const LEAST: usize = 8;
 
 /// How a token looks.
 pub(super) fn look(token: &[u8]) -> Look {
-    let judged = token.get(..JUDGED).unwrap_or(token);
+    let judged = token.get(..counted(JUDGED)).unwrap_or(token);
     let letters = judged.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let digits = judged.iter().filter(|byte| byte.is_ascii_digit()).count();
     let length = letters + digits;
@@ -124,7 +130,11 @@ pub(super) fn look(token: &[u8]) -> Look {
     if !is_drawn(judged, letters, digits) {
         return if is_mixed(judged) { Look::Mixed } else { Look::Plain };
     }
-    if length >= LONG { Look::Random } else { Look::Short }
+    match length {
+        LONG.. => Look::Random,
+        SHORT.. => Look::Short,
+        _ => Look::Brief,
+    }
 }
 
 /// Whether letters and digits stand mixed, or letters make no words.
@@ -144,7 +154,7 @@ fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
         || (digits > 0 && length >= 12 && turns * 5 >= length * 2)
         || (changes >= 2 && digits >= 6 && length >= 24)
         || (is_hex && changes >= 2 && length >= 12)
-        || (letters >= 4 && changes >= 1 && length >= 10 && !are_words(token))
+        || (letters >= 4 && changes >= 1 && length >= 10 && longest_part(token) >= 8 && !are_words(token))
         || (longest_part(token) >= 12 && !are_words(token))
 }
 
@@ -176,8 +186,8 @@ fn is_uuid(token: &[u8]) -> bool {
         && groups.next().is_none()
 }
 
-fn letter(byte: u8) -> Option<usize> {
-    byte.is_ascii_alphabetic().then(|| usize::from(byte.to_ascii_lowercase() - b'a'))
+fn letter(byte: u8) -> Option<u8> {
+    byte.is_ascii_alphabetic().then_some(byte.to_ascii_lowercase())
 }
 
 /// The bytes of a token of a sort, small.
@@ -195,7 +205,7 @@ fn distinct(core: &[u8]) -> usize {
 }
 
 /// The share of bytes that repeat the one before or count up from it.
-fn counted(core: &[u8]) -> f32 {
+fn counting(core: &[u8]) -> f32 {
     let counts = |pair: &&[u8]| matches!(pair, [first, second] if second == first || *second == first.wrapping_add(1));
     core.windows(2).filter(counts).count() as f32 / core.len().max(1) as f32
 }
@@ -249,7 +259,8 @@ mod tests {
             ("bwmyqzukcbmgmvfboyadoblbdhztfsqx", Look::Random),
             ("Qx7RtLw2ZpKd9VbNs4Ty", Look::Random),
             ("4f1c9a7e-52b8-4d03-9e61-c08a7b35f2d4", Look::Uuid),
-            ("k3v9x2qa7w", Look::Short),
+            ("k3v9x2qa7w", Look::Brief),
+            ("k3v9x2qa7wz5", Look::Short),
             ("9541537460897512", Look::Number),
         ] {
             assert_eq!(look(token.as_bytes()), expected, "{token}");

@@ -1,6 +1,7 @@
 //! Tokens without a look of their own: known because a word for a credential, or the name of a provider, stands right
 //! before something that was drawn by chance. `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
 
+use super::alphabet::counted;
 use super::look::{self, Look};
 use super::nouns::{self, Noun, noun_in, provider_in};
 use super::providers::Provider;
@@ -31,8 +32,22 @@ struct Context {
     provider: Provider,
     /// `=`, `:` or `>` stands between.
     assigns: bool,
-    /// The noun is part of a longer name: `db_key`.
-    compound: bool,
+}
+
+impl Context {
+    /// Whether a value that looks so is a credential where it stands.
+    fn accepts(self, look: Look) -> bool {
+        let known = self.provider > Provider::None;
+        let named = self.noun.is_some_and(|noun| noun != Noun::ClientId || known);
+        match look {
+            Look::Plain => false,
+            Look::Number => named && known && self.assigns,
+            Look::Mixed => named && known,
+            Look::Brief => named && (known || self.assigns),
+            Look::Short => named,
+            Look::Uuid | Look::Random => named || self.provider == Provider::Telling,
+        }
+    }
 }
 
 /// The tokens of a text, in order.
@@ -45,7 +60,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
         if promising && let Some(finding) = value_of(bytes, at, end) {
             found.push(finding);
         }
-        at = end.max(at + 1);
+        at = (at + counted(end - at)).max(at + 1);
     }
     found
 }
@@ -85,11 +100,11 @@ fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
         Some((from, before(bytes, start + from)?))
     })?;
     let value = text.get(from..)?;
-    if value.starts_with(b"$") || value.starts_with(b"%") {
+    if value.starts_with(b"$") || value.starts_with(b"%") || is_identifier(value) {
         return None;
     }
-    let noun = accepted(&context, look::look(value), value)?;
-    Some(Finding { span: start + from..start + text.len(), kind: kind_of(noun) })
+    let is_accepted = context.accepts(look::look(value)) && !is_path(value);
+    is_accepted.then(|| Finding { span: start + from..start + text.len(), kind: kind_of(context.noun) })
 }
 
 fn kind_of(noun: Option<Noun>) -> Kind {
@@ -101,22 +116,10 @@ fn kind_of(noun: Option<Noun>) -> Kind {
     })
 }
 
-/// Whether a value that looks so is a credential where it stands; the noun that says so.
-#[expect(clippy::option_option, reason = "a provider alone says so too, with no noun")]
-fn accepted(context: &Context, look: Look, value: &[u8]) -> Option<Option<Noun>> {
-    let named = context.noun.is_some_and(|noun| noun != Noun::ClientId || context.provider > Provider::None);
-    let known = context.provider > Provider::None;
-    let enough = match look {
-        Look::Plain => false,
-        Look::Mixed => named && known,
-        Look::Number => named && known && context.assigns,
-        Look::Short => named && (known || (context.assigns && context.compound)),
-        Look::Uuid => {
-            (named && (known || context.assigns || context.compound)) || context.provider == Provider::Telling
-        }
-        Look::Random => named || context.provider == Provider::Telling,
-    };
-    (enough && !is_path(value)).then_some(context.noun)
+/// Names in programs have words for credentials in them and no digits, or parts with `::` between.
+fn is_identifier(value: &[u8]) -> bool {
+    value.windows(2).any(|pair| pair == b"::")
+        || (!value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value)))
 }
 
 /// `7-`, and 64 letters and digits.
@@ -212,7 +215,7 @@ fn before_word(
 ) -> Option<Context> {
     let line = bytes.get(start.saturating_sub(BEFORE)..start)?;
     let line = line.rsplit(|byte| matches!(byte, b'\n' | b';')).next()?;
-    let last = line.trim_ascii_end().rsplit(|byte| byte.is_ascii_whitespace()).next()?;
+    let last = line.trim_ascii_end().rsplit(u8::is_ascii_whitespace).next()?;
     if nouns::is_other(word) || nouns::is_other(last) {
         return None;
     }
@@ -221,8 +224,7 @@ fn before_word(
         found if noun.is_none() || found == Provider::Telling => found,
         found => found.max(provider_in(near)).max(provider_in(line)),
     };
-    let compound = word.iter().any(|byte| b"-_.".contains(byte)) || word.len() > 8;
-    Some(Context { noun, provider, assigns, compound })
+    Some(Context { noun, provider, assigns })
 }
 
 const fn is_gap(byte: u8) -> bool {

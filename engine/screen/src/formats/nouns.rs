@@ -18,7 +18,7 @@ pub(super) enum Noun {
     ClientId,
 }
 
-const NOUNS: [(&[u8], Noun); 14] = [
+const NOUNS: [(&[u8], Noun); 15] = [
     (b"token", Noun::Token),
     (b"secret", Noun::Secret),
     (b"key", Noun::Key),
@@ -29,6 +29,7 @@ const NOUNS: [(&[u8], Noun); 14] = [
     (b"apikey", Noun::Key),
     (b"license", Noun::Key),
     (b"unseal", Noun::Key),
+    (b"reporter_id", Noun::Key),
     (b"clientid", Noun::ClientId),
     (b"client_id", Noun::ClientId),
     (b"client.id", Noun::ClientId),
@@ -111,7 +112,7 @@ pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
     let word = word.get(word.len().saturating_sub(LONGEST_WORD)..)?;
     let (end, noun, shouts) = (0..word.len()).rev().find_map(|at| noun_at(word, at))?;
     let tail = word.get(end..).unwrap_or_default();
-    let letters = tail.iter().position(u8::is_ascii_alphabetic).map_or(tail.len(), |at| at.max(0));
+    let letters = tail.iter().position(u8::is_ascii_alphabetic).unwrap_or(tail.len());
     let rest = tail.get(letters..).unwrap_or_default();
     let rest = rest.strip_suffix(b"_").unwrap_or(rest);
     let glued = shouts && letters == 0 && rest.iter().all(u8::is_ascii_lowercase);
@@ -120,6 +121,11 @@ pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
         || (rest.len() == 1 && letters > 0)
         || TAILS.iter().any(|tail| rest.eq_ignore_ascii_case(tail));
     (plain || glued).then_some(noun)
+}
+
+/// True when a word for a credential is part of a name.
+pub(super) fn is_spoken_of(name: &[u8]) -> bool {
+    (0..name.len()).any(|at| noun_at(name, at).is_some())
 }
 
 /// True for a name that says, in a part of it, that what is near is no credential.
@@ -143,7 +149,7 @@ fn is_turn(name: &[u8], at: usize) -> bool {
 /// The noun that begins at a place of a word: where it ends, which, and whether it is written in capitals.
 fn noun_at(word: &[u8], at: usize) -> Option<(usize, Noun, bool)> {
     let rest = word.get(at..)?;
-    if !b"tskapclu".contains(&rest.first()?.to_ascii_lowercase()) {
+    if !b"tskapclur".contains(&rest.first()?.to_ascii_lowercase()) {
         return None;
     }
     let (letters, noun) = NOUNS
@@ -180,7 +186,7 @@ fn begins_word(word: &[u8], at: usize) -> bool {
         let end = stem.len().checked_sub(known.len()).and_then(|at| stem.get(at..));
         end.is_some_and(|end| end.eq_ignore_ascii_case(known.as_bytes()))
     };
-    STEMS.iter().any(|known| ends(&known)) || provider_of(b"", stem) > Provider::None
+    STEMS.iter().any(ends) || provider_of(b"", stem) > Provider::None
 }
 
 /// The provider some words name: `new_relic`, `geocodifySECRET`, `message-bird`.
@@ -188,7 +194,7 @@ pub(super) fn provider_in(words: &[u8]) -> Provider {
     let mut best = Provider::None;
     let mut before: &[u8] = b"";
     for word in words.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| is_name(word)) {
-        let turns = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
+        let turns = |pair: &[u8]| matches!(pair, [a, b] if !a.is_ascii_uppercase() && b.is_ascii_uppercase());
         let turn = word.windows(2).position(turns).map_or(word.len(), |at| at + 1);
         let head = word.get(..turn).unwrap_or(word);
         let stem = NOUNS.iter().find_map(|(noun, _)| {

@@ -92,8 +92,7 @@ impl Pattern {
     fn continues(&self, bytes: &[u8], start: usize) -> bool {
         let Some(before) = start.checked_sub(1).and_then(|at| bytes.get(at)) else { return false };
         let first = || Steps(self.before).next().or_else(|| Steps(self.after).next());
-        matches!(before, b'-' | b'+' | b'.')
-            && matches!(first(), Some(Step::Run { class, .. }) if class.holds(*before))
+        matches!(before, b'-' | b'+' | b'.') && matches!(first(), Some(Step::Run { class, .. }) if class.holds(*before))
     }
 }
 
@@ -176,6 +175,24 @@ impl Pattern {
         };
         !self.anchor.is_empty() && is_read(self.before) && is_read(self.after)
     }
+}
+
+/// A text of a pattern: runs as long as they must be at least, drawn from the signs of their alphabet by their place.
+#[cfg(test)]
+pub(super) fn drawn(pattern: &'static str, draw: impl Fn(&str, usize, usize) -> String) -> String {
+    let pattern = Pattern::of(pattern);
+    let anchor = Step::Literal(pattern.anchor);
+    let steps = Steps(pattern.before).chain([anchor]).chain(Steps(pattern.after));
+    let text = |(at, step)| match step {
+        Step::Literal(literal) => literal.to_owned(),
+        Step::Begin => "<".to_owned(),
+        Step::Run { class, least, .. } => {
+            let signs = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+            let signs: String = signs.iter().filter(|sign| class.holds(**sign)).map(|sign| char::from(*sign)).collect();
+            draw(&signs, least, at)
+        }
+    };
+    steps.enumerate().map(text).collect()
 }
 
 #[cfg(test)]

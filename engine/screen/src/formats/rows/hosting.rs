@@ -63,7 +63,6 @@ pub(super) const ROWS: &[Row] = &[
     ("dp.audit.{w40-44}", "Doppler token"),
     ("dp.st.{w40-44}", "Doppler token"),
     ("dp.st.{s2-35}.{w40-44}", "Doppler token"),
-    ("dp.said.{s2-64}", "Doppler token"),
     ("st.{H24}.{h32}.{h32}", "Infisical token"),
     ("A3-{u6}-{u11}-{u5}-{u5}-{u5}", "1Password secret key"),
     ("A3-{u6}-{u6}-{u5}-{u5}-{u5}-{u5}", "1Password secret key"),
