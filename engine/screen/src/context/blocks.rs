@@ -6,6 +6,7 @@ use super::scan;
 
 const BEGIN: &str = "-----";
 const LONGEST: usize = 64 * 1024;
+/// The shortest longest run of letters and digits that is no word.
 const FEWEST: usize = 24;
 
 /// The block of a private key whose `-----BEGIN` begins here.
@@ -19,7 +20,7 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
     }
     let body = start + BEGIN.len() + close + BEGIN.len();
     let rest = scan::rest(text, body, LONGEST);
-    let (mut letters, mut last) = (0, 0);
+    let (mut run, mut longest, mut last) = (0, 0, 0);
     let mut at = 0;
     while let Some(byte) = rest.as_bytes().get(at) {
         if rest.get(at..).is_some_and(|rest| rest.starts_with(BEGIN)) {
@@ -33,7 +34,8 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
                 usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1
             }
             _ if byte.is_ascii_alphanumeric() || b"+/=".contains(byte) => {
-                letters += 1;
+                run += 1;
+                longest = longest.max(run);
                 last = at + 1;
                 1
             }
@@ -41,13 +43,15 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
             b':' | b'-' | b'.' | b'(' | b')' | b'_' => 1,
             _ => break,
         };
+        if last != at + 1 {
+            run = 0;
+        }
         at += length;
         if is_prose(rest, at) {
             break;
         }
     }
-    let is_whole = rest.get(..last).is_some_and(|block| block.ends_with(BEGIN));
-    (letters >= FEWEST || is_whole && letters >= FEWEST).then_some(start..body + last)
+    (longest >= FEWEST).then_some(start..body + last)
 }
 
 /// True at the beginning of a line that is a sentence rather than a part of a block.

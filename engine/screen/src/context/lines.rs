@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{judge, scan};
+use super::{scan, stand_in};
 
 /// The password of a line of `.pgpass` whose port stands here: `host:port:database:user:password`.
 pub(super) fn pgpass(text: &str, port: usize) -> Option<Range<usize>> {
@@ -25,7 +25,7 @@ pub(super) fn pgpass(text: &str, port: usize) -> Option<Range<usize>> {
     let length =
         line.find(|character: char| character.is_whitespace() || "\"'`".contains(character)).unwrap_or(line.len());
     let password = line.get(..length)?;
-    (password.len() >= 4 && !judge::is_stand_in(password)).then_some(at..at + length)
+    (password.len() >= 4 && !stand_in::is_stand_in(password)).then_some(at..at + length)
 }
 
 /// The hash of a password whose first `$` stands here: `$6$salt$hash`, `$2b$10$…`, `$argon2id$…`.
@@ -36,6 +36,6 @@ pub(super) fn hash(text: &str, start: usize) -> Option<Range<usize>> {
     let mut parts = whole.split('$').skip(2);
     let last = whole.rsplit('$').next()?;
     let least = if whole.starts_with("$2") { 53 } else { 20 };
-    let is_hash = parts.next().is_some() && last.len() >= least && !judge::is_stand_in(last);
+    let is_hash = parts.next().is_some() && last.len() >= least && !stand_in::is_stand_in(last);
     is_hash.then(|| start..start + whole.len())
 }

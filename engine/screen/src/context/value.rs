@@ -11,7 +11,7 @@ pub(super) struct Value {
     pub(super) is_quoted: bool,
 }
 
-const LONGEST: usize = 4096;
+const LONGEST: usize = 2048;
 /// Opening and closing quotes; the escaped ones of texts inside texts first.
 const QUOTES: [(&str, &str); 14] = [
     ("\\\\\"", "\\\\\""),
@@ -122,7 +122,6 @@ pub(super) fn trimmed(value: &str) -> &str {
             ']' => is_loose('['),
             '}' => is_loose('{'),
             '>' => is_loose('<'),
-            '*' => value.ends_with("**"),
             _ => false,
         };
         if !goes {
