@@ -97,7 +97,7 @@ fn says_so(token: &[u8]) -> bool {
 /// True for a token that is made of words, with hardly a digit: `AcceptanceTimeoutSeconds`.
 pub(super) fn is_words(token: &[u8]) -> bool {
     let token = token.get(..JUDGED).unwrap_or(token);
-    token.iter().filter(|byte| byte.is_ascii_digit()).count() * 10 < token.len() && are_words(token)
+    token.iter().filter(|byte| byte.is_ascii_digit()).count() * 16 < token.len() && are_words(token)
 }
 
 /// True when the letters of a token make words.
@@ -144,7 +144,7 @@ pub(super) fn look(token: &[u8]) -> Look {
     let letters = judged.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let digits = judged.iter().filter(|byte| byte.is_ascii_digit()).count();
     let length = letters + digits;
-    if length < LEAST || length * 2 < judged.len() || judged.starts_with(b"0x") {
+    if length < LEAST || length * 2 < judged.len() || is_number_of_a_program(judged) {
         return Look::Plain;
     }
     let look = if is_uuid(judged) {
@@ -164,6 +164,12 @@ pub(super) fn look(token: &[u8]) -> Look {
     };
     // Last of all: most words are plain before.
     if look > Look::Plain && is_placeholder(judged) { Look::Plain } else { look }
+}
+
+/// `0x8004101f`, or the address of a wallet; the key of one is longer.
+fn is_number_of_a_program(token: &[u8]) -> bool {
+    const WALLET_KEY: usize = 66;
+    token.starts_with(b"0x") && token.len() != WALLET_KEY
 }
 
 /// Whether letters and digits stand mixed, or letters make no words.

@@ -87,8 +87,8 @@ fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
     if text.windows(3).any(|window| window == b"://") || is_digest(text) || signs.starts_with(b"...") {
         return None;
     }
-    if is_numbered(text) {
-        return Some(Finding { span: start..start + text.len(), kind: Kind::new("TrueNAS key") });
+    if let Some(kind) = of_own_look(text) {
+        return Some(Finding { span: start..start + text.len(), kind });
     }
     let (from, context) = glued(bytes, start, text).or_else(|| {
         let is_name = |at: &usize| text.get(..*at).is_some_and(|name| provider_in(name) == Provider::Telling);
@@ -123,15 +123,26 @@ fn is_identifier(value: &[u8]) -> bool {
         || (!value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value)))
 }
 
-/// `7-`, and 64 letters and digits.
-fn is_numbered(text: &[u8]) -> bool {
-    let Some(at) = text.iter().position(|byte| *byte == b'-') else { return false };
-    let (Some(number), Some(rest)) = (text.get(..at), text.get(at + 1..)) else { return false };
-    (1..=3).contains(&number.len())
+/// Tokens without a word in them to search for: a small number, `-` and 64 letters and digits; three parts between dots,
+/// the first the number of a user in base 64.
+fn of_own_look(text: &[u8]) -> Option<Kind> {
+    let signs = |part: &[u8]| part.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    let mut dotted = text.split(|byte| *byte == b'.');
+    if let (Some(user @ [b'M' | b'N' | b'O', ..]), Some(time), Some(rest), None) =
+        (dotted.next(), dotted.next(), dotted.next(), dotted.next())
+    {
+        let fits = (24..=28).contains(&user.len()) && time.len() == 6 && (27..=38).contains(&rest.len());
+        let drawn = || [user, time, rest].into_iter().all(signs) && look::look(text) == Look::Random;
+        return (fits && drawn()).then_some(Kind::new("Discord token"));
+    }
+    let at = text.iter().position(|byte| *byte == b'-')?;
+    let (number, rest) = (text.get(..at)?, text.get(at + 1..)?);
+    let is_numbered = (1..=3).contains(&number.len())
         && number.iter().all(u8::is_ascii_digit)
         && rest.len() == 64
         && rest.iter().all(u8::is_ascii_alphanumeric)
-        && look::look(rest) == Look::Random
+        && look::look(rest) == Look::Random;
+    is_numbered.then_some(Kind::new("TrueNAS key"))
 }
 
 /// A checksum says what it is.
