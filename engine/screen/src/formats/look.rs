@@ -190,7 +190,7 @@ fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
         || (changes >= 2 && digits >= 6 && length >= 24)
         || (is_hex && changes >= 2 && length >= 12)
         || (letters >= 4 && changes >= 1 && length >= 10 && longest_part(token) >= 8 && !are_words(token))
-        || (longest_part(token) >= 12 && !are_words(token))
+        || (letters >= 12 && longest_part(token) >= 12 && !are_words(token))
 }
 
 /// The letters and digits of the longest part without a sign.
@@ -289,6 +289,7 @@ mod tests {
             "EXAMPLEKEY1a2b3c",
             "****************",
             "password",
+            "-9223372036854775808i64",
             "",
         ] {
             assert_eq!(look(plain.as_bytes()), Look::Plain, "{plain}");

@@ -40,8 +40,7 @@ impl Context {
         match look {
             Look::Plain => false,
             Look::Number => named && known && self.assigns,
-            Look::Mixed => named && known,
-            Look::Brief => named && (known || self.assigns),
+            Look::Mixed | Look::Brief => named && known,
             Look::Short => named,
             Look::Uuid | Look::Random => named || self.provider == Provider::Telling,
         }
@@ -84,7 +83,11 @@ fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
     let text = bytes.get(start..end)?;
     let signs = text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count();
     let (text, signs) = text.split_at_checked(text.len() - signs)?;
-    if text.windows(3).any(|window| window == b"://") || is_digest(text) || signs.starts_with(b"...") {
+    if text.windows(3).any(|window| window == b"://")
+        || is_path_of_names(text)
+        || is_digest(text)
+        || signs.starts_with(b"...")
+    {
         return None;
     }
     if let Some(kind) = of_own_look(text) {
@@ -117,10 +120,14 @@ fn kind_of(noun: Option<Noun>) -> Kind {
     })
 }
 
-/// Names in programs have words for credentials in them and no digits, or parts with `::` between.
+/// Names in programs have words for credentials in them and no digits.
 fn is_identifier(value: &[u8]) -> bool {
-    value.windows(2).any(|pair| pair == b"::")
-        || (!value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value)))
+    !value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value))
+}
+
+/// `PrivateKeyDer::Sec1`
+fn is_path_of_names(text: &[u8]) -> bool {
+    text.windows(3).any(|three| matches!(three, [b':', b':', next] if next.is_ascii_alphabetic()))
 }
 
 /// Tokens without a word in them to search for: a small number, `-` and 64 letters and digits; three parts between dots,
