@@ -97,7 +97,9 @@ fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
         let is_name = |at: &usize| text.get(..*at).is_some_and(|name| provider_in(name) == Provider::Telling);
         let sign = text.iter().take(LONGEST_NAME).position(|byte| *byte == b'=').filter(is_name);
         let from = sign.map_or(0, |at| at + 1);
-        let from = from + text.get(from..)?.iter().take_while(|byte| b"=:.".contains(byte)).count();
+        let signs = text.get(from..)?.iter().take_while(|byte| b"=:.".contains(byte)).count();
+        // After `key = "` a sign belongs to the value.
+        let from = if from == 0 && is_assigned(bytes, start) { 0 } else { from + signs };
         if look::look(text.get(from..)?) == Look::Plain {
             return None;
         }
@@ -123,6 +125,13 @@ fn kind_of(noun: Option<Noun>) -> Kind {
 /// Names in programs have words for credentials in them and no digits.
 fn is_identifier(value: &[u8]) -> bool {
     !value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value))
+}
+
+/// Whether a sign that assigns stands before a place, but for quotes and white space.
+fn is_assigned(bytes: &[u8], at: usize) -> bool {
+    let head = bytes.get(at.saturating_sub(WIDEST_GAP)..at).unwrap_or_default();
+    let mut before = head.iter().rev().skip_while(|byte| byte.is_ascii_whitespace() || b"\"'`".contains(byte));
+    matches!(before.next(), Some(b'=' | b':' | b'>'))
 }
 
 /// `PrivateKeyDer::Sec1`
