@@ -19,7 +19,8 @@ pub(super) enum Bond {
 /// The credential a noun is given right behind it.
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let (bond, at) = bond(text, noun)?;
-    let is_query = matches!(scan::byte(text, noun.span.start.wrapping_sub(1)), b'?' | b'&');
+    let is_query = matches!(scan::byte(text, noun.span.start.wrapping_sub(1)), b'?' | b'&')
+        || scan::rest(text, noun.span.end, 1) == "%";
     if scan::byte(text, at) == b'{' {
         return nested(text, at).filter(|value| is_credential(text, noun, value, bond));
     }
@@ -42,6 +43,8 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
 fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
     const CLOSERS: &[u8] = b"\"'`\\])*}";
     let closed = scan::on_while(text, noun.span.end, 6, |byte| CLOSERS.contains(&byte));
+    // `password\u003dx`: the backslash begins a sign.
+    let closed = closed - usize::from(closed > noun.span.end && scan::rest(text, closed - 1, 5) == "\\u003");
     let was_quoted = text.get(noun.span.end..closed).is_some_and(|closers| closers.contains(['"', '\'', '`']));
     let after = if was_quoted { scan::after_space(text, closed) } else { scan::after_blanks(text, closed) };
     let rest = scan::rest(text, after, 24);
@@ -81,8 +84,10 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
 }
 
 /// Signs that bind a value to its noun, the longest of each first.
-const SIGNS: [&str; 18] =
-    ["===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":", "：", "＝", "→", "⇒", "—"];
+const SIGNS: [&str; 22] = [
+    "%3D", "%3d", "\\u003d", "\\u003D", "===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":",
+    "：", "＝", "→", "⇒", "—",
+];
 
 /// After the sign: blanks, a new line where a quote or an indented value follows it, a block's sign.
 fn after_sign(text: &str, at: usize) -> usize {
@@ -207,6 +212,7 @@ fn is_code(inside: &str, is_quoted: bool) -> bool {
     }
     judge::is_expression(inside)
         || inside.starts_with(['{', '(', '[', '<', '|', '&', '*']) && inside.len() < 8
+        || inside.starts_with('(') && inside.ends_with(')')
         || inside.contains('<') && inside.ends_with('>')
         || inside.ends_with('(')
         || inside.ends_with("()")
@@ -220,6 +226,12 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
         return bond != Bond::Beside && shape.spaces <= 2 && shape.length <= 40 && in_words < 50;
     }
     if shape.letters() + shape.foreign == 0 && (shape.digits == 0 || shape.symbols == 0) {
+        return false;
+    }
+    // `100%` and `testing?` are no passwords, whatever stands before them.
+    let asked = inside.trim_end_matches(['?', '!', '%']);
+    let is_word = asked.len() < inside.len() && asked.bytes().all(|byte| byte.is_ascii_alphabetic()) && in_words >= 60;
+    if bond != Bond::Sign && (is_word || shape.letters() + shape.foreign < 2) {
         return false;
     }
     let is_mixed = shape.symbols > 0 && (shape.length >= 6 || shape.digits > 0)

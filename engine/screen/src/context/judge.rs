@@ -84,12 +84,18 @@ pub(super) fn is_expression(value: &str) -> bool {
         || is_index
         || is_path
         || is_address
+        || is_argument(value)
         || value.contains("::")
         || value.contains("->")
         || bytes.first() == Some(&b'&')
             && is_path_of_names(value.get(1..).unwrap_or_default())
             && words_in_hundred(value) >= 50
         || value.contains('.') && is_path_of_names(value) && words_in_hundred(value) >= 60
+}
+
+/// `listener=myListener`, `access_token=`: a name of words, an equals sign, and what it is given.
+fn is_argument(value: &str) -> bool {
+    value.split_once('=').is_some_and(|(name, _)| name.len() > 2 && is_name(name) && words_in_hundred(name) >= 60)
 }
 
 /// What may stand behind the last closing bracket of a call; all of it where there is none.

@@ -22,6 +22,12 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
             offset += filler.len();
         }
     }
+    // `auth` and `account` are words of every text: only a sign makes what follows a login.
+    let noun_text = text.get(noun.span.clone()).unwrap_or_default().to_ascii_lowercase();
+    let is_common = noun_text.ends_with("auth") || noun_text.ends_with("account");
+    if is_common && !line.get(..offset)?.contains([':', '=', '(']) {
+        return None;
+    }
     let tail = line.get(offset..)?;
     let name = tail.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"._@-+\\".contains(byte)).count();
     if !(2..=64).contains(&name) {

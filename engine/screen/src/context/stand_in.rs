@@ -133,6 +133,13 @@ fn says_so(value: &str) -> bool {
     if scan::is_among(EXAMPLES, &plain) {
         return true;
     }
+    // `mysecretpassword`, `password123`, `my_password`.
+    let is_plain =
+        value.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.".contains(&byte));
+    let named = ["password", "passwort", "passwd"].iter().any(|noun| value.contains(noun));
+    if is_plain && named && value.bytes().filter(u8::is_ascii_digit).count() <= 3 {
+        return true;
+    }
     // Long values that a machine drew hold any four letters by chance.
     letters::runs(value).any(|(start, run)| {
         let edge = |at: Option<usize>| {
