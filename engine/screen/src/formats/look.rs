@@ -3,7 +3,9 @@
 use super::alphabet::counted;
 
 /// Words that say an example stands here. Four letters and more: a random token has them hardly ever.
-const EXAMPLES: [&[u8]; 12] = [
+const EXAMPLES: [&[u8]; 14] = [
+    b"...",
+    b"***",
     b"example",
     b"placeholder",
     b"xxxx",
@@ -16,6 +18,17 @@ const EXAMPLES: [&[u8]; 12] = [
     b"your_",
     b"your-",
     b"yourtoken",
+];
+
+/// Parts of keys that vendors print in their documents or give every copy of a program: Stripe's, the one of jwt.io, those
+/// of the emulators of Azure Storage and Cosmos DB, YouTube's own.
+const PUBLISHED: [&[u8]; 6] = [
+    b"4eC39HqLyjWDarjtT1zdp7dc",
+    b"BQokikJOvBiI2HlWgH4olfQ2",
+    b"SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV",
+    b"Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1",
+    b"C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM",
+    b"SyAO_FJ2SlqU8Q4STEHLGCilw",
 ];
 
 /// For each letter, those that often follow it in words and names; counted over the texts of this project.
@@ -58,20 +71,33 @@ pub(super) const JUDGED: usize = 256;
 /// True for what stands where a credential would: `xxxx`, `your_token`, `abcdef123456`, `0000`.
 pub(super) fn is_placeholder(token: &[u8]) -> bool {
     let token = token.get(..counted(JUDGED)).unwrap_or(token);
-    let shouts = |word: &&[u8]| token.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word));
-    if EXAMPLES.iter().any(shouts) || token.windows(3).any(|window| window == b"..." || window == b"***") {
+    if says_so(token) {
         return true;
     }
     let mut core = [0; JUDGED];
     let core = kept(token, &mut core, u8::is_ascii_alphanumeric);
     let length = core.len();
-    counting(core) >= COUNTED || counts_in_both(token) || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
+    counting(core) >= COUNTED
+        || counts_in_both(token)
+        || counts_in_pairs(core)
+        || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
+}
+
+/// True when a word for an example, or a key that vendors publish, stands in a token.
+fn says_so(token: &[u8]) -> bool {
+    (0..token.len()).any(|at| {
+        let rest = token.get(at..).unwrap_or_default();
+        let first = rest.first().map_or(0, u8::to_ascii_lowercase);
+        let begins = |word: &&[u8]| rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+        (b"epxcrdsiy.*".contains(&first) && EXAMPLES.iter().any(begins))
+            || PUBLISHED.iter().any(|published| rest.starts_with(published))
+    })
 }
 
 /// True for a token that is made of words, with hardly a digit: `AcceptanceTimeoutSeconds`.
 pub(super) fn is_words(token: &[u8]) -> bool {
     let token = token.get(..JUDGED).unwrap_or(token);
-    token.iter().filter(|byte| byte.is_ascii_digit()).count() * 10 < token.len() && are_words(token)
+    token.iter().filter(|byte| byte.is_ascii_digit()).count() * 16 < token.len() && are_words(token)
 }
 
 /// True when the letters of a token make words.
@@ -118,23 +144,32 @@ pub(super) fn look(token: &[u8]) -> Look {
     let letters = judged.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let digits = judged.iter().filter(|byte| byte.is_ascii_digit()).count();
     let length = letters + digits;
-    if length < LEAST || length * 2 < judged.len() || judged.starts_with(b"0x") || is_placeholder(judged) {
+    if length < LEAST || length * 2 < judged.len() || is_number_of_a_program(judged) {
         return Look::Plain;
     }
-    if is_uuid(judged) {
-        return Look::Uuid;
-    }
-    if letters == 0 {
-        return if digits >= 12 { Look::Number } else { Look::Plain };
-    }
-    if !is_drawn(judged, letters, digits) {
-        return if is_mixed(judged) { Look::Mixed } else { Look::Plain };
-    }
-    match length {
-        LONG.. => Look::Random,
-        SHORT.. => Look::Short,
-        _ => Look::Brief,
-    }
+    let look = if is_uuid(judged) {
+        Look::Uuid
+    } else if letters == 0 {
+        if digits >= SHORT { Look::Number } else { Look::Plain }
+    } else if is_drawn(judged, letters, digits) {
+        match length {
+            LONG.. => Look::Random,
+            SHORT.. => Look::Short,
+            _ => Look::Brief,
+        }
+    } else if is_mixed(judged) {
+        Look::Mixed
+    } else {
+        Look::Plain
+    };
+    // Last of all: most words are plain before.
+    if look > Look::Plain && is_placeholder(judged) { Look::Plain } else { look }
+}
+
+/// `0x8004101f`, or the address of a wallet; the key of one is longer.
+fn is_number_of_a_program(token: &[u8]) -> bool {
+    const WALLET_KEY: usize = 66;
+    token.starts_with(b"0x") && token.len() != WALLET_KEY
 }
 
 /// Whether letters and digits stand mixed, or letters make no words.
@@ -155,7 +190,7 @@ fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
         || (changes >= 2 && digits >= 6 && length >= 24)
         || (is_hex && changes >= 2 && length >= 12)
         || (letters >= 4 && changes >= 1 && length >= 10 && longest_part(token) >= 8 && !are_words(token))
-        || (longest_part(token) >= 12 && !are_words(token))
+        || (letters >= 12 && longest_part(token) >= 12 && !are_words(token))
 }
 
 /// The letters and digits of the longest part without a sign.
@@ -210,6 +245,13 @@ fn counting(core: &[u8]) -> f32 {
     core.windows(2).filter(counts).count() as f32 / core.len().max(1) as f32
 }
 
+/// True when the signs two by two count up: `000102030405`.
+fn counts_in_pairs(core: &[u8]) -> bool {
+    let pairs = core.chunks_exact(2).zip(core.chunks_exact(2).skip(1));
+    let counts = |(first, second): &(&[u8], &[u8])| matches!((first, second), ([a, b], [c, d]) if a == c && *d == b.wrapping_add(1));
+    core.len() >= 12 && pairs.filter(counts).count() * 2 * 10 >= core.len() * 6
+}
+
 /// True when the letters by themselves and the digits by themselves count up or down: `a1b2c3`, `AbC1dEf2`.
 fn counts_in_both(token: &[u8]) -> bool {
     let (mut letters, mut digits) = ([0; JUDGED], [0; JUDGED]);
@@ -239,6 +281,7 @@ mod tests {
             "00000000000000000000000000000000",
             "abcdef0123456789abcdef0123456789",
             "a1b2c3d4e5f6g7h8i9j0",
+            "000102030405060708090A0B0C0D0E0F",
             "AbCdEfGhIjKlMnOpQrStUvWxYz123456",
             "your_token_12ab34cd",
             "catppuccin_mocha",
@@ -246,6 +289,7 @@ mod tests {
             "EXAMPLEKEY1a2b3c",
             "****************",
             "password",
+            "-9223372036854775808i64",
             "",
         ] {
             assert_eq!(look(plain.as_bytes()), Look::Plain, "{plain}");

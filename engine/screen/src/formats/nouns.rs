@@ -62,10 +62,11 @@ const STEMS: [&str; 22] = [
     "server",
 ];
 
-/// What is drawn by chance after these words is public, or names a thing.
-const OTHERS: [&[u8]; 25] = [
-    b"public",
-    b"fingerprint",
+/// A name with one of these in it names nothing secret.
+const PUBLIC: [&[u8]; 5] = [b"public", b"fingerprint", b"etag", b"correlation", b"commit"];
+
+/// Nor do these right before a word for a credential: `cache key`, `next_page_token`.
+const OTHERS: [&[u8]; 20] = [
     b"primary",
     b"foreign",
     b"partition",
@@ -85,9 +86,6 @@ const OTHERS: [&[u8]; 25] = [
     b"cursor",
     b"continuation",
     b"dedup",
-    b"etag",
-    b"correlation",
-    b"commit",
     b"authenticity",
 ];
 
@@ -123,16 +121,31 @@ pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
     (plain || glued).then_some(noun)
 }
 
+/// True for a word some tokens begin with: `key-8f2b…`.
+pub(super) fn is_prefix(word: &[u8]) -> bool {
+    [&b"key"[..], b"token", b"secret", b"access", b"private", b"pubkey"].contains(&word)
+}
+
 /// True when a word for a credential is part of a name.
 pub(super) fn is_spoken_of(name: &[u8]) -> bool {
     (0..name.len()).any(|at| noun_at(name, at).is_some())
 }
 
-/// True for a name that says, in a part of it, that what is near is no credential.
-pub(super) fn is_other(name: &[u8]) -> bool {
-    OTHERS.iter().any(|other| {
-        let here = |at: &usize| name.get(*at..*at + other.len()).is_some_and(|part| part.eq_ignore_ascii_case(other));
-        (0..name.len()).filter(here).any(|at| is_turn(name, at) && is_turn(name, at + other.len()))
+/// True for a name, and the word before it, that say that what is near is no credential.
+pub(super) fn is_other(before: &[u8], name: &[u8]) -> bool {
+    let holds = |text: &[u8]| PUBLIC.iter().any(|word| parts(text, word).next().is_some());
+    let is_named = |name: &[u8], at: usize| noun_at(name, at).is_some();
+    let within = |other: &&[u8]| parts(name, other).any(|end| is_named(name, end) || is_named(name, end + 1));
+    let right_before = |other: &&[u8]| is_named(name, 0) && parts(before, other).any(|end| end == before.len());
+    holds(before) || holds(name) || OTHERS.iter().any(|other| within(other) || right_before(other))
+}
+
+/// Where a word ends in a text, wherever it is a part of its own.
+fn parts<'a>(text: &'a [u8], word: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    (word.len()..=text.len()).filter(move |end| {
+        let start = end - word.len();
+        let part = text.get(start..*end).unwrap_or_default();
+        part.eq_ignore_ascii_case(word) && is_turn(text, start) && is_turn(text, *end)
     })
 }
 
@@ -186,13 +199,15 @@ fn begins_word(word: &[u8], at: usize) -> bool {
         let end = stem.len().checked_sub(known.len()).and_then(|at| stem.get(at..));
         end.is_some_and(|end| end.eq_ignore_ascii_case(known.as_bytes()))
     };
-    STEMS.iter().any(ends) || provider_of(b"", stem) > Provider::None
+    STEMS.iter().any(ends) || provider_of([b"", b"", stem]) > Provider::None
 }
 
 /// The provider some words name: `new_relic`, `geocodifySECRET`, `message-bird`.
 pub(super) fn provider_in(words: &[u8]) -> Provider {
     let mut best = Provider::None;
-    let mut before: &[u8] = b"";
+    let (mut before, mut earlier): (&[u8], &[u8]) = (b"", b"");
+    // How a program is told a property: `-Dsonar.login=…`.
+    let words = words.strip_prefix(b"-D").unwrap_or(words);
     for word in words.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| is_name(word)) {
         let turns = |pair: &[u8]| matches!(pair, [a, b] if !a.is_ascii_uppercase() && b.is_ascii_uppercase());
         let turn = word.windows(2).position(turns).map_or(word.len(), |at| at + 1);
@@ -202,13 +217,19 @@ pub(super) fn provider_in(words: &[u8]) -> Provider {
             head.get(at..)?.eq_ignore_ascii_case(noun).then(|| head.get(..at))?
         });
         let whole = if head.len() < word.len() { word } else { b"" };
-        for (first, second) in [(&b""[..], head), (before, head), (b"", stem.unwrap_or_default()), (b"", whole)] {
-            best = best.max(provider_of(first, second));
+        for parts in [
+            [b"", b"", head],
+            [b"", before, head],
+            [earlier, before, head],
+            [b"", b"", stem.unwrap_or_default()],
+            [b"", b"", whole],
+        ] {
+            best = best.max(provider_of(parts));
         }
         if best == Provider::Telling {
             break;
         }
-        before = word;
+        (earlier, before) = (before, word);
     }
     best
 }
@@ -218,14 +239,14 @@ fn is_name(part: &[u8]) -> bool {
     part.len() > 1 && part.len() <= LONGEST_WORD && part.windows(2).any(|pair| pair.iter().all(u8::is_ascii_alphabetic))
 }
 
-/// The provider with a name of two parts, in letters of any case.
-fn provider_of(first: &[u8], second: &[u8]) -> Provider {
+/// The provider with a name of such parts, in letters of any case.
+fn provider_of(parts: [&[u8]; 3]) -> Provider {
     let mut name = [0; LONGEST_NAME];
-    let length = first.len() + second.len();
-    if length > name.len() || second.is_empty() {
+    let length = parts.iter().map(|part| part.len()).sum();
+    if length > name.len() || parts.last().is_none_or(|last| last.is_empty()) {
         return Provider::None;
     }
-    for (place, byte) in name.iter_mut().zip(first.iter().chain(second)) {
+    for (place, byte) in name.iter_mut().zip(parts.into_iter().flatten()) {
         *place = byte.to_ascii_lowercase();
     }
     providers::named(name.get(..length).unwrap_or_default())

@@ -5,13 +5,16 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
+use super::look::{self, Look};
 use super::pattern::{Match, Pattern};
-use super::{checksum, look, rows};
+use super::{checksum, rows};
 use crate::finding::{Finding, Kind};
 
 /// Anchors after which a token ends in a checksum.
-const CHECKED: [&str; 6] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_"];
+const CHECKED: [&str; 11] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_", "vcp_", "vci_", "vca_", "vcr_", "vck_"];
 
+/// No longer anchor is short.
+const SHORT: usize = 3;
 /// Bytes of an anchor that are searched for: enough to be rare, and few to build the search from.
 const SEARCHED: usize = 8;
 
@@ -58,7 +61,14 @@ fn is_token(bytes: &[u8], anchor: &str, matched: &Match) -> bool {
         return true;
     }
     // All that is random may be the end: a prefix long enough to be nothing else.
-    random.is_empty() || (!look::is_placeholder(random) && !look::is_words(random))
+    if random.is_empty() {
+        return true;
+    }
+    // A short prefix says little: what follows has to look drawn. Two of a JSON object's quotes in base 64 say more.
+    if anchor.len() <= SHORT && anchor != "ey" {
+        return look::look(random) >= Look::Short;
+    }
+    !look::is_placeholder(random) && !look::is_words(random)
 }
 
 #[cfg(test)]
