@@ -11,6 +11,8 @@ use crate::finding::{Finding, Kind};
 const LONGEST_NAME: usize = 96;
 /// Bytes between the word and the value: quotes and signs, and white space as some programs write it.
 const WIDEST_GAP: usize = 100;
+/// No longer name is drawn by chance and still a name.
+const LONGEST_SPOKEN: usize = 40;
 /// Words between the word for a credential and the value: `token is …`.
 const MOST_FILLERS: usize = 2;
 /// Bytes before that word in which the provider may stand.
@@ -220,6 +222,12 @@ fn before(bytes: &[u8], value: usize) -> Option<Context> {
         }
         let start = end - length;
         let word = bytes.get(start..end)?;
+        // A line of encoded bytes is no name, whatever letters it has.
+        let encoded = matches!(start.checked_sub(1).and_then(|at| bytes.get(at)), Some(b'+' | b'/'));
+        let wraps = encoded && bytes.get(end..at).is_some_and(|gap| gap.contains(&b'\n'));
+        if wraps || (word.len() >= LONGEST_SPOKEN && look::look(word) == Look::Random) {
+            return None;
+        }
         let noun = noun_in(word);
         if noun.is_some() || provider_in(word) == Provider::Telling {
             return before_word(bytes, start, noun, word, word, assigns);
