@@ -32,6 +32,8 @@ struct Context {
     provider: Provider,
     /// `=`, `:` or `>` stands between.
     assigns: bool,
+    /// No more than `key`: rows, files and caches have keys too.
+    bare: bool,
 }
 
 impl Context {
@@ -43,7 +45,8 @@ impl Context {
             Look::Plain => false,
             Look::Number => named && known && self.assigns,
             Look::Mixed | Look::Brief => named && known,
-            Look::Short => named,
+            Look::Short => named && (known || !self.bare),
+            Look::Uuid if self.bare => known,
             Look::Uuid | Look::Random => named || self.provider == Provider::Telling,
         }
     }
@@ -217,11 +220,12 @@ fn before(bytes: &[u8], value: usize) -> Option<Context> {
         assigns |= bytes.get(end..at)?.iter().any(|byte| b"=:>".contains(byte));
         let reach = end.saturating_sub(nouns::LONGEST_WORD);
         let length = bytes.get(reach..end)?.iter().rev().take_while(|byte| is_word(**byte)).count();
-        if length == 0 || (gap == 0 && at == value) {
-            return None;
-        }
         let start = end - length;
         let word = bytes.get(start..end)?;
+        // Nothing before it, or another sentence.
+        if length == 0 || (gap == 0 && at == value) || word.ends_with(b".") {
+            return None;
+        }
         // A line of encoded bytes is no name, whatever letters it has.
         let encoded = matches!(start.checked_sub(1).and_then(|at| bytes.get(at)), Some(b'+' | b'/'));
         let wraps = encoded && bytes.get(end..at).is_some_and(|gap| gap.contains(&b'\n'));
@@ -260,7 +264,8 @@ fn before_word(
         found if noun.is_none() || found == Provider::Telling => found,
         found => found.max(provider_in(near)).max(provider_in(line)),
     };
-    Some(Context { noun, provider, assigns })
+    let bare = word.eq_ignore_ascii_case(b"key") && noun_in(last).is_none() && !last.eq_ignore_ascii_case(b"api");
+    Some(Context { noun, provider, assigns, bare })
 }
 
 const fn is_gap(byte: u8) -> bool {
