@@ -190,12 +190,20 @@ fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
         || (changes >= 2 && digits >= 6 && length >= 24)
         || (is_hex && changes >= 2 && length >= 12)
         || (letters >= 4 && changes >= 1 && length >= 10 && longest_part(token) >= 8 && !are_words(token))
+        || (digits >= 3 && is_grouped(token))
         || (letters >= 12 && longest_part(token) >= 12 && !are_words(token))
 }
 
 /// The letters and digits of the longest part without a sign.
 fn longest_part(token: &[u8]) -> usize {
     token.split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or_default()
+}
+
+/// Three and more parts of one length between hyphens.
+fn is_grouped(token: &[u8]) -> bool {
+    let mut parts = token.split(|byte| *byte == b'-').map(<[u8]>::len);
+    let first = parts.next().unwrap_or_default();
+    (4..=12).contains(&first) && parts.clone().count() >= 2 && parts.all(|length| length == first)
 }
 
 /// Digit, small letter, capital.

@@ -255,6 +255,14 @@ fn a_word_for_a_credential_or_a_provider_makes_a_token_of_what_was_drawn() {
 }
 
 #[test]
+fn what_a_token_looks_like_names_it_before_what_is_said_of_it() {
+    for text in [format!("secret-{}{}", "dop_v1_", h(64)), format!("token: {}{}%20", "dop_v1_", h(64))] {
+        let kinds: Vec<_> = crate::findings(&text).into_iter().map(|finding| finding.kind.as_str()).collect();
+        assert_eq!(kinds, ["DigitalOcean token"], "{text}");
+    }
+}
+
+#[test]
 fn what_was_drawn_for_something_else_is_none() {
     for text in [
         format!("commit {} fixed the pager", h(40)),
