@@ -22,25 +22,24 @@ pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
     is_one.then_some(Value { span: start..given.span.end, is_quoted: given.is_quoted })
 }
 
+/// The command of a `-p` that ends here, if it is one that takes a password so.
+fn command_of(text: &str, end: usize) -> Option<&'static str> {
+    const COMMANDS: &str = "psexec sshpass mysql mariadb mysqldump mongo smbclient docker podman helm az expect";
+    let line = scan::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?;
+    let is_login =
+        |command: &str| !["docker", "podman", "helm", "az"].contains(&command) || scan::holds(line, " login");
+    COMMANDS.split(' ').find(|command| scan::holds(line, command) && is_login(command))
+}
+
+/// True of a `-p` that ends here and has a password behind it.
+pub(super) fn takes_password(text: &str, end: usize) -> bool {
+    command_of(text, end).is_some()
+}
+
 /// The password behind a `-p` that ends here, of commands that take one so.
 pub(super) fn of_password(text: &str, end: usize) -> Option<Value> {
-    const COMMANDS: [&str; 12] = [
-        "psexec",
-        "sshpass",
-        "docker login",
-        "mysql",
-        "mariadb",
-        "mysqldump",
-        "mongo",
-        "az login",
-        "expect",
-        "smbclient",
-        "podman login",
-        "helm registry login",
-    ];
-    let line = scan::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?;
-    let command = COMMANDS.iter().find(|command| scan::holds(line, command))?;
-    let is_joined = command.starts_with("mysql") || *command == "mariadb" || *command == "sshpass";
+    let command = command_of(text, end)?;
+    let is_joined = command.starts_with("mysql") || command == "mariadb" || command == "sshpass";
     let after = scan::after_blanks(text, end);
     if after == end && !is_joined || after > end && command.starts_with("mysql") {
         return None;
