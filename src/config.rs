@@ -20,6 +20,7 @@ use zeroize::Zeroizing;
 
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
+use crate::output;
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
@@ -493,7 +494,7 @@ fn keyring() -> Option<Arc<dyn Keyring>> {
     SystemKeyring::of_session(text).map(|keyring| -> Arc<dyn Keyring> { Arc::new(keyring) })
 }
 
-/// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says.
+/// Sends the log to stderr, without the credentials in it: nothing by default, more with `-v`, or what `TESSERA_LOG` says.
 pub(crate) fn init_logging(verbose: u8) {
     let filter = LOG.text().unwrap_or_else(|| {
         match verbose {
@@ -506,7 +507,7 @@ pub(crate) fn init_logging(verbose: u8) {
     if filter == "off" {
         return;
     }
-    let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let builder = tracing_subscriber::fmt().with_writer(|| output::Log).with_ansi(std::io::stderr().is_terminal());
     // Nobody reads the log any more: that is no reason to fail.
     let builder = builder.with_env_filter(tracing_subscriber::EnvFilter::new(filter)).log_internal_errors(false);
     // A second initialisation can only come from a test; the first one stands.

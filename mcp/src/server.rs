@@ -12,6 +12,7 @@ use tessera_desk::sync::{Mode, Remote, SyncError};
 use tessera_desk::team::{Done, Team, at_desk};
 use tessera_desk::{Caller, Desk, SharedStore};
 use tessera_engine::Store;
+use tessera_engine::screen::dropped;
 use tessera_engine::store::{ElsewhereBecause, StoreError};
 
 use crate::args::Args;
@@ -70,7 +71,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<Result<String, ToolError>, ErrorData> {
         let Some(tool) = tools::find(name) else {
-            return Err(ErrorData::invalid_params(format!("unknown tool {name:?}"), None));
+            return Err(ErrorData::invalid_params(dropped(&format!("unknown tool {name:?}")).into_owned(), None));
         };
         let standing = self.standing();
         let done = match tool.call {
@@ -148,7 +149,7 @@ fn cancelled() -> ErrorData {
 }
 
 fn refused(error: &impl std::fmt::Display) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
+    CallToolResult::error(vec![ContentBlock::text(dropped(&error.to_string()))])
 }
 
 impl ServerHandler for Server {
@@ -202,8 +203,11 @@ impl ServerHandler for Server {
         let messages = self.look(&context, move |desk| prompts::messages(desk, &name, &args)).await?;
         match messages {
             Some(Ok(messages)) => Ok(GetPromptResult::new(messages).into()),
-            Some(Err(error)) => Err(ErrorData::invalid_params(error.to_string(), None)),
-            None => Err(ErrorData::invalid_params(format!("unknown prompt {:?}", request.name), None)),
+            Some(Err(error)) => Err(ErrorData::invalid_params(dropped(&error.to_string()).into_owned(), None)),
+            None => Err(ErrorData::invalid_params(
+                dropped(&format!("unknown prompt {:?}", request.name)).into_owned(),
+                None,
+            )),
         }
     }
 
@@ -236,10 +240,10 @@ impl ServerHandler for Server {
                 Ok(ReadResourceResult::new(vec![contents]).into())
             }
             Ok(None) => {
-                let data = serde_json::json!({ "uri": request.uri });
+                let data = serde_json::json!({ "uri": dropped(&request.uri) });
                 Err(ErrorData::invalid_params("no such resource", Some(data)))
             }
-            Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
+            Err(error) => Err(ErrorData::internal_error(dropped(&error.to_string()).into_owned(), None)),
         }
     }
 }

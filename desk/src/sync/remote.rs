@@ -135,6 +135,11 @@ impl Remote {
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
             return Err(wrong(&"is no http or https address"));
         }
+        if !base.username().is_empty() || base.password().is_some() {
+            return Err(wrong(
+                &"names a user or a password, which would be kept with it; a server asks for a key alone",
+            ));
+        }
         // A key must not cross a network in clear text.
         let is_here = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
         if base.scheme() == "http" && !is_here {

@@ -1,6 +1,6 @@
 //! The texts of what is said of a memory: all that a person or a model may have written into.
 
-use crate::domain::{Category, Content, Draft, Memory, Patch, Tag};
+use crate::domain::{Category, Content, Draft, Memory, Origin, Patch, Tag};
 use crate::sync::{Action, Details, Document, Edit, Op};
 
 /// What kind of text it is.
@@ -20,6 +20,20 @@ pub trait Texts {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str));
     /// Lets each text be changed: what `change` gives takes its place.
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>);
+}
+
+/// Texts of which no more is known than what they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words(pub Vec<(Part, String)>);
+
+impl Texts for Words {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        self.0.iter().for_each(|(part, text)| see(*part, text));
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        self.0.iter_mut().for_each(|(part, text)| change_in(text, *part, change));
+    }
 }
 
 /// Lets a text be changed in its place.
@@ -74,6 +88,19 @@ fn changed_text(text: &mut String, sensitive: Option<&String>, change: &mut dyn 
     }
 }
 
+/// The name of whoever an import says that a memory was of.
+fn each_name(origin: &Origin, see: &mut dyn FnMut(Part, &str)) {
+    if let Origin::Shared(name) = origin {
+        see(Part::Slug, name);
+    }
+}
+
+fn changed_name(origin: &mut Origin, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    if let Origin::Shared(name) = origin {
+        change_in(name, Part::Slug, change);
+    }
+}
+
 /// How the text of a draft or a change is looked at.
 fn part_of(sensitive: Option<&String>) -> Part {
     sensitive.map_or(Part::Text, |_| Part::Whole)
@@ -86,10 +113,12 @@ impl Texts for Draft {
         each(self.session.iter().chain(&self.client).chain(&self.cwd), see);
         self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
+        each_name(&self.origin, see);
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
         changed_text(&mut self.content, self.sensitive.as_ref(), change);
+        changed_name(&mut self.origin, change);
         change_words(&mut self.keywords, change);
         change_words(&mut self.entities, change);
         for name in [&mut self.session, &mut self.client, &mut self.cwd].into_iter().flatten() {
@@ -128,10 +157,12 @@ impl Texts for Memory {
         each(self.session.iter().chain(&self.client).chain(&self.cwd), see);
         self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         see(Part::Slug, self.category.as_str());
+        each_name(&self.origin, see);
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
         change_in(&mut self.content, Part::Text, change);
+        changed_name(&mut self.origin, change);
         change_words(&mut self.keywords, change);
         change_words(&mut self.entities, change);
         for name in [&mut self.session, &mut self.client, &mut self.cwd].into_iter().flatten() {

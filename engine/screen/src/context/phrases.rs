@@ -95,9 +95,9 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
         at = scan::on_while(text, at, 4, |byte| b" \t:='\"*`#(".contains(&byte));
         let stop = scan::on_while(text, at, 24, |byte| byte.is_ascii_digit());
         if stop > at {
-            let is_number = !scan::byte(text, stop).is_ascii_alphanumeric()
-                && !(matches!(scan::byte(text, stop), b'.' | b'-' | b'/' | b':')
-                    && scan::byte(text, stop + 1).is_ascii_digit());
+            // No date, time, version or range.
+            let goes_on = b".-/:".contains(&scan::byte(text, stop)) && scan::byte(text, stop + 1).is_ascii_digit();
+            let is_number = !goes_on && !scan::byte(text, stop).is_ascii_alphanumeric();
             return ((4..=8).contains(&(stop - at)) && is_number).then_some(at..stop);
         }
         let word = scan::on_while(text, at, 24, |byte| !byte.is_ascii_whitespace() && byte != b':' && byte != b'=');

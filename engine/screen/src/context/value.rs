@@ -11,13 +11,15 @@ pub(super) struct Value {
     pub(super) is_quoted: bool,
 }
 
-const LONGEST: usize = 4096;
+const LONGEST: usize = 2048;
 /// Opening and closing quotes; the escaped ones of texts inside texts first.
-const QUOTES: [(&str, &str); 14] = [
+const QUOTES: [(&str, &str); 16] = [
     ("\\\\\"", "\\\\\""),
     ("\\\"", "\\\""),
     ("\\'", "\\'"),
     ("&quot;", "&quot;"),
+    ("&#34;", "&#34;"),
+    ("%22", "%22"),
     ("\"", "\""),
     ("'", "'"),
     ("`", "`"),
@@ -93,6 +95,8 @@ fn ends(character: char, after: &str, is_query: bool) -> bool {
         '\\' => after.starts_with(['n', 'r', 't', '"', '\'', '\\']),
         '<' => after.starts_with(|next: char| next == '/' || next.is_ascii_alphabetic()) && after.contains('>'),
         '&' => is_query || is_pair(after),
+        ']' => after.starts_with('('),
+        '%' => is_query && after.starts_with("26"),
         ';' | ',' => after.is_empty() || after.starts_with(char::is_whitespace) || is_pair(after),
         _ => false,
     }
@@ -122,7 +126,6 @@ pub(super) fn trimmed(value: &str) -> &str {
             ']' => is_loose('['),
             '}' => is_loose('{'),
             '>' => is_loose('<'),
-            '*' => value.ends_with("**"),
             _ => false,
         };
         if !goes {

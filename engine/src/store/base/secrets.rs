@@ -259,6 +259,12 @@ impl Secrets {
         Aside { secrets: self, connection, mode: self.rules.mode }
     }
 
+    /// Who keeps what is found in what stands in the store already: it cannot be refused any more.
+    pub(crate) fn keeper_of_old<'a>(&'a self, connection: &'a Connection, is_own: bool) -> Aside<'a> {
+        let mode = if is_own && self.rules.mode != SecretMode::Drop { SecretMode::Encrypt } else { SecretMode::Drop };
+        Aside { secrets: self, connection, mode }
+    }
+
     /// The same for a text that comes from the person's own server: what must not be kept here is left away, as it
     /// cannot be refused.
     pub(crate) fn arriving<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {

@@ -7,10 +7,10 @@ use rusqlite::params;
 use tessera_seal::{Key, Keys, key_of};
 
 use crate::domain::MemoryId;
+use crate::store::base::kept::note_sealing;
 use crate::store::base::secrets::{Held, KeyPlace, Secrets, no_key};
 use crate::store::base::store::Store;
 use crate::store::change::erase::Erase;
-use crate::store::change::secrets::note_sealing;
 use crate::store::file::error::StoreError;
 use crate::store::logs::traces;
 

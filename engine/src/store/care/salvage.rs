@@ -41,7 +41,7 @@ const MOST_UNREADABLE: u32 = 10_000;
 /// Memories of one transaction.
 const BATCH: usize = 500;
 /// Tables that are carried over row by row, as they are, and what orders their rows.
-const BESIDE: [(&str, &str); 11] = [
+const BESIDE: [(&str, &str); 12] = [
     ("links", "source, type, target"),
     ("history", "rev"),
     ("receipts", "n"),
@@ -53,6 +53,7 @@ const BESIDE: [(&str, &str); 11] = [
     ("asked_in_vain", "n"),
     ("secrets", "memory, name"),
     ("secret_uses", "n"),
+    ("purges", "memory, place"),
 ];
 
 /// Sets a damaged store aside and begins a new one with every memory that can still be read.

@@ -1,5 +1,6 @@
 //! What changes memories: each change is one transaction with its row, its provenance and its outbox row.
 
+pub(crate) mod clean;
 pub(crate) mod conflict;
 pub(crate) mod erase;
 pub(crate) mod import;

@@ -8,7 +8,7 @@ use super::write::{Stored, Written, places_of, set_aside, write_row};
 use super::{links, places};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp};
-use crate::screen::{Screened, screened};
+use crate::screen::{Screened, findings, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -57,6 +57,10 @@ impl Store {
 
     /// A draft without the credentials that stood in it. What is sealed is sealed for its memory: it has its id here.
     pub(in crate::store) fn looked_through(&self, draft: Draft, now: Timestamp) -> Result<Screened<Draft>, StoreError> {
+        if let Some(finding) = findings(draft.scope.as_str()).first() {
+            // A project is named in many rows, and by name alone.
+            return Err(StoreError::Credential { field: "scope", kind: finding.kind.as_str().to_owned() });
+        }
         let id = draft.id.unwrap_or_else(|| MemoryId::generate(now));
         screened(Draft { id: Some(id), ..draft }, id, &mut self.secrets.keeper(&self.connection))
     }
