@@ -214,7 +214,21 @@ impl UserTx {
         .bind(if sealed.is_some() { "here" } else { "vault" })
         .execute(&mut *self.tx)
         .await?;
-        Ok(done.rows_affected() > 0)
+        if done.rows_affected() > 0 {
+            return Ok(true);
+        }
+        let mark: Vec<u8> =
+            sqlx::query_scalar("SELECT mark FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3")
+                .bind(self.user.as_str())
+                .bind(uuid(memory))
+                .bind(secret.name.as_str())
+                .fetch_one(&mut *self.tx)
+                .await?;
+        // Two values with one name, once in tens of millions: nothing is written rather than one of them lost.
+        let is_same = mark == secret.mark;
+        is_same
+            .then_some(false)
+            .ok_or_else(|| DbError::Row(format!("two secrets of {memory} are called {}", secret.name)))
     }
 
     /// With a memory that is removed for good its secrets go, out of the vault too.

@@ -170,7 +170,8 @@ pub(super) async fn take(
     caller: Caller,
     Body(sent): Body<SentSecrets>,
 ) -> Result<Json<KeptSecrets>, Problem> {
-    caller.may("write")?;
+    // Whoever may only write must not find out a value by trying.
+    caller.may_all()?;
     if !app.secrets.has_place() {
         let detail = "this server has no place for secrets: they stay on their machine";
         return Err(Problem::new(StatusCode::CONFLICT, "no_place_for_secrets", detail));
