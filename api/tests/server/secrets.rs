@@ -19,12 +19,12 @@ fn github() -> String {
 }
 
 impl Site {
-    async fn reveal(&self, key: &str, memory: &str) -> Response {
+    pub(crate) async fn reveal(&self, key: &str, memory: &str) -> Response {
         self.post(key, &format!("/api/memories/{memory}/secret"), &Value::Null).await
     }
 
     /// The text of a memory with its secrets put back in.
-    async fn whole(&self, key: &str, memory: &str) -> String {
+    pub(crate) async fn whole(&self, key: &str, memory: &str) -> String {
         Self::ok(self.reveal(key, memory).await).await["content"].as_str().unwrap().to_owned()
     }
 
