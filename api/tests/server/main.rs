@@ -14,6 +14,7 @@ mod owner_local;
 mod recall;
 mod rest;
 mod rights;
+mod secrets;
 mod shares;
 mod site;
 mod stale;

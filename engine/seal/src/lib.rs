@@ -5,10 +5,12 @@
 
 mod file;
 mod key;
+mod keyring;
 mod older;
 mod sealed;
 
 pub use file::{FileError, keys_in, write_keys};
 pub use key::{Key, KeyError, KeyId, Keys, random};
+pub use keyring::{Keyring, KeyringError};
 pub use older::open_older;
 pub use sealed::{Bound, SealError, Value, key_of, open, seal};

@@ -216,20 +216,30 @@ impl Texts for Edit {
     }
 }
 
-impl Texts for Op {
+impl Texts for Action {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
-        match &self.action {
-            Action::Create(document) => document.each_text(see),
-            Action::Edit(edit) => edit.each_text(see),
-            Action::Delete | Action::Purge => {}
+        match self {
+            Self::Create(document) => document.each_text(see),
+            Self::Edit(edit) => edit.each_text(see),
+            Self::Delete | Self::Purge => {}
         }
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
-        match &mut self.action {
-            Action::Create(document) => document.change_texts(change),
-            Action::Edit(edit) => edit.change_texts(change),
-            Action::Delete | Action::Purge => {}
+        match self {
+            Self::Create(document) => document.change_texts(change),
+            Self::Edit(edit) => edit.change_texts(change),
+            Self::Delete | Self::Purge => {}
         }
+    }
+}
+
+impl Texts for Op {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        self.action.each_text(see);
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        self.action.change_texts(change);
     }
 }

@@ -1,1 +1,37 @@
 //! Talks to HashiCorp Vault and OpenBao: the key-value engine, version 2.
+//!
+//! [`Vault`] reads, writes with check-and-set, deletes and lists; it logs in, keeps its token alive and says what is wrong in words
+//! that name the fix and hold neither a token nor a secret. Where a memory's secrets lie is said by a [`PathTemplate`].
+//! Nothing here reads the environment, knows a memory or decides what is secret.
+//!
+//! ```no_run
+//! use tessera_vault::{Config, Vault, VaultError};
+//!
+//! # async fn example(settings: std::collections::HashMap<String, String>) -> Result<(), VaultError> {
+//! let Some(config) = Config::read(|name| settings.get(name).cloned())? else { return Ok(()) };
+//! let vault = Vault::new(config)?;
+//! let path = vault.template().path("ada", "7")?;
+//! vault.update(&path, |fields| fields.insert("s7k4q", "the value")).await?;
+//! let value = vault.read(&path).await?.and_then(|found| found.data.get("s7k4q").map(str::to_owned));
+//! vault.delete(&path).await?;
+//! # drop(value);
+//! # Ok(())
+//! # }
+//! ```
+
+mod config;
+mod error;
+mod fields;
+mod link;
+mod path;
+mod session;
+mod vault;
+mod wire;
+
+pub use config::{Auth, Config, VARIABLES};
+pub use error::VaultError;
+pub use fields::Fields;
+pub use path::{PathTemplate, SecretPath};
+pub use session::TokenState;
+pub use vault::{Vault, Versioned};
+pub use wire::Health;

@@ -163,7 +163,15 @@ mod tests {
         let news = news
             .iter()
             .map(|shadow| News { memory: shadow.row.memory, arrival: Arrival::Row(Box::new((*shadow).clone())) });
-        Page { news: news.collect(), next, more: false, mark: None, offers: Vec::new(), meanings: BTreeMap::new() }
+        Page {
+            news: news.collect(),
+            next,
+            more: false,
+            mark: None,
+            offers: Vec::new(),
+            meanings: BTreeMap::new(),
+            keeps_secrets: false,
+        }
     }
 
     #[test]
