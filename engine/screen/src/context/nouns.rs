@@ -76,7 +76,8 @@ fn before(text: &str, start: usize) -> Option<String> {
         return None;
     }
     let first = scan::back_while(text, start - 1, 24, |byte| byte.is_ascii_alphanumeric());
-    text.get(first..start - 1).filter(|word| !word.is_empty()).map(str::to_ascii_lowercase)
+    let word = text.get(first..start - 1)?.trim_end_matches(|last: char| last.is_ascii_digit());
+    (!word.is_empty()).then(|| word.to_ascii_lowercase())
 }
 
 /// Words after a noun that do not change what it names.
@@ -87,7 +88,7 @@ const KEY_OWNERS: &str = "api access secret private auth account shared license 
      storage subscription consumer app application service client server session deploy admin webhook hmac aes \
      jwt personal developer live prod production sandbox integration insert query ingest rest crypt cipher \
      wallet unseal registration device provision token sdk oauth bot function host primary secondary user \
-     stream seed io authentication security recovery";
+     stream seed preshared io authentication security recovery";
 const MERGED_KEYS: &str =
     "apikey accesskey secretkey privatekey authkey accountkey sharedkey licensekey streamkey masterkey";
 /// Words that make a name public, or one of something else.
