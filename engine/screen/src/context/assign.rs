@@ -303,6 +303,10 @@ fn is_token(inside: &str, bond: Bond) -> bool {
     if inside.len() < least || judge::is_uuid(inside) && bond != Bond::Sign {
         return false;
     }
+    // A long word behind `is` is a word.
+    if bond != Bond::Sign && !inside.bytes().any(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
     let is_plain = inside.bytes().filter(|byte| b"\"'`<>(){}|\\^;,".contains(byte)).count() * 8 < inside.len();
     is_plain && judge::is_drawn(inside)
 }

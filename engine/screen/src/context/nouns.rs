@@ -105,6 +105,11 @@ fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
     }
     let last = *words.last()?;
     let owner = words.len().checked_sub(2).and_then(|at| words.get(at).copied()).or(before);
+    // A second pass over a text is no password.
+    let counted = "one two three single multi first second third next last final each every per dry full hot";
+    if last == "pass" && owner.is_some_and(|owner| scan::is_among(counted, owner)) {
+        return None;
+    }
     if is_password(last) {
         return Some((Class::Password, if last.ends_with("phrase") { PASSPHRASE } else { PASSWORD }));
     }

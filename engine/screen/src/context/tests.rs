@@ -442,6 +442,8 @@ fn code_and_questions_are_left_alone() {
         "pass `spec=True`, or pass -march=x86-64 to the compiler",
         "return Err(Error::Auth(AuthError::Unsupported).into());",
         "{\"type\": \"password\", \"label\": \"Enter\"}",
+        "it is faster than a two-pass memchr2+SWAR loop",
+        "this secret is unambiguously binary",
         "signature, token costs: `write.rs:161-171`",
         "<input type=\"password\" name=\"password\" placeholder=\"Password\">",
     ]);
