@@ -40,6 +40,8 @@ enum Mark {
     LogIn,
     Address,
     Pem,
+    Encoded,
+    JsonKey,
     Putty,
     Scheme,
     Cookie,
@@ -48,6 +50,7 @@ enum Mark {
     Command,
     Pgpass,
     Hash,
+    NamedHash,
     Seed,
     Codes,
     Pin,
@@ -121,6 +124,8 @@ const MARKS: &[(&str, Mark)] = &[
     ("şifre", Mark::Foreign),
     ("://", Mark::Address),
     ("-----begin", Mark::Pem),
+    ("ls0tls1crudjti", Mark::Encoded),
+    ("\"kty\"", Mark::JsonKey),
     ("putty-user-key-file-", Mark::Putty),
     ("basic", Mark::Scheme),
     ("bearer", Mark::Scheme),
@@ -147,6 +152,13 @@ const MARKS: &[(&str, Mark)] = &[
     ("$argon2", Mark::Hash),
     ("$scrypt$", Mark::Hash),
     ("$pbkdf2", Mark::Hash),
+    ("{sha}", Mark::NamedHash),
+    ("{ssha", Mark::NamedHash),
+    ("{sha256}", Mark::NamedHash),
+    ("{sha512}", Mark::NamedHash),
+    ("pbkdf2:sha", Mark::NamedHash),
+    ("pbkdf2_sha", Mark::NamedHash),
+    ("scrypt:32768", Mark::NamedHash),
     ("seed phrase", Mark::Seed),
     ("mnemonic", Mark::Seed),
     ("recovery phrase", Mark::Seed),
@@ -226,6 +238,8 @@ impl Search<'_> {
             }
             Mark::Address => self.take(address::password(text, span.end), CONNECTION),
             Mark::Pem => self.take_span(blocks::pem(text, span.start), PRIVATE_KEY),
+            Mark::Encoded => self.take_span(blocks::encoded(text, span.start), PRIVATE_KEY),
+            Mark::JsonKey => self.take_span(blocks::json_key(text, span.start, span.end), PRIVATE_KEY),
             Mark::Putty => self.take_span(blocks::putty(text, span.start), PRIVATE_KEY),
             Mark::Scheme => {
                 let is_basic = scan::begins(text.get(span.clone()).unwrap_or_default(), "basic");
@@ -245,6 +259,7 @@ impl Search<'_> {
             Mark::Command => self.take(flags::of_command(text, span.start, span.end), PASSWORD),
             Mark::Pgpass => self.take_span(lines::pgpass(text, span.start), PASSWORD),
             Mark::Hash => self.take_span(lines::hash(text, span.start), HASH),
+            Mark::NamedHash => self.take_span(lines::named_hash(text, span.start), HASH),
             Mark::Seed => self.take_span(phrases::seed(text, span.end), SEED),
             Mark::Codes => {
                 let codes = phrases::codes(text, span.end);

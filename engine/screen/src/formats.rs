@@ -17,6 +17,16 @@ use crate::finding::Finding;
 
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
     let mut found = prefixed::findings(text);
-    found.extend(near::findings(text));
+    found.sort_by_key(|finding| finding.span.start);
+    let mut near = near::findings(text);
+    for finding in &mut near {
+        // What its look says is more than what stands before it says.
+        let after = found.partition_point(|known| known.span.start < finding.span.end);
+        let known = after.checked_sub(1).and_then(|at| found.get(at));
+        if let Some(known) = known.filter(|known| known.overlaps(&finding.span)) {
+            finding.kind = known.kind;
+        }
+    }
+    found.append(&mut near);
     found
 }

@@ -1,4 +1,5 @@
 //! Credentials of the kinds that detectors are known for, and those that they are known to miss: all are found.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
 use tessera_screen::findings;
 

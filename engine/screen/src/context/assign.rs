@@ -19,7 +19,8 @@ pub(super) enum Bond {
 /// The credential a noun is given right behind it.
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let (bond, at) = bond(text, noun)?;
-    let is_query = matches!(scan::byte(text, noun.span.start.wrapping_sub(1)), b'?' | b'&');
+    let is_query = matches!(scan::byte(text, noun.span.start.wrapping_sub(1)), b'?' | b'&')
+        || scan::rest(text, noun.span.end, 1) == "%";
     if scan::byte(text, at) == b'{' {
         return nested(text, at).filter(|value| is_credential(text, noun, value, bond));
     }
@@ -40,8 +41,15 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
 
 /// How the noun is bound to what follows, and where that begins.
 fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
+    // `Credentials::new`
+    let goes_on = scan::rest(text, noun.span.end, 3);
+    if goes_on.starts_with("::") && goes_on != "::=" {
+        return None;
+    }
     const CLOSERS: &[u8] = b"\"'`\\])*}";
     let closed = scan::on_while(text, noun.span.end, 6, |byte| CLOSERS.contains(&byte));
+    // `password\u003dx`: the backslash begins a sign.
+    let closed = closed - usize::from(closed > noun.span.end && scan::rest(text, closed - 1, 5) == "\\u003");
     let was_quoted = text.get(noun.span.end..closed).is_some_and(|closers| closers.contains(['"', '\'', '`']));
     let after = if was_quoted { scan::after_space(text, closed) } else { scan::after_blanks(text, closed) };
     let rest = scan::rest(text, after, 24);
@@ -81,8 +89,10 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
 }
 
 /// Signs that bind a value to its noun, the longest of each first.
-const SIGNS: [&str; 18] =
-    ["===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":", "：", "＝", "→", "⇒", "—"];
+const SIGNS: [&str; 22] = [
+    "%3D", "%3d", "\\u003d", "\\u003D", "===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":",
+    "：", "＝", "→", "⇒", "—",
+];
 
 /// After the sign: blanks, a new line where a quote or an indented value follows it, a block's sign.
 fn after_sign(text: &str, at: usize) -> usize {
@@ -126,7 +136,9 @@ fn after_wrapping(text: &str, at: usize) -> usize {
     let name = rest.strip_prefix("new ").unwrap_or(rest);
     let skipped = rest.len() - name.len();
     let length = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:@$".contains(byte)).count();
-    let opened = name.as_bytes().get(length) == Some(&b'(');
+    // `password.encode("latin1")` wraps nothing.
+    let is_method = name.get(..length).is_some_and(|name| name.contains('.'));
+    let opened = !is_method && name.as_bytes().get(length) == Some(&b'(');
     let next = at + skipped + length + usize::from(opened);
     if (opened || length <= 2) && value::is_quote(text, next) { next } else { at }
 }
@@ -181,7 +193,7 @@ pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) 
     {
         return false;
     }
-    let is_open = bond != Bond::Sign && inside.starts_with(['(', '[', '{', '<']);
+    let is_open = bond != Bond::Sign && inside.starts_with(['(', '[', '{', '<', '-']);
     if is_code(inside, value.is_quoted) || is_open && !value.is_quoted {
         return false;
     }
@@ -203,13 +215,18 @@ pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) 
 fn is_code(inside: &str, is_quoted: bool) -> bool {
     if is_quoted {
         return inside.starts_with('/') && inside.matches('/').count() > 1 && judge::words_in_hundred(inside) > 50
-            || inside.contains("://");
+            || inside.contains("://")
+            || judge::is_argument(inside)
+            || judge::is_constant(inside)
+            || (inside.contains("::") || inside.starts_with('&')) && judge::words_in_hundred(inside) >= 50
+            || inside.ends_with(':') && judge::words_in_hundred(inside) >= 60;
     }
+    let is_short = inside.len() < 8 || judge::words_in_hundred(inside) >= 50;
     judge::is_expression(inside)
-        || inside.starts_with(['{', '(', '[', '<', '|', '&', '*']) && inside.len() < 8
-        || inside.contains('<') && inside.ends_with('>')
+        || inside.starts_with(['(', ')', '}'])
+        || inside.starts_with(['{', '[', '<', '|', '&', '*']) && is_short
+        || inside.split_once('<').is_some_and(|(name, _)| judge::is_name(name) && judge::words_in_hundred(name) >= 50)
         || inside.ends_with('(')
-        || inside.ends_with("()")
 }
 
 /// True of a value somebody would take for a password, the stricter the looser it is bound.
@@ -222,6 +239,12 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     if shape.letters() + shape.foreign == 0 && (shape.digits == 0 || shape.symbols == 0) {
         return false;
     }
+    // `100%` and `testing?` are no passwords, whatever stands before them.
+    let asked = inside.trim_end_matches(['?', '!', '%', '@', ')', ';']);
+    let is_word = asked.len() < inside.len() && asked.bytes().all(|byte| byte.is_ascii_alphabetic()) && in_words >= 60;
+    if bond != Bond::Sign && (is_word || shape.letters() + shape.foreign < 2) {
+        return false;
+    }
     let is_mixed = shape.symbols > 0 && (shape.length >= 6 || shape.digits > 0)
         || shape.digits > 0 && shape.letters() > 0 && shape.length >= 5;
     if is_mixed {
@@ -229,6 +252,10 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     }
     if shape.foreign > 0 {
         return is_quoted && bond != Bond::Beside;
+    }
+    // Names of types and constants: `LPCSTR`.
+    if !is_quoted && shape.lower == 0 && shape.length < 10 {
+        return false;
     }
     match bond {
         // A word that stands alone and in quotes behind `is` is plainly a value.

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use super::scan;
+use super::{headers, scan, value};
 
 const BEGIN: &str = "-----";
 const LONGEST: usize = 64 * 1024;
+const LONGEST_JSON: usize = 2048;
 /// The shortest longest run of letters and digits that is no word.
 const FEWEST: usize = 24;
 
@@ -72,6 +73,26 @@ fn is_prose(rest: &str, at: usize) -> bool {
             .any(|known| name.starts_with(known))
     });
     !line.starts_with('-') && !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
+}
+
+/// A block in base64 whose first letters stand here: `LS0tLS1CRUdJTi`, of which every block makes the same.
+pub(super) fn encoded(text: &str, start: usize) -> Option<Range<usize>> {
+    let end = scan::on_while(text, start, LONGEST, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+    let head = headers::decoded(scan::rest(text, start, (end - start).min(64) / 4 * 4))?;
+    let title = String::from_utf8_lossy(&head);
+    (end - start > 2 * FEWEST && title.contains("PRIVATE KEY")).then_some(start..end)
+}
+
+/// The secret part of a key in JSON whose kind of key stands here: the value of `d`, or of `k`.
+pub(super) fn json_key(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
+    let from = scan::floor(text, start.saturating_sub(LONGEST_JSON));
+    let around = text.get(from..scan::floor(text, end + LONGEST_JSON))?;
+    let name = ["\"d\"", "\"k\""].iter().find_map(|name| around.find(name).map(|at| from + at + name.len()))?;
+    let at = scan::on_while(text, name, 8, |byte| byte == b':' || byte.is_ascii_whitespace());
+    let value = value::quoted(text, at)?;
+    let inside = text.get(value.span.clone())?;
+    let is_encoded = inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    (inside.len() > FEWEST && is_encoded).then_some(value.span)
 }
 
 /// The private lines of a PuTTY key whose header begins here.

@@ -94,7 +94,7 @@ pub(super) fn is_pair(encoded: &str) -> bool {
 }
 
 /// The bytes that base64 stands for, either alphabet, padded or not.
-fn decoded(encoded: &str) -> Option<Vec<u8>> {
+pub(super) fn decoded(encoded: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(encoded.len() * 3 / 4);
     let (mut bits, mut held) = (0_u32, 0_u32);
     for byte in encoded.trim_end_matches('=').bytes() {

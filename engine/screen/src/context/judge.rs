@@ -70,9 +70,11 @@ pub(super) fn is_expression(value: &str) -> bool {
     const OPENINGS: &str = "process.env os.environ os.getenv getenv env. ENV self. this. config. settings. args. options. request. \
          req. params. data.";
     let bytes = value.as_bytes();
-    let is_call = value.find('(').is_some_and(|at| {
-        at > 0 && value.get(..at).is_some_and(is_path_of_names) && value.rsplit(')').next().is_some_and(ends_call)
-    });
+    let is_call = value.split_once('(').is_some_and(|(name, _)| {
+        let name = name.trim_end_matches('!');
+        let is_snake = name.contains(['_', '.']) && words_in_hundred(name) >= 40;
+        is_path_of_names(name) && (is_snake || value.rsplit(')').next().is_some_and(ends_call))
+    }) || value.contains(")(");
     let is_index = value.find('[').is_some_and(|at| at > 0 && value.get(..at).is_some_and(is_path_of_names));
     let is_path = value.starts_with(['/', '~']) && value.get(1..).is_some_and(|rest| rest.contains('/'))
         || value.starts_with("./")
@@ -84,12 +86,41 @@ pub(super) fn is_expression(value: &str) -> bool {
         || is_index
         || is_path
         || is_address
+        || is_constant(value)
+        || is_number(value)
+        || is_argument(value)
         || value.contains("::")
         || value.contains("->")
         || bytes.first() == Some(&b'&')
             && is_path_of_names(value.get(1..).unwrap_or_default())
             && words_in_hundred(value) >= 50
         || value.contains('.') && is_path_of_names(value) && words_in_hundred(value) >= 60
+}
+
+/// `listener=myListener`, `access_token=`: a name of words, an equals sign, and what it is given.
+pub(super) fn is_argument(value: &str) -> bool {
+    value.split_once('=').is_some_and(|(name, _)| name.len() > 2 && is_name(name) && words_in_hundred(name) >= 60)
+}
+
+/// `DOT11_AUTH_ALGO_RSNA`: words in capitals.
+pub(super) fn is_constant(value: &str) -> bool {
+    let parts: Vec<&str> = value.split('_').collect();
+    let is_word = |part: &&str| {
+        part.starts_with(|first: char| first.is_ascii_uppercase())
+            && part.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    };
+    parts.len() > 2 && parts.iter().all(is_word)
+}
+
+/// `0x80090033_u32`, `-2146861007i32`: numbers of programs, none as long as a key.
+fn is_number(value: &str) -> bool {
+    let digits = value.trim_start_matches(['-', '+']);
+    let digits = digits.strip_prefix("0x").unwrap_or(digits).trim_end_matches("size");
+    let kind = digits.trim_end_matches(|last: char| last.is_ascii_digit());
+    let body = kind.strip_suffix(['i', 'u', 'f']).unwrap_or(digits).trim_end_matches('_');
+    let is_hexadecimal = value.contains("0x") && body.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'_');
+    let is_decimal = body.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    value.len() <= 24 && !body.is_empty() && (is_hexadecimal || is_decimal)
 }
 
 /// What may stand behind the last closing bracket of a call; all of it where there is none.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{scan, stand_in};
+use super::{judge, scan, stand_in};
 
 /// The password of a line of `.pgpass` whose port stands here: `host:port:database:user:password`.
 pub(super) fn pgpass(text: &str, port: usize) -> Option<Range<usize>> {
@@ -32,10 +32,19 @@ pub(super) fn pgpass(text: &str, port: usize) -> Option<Range<usize>> {
 pub(super) fn hash(text: &str, start: usize) -> Option<Range<usize>> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"./$,=+-_".contains(&byte);
     let end = scan::on_while(text, start, 512, is_part);
-    let whole = text.get(start..end)?.trim_end_matches(['.', ',', '-']);
+    let whole = text.get(start..end)?.trim_end_matches([',', '-']);
     let mut parts = whole.split('$').skip(2);
     let last = whole.rsplit('$').next()?;
     let least = if whole.starts_with("$2") { 53 } else { 20 };
     let is_hash = parts.next().is_some() && last.len() >= least && !stand_in::is_stand_in(last);
     is_hash.then(|| start..start + whole.len())
+}
+
+/// The hash of a password whose scheme stands here: `{SSHA}…`, `pbkdf2_sha256$…`, `scrypt:32768:…`.
+pub(super) fn named_hash(text: &str, start: usize) -> Option<Range<usize>> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"./$=+-_:{}".contains(&byte);
+    let end = scan::on_while(text, start, 512, is_part);
+    let whole = text.get(start..end)?.trim_end_matches([',', '-', ':']);
+    let last = whole.rsplit(['$', '}']).next()?;
+    (last.len() >= 20 && judge::is_drawn(last)).then(|| start..start + whole.len())
 }

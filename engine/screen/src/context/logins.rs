@@ -14,6 +14,9 @@ const BETWEEN: [&str; 10] =
 
 /// The password that stands behind a name behind a noun.
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
+    if scan::rest(text, noun.span.end, 2) == "::" {
+        return None;
+    }
     let rest = scan::rest(text, noun.span.end, FURTHEST);
     let line = rest.lines().next().unwrap_or_default();
     let mut offset = line.find(|character: char| !character.is_whitespace() && !"\"':=(<>*`".contains(character))?;
@@ -21,6 +24,12 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
         if line.get(offset..).is_some_and(|tail| scan::begins(tail, filler)) {
             offset += filler.len();
         }
+    }
+    // `auth` and `account` are words of every text: only a sign makes what follows a login.
+    let noun_text = text.get(noun.span.clone()).unwrap_or_default().to_ascii_lowercase();
+    let is_common = noun_text.ends_with("auth") || noun_text.ends_with("account");
+    if is_common && !line.get(..offset)?.contains([':', '=', '(']) {
+        return None;
     }
     let tail = line.get(offset..)?;
     let name = tail.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"._@-+\\".contains(byte)).count();
@@ -34,7 +43,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     }
     let gap = after.bytes().take_while(|byte| b" \"'`,/:|".contains(byte)).count();
     let between = after.get(..gap)?;
-    if !between.contains(['/', ':', ',', '|']) {
+    if !between.contains(['/', ':', ',', '|']) || between.contains("::") {
         return None;
     }
     let quote = between.char_indices().next_back().filter(|(_, last)| "\"'`".contains(*last));
@@ -50,7 +59,7 @@ pub(super) fn password(text: &str, at: usize) -> Option<Value> {
         && !stand_in::is_stand_in(inside)
         && !judge::is_technical(inside)
         && !judge::is_expression(inside)
-        && !inside.starts_with(['(', '[', '{', '<', '-'])
+        && !inside.starts_with(['(', '[', '{', '<', '-', '*', '&', '|'])
         && assign::is_password(inside, value.is_quoted, bond);
     is_one.then_some(value)
 }

@@ -120,7 +120,7 @@ fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
         "key" => key(owner?),
         "credential" | "credentials" | "creds" | "cred" => Some((Class::Secret, SECRET)),
         "crumb" | "pat" | "unseal" => Some((Class::Token, TOKEN)),
-        "login" | "auth" | "account" => Some((Class::Login, LOGIN)),
+        "login" | "auth" | "account" if owner != Some("o") => Some((Class::Login, LOGIN)),
         "authorization" => Some((Class::Header, TOKEN)),
         "sig" | "signature" => Some((Class::Token, SIGNATURE)),
         "sessionid" | "sessid" | "phpsessid" | "jsessionid" | "session" | "cookie" => Some((Class::Token, SESSION)),

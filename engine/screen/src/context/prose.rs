@@ -21,7 +21,11 @@ const FURTHEST: usize = 160;
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let mut at = noun.span.end;
     let limit = at + FURTHEST;
-    let mut is_bound = false;
+    let is_verb = text.get(noun.span.clone()).is_some_and(|name| name.eq_ignore_ascii_case("pass"));
+    let mut bound = None;
+    if scan::rest(text, at, 2) == "::" {
+        return None;
+    }
     // A name that goes on is part of a call or an expression.
     if matches!(scan::byte(text, at), b'(' | b'[' | b'/' | b'<' | b'>' | b'+' | b'&' | b'|' | b'#' | b'@' | b'%' | b'$')
     {
@@ -30,7 +34,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     // `the password's x`, `the password? x`
     let rest = scan::rest(text, at, 3);
     if rest.starts_with("'s ") || rest.starts_with("? ") {
-        (is_bound, at) = (true, scan::on_while(text, at, 2, |byte| byte != b' '));
+        (bound, at) = (Some(Bond::Word), scan::on_while(text, at, 2, |byte| byte != b' '));
     }
     for _ in 0..MOST_WORDS {
         let closed = scan::on_while(text, at, 3, |byte| b"*\"`')".contains(&byte));
@@ -38,23 +42,27 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
         if start >= limit || scan::byte(text, start) == b'\n' || start >= text.len() {
             return None;
         }
-        if is_bound && value::is_quote(text, start) {
-            return value::quoted(text, start).filter(|value| is_said(text, noun, value));
+        if let Some(bond) = bound.filter(|_| value::is_quote(text, start)) {
+            return value::quoted(text, start).filter(|value| is_said(text, noun, value, bond));
         }
         let end = scan::on_while(text, start, FURTHEST, |byte| !byte.is_ascii_whitespace());
         let word = text.get(start..end)?;
-        if is_bound {
+        if bound.is_some() {
             let value = assign::unmarked(text, start, value::bare(text, start, false)?);
-            if is_said(text, noun, &value) {
+            if is_said(text, noun, &value, Bond::Word) {
                 return Some(value);
             }
         }
         let lower = word.to_lowercase();
         match step(word, &lower) {
-            Step::Binds => is_bound = true,
+            // Tests pass, and get to somewhere.
+            Step::Binds if lower == "to" && is_verb => return None,
+            // A word in quotes is plainly a value behind `is`, and a label or a thing behind a sign.
+            Step::Binds if lower == "to" || !lower.starts_with(char::is_alphabetic) => bound = Some(Bond::Sign),
+            Step::Binds => bound = Some(Bond::Word),
             Step::Ends => return None,
             // `the password to the safe is x`: what was bound was something else.
-            Step::Passes if is_bound && !scan::is_among(HARMLESS, &lower) => is_bound = false,
+            Step::Passes if !scan::is_among(HARMLESS, &lower) => bound = None,
             Step::Passes => {}
         }
         at = end;
@@ -112,13 +120,13 @@ fn step(word: &str, lower: &str) -> Step {
 }
 
 /// True of a bare word that stands where a value is said, and looks like one.
-fn is_said(text: &str, noun: &Noun, value: &Value) -> bool {
+fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     let Some(inside) = text.get(value.span.clone()) else { return false };
     let lower = inside.to_lowercase();
     if [BINDERS, HARMLESS, REFUSALS].iter().any(|words| scan::is_among(words, &lower)) {
         return false;
     }
-    let bond = if noun.class == Class::Token { Bond::Beside } else { Bond::Word };
+    let bond = if noun.class == Class::Token { Bond::Beside } else { bond };
     assign::is_credential(text, noun, value, bond)
 }
 
@@ -142,7 +150,7 @@ pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
             at += next.len_utf8();
         } else if next.is_ascii_graphic() {
             let value = is_bound.then(|| value::bare(text, at, false))??;
-            return is_said(text, noun, &value).then_some(value);
+            return is_said(text, noun, &value, Bond::Word).then_some(value);
         } else if next == '\n' || "。！？；".contains(next) {
             return None;
         } else {

@@ -30,7 +30,7 @@ fn is_template(value: &str) -> bool {
         "${", "$(", "{{", "<%", "#{", "%(", "@{", "[[", "$env", "!secret", "!vault", "ENC[", "op://", "vault:",
         "file:", "arn:",
     ];
-    const INSIDE: [&str; 5] = ["${", "$(", "{{", "<%=", "#{"];
+    const INSIDE: [&str; 10] = ["[:", "[a-z", "[A-Z", "[0-9", "[^", "${", "$(", "{{", "<%=", "#{"];
     let is_wrapped = |open, close| value.starts_with(open) && value.ends_with(close) && value.len() > 2;
     OPENINGS.iter().any(|opening| value.starts_with(opening))
         || INSIDE.iter().any(|inside| value.contains(inside))
@@ -131,6 +131,18 @@ fn mark_rows(plain: &[u8], by: usize, is_next: fn(u8, u8) -> bool, is_ordered: &
 fn says_so(value: &str) -> bool {
     let plain = unleet(value);
     if scan::is_among(EXAMPLES, &plain) {
+        return true;
+    }
+    // `mysecretpassword`, `password123`, `my_password`.
+    let is_plain =
+        value.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.".contains(&byte));
+    let word = value.trim_end_matches(|last: char| last.is_ascii_digit());
+    let is_example = ["secret", "pass", "token", "test"].contains(&word) && value.len() - word.len() <= 3;
+    if is_example {
+        return true;
+    }
+    let named = ["password", "passwort", "passwd"].iter().any(|noun| value.contains(noun));
+    if is_plain && named && value.bytes().filter(u8::is_ascii_digit).count() <= 3 {
         return true;
     }
     // Long values that a machine drew hold any four letters by chance.

@@ -245,6 +245,28 @@ fn encoded_pairs_are_found() {
 }
 
 #[test]
+fn what_is_encoded_once_more_is_found() {
+    all_found(
+        &[
+            "GET /login?next=%2F&password%3D@@%26user=bob",
+            "{\"body\": \"password\\u003d@@\"}",
+            "password=&quot;@@&quot;",
+        ],
+        &["Xy7kQ9mB2z", "correcthorse1482"],
+    );
+    let block = "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFcEFJQkFBS0NBUUVBdjZZ";
+    assert_eq!(found(&format!("users:\n- user:\n    client-key-data: {block}\n")), [block]);
+    let public = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSURCVENDQWUyZ0F3SUJBZ0lJ";
+    assert_eq!(found(&format!("certificate-authority-data: {public}")), Vec::<&str>::new());
+    let key = "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\",\"d\":\"@@\"}";
+    all_found(&[key], &["jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI"]);
+    all_found(
+        &["bob:@@", "users: {\"bob\": \"@@\"}"],
+        &["{SSHA}W6ph5Mm5Pz8GgiULbPgzG37mj9gx3kQ2", "pbkdf2_sha256$260000$Qw7xZ$k3Xq9Lm2Vb8Ny4Rt6Hs1Jd5Fg7Kp0Wz2c"],
+    );
+}
+
+#[test]
 fn keys_in_blocks_are_found_whole() {
     let body = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gt\nZWQyNTUxOQAAACD9k2Lq7\n";
     for name in ["RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED ", ""] {
@@ -372,6 +394,38 @@ fn ordinary_notes_are_left_alone() {
         "cookie consent banner: theme=dark",
         "the login page loads 3s slower",
         "token: ${{ secrets.GITHUB_TOKEN }}",
+    ]);
+}
+
+#[test]
+fn code_and_questions_are_left_alone() {
+    none_found(&[
+        "a 97% test pass rate, but I want to get it to 100%.",
+        "the deadline for OAuth integration and testing?",
+        "const hashPassword = async (password) => bcrypt.hash(password, 10);",
+        "password: (password) => check(password)",
+        "fetch('/token?client_secret=' + secret + '&access_token=' + token)",
+        "auth = Handler(listener=myStreamListener)",
+        "client = Redis(password='mysecretpassword')",
+        "await login('bob', 'password123')",
+        "| password | yes |",
+        "creds.insert(id, CredValue::new(&[2u8, 2u8]));",
+        "fn(param0: *mut Credentials::SecHandle, param1: u32) -> HRESULT",
+        "pub const E_INCORRECT_PASSWORD: HRESULT = 0x80090033_u32 as _;",
+        "pub const NO_CREDENTIAL: HRESULT = -2146861007i32;",
+        "lpPassword: LPCSTR,",
+        "password = getpass.getpass('Password: ')",
+        "const SECRETS: RapidSecrets = RapidSecrets::seed(0x123456);",
+        "AttributeOID.CHALLENGE_PASSWORD: \"challengePassword\",",
+        "# splits 'user[:passwd]@host[:port]' --> 'user[:passwd]', 'host[:port]'.",
+        "let enc = tiktoken::get_encoding(\"cl100k_base\").unwrap();",
+        "- Added a `passwd` field to `Group`",
+        "req = BasicAuth(username, password)(req)",
+        "the configuration of a [one-pass DFA](DFA).",
+        "pass `spec=True`, or pass -march=x86-64 to the compiler",
+        "return Err(Error::Auth(AuthError::Unsupported).into());",
+        "{\"type\": \"password\", \"label\": \"Enter\"}",
+        "signature, token costs: `write.rs:161-171`",
         "<input type=\"password\" name=\"password\" placeholder=\"Password\">",
     ]);
 }

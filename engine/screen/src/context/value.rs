@@ -13,11 +13,13 @@ pub(super) struct Value {
 
 const LONGEST: usize = 2048;
 /// Opening and closing quotes; the escaped ones of texts inside texts first.
-const QUOTES: [(&str, &str); 14] = [
+const QUOTES: [(&str, &str); 16] = [
     ("\\\\\"", "\\\\\""),
     ("\\\"", "\\\""),
     ("\\'", "\\'"),
     ("&quot;", "&quot;"),
+    ("&#34;", "&#34;"),
+    ("%22", "%22"),
     ("\"", "\""),
     ("'", "'"),
     ("`", "`"),
@@ -93,6 +95,8 @@ fn ends(character: char, after: &str, is_query: bool) -> bool {
         '\\' => after.starts_with(['n', 'r', 't', '"', '\'', '\\']),
         '<' => after.starts_with(|next: char| next == '/' || next.is_ascii_alphabetic()) && after.contains('>'),
         '&' => is_query || is_pair(after),
+        ']' => after.starts_with('('),
+        '%' => is_query && after.starts_with("26"),
         ';' | ',' => after.is_empty() || after.starts_with(char::is_whitespace) || is_pair(after),
         _ => false,
     }

@@ -97,7 +97,7 @@ fn says_so(token: &[u8]) -> bool {
 /// True for a token that is made of words, with hardly a digit: `AcceptanceTimeoutSeconds`.
 pub(super) fn is_words(token: &[u8]) -> bool {
     let token = token.get(..JUDGED).unwrap_or(token);
-    token.iter().filter(|byte| byte.is_ascii_digit()).count() * 10 < token.len() && are_words(token)
+    token.iter().filter(|byte| byte.is_ascii_digit()).count() * 16 < token.len() && are_words(token)
 }
 
 /// True when the letters of a token make words.
@@ -144,7 +144,7 @@ pub(super) fn look(token: &[u8]) -> Look {
     let letters = judged.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let digits = judged.iter().filter(|byte| byte.is_ascii_digit()).count();
     let length = letters + digits;
-    if length < LEAST || length * 2 < judged.len() || judged.starts_with(b"0x") {
+    if length < LEAST || length * 2 < judged.len() || is_number_of_a_program(judged) {
         return Look::Plain;
     }
     let look = if is_uuid(judged) {
@@ -166,6 +166,12 @@ pub(super) fn look(token: &[u8]) -> Look {
     if look > Look::Plain && is_placeholder(judged) { Look::Plain } else { look }
 }
 
+/// `0x8004101f`, or the address of a wallet; the key of one is longer.
+fn is_number_of_a_program(token: &[u8]) -> bool {
+    const WALLET_KEY: usize = 66;
+    token.starts_with(b"0x") && token.len() != WALLET_KEY
+}
+
 /// Whether letters and digits stand mixed, or letters make no words.
 fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
     let length = letters + digits;
@@ -184,12 +190,20 @@ fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
         || (changes >= 2 && digits >= 6 && length >= 24)
         || (is_hex && changes >= 2 && length >= 12)
         || (letters >= 4 && changes >= 1 && length >= 10 && longest_part(token) >= 8 && !are_words(token))
-        || (longest_part(token) >= 12 && !are_words(token))
+        || (digits >= 3 && is_grouped(token))
+        || (letters >= 12 && longest_part(token) >= 12 && !are_words(token))
 }
 
 /// The letters and digits of the longest part without a sign.
 fn longest_part(token: &[u8]) -> usize {
     token.split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or_default()
+}
+
+/// Three and more parts of one length between hyphens.
+fn is_grouped(token: &[u8]) -> bool {
+    let mut parts = token.split(|byte| *byte == b'-').map(<[u8]>::len);
+    let first = parts.next().unwrap_or_default();
+    (4..=12).contains(&first) && parts.clone().count() >= 2 && parts.all(|length| length == first)
 }
 
 /// Digit, small letter, capital.
@@ -283,6 +297,7 @@ mod tests {
             "EXAMPLEKEY1a2b3c",
             "****************",
             "password",
+            "-9223372036854775808i64",
             "",
         ] {
             assert_eq!(look(plain.as_bytes()), Look::Plain, "{plain}");

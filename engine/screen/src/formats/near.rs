@@ -40,8 +40,7 @@ impl Context {
         match look {
             Look::Plain => false,
             Look::Number => named && known && self.assigns,
-            Look::Mixed => named && known,
-            Look::Brief => named && (known || self.assigns),
+            Look::Mixed | Look::Brief => named && known,
             Look::Short => named,
             Look::Uuid | Look::Random => named || self.provider == Provider::Telling,
         }
@@ -84,17 +83,23 @@ fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
     let text = bytes.get(start..end)?;
     let signs = text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count();
     let (text, signs) = text.split_at_checked(text.len() - signs)?;
-    if text.windows(3).any(|window| window == b"://") || is_digest(text) || signs.starts_with(b"...") {
+    if text.windows(3).any(|window| window == b"://")
+        || is_path_of_names(text)
+        || is_digest(text)
+        || signs.starts_with(b"...")
+    {
         return None;
     }
-    if is_numbered(text) {
-        return Some(Finding { span: start..start + text.len(), kind: Kind::new("TrueNAS key") });
+    if let Some(kind) = of_own_look(text) {
+        return Some(Finding { span: start..start + text.len(), kind });
     }
     let (from, context) = glued(bytes, start, text).or_else(|| {
         let is_name = |at: &usize| text.get(..*at).is_some_and(|name| provider_in(name) == Provider::Telling);
         let sign = text.iter().take(LONGEST_NAME).position(|byte| *byte == b'=').filter(is_name);
         let from = sign.map_or(0, |at| at + 1);
-        let from = from + text.get(from..)?.iter().take_while(|byte| b"=:.".contains(byte)).count();
+        let signs = text.get(from..)?.iter().take_while(|byte| b"=:.".contains(byte)).count();
+        // After `key = "` a sign belongs to the value.
+        let from = if from == 0 && is_assigned(bytes, start) { 0 } else { from + signs };
         if look::look(text.get(from..)?) == Look::Plain {
             return None;
         }
@@ -117,21 +122,43 @@ fn kind_of(noun: Option<Noun>) -> Kind {
     })
 }
 
-/// Names in programs have words for credentials in them and no digits, or parts with `::` between.
+/// Names in programs have words for credentials in them and no digits.
 fn is_identifier(value: &[u8]) -> bool {
-    value.windows(2).any(|pair| pair == b"::")
-        || (!value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value)))
+    !value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value))
 }
 
-/// `7-`, and 64 letters and digits.
-fn is_numbered(text: &[u8]) -> bool {
-    let Some(at) = text.iter().position(|byte| *byte == b'-') else { return false };
-    let (Some(number), Some(rest)) = (text.get(..at), text.get(at + 1..)) else { return false };
-    (1..=3).contains(&number.len())
+/// Whether a sign that assigns stands before a place, but for quotes and white space.
+fn is_assigned(bytes: &[u8], at: usize) -> bool {
+    let head = bytes.get(at.saturating_sub(WIDEST_GAP)..at).unwrap_or_default();
+    let mut before = head.iter().rev().skip_while(|byte| byte.is_ascii_whitespace() || b"\"'`".contains(byte));
+    matches!(before.next(), Some(b'=' | b':' | b'>'))
+}
+
+/// `PrivateKeyDer::Sec1`
+fn is_path_of_names(text: &[u8]) -> bool {
+    text.windows(3).any(|three| matches!(three, [b':', b':', next] if next.is_ascii_alphabetic()))
+}
+
+/// Tokens without a word in them to search for: a small number, `-` and 64 letters and digits; three parts between dots,
+/// the first the number of a user in base 64.
+fn of_own_look(text: &[u8]) -> Option<Kind> {
+    let signs = |part: &[u8]| part.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    let mut dotted = text.split(|byte| *byte == b'.');
+    if let (Some(user @ [b'M' | b'N' | b'O', ..]), Some(time), Some(rest), None) =
+        (dotted.next(), dotted.next(), dotted.next(), dotted.next())
+    {
+        let fits = (24..=28).contains(&user.len()) && time.len() == 6 && (27..=38).contains(&rest.len());
+        let drawn = || [user, time, rest].into_iter().all(signs) && look::look(text) == Look::Random;
+        return (fits && drawn()).then_some(Kind::new("Discord token"));
+    }
+    let at = text.iter().position(|byte| *byte == b'-')?;
+    let (number, rest) = (text.get(..at)?, text.get(at + 1..)?);
+    let is_numbered = (1..=3).contains(&number.len())
         && number.iter().all(u8::is_ascii_digit)
         && rest.len() == 64
         && rest.iter().all(u8::is_ascii_alphanumeric)
-        && look::look(rest) == Look::Random
+        && look::look(rest) == Look::Random;
+    is_numbered.then_some(Kind::new("TrueNAS key"))
 }
 
 /// A checksum says what it is.

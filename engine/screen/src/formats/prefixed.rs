@@ -11,7 +11,7 @@ use super::{checksum, rows};
 use crate::finding::{Finding, Kind};
 
 /// Anchors after which a token ends in a checksum.
-const CHECKED: [&str; 6] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_"];
+const CHECKED: [&str; 11] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_", "vcp_", "vci_", "vca_", "vcr_", "vck_"];
 
 /// No longer anchor is short.
 const SHORT: usize = 3;

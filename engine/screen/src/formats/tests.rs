@@ -207,6 +207,8 @@ fn tokens_that_begin_with_something_else_are_found_by_what_is_in_them() {
         ("Telegram token", format!("2948301775:AA{}", w(33))),
         ("DeepL key", format!("{}:fx", uuid())),
         ("Google client ID", format!("294830177512-{}.apps.googleusercontent.com", l(32))),
+        ("Discord token", format!("M{}.{}.{}", w(23), w(6), w(38))),
+        ("Firebase key", format!("{}:APA91b{}", w(11), w(134))),
         ("TrueNAS key", format!("3-{}", w(64))),
         ("JWT", format!("eyJ{}.eyJ{}.{}", w(33), w(50), w(43))),
         ("JWE", format!("eyJ{}..{}.{}.{}", w(33), w(16), w(60), w(22))),
@@ -242,12 +244,21 @@ fn a_word_for_a_credential_or_a_provider_makes_a_token_of_what_was_drawn() {
         ("cloudsmith ", h(40)),
         ("geocodifySECRET=", h(40)),
         ("stripe_key: ", l(14)),
+        ("wallet private key ", format!("0x{}", h(64))),
         ("asana token ", l(32)),
         ("mapquest\nKEY\n", w(32)),
         ("{\"auth_token\": \"", l(26)),
     ] {
         let text = format!("{before}{value}\" and so on");
         assert!(findings(&text).iter().any(|found| text[found.span.clone()] == value), "{text} {:?}", findings(&text));
+    }
+}
+
+#[test]
+fn what_a_token_looks_like_names_it_before_what_is_said_of_it() {
+    for text in [format!("secret-{}{}", "dop_v1_", h(64)), format!("token: {}{}%20", "dop_v1_", h(64))] {
+        let kinds: Vec<_> = crate::findings(&text).into_iter().map(|finding| finding.kind.as_str()).collect();
+        assert_eq!(kinds, ["DigitalOcean token"], "{text}");
     }
 }
 
