@@ -3,6 +3,7 @@
 mod eval;
 mod gaps;
 mod project;
+mod secret;
 mod team;
 
 use std::ffi::OsString;
@@ -18,6 +19,7 @@ use tessera_engine::domain::{
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use gaps::GapsArguments;
 pub(crate) use project::ProjectTask;
+pub(crate) use secret::SecretTask;
 pub(crate) use team::{Keep, Offered, Share, SyncTask, UploadChoice};
 
 /// A memory for coding agents, inside the context budget.
@@ -219,6 +221,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         task: Option<ProjectTask>,
     },
+    /// List, give back, or let go of what was taken out of texts because it was a credential.
+    #[command(subcommand)]
+    Secret(SecretTask),
     /// Show recall on a few hundred sample notes.
     Demo,
     /// List the settings, or change one in config.toml.
@@ -339,6 +344,12 @@ pub(crate) struct Remember {
     /// The memory that it replaces.
     #[arg(long, value_name = "ID")]
     pub(crate) supersedes: Option<MemoryRef>,
+    /// The whole text is one secret: it is sealed, and the memory says what --as says of it.
+    #[arg(long)]
+    pub(crate) sensitive: bool,
+    /// What the memory says of a text that is a secret; "Sensitive note" with its category if left out.
+    #[arg(long = "as", value_name = "DESCRIPTION", requires = "sensitive")]
+    pub(crate) described: Option<String>,
 }
 
 /// What a memory must be.
@@ -469,6 +480,12 @@ pub(crate) struct Update {
     /// Why; kept in the history.
     #[arg(long)]
     pub(crate) reason: Option<String>,
+    /// The whole new text is one secret: it is sealed, and the memory says what --as says of it.
+    #[arg(long, requires = "content")]
+    pub(crate) sensitive: bool,
+    /// What the memory says of a text that is a secret; "Sensitive note" with its category if left out.
+    #[arg(long = "as", value_name = "DESCRIPTION", requires = "sensitive")]
+    pub(crate) described: Option<String>,
 }
 
 fn importance(text: &str) -> Result<Importance, String> {

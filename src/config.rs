@@ -9,16 +9,18 @@ use std::time::Duration;
 use etcetera::{AppStrategy, AppStrategyArgs};
 use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Home, SecretRules, StoreConfig, Usage};
+use tessera_engine::store::{Home, Keyring, SecretMode, SecretRules, StoreConfig, SystemKeyring, Usage};
 
 use tessera_desk::project::{Claim, claim_of};
 use tessera_desk::sync::{Mode, Remote};
 use tessera_desk::{Caller, Project};
 use tessera_hooks::{Settings as HookSettings, Surroundings};
 use tessera_setup::Places;
+use zeroize::Zeroizing;
 
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
+use crate::output;
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
@@ -136,10 +138,29 @@ setting!(
 setting!(SYNC_DISABLE, ["MEMORY_SYNC_DISABLE"], None, "an older name: 1 means TESSERA_SYNC=direct");
 
 setting!(
-    ENCRYPTION_KEY,
-    ["MEMORY_ENCRYPTION_KEY"],
+    SECRETS_MODE,
+    ["TESSERA_SECRETS_MODE"],
+    Some("secrets.mode"),
+    "what becomes of a credential in a text: encrypt (default: it is sealed and kept beside its memory), drop, refuse (the text \
+     is not stored), or vault"
+);
+setting!(
+    SECRETS_KEYRING,
+    ["TESSERA_SECRETS_KEYRING"],
+    Some("secrets.keyring"),
+    "auto (default: the key of secrets lies in the system's keyring where one answers) or off (always in secret.key)"
+);
+setting!(
+    SECRET_KEY,
+    ["TESSERA_SECRET_KEY", "MEMORY_ENCRYPTION_KEY"],
     None,
-    "an older name, without effect yet: nothing is encrypted, and `tessera-server` does not start while it is set"
+    "the key of secrets, instead of one that is kept: 64 hexadecimal digits, or a passphrase"
+);
+setting!(
+    SECRET_KEY_BEFORE,
+    ["TESSERA_SECRET_KEY_BEFORE"],
+    None,
+    "the key of before, to open what it sealed until `tessera secret rotate-key` has sealed all anew"
 );
 setting!(
     VAULT,
@@ -149,7 +170,7 @@ setting!(
 );
 
 /// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 23] = [
+pub(crate) const SETTINGS: [&Setting; 26] = [
     &HOME,
     &DATABASE,
     &NOW,
@@ -171,7 +192,10 @@ pub(crate) const SETTINGS: [&Setting; 23] = [
     &KEY,
     &SYNC,
     &SYNC_DISABLE,
-    &ENCRYPTION_KEY,
+    &SECRETS_MODE,
+    &SECRETS_KEYRING,
+    &SECRET_KEY,
+    &SECRET_KEY_BEFORE,
     &VAULT,
 ];
 
@@ -195,7 +219,7 @@ fn variable(name: &str) -> Option<OsString> {
 impl Setting {
     /// True for a value that is shown to nobody.
     pub(crate) fn is_secret(&self) -> bool {
-        [KEY.names, ENCRYPTION_KEY.names, VAULT.names].contains(&self.names)
+        [KEY.names, SECRET_KEY.names, SECRET_KEY_BEFORE.names, VAULT.names].contains(&self.names)
     }
 
     /// The value of the first name that is set.
@@ -348,6 +372,7 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
         program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
         claude: running_claude(),
         search_path: variable("PATH"),
+        secrets: secret_rules(&file)?,
         ollama: if ollama.contains("://") { ollama } else { format!("http://{ollama}") },
     })
 }
@@ -371,6 +396,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
 /// Refuses a file with a value that cannot be used.
 pub(crate) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     KEEP_QUESTIONS.parsed(file, false, switch)?;
+    secret_rules(file)?;
     hook_settings(file).map(drop)
 }
 
@@ -440,11 +466,35 @@ pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreCon
         weights: Weights::default(),
         usage,
         meaning,
-        secrets: SecretRules::default(),
+        secrets: secret_rules(&file)?,
     })
 }
 
-/// Sends the log to stderr: nothing by default, more with `-v`, or what `TESSERA_LOG` says.
+/// What becomes of credentials in texts, and with which key.
+fn secret_rules(file: &ConfigFile) -> Result<SecretRules, SetupError> {
+    let mode = SECRETS_MODE.parsed(file, SecretMode::default(), |text| {
+        let known = SecretMode::ALL.iter().find(|(name, _)| *name == text.to_lowercase());
+        known.map(|(_, mode)| *mode).ok_or_else(|| "is unknown; give encrypt, drop, refuse or vault".to_owned())
+    })?;
+    let uses_keyring = SECRETS_KEYRING.parsed(file, true, |text| match text.to_lowercase().as_str() {
+        "auto" => Ok(true),
+        other => switch(other),
+    })?;
+    let key = |setting: &Setting| setting.text().map(Zeroizing::new);
+    let given: Vec<_> = key(&SECRET_KEY).into_iter().chain(key(&SECRET_KEY_BEFORE)).collect();
+    if SECRET_KEY.value().is_none() && !given.is_empty() {
+        return Err(SECRET_KEY_BEFORE.wrong("is set without TESSERA_SECRET_KEY; set that to the key that is to seal"));
+    }
+    Ok(SecretRules { mode, given, keyring: if uses_keyring { keyring() } else { None } })
+}
+
+/// The system's keyring, where this program can speak to one.
+fn keyring() -> Option<Arc<dyn Keyring>> {
+    let text = |name: &str| variable(name)?.into_string().ok();
+    SystemKeyring::of_session(text).map(|keyring| -> Arc<dyn Keyring> { Arc::new(keyring) })
+}
+
+/// Sends the log to stderr, without the credentials in it: nothing by default, more with `-v`, or what `TESSERA_LOG` says.
 pub(crate) fn init_logging(verbose: u8) {
     let filter = LOG.text().unwrap_or_else(|| {
         match verbose {
@@ -457,7 +507,7 @@ pub(crate) fn init_logging(verbose: u8) {
     if filter == "off" {
         return;
     }
-    let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let builder = tracing_subscriber::fmt().with_writer(|| output::Log).with_ansi(std::io::stderr().is_terminal());
     // Nobody reads the log any more: that is no reason to fail.
     let builder = builder.with_env_filter(tracing_subscriber::EnvFilter::new(filter)).log_internal_errors(false);
     // A second initialisation can only come from a test; the first one stands.

@@ -2,10 +2,12 @@
 //!
 //! 0 ok · 1 the user mends it · 2 wrong usage · 3 the set-up is wrong · 70 our fault.
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use tessera_desk::sync::{RemoteError, SyncError};
 use tessera_engine::domain::DomainError;
+use tessera_engine::screen::dropped;
 use tessera_engine::store::StoreError;
 use tessera_eval::EvalError;
 use tessera_mcp::ServeError;
@@ -40,8 +42,13 @@ pub(crate) struct SetupError {
 
 /// Prints what clap has to say: help on stdout and 0, or an error on stderr and 2.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    // A closed pipe is no reason to fail.
-    let _ = error.print();
+    let text = error.to_string();
+    match dropped(&text) {
+        // A closed pipe is no reason to fail.
+        Cow::Borrowed(_) => drop(error.print()),
+        // What was typed is repeated in it, and holds a credential.
+        Cow::Owned(said) => output::note(said.trim_end()),
+    }
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
 
@@ -95,6 +102,10 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::Conflict { .. }
         | StoreError::Line { .. }
         | StoreError::OtherServer { .. }
+        | StoreError::Credential { .. }
+        | StoreError::NoSecret { .. }
+        | StoreError::ManySecrets { .. }
+        | StoreError::ValueElsewhere { .. }
         | StoreError::Busy { .. } => USER,
         StoreError::Foreign { .. }
         | StoreError::Newer { .. }
@@ -103,6 +114,8 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::Full { .. }
         | StoreError::ReadOnly { .. }
         | StoreError::Disk { .. }
+        | StoreError::NoKey { .. }
+        | StoreError::Sealed { .. }
         | StoreError::File { .. } => SETUP,
         _ => INTERNAL,
     }

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use comfy_table::{ContentArrangement, LineStyle, Table, presets};
 use serde::Serialize;
+use tessera_engine::screen::dropped;
 pub(crate) use tessera_engine::text::shown;
 
 /// Writes text to stdout as it is.
@@ -26,10 +27,26 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&serde_json::to_string(value)?)
 }
 
-/// Writes a remark to stderr, so that stdout stays what was asked for.
+/// Writes a remark to stderr, so that stdout stays what was asked for. What a person typed may be repeated in it, and a
+/// terminal or a client keeps it: no credential is.
 pub(crate) fn note(text: &str) {
     // There is nobody to tell that stderr is closed.
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", dropped(text));
+}
+
+/// Stderr for the log, an event at a time: libraries log what they are handed, and no credential is written.
+pub(crate) struct Log;
+
+impl Write for Log {
+    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        std::io::stderr().lock().write_all(dropped(&text).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().lock().flush()
+    }
 }
 
 /// Writes an error to stderr.

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use axum::extract::{ConnectInfo, Request};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
@@ -39,6 +40,12 @@ impl Proxy {
 pub(crate) fn of(request: &Request, proxies: &[Proxy]) -> Option<IpAddr> {
     let ConnectInfo(peer) = request.extensions().get::<ConnectInfo<SocketAddr>>()?;
     Some(nearest(peer.ip().to_canonical(), request.headers(), proxies))
+}
+
+/// The same of a request whose body was taken.
+pub(crate) fn of_parts(parts: &Parts, proxies: &[Proxy]) -> Option<IpAddr> {
+    let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
+    Some(nearest(peer.ip().to_canonical(), &parts.headers, proxies))
 }
 
 fn nearest(peer: IpAddr, headers: &HeaderMap, proxies: &[Proxy]) -> IpAddr {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::db::{DbError, Remedy};
+use crate::secrets::NoPlace;
 
 /// A problem.
 #[derive(Debug, Clone)]
@@ -45,9 +46,19 @@ impl Problem {
         Retry { problem: self, seconds }
     }
 
+    /// True for what goes away by itself.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.status.is_server_error()
+    }
+
     /// The words.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
+    }
+
+    /// What goes away without the caller.
+    pub(crate) fn unavailable(code: &'static str, detail: &'static str) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
     }
 
     /// The same for what is not there and what may not be seen.
@@ -111,6 +122,12 @@ impl From<DbError> for Problem {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
             }
         }
+    }
+}
+
+impl From<NoPlace> for Problem {
+    fn from(why: NoPlace) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no_place_for_secrets", why.to_string())
     }
 }
 

@@ -8,12 +8,13 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 use tessera_engine::domain::MemoryId;
-use tessera_engine::sync::Mark;
+use tessera_engine::sync::{MACHINE_HEADER, Mark};
 
 use crate::App;
+use crate::address;
 use crate::db::Caller;
 use crate::error::Problem;
-use crate::keys::Key;
+use crate::keys::{Key, SCOPES};
 
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -93,6 +94,22 @@ impl<S: Send + Sync> FromRequestParts<S> for Marks {
     }
 }
 
+/// How a machine names itself; nothing, if it does not.
+pub(crate) struct Machine(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Machine {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let header = parts.headers.get(MACHINE_HEADER).map(|value| value.to_str().unwrap_or("?"));
+        let name = header.unwrap_or_default();
+        let is_name = name.len() <= 64
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        let problem = || Problem::invalid(format!("{MACHINE_HEADER}: is no name; give small letters, digits and -"));
+        is_name.then(|| Self(name.to_owned())).ok_or_else(problem)
+    }
+}
+
 /// A memory's id in the path.
 pub(crate) fn id(text: &str) -> Result<MemoryId, Problem> {
     text.parse().map_err(|_| Problem::invalid("id: is not an id; give a UUID"))
@@ -117,7 +134,8 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         let key = presented(&parts.headers).ok_or_else(Problem::unauthorized)?;
-        app.db.caller(&key).await?.ok_or_else(Problem::unauthorized)
+        let caller = app.db.caller(&key).await?.ok_or_else(Problem::unauthorized)?;
+        Ok(Self { from: address::of_parts(parts, app.proxies()), ..caller })
     }
 }
 
@@ -133,5 +151,10 @@ impl Caller {
     /// Refuses a key that lacks a scope.
     pub(crate) fn may(&self, scope: &str) -> Result<(), Problem> {
         if self.scopes.iter().any(|known| known == scope) { Ok(()) } else { Err(Problem::forbidden(scope)) }
+    }
+
+    /// Refuses a key that lacks any scope: what is secret is for a whole key alone.
+    pub(crate) fn may_all(&self) -> Result<(), Problem> {
+        SCOPES.iter().try_for_each(|scope| self.may(scope))
     }
 }

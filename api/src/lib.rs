@@ -5,6 +5,7 @@
 //! - `recall`: the engine's pipeline over an index of each user in memory.
 //! - `meaning`: finding out in the background what memories mean.
 //! - `routes`: thin handlers; `contract`: what they take and give; errors as problem+json with stable codes.
+//! - `secrets`: what becomes of credentials in texts, and how they are had back.
 //! - `layers`: logs, metrics and request ids around all routes; `limits` the gate before them; `address` where a
 //!   request comes from; `listener` takes connections, `connections` says whose, `tls` with which certificate;
 //!   `reply_body` what an answer holds until it was taken.
@@ -30,8 +31,9 @@ mod server;
 mod tls;
 
 pub use address::{NoProxy, Proxy};
-pub use db::{Db, DbError, KeyInfo, NewKey, Patience, UserId};
+pub use db::{Audited, Db, DbError, KeyInfo, Migrated, NewKey, Patience, UserId};
 pub use layers::metrics_text;
 pub use limits::Limits;
+pub use secrets::{SecretError, SecretMode, SecretRules, Secrets};
 pub use server::{App, MeaningUse, Settings, openapi, serve, serve_metrics};
 pub use tls::{Tls, TlsError};

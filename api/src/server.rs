@@ -1,7 +1,7 @@
 //! The server: its state, and how it listens and ends.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -9,9 +9,11 @@ use axum::routing::get;
 use tessera_engine::domain::{Clock, SystemClock};
 use tokio::net::TcpListener;
 
+use crate::address::Proxy;
 use crate::db::{Db, DbError};
 use crate::limits::{Gate, Limits};
 use crate::recall::Recaller;
+use crate::secrets::{Secrets, reap, state_of};
 use crate::tls::Tls;
 use crate::{layers, listener, meaning, routes};
 
@@ -21,6 +23,8 @@ const PRUNE: Duration = Duration::from_secs(5);
 const REANALYSE: Duration = Duration::from_hours(1);
 /// Between two tries to make rows current, where the database was in the way.
 const REANALYSE_AGAIN: Duration = Duration::from_mins(1);
+/// How often the vault is looked after, unless set.
+const TEND_VAULT: Duration = Duration::from_secs(20);
 /// How often uses are counted, unless set.
 const FLUSH: Duration = Duration::from_secs(5);
 
@@ -51,6 +55,10 @@ pub struct Settings {
     pub clock: Arc<dyn Clock>,
     /// What a caller may ask.
     pub limits: Limits,
+    /// What becomes of credentials.
+    pub secrets: Arc<Secrets>,
+    /// How often it is looked how the vault is, and what there has no row.
+    pub tend_vault_every: Duration,
 }
 
 impl Default for Settings {
@@ -62,6 +70,8 @@ impl Default for Settings {
             meaning: MeaningUse::On,
             clock: Arc::new(SystemClock),
             limits: Limits::default(),
+            secrets: Arc::new(Secrets::refusing()),
+            tend_vault_every: TEND_VAULT,
         }
     }
 }
@@ -71,7 +81,7 @@ impl std::fmt::Debug for Settings {
         let mut shown = f.debug_struct("Settings");
         shown.field("index_bytes", &self.index_bytes).field("count_uses_every", &self.count_uses_every);
         shown.field("reanalyse_every", &self.reanalyse_every).field("meaning", &self.meaning);
-        shown.field("limits", &self.limits).finish_non_exhaustive()
+        shown.field("limits", &self.limits).field("secrets", &self.secrets).finish_non_exhaustive()
     }
 }
 
@@ -82,10 +92,28 @@ pub struct App {
     pub(crate) recaller: Arc<Recaller>,
     pub(crate) clock: Arc<dyn Clock>,
     gate: Arc<Gate>,
+    pub(crate) secrets: Arc<Secrets>,
+    tend_vault_every: Duration,
     pub(crate) meaning: MeaningUse,
     count_uses_every: Duration,
     reanalyse_every: Option<Duration>,
     is_draining: Arc<AtomicBool>,
+    pub(crate) vault_state: VaultState,
+}
+
+/// How the vault was when it was last looked at.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct VaultState(Arc<Mutex<&'static str>>);
+
+impl VaultState {
+    fn replace(&self, state: &'static str) -> &'static str {
+        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), state)
+    }
+
+    /// `None` where it was not looked at.
+    pub(crate) fn known(&self) -> Option<&'static str> {
+        Some(*self.0.lock().unwrap_or_else(PoisonError::into_inner)).filter(|state| !state.is_empty())
+    }
 }
 
 impl std::fmt::Debug for App {
@@ -107,10 +135,18 @@ impl App {
             meaning: settings.meaning,
             clock: settings.clock,
             gate: Arc::new(Gate::new(settings.limits)),
+            secrets: settings.secrets,
+            tend_vault_every: settings.tend_vault_every,
             count_uses_every: settings.count_uses_every,
             reanalyse_every: settings.reanalyse_every,
             is_draining: Arc::default(),
+            vault_state: VaultState::default(),
         }
+    }
+
+    /// Whose word on where a request comes from is taken.
+    pub(crate) fn proxies(&self) -> &[Proxy] {
+        &self.gate.limits().proxies
     }
 
     /// True once the server was told to stop.
@@ -145,10 +181,12 @@ pub async fn serve(listener: TcpListener, app: App, tls: Option<Tls>, stop: impl
     };
     let (chores, reanalysis) = (tokio::spawn(chores(app.clone())), tokio::spawn(reanalyse(app.clone())));
     let meanings = tokio::spawn(meaning::make(app.clone()));
+    let vault = tokio::spawn(keep_vault(app.clone()));
     listener::take(listener, app.router(), app.gate.limits(), tls, stopped).await;
     chores.abort();
     reanalysis.abort();
     meanings.abort();
+    vault.abort();
     app.recaller.flush(&app.db).await;
 }
 
@@ -162,6 +200,27 @@ async fn chores(app: App) {
             _ = prune.tick() => app.gate.prune(),
         }
     }
+}
+
+/// Keeps the token for the vault alive, and takes out of the vault what has no row.
+async fn keep_vault(app: App) {
+    let Some(vault) = app.secrets.vault().cloned() else { return };
+    let reaping = async {
+        loop {
+            let state = state_of(&vault).await;
+            metrics::gauge!("tessera_vault_up").set(if state == "ok" { 1.0 } else { 0.0 });
+            if app.vault_state.replace(state) != state {
+                tracing::info!(state, "the vault");
+            }
+            match reap(&app.db, &app.secrets).await {
+                Ok(0) => {}
+                Ok(values) => tracing::info!(values, "values without a row left the vault"),
+                Err(error) => tracing::warn!(%error, "what has no row leaves the vault later"),
+            }
+            tokio::time::sleep(app.tend_vault_every).await;
+        }
+    };
+    tokio::join!(vault.keep_token(), reaping);
 }
 
 /// Makes rows current that an older program wrote, one user after another; requests go first.

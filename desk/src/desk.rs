@@ -2,7 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::Timestamp;
-use tessera_engine::store::StoreError;
+use tessera_engine::store::{KeyPlace, StoreError};
 
 use crate::caller::Caller;
 use crate::meaning;
@@ -71,6 +71,11 @@ impl<'a> Desk<'a> {
     /// Who asks.
     pub fn caller(&self) -> &Caller {
         self.caller
+    }
+
+    /// Where the key lies that secrets are sealed with, where there is one and it can be had.
+    pub fn secret_key(&self) -> Option<KeyPlace> {
+        self.store.secret_key_place().ok().flatten()
     }
 
     /// The time now, as the store sees it.

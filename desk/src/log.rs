@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use tessera_engine::domain::Timestamp;
+use tessera_engine::screen::dropped;
 use tessera_engine::store::{Home, private_file};
 
 const MOST_BYTES: u64 = 256 * 1024;
@@ -26,7 +27,7 @@ pub fn line(home: &Home, at: Timestamp, text: &str) {
     if path.metadata().is_ok_and(|metadata| metadata.len() > MOST_BYTES) {
         let _ = fs::rename(&path, home.hooks_log_old());
     }
-    let flat: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect();
+    let flat: String = dropped(text).chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect();
     if let Ok(mut file) = private_file().create(true).append(true).open(path) {
         let _ = writeln!(file, "{at} {flat}");
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ini::Ini;
 use tessera_engine::Store;
 use tessera_engine::domain::Scope;
+use tessera_engine::screen::dropped;
 use tessera_engine::store::StoreError;
 
 use crate::files;
@@ -123,7 +124,8 @@ fn same(a: &Path, b: &Path) -> bool {
 }
 
 fn scope(identity: &str) -> Scope {
-    identity.parse().unwrap_or_default()
+    // A clone may say anything of itself.
+    dropped(identity).parse().unwrap_or_default()
 }
 
 fn declared_name(dir: &Path) -> Option<String> {

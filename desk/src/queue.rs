@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tessera_engine::domain::{MemoryId, Scope, Timestamp};
+use tessera_engine::screen::{dropped, is_clean};
 use tessera_engine::store::{Home, make_private_dir, replace, sync_dir, try_lock};
+
+use crate::screen;
 
 /// Jobs kept, at most; the oldest go first.
 const MOST_JOBS: usize = 500;
@@ -56,11 +59,22 @@ impl WorkerTurn {
     }
 }
 
-/// Adds a job; it is on disk when this returns.
+/// Adds a job; it is on disk when this returns. A queue may wait for days: no credential is written to it. A conversation in
+/// a file whose name holds one is not learned from.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn submit(home: &Home, job: &Job) -> io::Result<()> {
+    if screen::names_credential(&job.transcript) {
+        return Ok(());
+    }
+    let job = &Job {
+        session: dropped(&job.session).into_owned(),
+        scope: Some(&job.scope).filter(|scope| is_clean(scope.as_str())).cloned().unwrap_or_default(),
+        cwd: job.cwd.clone().filter(|cwd| !screen::names_credential(cwd)),
+        answer: screen::screened(&job.answer),
+        ..job.clone()
+    };
     let dir = home.queue();
     if !dir.is_dir() {
         make_private_dir(&dir)?;

@@ -1,7 +1,8 @@
 //! The JSON shape of a memory that was written. That of a reply to a question is the engine's: it is counted.
 
 use serde::Serialize;
-use tessera_engine::store::{Near, Stored};
+use tessera_engine::screen::Place;
+use tessera_engine::store::{KeyPlace, Near, Stored};
 
 /// A stored memory: `remember`, `update`, `restore`.
 #[derive(Debug, Serialize)]
@@ -19,6 +20,40 @@ pub struct StoredView<'a> {
     /// Memories that say nearly the same; left out where none was found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     near: Vec<Near>,
+    /// What was taken out of the text because it is a credential; left out where nothing was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    secrets: Vec<AsideView>,
+}
+
+/// A credential that was taken out of a text.
+#[derive(Debug, Serialize)]
+struct AsideView {
+    /// `null` where it was not kept.
+    name: Option<String>,
+    kind: String,
+    place: String,
+}
+
+impl AsideView {
+    fn of(place: &Place) -> Self {
+        let name = place.name.as_ref().map(ToString::to_string);
+        Self { name, kind: place.kind.clone(), place: place.to_string() }
+    }
+}
+
+/// What is said of credentials that were taken out of a text that was stored, a line each. `show` says how one of that
+/// name is had again.
+pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -> String) -> Vec<String> {
+    let told = |place: &Place| match (&place.name, key) {
+        (None, _) => format!("A {} was taken out and not kept: the text says {place}", place.kind),
+        (Some(name), Some(key)) => {
+            format!("Set aside as {place}, sealed with the key in {key}; {} gives it back", show(name.as_str()))
+        }
+        (Some(name), None) => {
+            format!("{place} stands for a value that was set aside; {} gives it back", show(name.as_str()))
+        }
+    };
+    stored.aside.iter().map(told).collect()
 }
 
 impl<'a> StoredView<'a> {
@@ -36,6 +71,7 @@ impl<'a> StoredView<'a> {
             scope: memory.scope.as_str(),
             existed: stored.existed,
             near,
+            secrets: stored.aside.iter().map(AsideView::of).collect(),
         }
     }
 }

@@ -84,15 +84,16 @@ mod tests {
             program: PathBuf::from("/bin/true"),
             claude: None,
             search_path: None,
+            secrets: tessera_engine::store::SecretRules::default(),
             ollama: String::new(),
         };
-        let said = "The key is in place.\\nexport API_KEY=abcd1234efgh\\nIt works now.";
+        let said = "The key is in place.\\nexport API_KEY=qX7pL2vN9dRt\\nIt works now.";
         let input = format!(
             r#"{{"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/", "last_assistant_message": "{said}"}}"#
         );
         on_stop(&Payload::read(input.as_bytes()).unwrap(), &surroundings).unwrap();
         let [job] = queue::waiting(&home.path().into()).try_into().unwrap();
         let written = std::fs::read_to_string(job).unwrap();
-        assert!(written.contains("It works now.") && !written.contains("abcd1234"), "{written}");
+        assert!(written.contains("It works now.") && !written.contains("qX7pL2"), "{written}");
     }
 }

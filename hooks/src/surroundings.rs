@@ -75,6 +75,8 @@ pub struct Surroundings {
     pub claude: Option<PathBuf>,
     /// Where programs are looked for.
     pub search_path: Option<std::ffi::OsString>,
+    /// What becomes of credentials in texts.
+    pub secrets: SecretRules,
     /// Where Ollama listens.
     pub ollama: String,
 }
@@ -92,7 +94,7 @@ impl Surroundings {
             weights,
             usage,
             meaning: self.settings.meaning,
-            secrets: SecretRules::default(),
+            secrets: self.secrets.clone(),
         })
     }
 }

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
+use tessera_engine::screen::dropped;
 
 /// Bytes of input that are read; a longer one is not a hook's.
 pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
@@ -65,6 +66,7 @@ impl Payload {
     /// The session, as a key: printable, and of bounded length.
     pub fn session(&self) -> Option<String> {
         let name = self.text(&["session_id", "sessionId"])?;
+        let name = dropped(&name);
         let name: String = name.trim().chars().filter(|c| !c.is_control()).collect();
         if name.is_empty() {
             return None;

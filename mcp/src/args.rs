@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
-use tessera_engine::domain::{DomainError, Expiry, Filters, MemoryRef, Scope, Tag, Timestamp};
+use tessera_desk::verbs::described;
+use tessera_engine::domain::{Category, DomainError, Expiry, Filters, MemoryRef, Scope, Tag, Timestamp};
 
 /// The arguments of one call. Unknown ones are ignored; absent, `null` and `""` mean the same.
 #[derive(Debug, Clone, Default)]
@@ -91,13 +92,16 @@ impl Args {
         Ok(Some(expiry))
     }
 
-    /// Refuses what is not there yet, so that nobody believes in a protection that does not exist.
-    pub(crate) fn refuse_protection(&self) -> Result<(), DomainError> {
-        if self.flag(&["force_sensitive"])? {
-            let problem = "is not possible yet: a memory cannot be protected, and nothing was stored";
-            return Err(DomainError::invalid("force_sensitive", problem, "keep secrets where secrets are kept"));
+    /// What a memory is to say of a text that is one secret as a whole; `None` for any other text.
+    pub(crate) fn sensitive(&self) -> Result<Option<String>, DomainError> {
+        if !self.flag(SENSITIVE)? {
+            return Ok(None);
         }
-        Ok(())
+        if !self.has(&["content"]) {
+            return Err(DomainError::invalid("content", "is missing", "give the text that is the secret"));
+        }
+        let category: Option<Category> = self.parsed(CATEGORY)?;
+        Ok(Some(described(self.text(&["summary"])?, category.as_ref())))
     }
 
     /// What a reply says of arguments that are understood elsewhere and kept nowhere here; empty where there are none.
@@ -191,6 +195,7 @@ pub(crate) const TYPE: &[&str] = &["type", "types"];
 pub(crate) const ENTITIES: &[&str] = &["entities", "entity"];
 pub(crate) const SCOPE: &[&str] = &["scope", "scopes"];
 const EXPIRES: &[&str] = &["expires_at", "expires"];
+const SENSITIVE: &[&str] = &["force_sensitive", "sensitive"];
 const NOT_KEPT: [&str; 2] = ["metadata", "provenance"];
 pub(crate) const KEYWORDS: &[&str] = &["keywords", "keyword", "expanded_keywords"];
 
@@ -243,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_given_in_one_way_and_protection_in_none() {
+    fn an_end_is_given_in_one_way() {
         let now: Timestamp = "2026-11-20".parse().unwrap();
         let end = |value: Value| args(value).expiry(now);
         assert_eq!(end(json!({ "expires_at": null })), Ok(None));
@@ -259,9 +264,19 @@ mod tests {
         ] {
             assert!(end(given.clone()).unwrap_err().to_string().starts_with(name), "{given}");
         }
-        assert!(args(json!({ "force_sensitive": "true" })).refuse_protection().is_err());
-        assert!(args(json!({ "force_sensitive": false })).refuse_protection().is_ok());
         assert_eq!(args(json!({ "metadata": {}, "provenance": null })).not_kept(), "\nNot kept: metadata.");
+    }
+
+    #[test]
+    fn a_text_that_is_a_secret_is_described_without_a_word_of_it() {
+        let said = |value: Value| args(value).sensitive();
+        assert_eq!(said(json!({ "content": "x", "force_sensitive": false })), Ok(None));
+        assert_eq!(said(json!({ "content": "x", "force_sensitive": "true" })), Ok(Some("Sensitive note".into())));
+        let given = json!({ "content": "x", "force_sensitive": true, "category": "facts" });
+        assert_eq!(said(given), Ok(Some("Sensitive note (facts)".into())));
+        let given = json!({ "content": "x", "force_sensitive": true, "summary": "Door code of the lab" });
+        assert_eq!(said(given), Ok(Some("Door code of the lab".into())));
+        assert!(said(json!({ "id": 1, "force_sensitive": true })).unwrap_err().to_string().starts_with("content: "));
     }
 
     #[test]

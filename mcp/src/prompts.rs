@@ -3,6 +3,7 @@
 use rmcp::model::{Prompt, PromptArgument, PromptMessage, Role};
 use tessera_desk::Desk;
 use tessera_engine::domain::{DomainError, RecallRequest};
+use tessera_engine::screen::dropped;
 
 use crate::args::Args;
 use crate::error::ToolError;
@@ -52,5 +53,5 @@ fn recalled(desk: &mut Desk<'_>, args: &Args) -> Result<String, ToolError> {
         return Err(DomainError::invalid("topic", "is empty", "name what to recall").into());
     }
     let request = RecallRequest::new(topic.clone());
-    Ok(format!("What the memory holds on: {topic}\n{}", recall_text(desk, request)?))
+    Ok(format!("What the memory holds on: {}\n{}", dropped(&topic), recall_text(desk, request)?))
 }

@@ -1,12 +1,12 @@
-//! What is wrong with the settings of this machine, for `doctor` and for whoever stores something.
+//! What is wrong with the settings of this machine, for `doctor`.
 
 use tessera_setup::{Row, RowVerdict};
 
 use super::Context;
+use crate::config;
 use crate::config_file::ConfigFile;
-use crate::{config, output};
 
-/// What `doctor` says of the team server and of protection that is not there.
+/// What `doctor` says of the team server and of settings without effect.
 pub(super) fn rows(context: &Context) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |name, verdict, detail: String| rows.push(Row { name, verdict, detail });
@@ -27,24 +27,10 @@ pub(super) fn rows(context: &Context) -> Vec<Row> {
         Ok(Some((remote, _))) => add("team server", RowVerdict::Ok, remote.address().to_owned()),
         Err(problem) => add("team server", RowVerdict::Bad, format!("is not in use: {problem}")),
     }
-    if !config::set_variables(&[&config::ENCRYPTION_KEY]).is_empty() {
-        add("encryption", RowVerdict::Bad, unencrypted());
-    }
     let vault = config::set_variables(&[&config::VAULT]);
     if !vault.is_empty() {
         let detail = format!("{} without effect: no memory is kept in a vault yet", vault.join(", "));
         add("vault", RowVerdict::Ok, detail);
     }
     rows
-}
-
-/// Warns whoever stores something and may believe that it is encrypted.
-pub(super) fn warn() {
-    if !config::set_variables(&[&config::ENCRYPTION_KEY]).is_empty() {
-        output::note(&format!("warning: {}", unencrypted()));
-    }
-}
-
-fn unencrypted() -> String {
-    "MEMORY_ENCRYPTION_KEY is without effect: memories are not encrypted yet; store no secrets".to_owned()
 }

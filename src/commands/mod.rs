@@ -17,6 +17,7 @@ mod questions;
 mod recall;
 mod receipts;
 mod remember;
+mod secret;
 mod serve;
 mod settings;
 mod setup;
@@ -62,9 +63,6 @@ impl Context {
     fn open(&self, usage: Usage) -> anyhow::Result<Store> {
         if usage == Usage::ReadOnce {
             self.refuse_missing()?;
-        }
-        if usage != Usage::ReadOnce {
-            findings::warn();
         }
         Ok(Store::open(config::store(self.home.clone(), usage)?)?)
     }
@@ -191,6 +189,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Decline(offered) => team::answer(&context, &offered, false)?,
         Command::Resolve { id, keep, content } => team::resolve(&context, id, keep, content)?,
         Command::Project { task } => project::run(&context, task)?,
+        Command::Secret(task) => secret::run(&context, task)?,
         Command::Demo => demo::run(&context)?,
         Command::Settings { change } => settings::run(&context, change)?,
         Command::Hook { event } => return Ok(hook::run(hook::Arguments::parsed(context.home, event))),

@@ -2,8 +2,10 @@
 
 use serde_json::json;
 use tessera_desk::Desk;
-use tessera_desk::verbs::{Alike, Forget, Gone, Remember as Stores, Restore, Update as Changes, Which, told_near};
-use tessera_desk::views::StoredView;
+use tessera_desk::verbs::{
+    Alike, Forget, Gone, Remember as Stores, Restore, Update as Changes, Which, described, told_near,
+};
+use tessera_desk::views::{StoredView, told_aside};
 use tessera_engine::domain::{Category, MemoryRef, Patch, Scope, Tag};
 use tessera_engine::store::{Erase, Near, Stored};
 
@@ -16,7 +18,9 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
     let content = text_or_stdin(args.text)?;
     context.at_desk(Access::Add, |desk| {
         let expires = args.expires.map(|expiry| expiry.seen_from(desk.now())).transpose()?.flatten();
+        let sensitive = args.sensitive.then(|| described(args.described, args.category.as_ref()));
         let stored = desk.perform(Stores {
+            sensitive,
             content,
             category: args.category,
             kind: args.kind,
@@ -31,7 +35,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
             supersedes: args.supersedes,
         })?;
         let near = if stored.existed || !context.json { Vec::new() } else { alike(desk, &stored) };
-        print(context, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
+        print(desk, context, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
         if !stored.existed && !context.json {
             // It is stored and said so: what is alike is told as soon as it is found.
             alike(desk, &stored).iter().try_for_each(|near| output::line(&output::shown(&told_near(near))))?;
@@ -47,6 +51,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         |list: String| list.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
     let now = config::clock()?.now();
     let patch = Patch {
+        sensitive: args.sensitive.then(|| described(args.described, args.category.as_ref())),
         content: args.content.map(text_or_stdin).transpose()?,
         category: args.category,
         kind: args.kind,
@@ -57,7 +62,6 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         scope: args.scope,
         expires: args.expires.map(|expiry| expiry.seen_from(now)).transpose()?,
         vouched: args.trust,
-        sensitive: None,
     };
     if patch.is_empty() {
         anyhow::bail!(crate::exit::UserError(
@@ -69,7 +73,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
     context.at_desk(Access::Change, |desk| {
         let updated = desk.perform(Changes { which, patch, reason })?;
         if let Some(stored) = &updated.only {
-            print(context, "Updated", stored, Vec::new())?;
+            print(desk, context, "Updated", stored, Vec::new())?;
             desk.give_meaning();
             return Ok(());
         }
@@ -105,7 +109,7 @@ pub(super) fn forget(context: &Context, ids: Vec<MemoryRef>, hard: bool, reason:
 pub(super) fn restore(context: &Context, id: MemoryRef, before: Option<u64>) -> anyhow::Result<()> {
     context.at_desk(Access::Change, |desk| {
         let stored = desk.perform(Restore { id, before })?;
-        print(context, "Restored", &stored, Vec::new())?;
+        print(desk, context, "Restored", &stored, Vec::new())?;
         desk.give_meaning();
         Ok(())
     })
@@ -116,7 +120,7 @@ fn alike(desk: &mut Desk<'_>, stored: &Stored) -> Vec<Near> {
     desk.perform(Alike { id: MemoryRef::Handle(stored.memory.handle) }).unwrap_or_default()
 }
 
-fn print(context: &Context, verb: &str, stored: &Stored, near: Vec<Near>) -> anyhow::Result<()> {
+fn print(desk: &Desk<'_>, context: &Context, verb: &str, stored: &Stored, near: Vec<Near>) -> anyhow::Result<()> {
     if context.json {
         return output::json(&StoredView::of(stored, near));
     }
@@ -128,5 +132,7 @@ fn print(context: &Context, verb: &str, stored: &Stored, near: Vec<Near>) -> any
         Scope::Project(_) => format!(" of {}", output::shown(memory.scope.as_str())),
     };
     let facts = format!("{category}{of}, importance {importance:.2}, {} tokens", stored.tokens);
-    output::line(&format!("{verb} {} ({facts}): {}", memory.handle, output::shown(&memory.summary)))
+    output::line(&format!("{verb} {} ({facts}): {}", memory.handle, output::shown(&memory.summary)))?;
+    let aside = told_aside(stored, desk.secret_key().as_ref(), |name| format!("`tessera secret show {name}`"));
+    aside.iter().try_for_each(|told| output::line(&output::shown(told)))
 }

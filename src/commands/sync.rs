@@ -6,7 +6,7 @@ use serde_json::json;
 use tessera_desk::sync::{Mode, Remote, exchange, exchange_or_join};
 use tessera_engine::store::{SyncStatus, Upload, Usage};
 
-use super::{Context, findings, meaning, watch::watched};
+use super::{Context, meaning, watch::watched};
 use crate::cli::{SyncTask, UploadChoice};
 use crate::config_file::ConfigFile;
 use crate::exit::UserError;
@@ -126,7 +126,6 @@ fn status(context: &Context) -> anyhow::Result<()> {
     if let Err(problem) = &team {
         output::note(&format!("the team server is not in use: {problem}"));
     }
-    findings::warn();
     if context.json {
         return output::json(&status);
     }

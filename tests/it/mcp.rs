@@ -139,6 +139,7 @@ fn definitions_are_small_honest_and_complete() {
         "memory_count",
         "memory_history",
         "memory_link",
+        "secret_get",
     ];
     assert_eq!(names, expected);
     let core: usize = tools
@@ -148,7 +149,7 @@ fn definitions_are_small_honest_and_complete() {
         .sum();
     assert!((500..=3072).contains(&core), "{core}");
     for tool in tools {
-        let reads = ["memory_recall", "memory_get", "memory_list", "memory_count", "memory_history"]
+        let reads = ["memory_recall", "memory_get", "memory_list", "memory_count", "memory_history", "secret_get"]
             .contains(&tool["name"].as_str().unwrap());
         assert_eq!(tool["annotations"]["readOnlyHint"], reads, "{tool}");
         assert_eq!(tool["annotations"]["openWorldHint"], false);

@@ -5,35 +5,100 @@ use serde_json::{Value, json};
 use crate::support::{Client, Ran, World};
 
 #[test]
-fn protection_that_does_not_exist_is_refused_and_stores_nothing() {
+fn a_text_that_is_said_to_be_a_secret_is_sealed_whole_and_given_back_on_purpose() {
     let world = World::new();
     world.remember("x marks the spot");
     let mut client = Client::start(&world);
-    for arguments in [
-        json!({ "content": "my password is hunter22", "force_sensitive": true }),
-        json!({ "id": 1, "content": "my password is hunter22", "force_sensitive": "yes" }),
-    ] {
-        let (told, refused) = client.call("memory_store", arguments);
-        assert!(refused && told.contains("force_sensitive") && told.contains("nothing was stored"), "{told}");
+    let sealed = [
+        ("memory_store", json!({ "content": "Kestrel nine", "force_sensitive": true, "category": "facts" })),
+        ("memory_store", json!({ "id": 1, "content": "Kestrel ten", "force_sensitive": "yes" })),
+        (
+            "memory_update",
+            json!({ "id": 1, "content": "Kestrel six", "force_sensitive": true, "summary": "Door code" }),
+        ),
+    ];
+    for (tool, arguments) in sealed {
+        let told = client.ok(tool, arguments);
+        assert!(told.contains("Set aside as [secret s") && told.contains("secret_get s"), "{told}");
+        assert!(!told.contains("Kestrel"), "{told}");
     }
-    let (told, refused) = client.call("memory_update", json!({ "id": 1, "content": "y", "force_sensitive": true }));
-    assert!(refused, "{told}");
+    let (told, refused) = client.call("memory_update", json!({ "id": 1, "force_sensitive": true }));
+    assert!(refused && told.starts_with("content: "), "{told}");
     client.ok("memory_store", json!({ "content": "a plain note", "force_sensitive": false }));
+    let [changed, stored, plain] = world.contents().try_into().unwrap();
+    assert!(stored.starts_with("Sensitive note (facts): [secret s") && changed.starts_with("Door code: [secret s"));
+    assert_eq!(plain, "a plain note");
+    // By its place, its name, its memory as a number and as a handle.
+    let place = changed.split_once(": ").unwrap().1.to_owned();
+    let name = place.split([' ', ':']).nth(1).unwrap().to_owned();
+    for id in [json!(place), json!(name)] {
+        assert_eq!(client.ok("secret_get", json!({ "id": id })), "Kestrel six");
+    }
+    for id in [json!(1), json!("#1")] {
+        let told = client.ok("secret_get", json!({ "id": id }));
+        assert_eq!(told, "Door code: Kestrel six");
+    }
+    let (told, refused) = client.call("secret_get", json!({ "id": "s0000" }));
+    assert!(refused && told.starts_with("no secret s0000"), "{told}");
     assert!(client.close().success());
-    assert_eq!(world.contents(), ["x marks the spot", "a plain note"]);
+    let uses = world.json(&["secret", "uses", &name]);
+    assert_eq!(uses["uses"].as_array().unwrap().len(), 4);
+    assert!(uses["uses"][0]["origin"] == "agent" && uses["uses"][0]["client"].as_str().is_some(), "{uses}");
 }
 
 #[test]
-fn a_local_store_with_a_key_for_encryption_warns() {
+fn a_credential_is_set_aside_at_every_door_and_given_back_to_the_person() {
     let world = World::new();
-    let mut command = world.command(World::binary());
-    let ran: Ran = command.env("MEMORY_ENCRYPTION_KEY", "k").args(["remember", "stored"]).output().unwrap().into();
-    assert!(ran.code == Some(0) && ran.stderr.contains("not encrypted"), "{ran:?}");
-    let mut command = world.command(World::binary());
-    let ran: Ran = command.env("MEMORY_ENCRYPTION_KEY", "k").arg("doctor").output().unwrap().into();
-    assert!(ran.code == Some(1) && ran.stdout.contains("not encrypted"), "{ran:?}");
-    let quiet = world.run(&["remember", "another"]);
-    assert!(quiet.stderr.is_empty(), "{quiet:?}");
+    let stored = world.json(&["remember", "the staging password is hunter2!X9"]);
+    let secret = &stored["secrets"][0];
+    let name = secret["name"].as_str().unwrap();
+    assert_eq!((secret["kind"].as_str(), secret["place"].as_str().unwrap().contains(name)), (Some("password"), true));
+    assert_eq!(world.run(&["secret", "show", name]).stdout, "hunter2!X9\n");
+    let whole = world.json(&["secret", "show", "#1"]);
+    assert_eq!(whole["content"], "the staging password is hunter2!X9");
+    let told = world.run(&["remember", "a note: my vpn password is Tr0ub4dor&3xy"]).stdout;
+    assert!(told.contains("Set aside as [secret s") && told.contains("secret.key") && !told.contains("Tr0"), "{told}");
+    assert_eq!(world.json(&["secret", "list"])["secrets"].as_array().unwrap().len(), 2);
+    assert_eq!(world.json(&["secret", "rotate-key"])["sealed_anew"], 2);
+    assert_eq!(world.run(&["secret", "show", name]).stdout, "hunter2!X9\n");
+    assert!(world.run(&["secret", "key"]).stdout.contains("not from a program that runs as you"));
+    // What is written out names places, and is taken in again as it is.
+    let lines = world.run(&["export"]).stdout;
+    assert!(lines.contains(&format!("[secret {name}: password]")) && !lines.contains("hunter2"), "{lines}");
+    assert_eq!(world.run(&["secret", "forget", name]).code, Some(0));
+    let gone = world.run(&["secret", "show", name]);
+    assert!(gone.code == Some(1) && gone.stderr.contains("was forgotten on"), "{gone:?}");
+    assert!(world.contents()[0].contains(name), "the text keeps its place");
+}
+
+#[test]
+fn settings_say_what_becomes_of_a_credential_and_no_key_shows() {
+    let world = World::new();
+    let with = |variables: &[(&str, &str)], arguments: &[&str]| -> Ran {
+        let mut command = world.command(World::binary());
+        command.envs(variables.iter().copied()).args(arguments).output().unwrap().into()
+    };
+    let said = ["remember", "the staging password is hunter2!X9"];
+    let refused = with(&[("TESSERA_SECRETS_MODE", "refuse")], &said);
+    assert!(refused.code == Some(1) && refused.stderr.contains("secrets.mode is refuse"), "{refused:?}");
+    assert!(!refused.stderr.contains("hunter2"));
+    let dropped = with(&[("TESSERA_SECRETS_MODE", "drop")], &said);
+    assert!(dropped.stdout.contains("taken out and not kept"), "{dropped:?}");
+    assert_eq!(with(&[("TESSERA_SECRETS_MODE", "maybe")], &said).code, Some(3));
+    let key = [("MEMORY_ENCRYPTION_KEY", "correct horse")];
+    let sealed = with(&key, &["remember", "the vpn password is Tr0ub4dor&3xy"]);
+    assert!(sealed.stdout.contains("sealed with the key in TESSERA_SECRET_KEY"), "{sealed:?}");
+    assert_eq!(with(&key, &["secret", "show", "2", "--json"]).code, Some(0));
+    let missing = world.run(&["secret", "show", "2"]);
+    assert!(missing.code == Some(3) && missing.stderr.contains("was sealed with key"), "{missing:?}");
+    let doctor = world.run(&["doctor"]);
+    assert!(doctor.code == Some(1) && doctor.stdout.contains("not here"), "{doctor:?}");
+    for arguments in [["settings", "--json"], ["doctor", "--json"], ["secret", "key"]] {
+        let ran = with(&key, &arguments);
+        assert!(!ran.stdout.contains("correct horse") && !ran.stderr.contains("correct horse"), "{ran:?}");
+    }
+    let alone = with(&[("TESSERA_SECRET_KEY_BEFORE", "correct horse")], &["stats"]);
+    assert!(alone.code == Some(3) && alone.stderr.contains("TESSERA_SECRET_KEY"), "{alone:?}");
 }
 
 #[test]

@@ -7,12 +7,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tessera_engine::domain::{Category, DomainError, Draft, Importance, Link, LinkKind, MemoryId, Origin, Patch, Tag};
+use tessera_engine::screen::places;
 use utoipa::ToSchema;
 
-pub(crate) use params::{ChangesQuery, ListQuery, PageQuery, SinceQuery, SnapshotQuery};
+pub(crate) use params::{ChangesQuery, ListQuery, MigrateQuery, PageQuery, SinceQuery, SnapshotQuery};
 pub(crate) use question::{Answer, Question};
 
 use crate::db::Stored;
+use crate::secrets::SetAside;
 
 /// Words as a list, or as text with commas.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -84,12 +86,55 @@ pub(crate) struct NewMemory {
     created: Option<String>,
     /// When it leaves recall, as RFC 3339; never if left out.
     expires: Option<String>,
-    /// Accepted for older clients.
-    #[serde(default, rename = "force_sensitive")]
-    _force_sensitive: Option<bool>,
+    /// The whole text is a secret: it is kept as such, and what is said of it stands in its place.
+    #[serde(default)]
+    force_sensitive: bool,
+    /// What is said of a text that is a secret as a whole: with `force_sensitive` alone.
+    summary: Option<String>,
+    /// What the older system encrypted, as base64: it is opened with the server's key and kept as a secret.
+    encrypted_content: Option<String>,
+    /// The older system's number of it, where that put the text into the vault: it is read there and kept as a secret.
+    vault_id: Option<u64>,
+}
+
+/// What is said of a text that is a secret as a whole.
+fn said_of(
+    is_secret: bool,
+    summary: Option<&String>,
+    category: Option<&String>,
+) -> Result<Option<String>, DomainError> {
+    let summary = summary.map(|text| text.trim()).filter(|text| !text.is_empty());
+    match (is_secret, summary) {
+        (false, Some(_)) => {
+            Err(DomainError::invalid("summary", "is made by the server", "give it with force_sensitive alone"))
+        }
+        (false, None) => Ok(None),
+        (true, Some(said)) => Ok(Some(said.to_owned())),
+        (true, None) => {
+            let category = category.filter(|name| !name.is_empty());
+            Ok(Some(category.map_or_else(|| "Sensitive note".into(), |name| format!("Sensitive note ({name})"))))
+        }
+    }
 }
 
 impl NewMemory {
+    /// What the older system encrypted.
+    pub(crate) fn encrypted(&self) -> Option<&str> {
+        self.encrypted_content.as_deref().filter(|text| !text.is_empty())
+    }
+
+    /// Where the older system put the text into the vault.
+    pub(crate) fn vault_id(&self) -> Option<u64> {
+        self.vault_id
+    }
+
+    /// The same, where what it encrypted was opened: that is what it says, and all of it is a secret.
+    pub(crate) fn decrypted(mut self, value: &str) -> Self {
+        self.summary = Some(std::mem::replace(&mut self.content, value.to_owned()));
+        self.force_sensitive = true;
+        self
+    }
+
     /// The id that the caller chose.
     pub(crate) fn id(&self) -> Result<Option<MemoryId>, DomainError> {
         self.id.as_deref().map(|id| parsed("id", id)).transpose()
@@ -111,6 +156,7 @@ impl NewMemory {
             expires: time("expires", &self.expires)?,
             origin: Origin::Agent,
             session: self.session.clone(),
+            sensitive: said_of(self.force_sensitive, self.summary.as_ref(), self.category.as_ref())?,
             ..Draft::default()
         })
     }
@@ -140,6 +186,11 @@ pub(crate) struct MemoryPatch {
     importance: Option<f64>,
     /// The new scope.
     scope: Option<String>,
+    /// The whole text, new or as it is, is a secret: it is kept as such, and what is said of it stands in its place.
+    #[serde(default)]
+    force_sensitive: bool,
+    /// What is said of a text that is a secret as a whole: with `force_sensitive` alone.
+    summary: Option<String>,
 }
 
 impl MemoryPatch {
@@ -157,10 +208,11 @@ impl MemoryPatch {
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
 
-    /// What is to be changed; nothing, where no field is given.
-    pub(crate) fn patch(&self) -> Result<Patch, DomainError> {
+    /// What is to be changed of a text; nothing, where no field is given.
+    pub(crate) fn patch(&self, now: &str) -> Result<Patch, DomainError> {
+        let kept = || self.force_sensitive.then(|| now.to_owned());
         Ok(Patch {
-            content: self.content.clone(),
+            content: self.content.clone().or_else(kept),
             category: self.category.clone().map(Category::try_from).transpose()?,
             kind: self.kind.as_deref().map(|kind| parsed("type", kind)).transpose()?,
             importance: self.importance.map(Importance::try_from).transpose()?,
@@ -170,7 +222,7 @@ impl MemoryPatch {
             scope: self.scope.as_deref().map(|scope| parsed("scope", scope)).transpose()?,
             expires: None,
             vouched: None,
-            sensitive: None,
+            sensitive: said_of(self.force_sensitive, self.summary.as_ref(), self.category.as_ref())?,
         })
     }
 }
@@ -281,7 +333,7 @@ impl MemoryView {
             entities: details.entities.clone(),
             scope: details.scope.as_str().to_owned(),
             origin: details.origin.to_string(),
-            is_sensitive: false,
+            is_sensitive: !places(document.content.as_str()).is_empty(),
             created_at: details.created.to_string(),
             updated_at: stored.updated.to_string(),
             deleted: stored.row.state.live().is_none().then_some(true),
@@ -308,6 +360,9 @@ pub(crate) struct StoredView {
     pub(crate) importance: f64,
     /// What If-Match takes.
     pub(crate) rev: u64,
+    /// What was set aside, and where it stood.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) secrets: Vec<SetAside>,
 }
 
 /// What became of a row of an import.
@@ -324,6 +379,9 @@ pub(crate) struct ImportedRow {
     /// Its importance, if it was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) importance: Option<f64>,
+    /// What was set aside, and where it stood.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) secrets: Vec<SetAside>,
     /// Why it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,

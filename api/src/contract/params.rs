@@ -76,3 +76,16 @@ pub(crate) struct SnapshotQuery {
     #[param(value_type = Option<String>, format = Uuid)]
     pub(crate) after: Option<MemoryId>,
 }
+
+/// How secrets are taken out of what is there.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct MigrateQuery {
+    /// Where to go on: what the answer before said as `next`.
+    #[param(value_type = Option<String>, format = Uuid)]
+    pub(crate) after: Option<MemoryId>,
+    /// Count, and change nothing.
+    #[serde(default)]
+    pub(crate) dry_run: bool,
+}

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 use sqlx::Row as _;
+use tessera_engine::screen::is_clean;
 
-use super::{Db, DbError, UserId};
+use super::audit::on_host;
+use super::{Db, DbError, Deed, UserId};
 use crate::keys::{Key, SCOPES};
 
 /// What a new key is for.
@@ -68,7 +70,7 @@ impl Db {
     /// When there is no such user, or the database cannot be written.
     pub async fn add_key(&self, user: &UserId, new: &NewKey) -> Result<Key, DbError> {
         let key = Key::generate().map_err(|error| DbError::Invalid(error.to_string()))?;
-        self.keep_key(user, &key, new).await?;
+        self.keep_key(user, &key, new, Deed::KeyMade).await?;
         Ok(key)
     }
 
@@ -80,10 +82,13 @@ impl Db {
         let problem = || DbError::Invalid(format!("the key of {} is shorter than 16 characters", user.as_str()));
         let key = Key::older(key).ok_or_else(problem)?;
         self.add_user(user).await?;
-        self.keep_key(user, &key, &NewKey { label: "imported".into(), ..NewKey::default() }).await
+        self.keep_key(user, &key, &NewKey { label: "imported".into(), ..NewKey::default() }, Deed::KeyImported).await
     }
 
-    async fn keep_key(&self, user: &UserId, key: &Key, new: &NewKey) -> Result<(), DbError> {
+    async fn keep_key(&self, user: &UserId, key: &Key, new: &NewKey, deed: Deed) -> Result<(), DbError> {
+        if !is_clean(&new.label) {
+            return Err(DbError::Invalid("the label holds a credential; name what the key is for".into()));
+        }
         if let Some(unknown) = new.scopes.iter().find(|scope| !SCOPES.contains(&scope.as_str())) {
             let problem = format!("{unknown:?} is no scope; give some of {}", SCOPES.join(", "));
             return Err(DbError::Invalid(problem));
@@ -106,7 +111,10 @@ impl Db {
                 Err(DbError::Invalid(format!("there is no user {}; add it first", user.as_str())))
             }
             other => {
-                other?;
+                // One that was taken over before is as it was.
+                if other?.rows_affected() > 0 {
+                    on_host(&mut tx, user, deed, &format!("{} {}", key.id(), new.scopes.join(","))).await?;
+                }
                 Ok(tx.commit().await?)
             }
         }
@@ -158,6 +166,7 @@ impl Db {
         .bind(i32::try_from(hours).unwrap_or(i32::MAX))
         .execute(&mut *tx)
         .await?;
+        on_host(&mut tx, user, Deed::KeyEnds, &format!("{key_id} {hours} h")).await?;
         tx.commit().await?;
         Ok(Some(key))
     }
@@ -187,6 +196,9 @@ impl Db {
                 .bind(key_id)
                 .execute(&mut *tx)
                 .await?;
+        if revoked.rows_affected() > 0 {
+            on_host(&mut tx, user, Deed::KeyRevoked, key_id).await?;
+        }
         tx.commit().await?;
         Ok(revoked.rows_affected() > 0)
     }

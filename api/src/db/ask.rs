@@ -5,11 +5,12 @@ use sqlx::Row as _;
 use tessera_engine::Timestamp;
 use tessera_engine::domain::MemoryId;
 use tessera_engine::meaning::ENCODER_VERSION;
-use tessera_engine::sync::{Action, Op, Refusal};
+use tessera_engine::screen::Screened;
+use tessera_engine::sync::{Action, Refusal};
 
 use super::memories::{Stored, columns, seen, stored, uuid};
 use super::sync::MOST_PAGE_BYTES;
-use super::{Db, DbError, UserId, UserTx, unless_overtaken};
+use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// A change that somebody asks for.
 #[derive(Debug, Clone)]
@@ -17,7 +18,7 @@ pub(crate) struct Ask {
     /// The memory.
     pub(crate) memory: MemoryId,
     /// What is to be done.
-    pub(crate) action: Action,
+    pub(crate) action: Screened<Action>,
     /// The rev it must have.
     pub(crate) only_at: Option<u64>,
     /// Makes a retry a replay: the caller's key, and what was asked under it.
@@ -31,7 +32,7 @@ pub(crate) struct Ask {
 pub(crate) struct Idempotency {
     /// The key.
     pub(crate) key: String,
-    /// The body, as it came.
+    /// The body, without what a credential was found in.
     pub(crate) body: Vec<u8>,
 }
 
@@ -55,18 +56,18 @@ pub(crate) enum Reply {
 
 impl Db {
     /// Carries out a change, once.
-    pub(crate) async fn ask(&self, user: &UserId, ask: &Ask) -> Result<Reply, DbError> {
-        Ok(self.ask_all(user, std::slice::from_ref(ask)).await?.pop().unwrap_or(Reply::Done(None)))
+    pub(crate) async fn ask(&self, caller: &Caller, ask: &Ask) -> Result<Reply, DbError> {
+        Ok(self.ask_all(caller, std::slice::from_ref(ask)).await?.pop().unwrap_or(Reply::Done(None)))
     }
 
     /// Carries out changes in one transaction.
-    pub(crate) async fn ask_all(&self, user: &UserId, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
-        unless_overtaken(|| self.ask_all_now(user, asks)).await
+    pub(crate) async fn ask_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
+        unless_overtaken(|| self.ask_all_now(caller, asks)).await
     }
 
-    async fn ask_all_now(&self, user: &UserId, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
+    async fn ask_all_now(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
         'again: for _ in 0..super::sync::ATTEMPTS {
-            let mut tx = self.of(user).await?;
+            let mut tx = self.by(caller).await?;
             let mut all = Vec::with_capacity(asks.len());
             for ask in asks {
                 match tx.ask(ask).await? {
@@ -96,7 +97,7 @@ impl UserTx {
             Some(idempotency) => idempotency.op_id(),
             None => MemoryId::generate(ask.at),
         };
-        let op = Op { op_id, memory: ask.memory, base_rev, at: ask.at, action: ask.action.clone(), told_again: false };
+        let op = ask.action.asked(op_id, ask.memory, base_rev, ask.at);
         let hash = match &ask.idempotency {
             Some(idempotency) => Sha256::digest(&idempotency.body).to_vec(),
             None => Sha256::digest(op_id.as_bytes()).to_vec(),

@@ -11,7 +11,7 @@ use tessera_engine::meaning::{ENCODER_VERSION, Meaning};
 use tessera_engine::sync::SentMeaning;
 use uuid::Uuid;
 
-use super::{Db, DbError, UserId, UserTx, unless_overtaken};
+use super::{Db, DbError, Deed, UserId, UserTx, unless_overtaken};
 
 /// The version of the encoder of what is there, as the index of rows that wait has it: empty where nothing is, or it is
 /// of another text. A newer server's is left alone.
@@ -219,6 +219,9 @@ impl UserTx {
         .fetch_all(&mut *self.tx)
         .await?;
         dropped.into_iter().for_each(|id| self.tell_again(id));
+        if is_new > 0 {
+            self.audit(Deed::Distrusted, key).await?;
+        }
         Ok(is_new > 0)
     }
 

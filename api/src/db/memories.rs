@@ -356,7 +356,11 @@ impl UserTx {
     pub(super) async fn insert(&mut self, decided: &Decided, meant_by: Option<&str>) -> Result<bool, DbError> {
         let (written, sql) = (Written::of(decided, meant_by), AssertSqlSafe(INSERT.as_str()));
         let query = written.bind(sqlx::query(sql), self.user.as_str());
-        Ok(query.execute(&mut *self.tx).await?.rows_affected() > 0)
+        let is_new = query.execute(&mut *self.tx).await?.rows_affected() > 0;
+        if is_new {
+            self.keep_secrets(decided).await?;
+        }
+        Ok(is_new)
     }
 
     /// Replaces a memory that is there, as [`UserTx::insert`].
@@ -376,6 +380,6 @@ impl UserTx {
                 .execute(&mut *self.tx)
                 .await?;
         }
-        Ok(())
+        self.keep_secrets(decided).await
     }
 }

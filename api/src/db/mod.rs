@@ -3,9 +3,13 @@
 mod active;
 mod admin;
 mod ask;
+mod audit;
 mod error;
+mod heard;
 mod meaning;
 mod memories;
+mod migrated;
+mod secrets;
 mod shares;
 mod stale;
 mod sync;
@@ -13,20 +17,26 @@ mod sync;
 use active::Active;
 pub use admin::{KeyInfo, NewKey};
 pub(crate) use ask::{Ask, ChangedAfter, Idempotency, Listed, Reply};
+pub use audit::Audited;
+pub(crate) use audit::{By, Deed};
 pub use error::DbError;
 pub(crate) use error::{Remedy, unless_overtaken};
 pub(crate) use meaning::{Kept, Sent, Unmade, believed};
 pub(crate) use memories::{Stored, columns, costs, stored, uuid};
+pub use migrated::Migrated;
+pub(crate) use migrated::Migrator;
+pub(crate) use secrets::Kept as KeptSecret;
 pub(crate) use shares::{MyShares, ShareError, Target};
 pub(crate) use stale::Remade;
 pub(crate) use sync::Position;
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::migrate::{self, Migration, MigrationType};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{PgPool, Postgres, Row as _, SqlSafeStr as _, Transaction};
 use tokio::sync::Mutex;
@@ -34,18 +44,19 @@ use tokio::sync::Mutex;
 use crate::keys::Key;
 
 /// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
-const MIGRATIONS: [(i64, &str, &str); 4] = [
+const MIGRATIONS: [(i64, &str, &str); 5] = [
     (1, "server", include_str!("../../migrations/0001_server.sql")),
     (2, "distributed", include_str!("../../migrations/0002_distributed.sql")),
     (3, "rights", include_str!("../../migrations/0003_rights.sql")),
     (4, "meaning", include_str!("../../migrations/0004_meaning.sql")),
+    (5, "secrets", include_str!("../../migrations/0005_secrets.sql")),
 ];
 
-fn migrator() -> Migrator {
+fn migrator() -> migrate::Migrator {
     let migration = |(number, name, sql): (i64, &'static str, &'static str)| {
         Migration::new(number, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
-    Migrator::with_migrations(MIGRATIONS.into_iter().map(migration).collect())
+    migrate::Migrator::with_migrations(MIGRATIONS.into_iter().map(migration).collect())
 }
 
 /// The name of a user: letters, digits, `.`, `_`, `@`, `-`; at most 100.
@@ -80,6 +91,8 @@ pub(crate) struct Caller {
     pub(crate) scopes: Vec<String>,
     /// The key's id.
     pub(crate) key: String,
+    /// Where the request comes from.
+    pub(crate) from: Option<IpAddr>,
 }
 
 /// How many connections there are, and how long anything may take.
@@ -129,6 +142,8 @@ pub struct Db {
 pub(crate) struct UserTx {
     pub(crate) tx: Transaction<'static, Postgres>,
     pub(crate) user: UserId,
+    /// With which key, and from where.
+    by: By,
     /// Who is to be told of what, before it ends.
     told: sync::Told,
     /// What a machine sent with the op that is carried out: what its text means.
@@ -257,11 +272,17 @@ impl Db {
         Ok(UserTx {
             tx,
             user: user.clone(),
+            by: By::default(),
             told: sync::Told::default(),
             sent: None,
             changed: BTreeSet::new(),
             active: Arc::clone(&self.active),
         })
+    }
+
+    /// A transaction of whoever asks, with what is known of them for the audit.
+    pub(crate) async fn by(&self, caller: &Caller) -> Result<UserTx, DbError> {
+        Ok(UserTx { by: By::of(caller), ..self.of(&caller.user).await? })
     }
 
     /// Whose key it is; `None` for one that is unknown, wrong, revoked or over. All of them take as long.
@@ -274,7 +295,12 @@ impl Db {
         }
         let Some(row) = row else { return Ok(None) };
         let user: String = row.try_get("key_user")?;
-        Ok(Some(Caller { user: user.parse()?, scopes: row.try_get("key_scopes")?, key: key.id().to_owned() }))
+        Ok(Some(Caller {
+            user: user.parse()?,
+            scopes: row.try_get("key_scopes")?,
+            key: key.id().to_owned(),
+            from: None,
+        }))
     }
 }
 

@@ -10,7 +10,7 @@ use tessera_engine::sync::Offer;
 use uuid::Uuid;
 
 use super::memories::uuid;
-use super::{Db, DbError, UserId, UserTx};
+use super::{Caller, Db, DbError, Deed, UserId, UserTx};
 
 /// Offers of one owner that a user is shown at a time: the next come when these are answered.
 const MOST_OFFERS_OF_ONE: i64 = 5;
@@ -98,12 +98,13 @@ impl Db {
     /// shared. Whoever sees something now, or no longer, is told in the same transaction.
     pub(crate) async fn share(
         &self,
-        owner: &UserId,
+        caller: &Caller,
         target: &Target,
         with: &UserId,
         permission: Option<Permission>,
     ) -> Result<bool, ShareError> {
-        let mut tx = self.of(owner).await?;
+        let owner = &caller.user;
+        let mut tx = self.by(caller).await?;
         if owner == with {
             return Err(ShareError::Self_);
         }
@@ -123,6 +124,14 @@ impl Db {
             None => tx.revoke(target, with).await?,
         };
         if changed {
+            let (deed, what) = match (target, permission) {
+                (Target::Memory(memory), Some(_)) => (Deed::Shared, memory.to_string()),
+                (Target::Memory(memory), None) => (Deed::Unshared, memory.to_string()),
+                (Target::Tag(tag), Some(_)) => (Deed::TagShared, tag.as_str().to_owned()),
+                (Target::Tag(tag), None) => (Deed::TagUnshared, tag.as_str().to_owned()),
+            };
+            let how = permission.map(|permission| format!(" {permission}")).unwrap_or_default();
+            tx.audit(deed, &format!("{what} {}{how}", with.as_str())).await?;
             tx.told_of(with, owner, seen);
         }
         tx.commit().await?;
@@ -161,12 +170,13 @@ impl Db {
     /// so answered before.
     pub(crate) async fn answer_offer(
         &self,
-        user: &UserId,
+        caller: &Caller,
         owner: &UserId,
         tag: &Tag,
         is_accepted: bool,
     ) -> Result<bool, DbError> {
-        let mut tx = self.of(user).await?;
+        let user = &caller.user;
+        let mut tx = self.by(caller).await?;
         tx.change_shares(owner).await?;
         let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
         let changed: bool = sqlx::query_scalar("SELECT answer_offer($1, $2, $3)")
@@ -176,6 +186,10 @@ impl Db {
             .fetch_one(&mut *tx.tx)
             .await?;
         let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+        if changed {
+            let answer = if is_accepted { "accepted" } else { "declined" };
+            tx.audit(Deed::OfferAnswered, &format!("{} {} {answer}", owner.as_str(), tag.as_str())).await?;
+        }
         tx.told_of(user, owner, before.symmetric_difference(&after).copied());
         tx.commit().await?;
         Ok(changed)

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use tessera_engine::compose::{Decided, decided};
-use tessera_engine::domain::{MemoryId, Timestamp};
+use tessera_engine::compose::{Decided, Outcome, outcome};
+use tessera_engine::domain::MemoryId;
+use tessera_engine::screen::Screened;
 use tessera_engine::sync::{
-    Action, Answer, Arrival, Author, Decision, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, SentMeaning, Shadow,
-    Snapshot, copy_id, decide,
+    Action, Answer, Arrival, Author, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, SentMeaning, Shadow, Snapshot,
+    State, copy_id,
 };
 use tessera_engine::text::O200k;
 use uuid::Uuid;
 
 use super::meaning::{Sent, believed};
 use super::memories::{Stored, columns, seen, stored, uuid};
-use super::{Db, DbError, UserId, UserTx, unless_overtaken};
+use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// How often an insert is tried again that another one of the same memory came before.
 pub(super) const ATTEMPTS: u32 = 5;
@@ -31,29 +31,28 @@ impl Db {
         Ok(Some(position).filter(|position| position.epoch == epoch && position.knows(marks)))
     }
 
-    /// Carries out one op, once. `now` is the server's time: a clock that is ahead must not make its details win for
-    /// years.
+    /// Carries out one op, once: its hash tells another one of the same id.
     pub(crate) async fn carry_out(
         &self,
-        user: &UserId,
-        op: &Op,
+        caller: &Caller,
+        op: &Screened<Op>,
+        hash: &[u8],
         sent: Option<&Sent>,
-        now: Timestamp,
     ) -> Result<Answer, DbError> {
-        unless_overtaken(|| self.carry_out_now(user, op, sent, now)).await
+        unless_overtaken(|| self.carry_out_now(caller, op, hash, sent)).await
     }
 
     async fn carry_out_now(
         &self,
-        user: &UserId,
-        op: &Op,
+        caller: &Caller,
+        op: &Screened<Op>,
+        hash: &[u8],
         sent: Option<&Sent>,
-        now: Timestamp,
     ) -> Result<Answer, DbError> {
         for _ in 0..ATTEMPTS {
-            let mut tx = self.of(user).await?;
+            let mut tx = self.by(caller).await?;
             tx.sent = sent.cloned();
-            let Some(answer) = tx.carry_out(op, now).await? else { continue };
+            let Some(answer) = tx.carry_out(op, hash).await? else { continue };
             tx.commit().await?;
             return Ok(answer);
         }
@@ -113,7 +112,7 @@ impl Db {
         }
         let mark = tx.mark_from(next).await?;
         let offers = if more { Vec::new() } else { tx.offers().await? };
-        Ok(Some(Page { news, next, more, mark, offers, meanings }))
+        Ok(Some(Page { news, next, more, mark, offers, meanings, keeps_secrets: false }))
     }
 
     /// A page of everything a user may see, and how far what a machine knows by its marks is still known.
@@ -266,10 +265,8 @@ impl UserTx {
     }
 
     /// `None` when another transaction made the memory meanwhile: then all of it is to be done anew.
-    async fn carry_out(&mut self, op: &Op, now: Timestamp) -> Result<Option<Answer>, DbError> {
-        let body = serde_json::to_vec(op).map_err(|error| DbError::Row(error.to_string()))?;
-        let op = &Op { at: op.at.min(now), ..op.clone() };
-        let Some(refused) = self.apply(op, &Sha256::digest(&body)).await? else { return Ok(None) };
+    async fn carry_out(&mut self, op: &Screened<Op>, hash: &[u8]) -> Result<Option<Answer>, DbError> {
+        let Some(refused) = self.apply(op, hash).await? else { return Ok(None) };
         let text = op.action.text();
         // The numbers of what was done are part of the answer.
         self.tell().await?;
@@ -283,7 +280,7 @@ impl UserTx {
     }
 
     /// Applies an op once: what it was refused for, now or the first time. `None` as [`UserTx::carry_out`].
-    pub(super) async fn apply(&mut self, op: &Op, hash: &[u8]) -> Result<Option<Option<Refusal>>, DbError> {
+    pub(super) async fn apply(&mut self, op: &Screened<Op>, hash: &[u8]) -> Result<Option<Option<Refusal>>, DbError> {
         let is_new =
             sqlx::query("INSERT INTO applied_ops (user_id, op_id, hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
                 .bind(self.user.as_str())
@@ -319,7 +316,7 @@ impl UserTx {
         Ok(seq.map(|seq| shadow(found, u64::try_from(seq).unwrap_or(0))))
     }
 
-    async fn decide(&mut self, op: &Op) -> Result<Option<Option<Refusal>>, DbError> {
+    async fn decide(&mut self, op: &Screened<Op>) -> Result<Option<Option<Refusal>>, DbError> {
         let current = self.memory_to_change(op.memory).await?;
         if current.is_none() && self.is_anothers(op.memory).await? {
             let is_new = matches!(op.action, Action::Create(_));
@@ -327,25 +324,28 @@ impl UserTx {
         }
         let rights = current.as_ref().map_or(Rights::None, |found| found.rights);
         let name = self.user.as_str().to_owned();
-        let (row, copy) = match decide(current.as_ref().map(|found| &found.row), op, Author { name: &name, rights }) {
-            Decision::Refuse(refusal) => return self.refused(op, refusal).await,
-            Decision::Keep => return Ok(Some(None)),
-            Decision::Write { row, copy } => (row, copy),
+        let known = current.as_ref().map(|found| (&found.row, found.known.as_deref()));
+        let (row, copy) = match outcome(known, op, Author { name: &name, rights }, &O200k) {
+            Outcome::Refuse(refusal) => return self.refused(op, refusal).await,
+            Outcome::Keep => return Ok(Some(None)),
+            Outcome::Write { row, copy } => (row, copy),
         };
         let owner = current.as_ref().map_or_else(|| self.user.as_str().to_owned(), |found| found.owner.clone());
         self.hold_shares(&owner).await?;
         let before = if current.is_some() { self.audience(&owner, op.memory).await? } else { Vec::new() };
-        let known = current.as_ref().and_then(|found| found.known.as_deref());
-        let (row, key) = self.with_meaning(op, &owner, decided(*row, known, &O200k)).await?;
+        let (row, key) = self.with_meaning(op, &owner, *row).await?;
         match current {
             Some(_) => self.replace(&owner, &row, key.as_deref()).await?,
             None if self.insert(&row, key.as_deref()).await? => {}
             None => return Ok(None),
         }
         let after = self.audience(&owner, op.memory).await?;
-        self.told.add(before, &owner, op.memory);
+        self.told.add(before.clone(), &owner, op.memory);
         self.told.add(after, &owner, op.memory);
-        if let Some(copy) = copy.map(|copy| decided(*copy, None, &O200k))
+        if matches!(row.row().state, State::Purged) {
+            self.purge_secrets(op.memory, &before).await?;
+        }
+        if let Some(copy) = copy
             && self.insert(&copy, None).await?
         {
             let (author, copy) = (self.user.as_str().to_owned(), copy.row().memory);
@@ -394,6 +394,12 @@ impl UserTx {
         for memory in memories {
             self.told.add(vec![who.as_str().to_owned()], owner.as_str(), memory);
         }
+    }
+
+    /// Notes that users are to be told of a memory of the user's own.
+    pub(super) fn told_all(&mut self, those: Vec<String>, memory: MemoryId) {
+        let owner = self.user.as_str().to_owned();
+        self.told.add(those, &owner, memory);
     }
 
     /// Tells whoever is to be told. Counters come last in a transaction, and those of all users in one order.

@@ -88,6 +88,25 @@ pub(crate) enum Task {
     Openapi,
     /// Tell machines that the database was restored from a backup: they send what it does not hold.
     Restored,
+    /// Take out of all rows the credentials that stand there in clear since before texts were looked through, and seal anew
+    /// what a key of before sealed. Whatever ends it, what was done is done: run it again.
+    MigrateSecrets {
+        /// Of one user alone.
+        #[arg(long)]
+        user: Option<String>,
+        /// Count, and change nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Print who did what: shares, keys, removals for good, and what was done with secrets. With --json, one object a line.
+    Audit {
+        /// In the account of one user alone.
+        #[arg(long)]
+        user: Option<String>,
+        /// From a time on, such as 2026-11-01 or 2026-11-01T12:00:00Z.
+        #[arg(long, value_name = "TIME")]
+        since: Option<String>,
+    },
     /// Manage users.
     #[command(subcommand)]
     User(UserTask),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use tessera_api::{DbError, TlsError};
+use tessera_api::{DbError, SecretError, TlsError};
 use tessera_engine::domain::DomainError;
 
 use crate::output;
@@ -62,8 +62,10 @@ fn words(error: &anyhow::Error) -> String {
 }
 
 fn code_of(error: &anyhow::Error) -> u8 {
-    if let Some(error) = error.downcast_ref() {
+    if let Some(error) = error.downcast_ref::<DbError>() {
         of_database(error)
+    } else if let Some(error) = error.downcast_ref::<SecretError>() {
+        of_secrets(error)
     } else if error.is::<DomainError>() {
         USAGE
     } else if error.is::<SetupError>() || error.is::<TlsError>() {
@@ -72,6 +74,13 @@ fn code_of(error: &anyhow::Error) -> u8 {
         USER
     } else {
         INTERNAL
+    }
+}
+
+fn of_secrets(error: &SecretError) -> u8 {
+    match error {
+        SecretError::Db(error) => of_database(error),
+        _ => SETUP,
     }
 }
 

@@ -29,3 +29,16 @@ pub(crate) fn error(text: &str) {
     let label = if is_seen && !crate::settings::no_color() { "\u{1b}[31merror:\u{1b}[0m" } else { "error:" };
     note(&format!("{label} {}", shown(text)));
 }
+
+/// Says how far a long piece of work is, on one line, where a person looks at it.
+pub(crate) fn progress(text: &str) {
+    if std::io::stderr().is_terminal() {
+        // There is nobody to tell that stderr is closed.
+        let _ = write!(std::io::stderr().lock(), "\r\u{1b}[K{}", shown(text));
+    }
+}
+
+/// Takes that line away.
+pub(crate) fn progress_ends() {
+    progress("");
+}

@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use tessera_api::MeaningUse;
+use tessera_api::{MeaningUse, SecretMode, SecretRules};
 use tessera_engine::domain::{Clock, FixedClock, SystemClock, Timestamp};
+use tessera_vault::Config;
+use zeroize::Zeroizing;
 
 use crate::exit::SetupError;
 
@@ -32,14 +34,35 @@ setting!(
 setting!(OLDER_KEYS, ["API_KEYS"], "keys of the older API that are taken over, as JSON: {\"user\": \"key\"}");
 setting!(OLDER_KEY, ["API_KEY"], "the same for one key, of the user default");
 setting!(
-    ENCRYPTION_KEY,
-    ["MEMORY_ENCRYPTION_KEY"],
-    "an older name: nothing is encrypted yet, and a server does not start while it is set"
+    SECRET_KEY,
+    ["TESSERA_SECRET_KEY", "MEMORY_ENCRYPTION_KEY"],
+    "the key that credentials are encrypted with: 64 hexadecimal digits, or a passphrase; the second name is the older one"
+);
+setting!(
+    SECRET_KEY_BEFORE,
+    ["TESSERA_SECRET_KEY_BEFORE"],
+    "keys of before, separated by commas: they open what they sealed, and seal nothing"
+);
+setting!(
+    SECRETS_MODE,
+    ["TESSERA_SECRETS_MODE"],
+    "encrypt, vault, refuse or drop: what becomes of credentials; vault where VAULT_ADDR is set, else encrypt where there is a key, else refuse"
 );
 setting!(
     VAULT,
-    ["VAULT_ADDR", "VAULT_TOKEN", "VAULT_ROLE"],
-    "older names: no secret is kept in a vault yet, and a server does not start with them"
+    [
+        "VAULT_ADDR",
+        "VAULT_TOKEN",
+        "VAULT_TOKEN_FILE",
+        "VAULT_ROLE",
+        "VAULT_NAMESPACE",
+        "VAULT_MOUNT",
+        "VAULT_PREFIX",
+        "VAULT_K8S_MOUNT",
+        "VAULT_K8S_TOKEN_PATH",
+        "VAULT_CACERT"
+    ],
+    "a Vault or OpenBao that keeps credentials, and how to get in"
 );
 setting!(
     MEANING,
@@ -51,8 +74,19 @@ setting!(NOW, ["TESSERA_NOW"], "the time to take for now, for replays and tests"
 setting!(NO_COLOR, ["NO_COLOR"], "no colours, whatever the value");
 
 /// Every setting, for `--help`.
-pub(crate) const SETTINGS: [&Setting; 9] =
-    [&DATABASE_URL, &OLDER_KEYS, &OLDER_KEY, &ENCRYPTION_KEY, &VAULT, &MEANING, &LOG, &NOW, &NO_COLOR];
+pub(crate) const SETTINGS: [&Setting; 11] = [
+    &DATABASE_URL,
+    &OLDER_KEYS,
+    &OLDER_KEY,
+    &SECRET_KEY,
+    &SECRET_KEY_BEFORE,
+    &SECRETS_MODE,
+    &VAULT,
+    &MEANING,
+    &LOG,
+    &NOW,
+    &NO_COLOR,
+];
 
 /// A variable of the environment that is set and not empty.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
@@ -88,10 +122,27 @@ pub(crate) fn older_keys() -> Result<Vec<(String, String)>, SetupError> {
     Ok(keys)
 }
 
-/// Variables of these settings that are set.
-pub(crate) fn set_variables(settings: &[&Setting]) -> Vec<&'static str> {
-    let names = settings.iter().flat_map(|setting| setting.names);
-    names.copied().filter(|name| variable(name).is_some()).collect()
+/// What becomes of credentials. Where a key has two names and both are given, the older one's opens what it encrypted.
+pub(crate) fn secrets() -> Result<SecretRules, SetupError> {
+    let mut keys = SECRET_KEY.names.iter().filter_map(|name| variable(name));
+    let key = keys.next().map(secret_text);
+    let before = SECRET_KEY_BEFORE.text().map(Zeroizing::new).unwrap_or_default();
+    let listed = before.split(',').map(str::trim).filter(|text| !text.is_empty());
+    let before = keys.map(secret_text).chain(listed.map(|text| Zeroizing::new(text.to_owned()))).collect();
+    let mode = SECRETS_MODE.text().map(|text| text.parse::<SecretMode>()).transpose();
+    let mode = mode.map_err(|error| SECRETS_MODE.wrong(error))?;
+    let known = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
+    let vault = Config::read(known).map_err(|error| VAULT.wrong(error))?;
+    // Whoever sets one of these believes that there is a vault.
+    let alone = VAULT.names.iter().find(|name| vault.is_none() && variable(name).is_some());
+    if let Some(setting) = alone {
+        return Err(SetupError { setting, problem: "is set, and VAULT_ADDR is not; give both or neither".into() });
+    }
+    Ok(SecretRules { mode, key, before, vault })
+}
+
+fn secret_text(value: OsString) -> Zeroizing<String> {
+    Zeroizing::new(value.to_string_lossy().into_owned())
 }
 
 /// The clock: the machine's, or the one a replay sets.

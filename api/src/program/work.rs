@@ -1,13 +1,15 @@
 //! Serving until told to stop, and one piece of work: each a few calls of the library, and words on what came of it.
 
+use std::sync::Arc;
+
 use clap::CommandFactory;
 use serde_json::json;
 use tessera_api::keys::Key;
-use tessera_api::{App, Db, Limits, NewKey, Settings, Tls, UserId};
+use tessera_api::{App, Db, Limits, Migrated, NewKey, SecretMode, SecretRules, Secrets, Settings, Tls, UserId};
 use tokio::net::TcpListener;
 
 use crate::cli::{Cli, KeyTask, Serve, Task, UserTask};
-use crate::exit::{SetupError, UserError};
+use crate::exit::UserError;
 use crate::{output, settings};
 
 /// Serves until it is told to stop, or does one piece of work.
@@ -18,31 +20,22 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
             return Ok(());
         }
         Some(Task::Man) => return Ok(clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?),
-        Some(_) => {}
-        None => refuse_promises()?,
+        Some(_) | None => {}
     }
+    // What is wrong with them is said before anybody is asked anything.
+    let rules = settings::secrets()?;
     let url = settings::database_url()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let db = Db::connect(&url).await?;
         match cli.task {
-            Some(task) => work(cli.json, db, task).await,
-            None => serve(db, &cli.serve).await,
+            Some(task) => work(cli.json, db, rules, task).await,
+            None => serve(db, rules, &cli.serve).await,
         }
     })
 }
 
-/// Whoever sets these believes that secrets are encrypted or kept in a vault: as long as they are not, nobody is told
-/// otherwise by a server that starts.
-fn refuse_promises() -> Result<(), SetupError> {
-    let names = settings::set_variables(&[&settings::ENCRYPTION_KEY, &settings::VAULT]);
-    let Some(setting) = names.first() else { return Ok(()) };
-    let problem =
-        format!("secrets are neither encrypted nor kept in a vault yet; start the server without {}", names.join(", "));
-    Err(SetupError { setting, problem })
-}
-
-async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
+async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),
         _ => None,
@@ -73,9 +66,17 @@ async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
         address_connections: args.address_connections,
         ..Limits::default()
     };
+    let secrets = Arc::new(Secrets::open(&db, rules).await?);
     let clock = settings::clock()?;
     let meaning = settings::meaning()?;
-    let settings = Settings { index_bytes: args.index_mb << 20, meaning, clock, limits, ..Settings::default() };
+    let settings = Settings {
+        index_bytes: args.index_mb << 20,
+        meaning,
+        clock,
+        limits,
+        secrets: Arc::clone(&secrets),
+        ..Settings::default()
+    };
     if args.behind_proxy && args.trusted_proxy.is_empty() {
         output::note("no --trusted-proxy is named: all requests of one connection's address share one allowance");
     }
@@ -88,8 +89,27 @@ async fn serve(db: Db, args: &Serve) -> anyhow::Result<()> {
     let listener = TcpListener::bind(args.listen).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     output::note(&format!("serving on {scheme}://{}", listener.local_addr()?));
+    say_secrets(&secrets);
     tessera_api::serve(listener, app, tls, stopped()).await;
     Ok(())
+}
+
+/// Says what becomes of credentials: nobody believes that they are kept where they are not.
+fn say_secrets(secrets: &Secrets) {
+    let key = secrets.key_id().map(|id| format!(" with key {id}")).unwrap_or_default();
+    let words = match secrets.mode() {
+        SecretMode::Encrypt => format!("credentials in texts are taken out and encrypted{key}"),
+        SecretMode::Vault => "credentials in texts are taken out and kept in the vault".to_owned(),
+        SecretMode::Drop => {
+            "credentials in texts are taken out and thrown away: TESSERA_SECRETS_MODE says so".to_owned()
+        }
+        SecretMode::Refuse => {
+            "texts with credentials are refused: give TESSERA_SECRET_KEY or VAULT_ADDR to have a place for them"
+                .to_owned()
+        }
+    };
+    tracing::info!(mode = secrets.mode().as_str(), key = secrets.key_id(), "secrets");
+    output::note(&words);
 }
 
 /// Takes over the keys that the environment names.
@@ -119,7 +139,7 @@ async fn stopped() {
     let _ = interrupt.await;
 }
 
-async fn work(json: bool, db: Db, task: Task) -> anyhow::Result<()> {
+async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Result<()> {
     match task {
         // Printed before there is a database to connect to.
         Task::Completions { .. } | Task::Man => Ok(()),
@@ -128,6 +148,8 @@ async fn work(json: bool, db: Db, task: Task) -> anyhow::Result<()> {
             db.check().await?;
             done(json, "the schema is up to date, and safe to serve")
         }
+        Task::MigrateSecrets { user, dry_run } => migrate_secrets(json, &db, rules, user, dry_run).await,
+        Task::Audit { user, since } => audit(json, &db, user, since.as_deref()).await,
         Task::User(UserTask::Add { user }) => {
             db.add_user(&user.parse()?).await?;
             done(json, &format!("{user} may have keys now"))
@@ -184,6 +206,72 @@ async fn work(json: bool, db: Db, task: Task) -> anyhow::Result<()> {
             done(json, &format!("{id} is revoked"))
         }
     }
+}
+
+/// The users that a piece of work is about: one, or all.
+async fn those(db: &Db, user: Option<String>) -> anyhow::Result<Vec<UserId>> {
+    let names = match user {
+        Some(user) => vec![user],
+        None => db.users().await?,
+    };
+    Ok(names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?)
+}
+
+async fn migrate_secrets(
+    json: bool,
+    db: &Db,
+    rules: SecretRules,
+    user: Option<String>,
+    dry_run: bool,
+) -> anyhow::Result<()> {
+    let secrets = Secrets::open(db, rules).await?;
+    if secrets.mode() == SecretMode::Refuse && !dry_run {
+        let problem =
+            "there is no place for what is found; give TESSERA_SECRET_KEY or VAULT_ADDR, as the server has it";
+        return Err(UserError(problem.into()).into());
+    }
+    let mut all = Migrated::default();
+    for user in those(db, user).await? {
+        let mut done = Migrated::default();
+        loop {
+            done.add(&db.migrate_secrets_of(&user, &secrets, done.next, dry_run).await?);
+            output::progress(&format!("{}: {} rows, {} with credentials", user.as_str(), done.scanned, done.found));
+            if done.next.is_none() {
+                break;
+            }
+        }
+        output::progress_ends();
+        if !json {
+            let Migrated { scanned, found, migrated, resealed, .. } = &done;
+            let did = if dry_run { String::new() } else { format!(", {migrated} taken out, {resealed} sealed anew") };
+            output::line(&format!("{}: {scanned} rows, {found} with credentials in clear{did}", user.as_str()))?;
+        }
+        all.add(&done);
+    }
+    if json {
+        return output::json(&all);
+    }
+    if all.migrated > 0 {
+        output::note(
+            "PostgreSQL keeps the texts of before in its files until they are written anew: docs/SCALING.md says how",
+        );
+    }
+    Ok(())
+}
+
+async fn audit(json: bool, db: &Db, user: Option<String>, since: Option<&str>) -> anyhow::Result<()> {
+    for user in those(db, user).await? {
+        for entry in db.audited(&user, since).await? {
+            if json {
+                output::json(&entry)?;
+                continue;
+            }
+            let key = entry.key.unwrap_or_else(|| "on the host".into());
+            let from = entry.address.map(|address| format!(" from {address}")).unwrap_or_default();
+            output::line(&format!("{} {} {} {} by {key}{from}", entry.at, entry.user, entry.what, entry.target))?;
+        }
+    }
+    Ok(())
 }
 
 fn shown_once(json: bool, user: &str, key: &Key) -> anyhow::Result<()> {

@@ -7,7 +7,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use tessera_engine::domain::{Link, LinkKind, MemoryId};
-use tessera_engine::sync::{Action, Edit};
+use tessera_engine::screen::Screened;
+use tessera_engine::sync::Edit;
 
 use super::memories::{done, reply_links};
 use crate::App;
@@ -15,6 +16,7 @@ use crate::contract::NewLink;
 use crate::db::{Ask, Caller, Stored};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, id};
+use crate::secrets::Aside;
 
 /// Links a memory to another.
 #[utoipa::path(post, path = "/api/memories/{id}/links", request_body = NewLink, params(("id" = String, Path, format = Uuid)),
@@ -80,8 +82,10 @@ async fn own(app: &App, caller: &Caller, memory: MemoryId) -> Result<Stored, Pro
 
 async fn change_links(app: &App, caller: &Caller, current: &Stored, edit: Edit) -> Result<(), Problem> {
     let memory = current.row.memory;
-    let ask = Ask { memory, action: Action::Edit(edit), only_at: None, idempotency: None, at: app.clock.now() };
-    done(app.db.ask(&caller.user, &ask).await?).map(drop)
+    let mut aside = Aside::own(&app.secrets, caller.user.as_str());
+    let action = Screened::of(aside.look(edit, memory)?);
+    let ask = Ask { memory, action, only_at: None, idempotency: None, at: app.clock.now() };
+    done(app.db.ask(caller, &ask).await?).map(drop)
 }
 
 impl App {

@@ -6,23 +6,25 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use tessera_engine::Timestamp;
 use tessera_engine::compose;
 use tessera_engine::domain::{Category, DomainError, Link, MemoryId, Packing, RecallRequest, Tag};
-use tessera_engine::screen::screened;
+use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Edit, Refusal, Rights, State as Being};
+use tessera_vault::Fields;
 
 use crate::App;
 use crate::contract::{
     Answer, CategoryCount, ListQuery, MatchView, MatchesView, MemoriesView, MemoryPatch, MemoryView, NewMemory,
     Question, SinceQuery, SinceView, StoredView, TagCount,
 };
-use crate::db::{Ask, Caller, ChangedAfter, Idempotency, Listed, Reply, Stored};
+use crate::db::{Ask, Caller, ChangedAfter, Deed, Idempotency, Listed, Reply, Stored};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Params, Raw, id, if_match};
 use crate::recall::RecallError;
-use crate::secrets::Dropper;
+use crate::secrets::{Aside, Looked, NoPlace, SetAside, field_of, unhinted};
 
 /// Bytes of the texts of an answer without a budget, about.
 const MOST_MATCH_BYTES: usize = 1024 * 1024;
@@ -102,21 +104,67 @@ pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
     }
 }
 
-/// What stores a memory. Under a name for the request its id follows from that name.
-pub(super) fn creation(
-    new: &NewMemory,
+/// What stores a memory, and what was set aside of it. Under a name for the request its id follows from that name.
+pub(super) async fn creation(
+    app: &App,
+    new: NewMemory,
     idempotency: Option<Idempotency>,
     caller: &Caller,
-    now: Timestamp,
-) -> Result<Ask, DomainError> {
+    body: &[u8],
+) -> Result<(Ask, Vec<SetAside>), Problem> {
+    let now = app.clock.now();
+    let new = app.decrypted(caller, new).await?;
     let memory = match (new.id()?, &idempotency) {
         (Some(id), _) => id,
         (None, Some(idempotency)) => MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())),
         (None, None) => MemoryId::generate(now),
     };
-    let Ok(draft) = screened(new.draft()?, memory, &mut Dropper);
-    let document = compose::document(&draft, now)?;
-    Ok(Ask { memory, action: Action::Create(document), only_at: None, idempotency, at: now })
+    let mut aside = Aside::own(&app.secrets, caller.user.as_str());
+    let draft = aside.look(new.draft()?, memory).map_err(|why| named(why, body))?;
+    let looked = aside.looked(Screened::of(compose::document(&draft, now)?));
+    app.keep(caller, memory, looked, None, idempotency).await
+}
+
+/// Why a text is not stored, with the field at fault.
+fn named(why: NoPlace, body: &[u8]) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_place_for_secrets", format!("{}: {why}", field_of(body)))
+}
+
+impl App {
+    /// What the older system encrypted or put into the vault, opened.
+    async fn decrypted(&self, caller: &Caller, new: NewMemory) -> Result<NewMemory, Problem> {
+        if let Some(number) = new.vault_id() {
+            let found = self.secrets.read(caller.user.as_str(), &number.to_string()).await?;
+            let problem = "vault_id: nothing lies under that number in the server's vault, or it has none";
+            let found = found.as_ref().and_then(|fields| fields.get(Fields::CONTENT));
+            return Ok(new.decrypted(found.ok_or_else(|| Problem::invalid(problem))?));
+        }
+        let Some(encrypted) = new.encrypted() else { return Ok(new) };
+        let opened = STANDARD.decode(encrypted).ok().and_then(|bytes| self.secrets.opened_older(&bytes));
+        let problem = "encrypted_content: does not open; give the server the MEMORY_ENCRYPTION_KEY that encrypted it, among \
+                       those of TESSERA_SECRET_KEY_BEFORE where it has another one";
+        let opened = opened.ok_or_else(|| Problem::invalid(problem))?;
+        Ok(new.decrypted(&opened))
+    }
+
+    /// What is to be asked of the database, once what was set aside is in its place.
+    async fn keep(
+        &self,
+        caller: &Caller,
+        memory: MemoryId,
+        looked: Looked,
+        only_at: Option<u64>,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(Ask, Vec<SetAside>), Problem> {
+        self.secrets.put(&self.db, &caller.user, memory, &looked.taken).await?;
+        let dropped = looked.taken.iter().filter(|taken| taken.name.is_none());
+        let dropped: Vec<_> = dropped.map(|taken| (Deed::SecretDropped, format!("{memory} {}", taken.kind))).collect();
+        if !dropped.is_empty() {
+            self.db.note(caller, &dropped).await?;
+        }
+        let idempotency = idempotency.map(|given| Idempotency { body: unhinted(&given.body, &looked.taken), ..given });
+        Ok((Ask { memory, action: looked.action, only_at, idempotency, at: self.clock.now() }, looked.set_aside))
+    }
 }
 
 /// Stores a memory.
@@ -132,8 +180,8 @@ pub(super) async fn create(
     caller.may("write")?;
     let idempotency = idempotency(&headers, "create", &body)?;
     let new: NewMemory = read(&body)?;
-    let ask = creation(&new, idempotency, &caller, app.clock.now())?;
-    let outcome = app.db.ask(&caller.user, &ask).await?;
+    let (ask, secrets) = creation(&app, new, idempotency, &caller, &body).await?;
+    let outcome = app.db.ask(&caller, &ask).await?;
     metrics::counter!("memory_store_total", "surface" => "api").increment(1);
     let stored = done(outcome)?.ok_or_else(Problem::not_found)?;
     let view = MemoryView::of(&stored).ok_or_else(Problem::not_found)?;
@@ -143,6 +191,7 @@ pub(super) async fn create(
         category: details.unwrap_or_default(),
         importance: view.importance,
         rev: stored.row.rev,
+        secrets,
     };
     Ok(tagged(stored.row.rev, Json(reply)))
 }
@@ -283,17 +332,26 @@ pub(super) async fn update(
         let detail = format!("{field}: is its owner's to change; a share for writing allows the text alone");
         return Err(Problem::new(StatusCode::FORBIDDEN, "not_allowed", detail));
     }
-    let patch = patch.patch()?;
+    let patch = patch.patch(base.content.as_str())?;
     if patch.is_empty() {
         let detail = "no field is given; give content, tags, importance or another to change";
         return Err(Problem::new(StatusCode::BAD_REQUEST, "no_fields", detail));
     }
     let owner = (current.rights != Rights::Owner).then_some(current.owner.as_str());
-    let Ok(patch) = screened(patch, memory, &mut Dropper);
+    let mut aside = match owner {
+        None => Aside::own(&app.secrets, caller.user.as_str()),
+        Some(_) => Aside::anothers(&app.secrets, caller.user.as_str()),
+    };
+    let patch = aside.look(patch, memory).map_err(|why| named(why, &body))?;
     let edit = compose::edit(base, owner, &patch)?;
-    let ask = Ask { memory, action: Action::Edit(edit), only_at, idempotency, at: app.clock.now() };
-    let stored = done(app.db.ask(&caller.user, &ask).await?)?.ok_or_else(Problem::not_found)?;
-    Ok(tagged(stored.row.rev, Json(json!({ "updated": memory, "rev": stored.row.rev }))))
+    let edit = aside.look(edit, memory).map_err(|why| named(why, &body))?.beside(patch.secrets());
+    let (ask, secrets) = app.keep(&caller, memory, aside.looked(Screened::of(edit)), only_at, idempotency).await?;
+    let stored = done(app.db.ask(&caller, &ask).await?)?.ok_or_else(Problem::not_found)?;
+    let mut reply = json!({ "updated": memory, "rev": stored.row.rev });
+    if let Some(fields) = reply.as_object_mut().filter(|_| !secrets.is_empty()) {
+        fields.insert("secrets".into(), json!(secrets));
+    }
+    Ok(tagged(stored.row.rev, Json(reply)))
 }
 
 /// Deletes a memory; `restore` brings it back. One that is deleted, or never was, is answered alike.
@@ -314,8 +372,9 @@ pub(super) async fn delete(
         return Ok(Json(json!({ "deleted": memory, "preview": "[already deleted]" })));
     };
     let idempotency = idempotency(&headers, &format!("delete {memory}"), b"")?;
-    let ask = Ask { memory, action: Action::Delete, only_at, idempotency, at: app.clock.now() };
-    done(app.db.ask(&caller.user, &ask).await?)?;
+    let action = Screened::clean(Action::Delete).ok_or_else(Problem::not_found)?;
+    let ask = Ask { memory, action, only_at, idempotency, at: app.clock.now() };
+    done(app.db.ask(&caller, &ask).await?)?;
     Ok(Json(json!({ "deleted": memory, "preview": preview(&current) })))
 }
 
@@ -336,9 +395,11 @@ pub(super) async fn restore(
     if current.share().is_some() {
         return Err(Problem::not_allowed());
     }
-    let action = Action::Edit(Edit::to(document));
-    let ask = Ask { memory, action, only_at: Some(current.row.rev), idempotency: None, at: app.clock.now() };
-    let stored = done(app.db.ask(&caller.user, &ask).await?)?.ok_or_else(Problem::not_found)?;
+    // It may be older than the looking through of texts.
+    let mut aside = Aside::own(&app.secrets, caller.user.as_str());
+    let edit = aside.look(Edit::to(document), memory)?;
+    let (ask, _) = app.keep(&caller, memory, aside.looked(Screened::of(edit)), Some(current.row.rev), None).await?;
+    let stored = done(app.db.ask(&caller, &ask).await?)?.ok_or_else(Problem::not_found)?;
     Ok(tagged(stored.row.rev, Json(MemoryView::of(&stored))))
 }
 

@@ -2,6 +2,7 @@
 
 mod links;
 mod memories;
+mod secrets;
 mod shares;
 mod sync;
 mod system;
@@ -55,6 +56,8 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(transfer::export))
         .routes(routes!(memories::get_one, memories::update, memories::delete))
         .routes(routes!(memories::restore))
+        .routes(routes!(secrets::show))
+        .routes(routes!(secrets::migrate))
         .routes(routes!(links::link))
         .routes(routes!(links::unlink))
         .routes(routes!(memories::tags))
@@ -72,6 +75,8 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(sync::push))
         .routes(routes!(sync::changes))
         .routes(routes!(sync::snapshot))
+        .routes(routes!(secrets::take))
+        .routes(routes!(secrets::purged))
         .layer(DefaultBodyLimit::max(MOST_BYTES))
         .merge(OpenApiRouter::new().routes(routes!(transfer::import)).layer(DefaultBodyLimit::max(MOST_IMPORT_BYTES)))
         .with_state(app)

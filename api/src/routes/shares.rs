@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use tessera_engine::domain::{DomainError, Permission, Tag};
+use tessera_engine::screen::is_clean;
 use tessera_engine::sync::Offer;
 
 use crate::App;
@@ -35,6 +36,15 @@ fn permission(text: Option<&str>) -> Result<Permission, DomainError> {
     text.filter(|text| !text.is_empty()).map_or(Ok(Permission::Read), str::parse)
 }
 
+/// A tag to share. What is shared by it is looked through; the tag itself is kept as it is.
+fn clean_tag(text: String) -> Result<Tag, Problem> {
+    if !is_clean(&text) {
+        let detail = "tag: holds a credential; share by another tag";
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_place_for_secrets", detail));
+    }
+    Ok(Tag::try_from(text)?)
+}
+
 /// Shares a memory; sharing again changes what is allowed.
 #[utoipa::path(post, path = "/api/memories/{id}/share", request_body = ShareWith, params(("id" = String, Path, format = Uuid)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
@@ -47,7 +57,7 @@ pub(super) async fn share(
     caller.may("share")?;
     let (memory, permission) = (id(&text)?, permission(with.permission.as_deref())?);
     let grantee = user(&with.shared_with)?;
-    app.db.share(&caller.user, &Target::Memory(memory), &grantee, Some(permission)).await?;
+    app.db.share(&caller, &Target::Memory(memory), &grantee, Some(permission)).await?;
     Ok(Json(json!({ "shared": memory, "with": grantee.as_str(), "permission": permission })))
 }
 
@@ -62,7 +72,7 @@ pub(super) async fn unshare(
 ) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
     let (memory, grantee) = (id(&text)?, user(&with)?);
-    app.db.share(&caller.user, &Target::Memory(memory), &grantee, None).await?;
+    app.db.share(&caller, &Target::Memory(memory), &grantee, None).await?;
     Ok(Json(json!({ "unshared": memory, "from": grantee.as_str() })))
 }
 
@@ -75,9 +85,9 @@ pub(super) async fn share_tag(
     Body(with): Body<ShareTagWith>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
-    let (tag, permission) = (Tag::try_from(with.tag)?, permission(with.permission.as_deref())?);
+    let (tag, permission) = (clean_tag(with.tag)?, permission(with.permission.as_deref())?);
     let grantee = user(&with.shared_with)?;
-    app.db.share(&caller.user, &Target::Tag(tag.clone()), &grantee, Some(permission)).await?;
+    app.db.share(&caller, &Target::Tag(tag.clone()), &grantee, Some(permission)).await?;
     Ok(Json(json!({ "shared_tag": tag, "with": grantee.as_str(), "permission": permission })))
 }
 
@@ -106,7 +116,7 @@ pub(super) async fn unshare_tag_by_post(
 async fn no_longer(app: &App, caller: &Caller, with: ShareTagWith) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
     let (tag, grantee) = (Tag::try_from(with.tag)?, user(&with.shared_with)?);
-    app.db.share(&caller.user, &Target::Tag(tag.clone()), &grantee, None).await?;
+    app.db.share(caller, &Target::Tag(tag.clone()), &grantee, None).await?;
     Ok(Json(json!({ "unshared_tag": tag, "from": grantee.as_str() })))
 }
 
@@ -153,7 +163,7 @@ pub(super) async fn answer_offer(
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
     let (tag, owner) = (Tag::try_from(answer.tag)?, user(&answer.owner)?);
-    let changed = app.db.answer_offer(&caller.user, &owner, &tag, answer.accept).await?;
+    let changed = app.db.answer_offer(&caller, &owner, &tag, answer.accept).await?;
     Ok(Json(json!({ "owner": owner.as_str(), "tag": tag, "accepted": answer.accept, "changed": changed })))
 }
 

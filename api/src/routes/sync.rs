@@ -2,13 +2,17 @@
 
 use axum::Json;
 use axum::extract::State;
-use tessera_engine::sync::{Answer, MOST_OPS, MOST_ROWS, Page, Push, Pushed, Refusal, SentOp, Snapshot};
+use sha2::{Digest, Sha256};
+use tessera_engine::domain::Timestamp;
+use tessera_engine::screen::Screened;
+use tessera_engine::sync::{Answer, MOST_OPS, MOST_ROWS, Op, Page, Push, Pushed, Refusal, SentOp, Snapshot};
 
 use crate::App;
 use crate::contract::{ChangesQuery, SnapshotQuery};
 use crate::db::{Caller, Remedy, Sent};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, Marks, Params};
+use crate::extract::{Body, Machine, Marks, Params};
+use crate::secrets::{Aside, unhinted};
 
 /// Carries out ops of a machine, each once.
 #[utoipa::path(post, path = "/v1/sync/push", request_body = serde_json::Value,
@@ -28,20 +32,48 @@ pub(super) async fn push(
     }
     let now = app.clock.now();
     let mut answers = Vec::with_capacity(push.ops.len());
-    for SentOp { op, meaning } in push.ops {
-        let sent = meaning.map(|meaning| Sent { meaning, key: caller.key.clone() });
-        answers.push(match app.db.carry_out(&caller.user, &op, sent.as_ref(), now).await {
-            // What can never be stored holds up nothing that can.
-            Err(error) if error.remedy() == Remedy::Change => {
-                tracing::warn!(%error, "an op cannot be stored");
-                let refused = Some(Refusal::Invalid);
-                Answer { op_id: op.op_id, memory: op.memory, refused, row: None, copy: None }
-            }
-            done => done?,
-        });
+    for sent in push.ops {
+        answers.push(carried_out(&app, &caller, sent, now).await?);
     }
     let mark = app.db.known(&caller.user, push.epoch, &[]).await?.and_then(|position| position.mark);
     Ok(Json(Pushed { answers, mark }))
+}
+
+/// Carries out one op. What a machine of before sends in clear is set aside here, where there is a place for it; where there
+/// is none it stays on the machine, and the machine says so.
+async fn carried_out(app: &App, caller: &Caller, sent: SentOp, now: Timestamp) -> Result<Answer, Problem> {
+    let SentOp { op, meaning } = sent;
+    let (op_id, memory) = (op.op_id, op.memory);
+    let invalid = || Answer { op_id, memory, refused: Some(Refusal::Invalid), row: None, copy: None };
+    let body = serde_json::to_vec(&op).map_err(|error| Problem::invalid(error.to_string()))?;
+    // A clock that is ahead must not make its details win for years.
+    let op = Op { at: op.at.min(now), ..op };
+    let mut aside = Aside::own(&app.secrets, caller.user.as_str());
+    if Screened::clean(op.clone()).is_none()
+        && app.db.get(&caller.user, memory).await?.is_some_and(|found| found.share().is_some())
+    {
+        aside = Aside::anothers(&app.secrets, caller.user.as_str());
+    }
+    let op = match aside.look(op, memory) {
+        Ok(op) => op,
+        Err(why) => {
+            tracing::warn!(%why, "an op is refused");
+            return Ok(invalid());
+        }
+    };
+    let taken = aside.into_taken();
+    app.secrets.put(&app.db, &caller.user, memory, &taken).await?;
+    let hash = Sha256::digest(unhinted(&body, &taken));
+    // What it means was found out of another text, where something was taken out of it.
+    let sent = meaning.filter(|_| taken.is_empty()).map(|meaning| Sent { meaning, key: caller.key.clone() });
+    match app.db.carry_out(caller, &op, &hash, sent.as_ref()).await {
+        // What can never be stored holds up nothing that can.
+        Err(error) if error.remedy() == Remedy::Change => {
+            tracing::warn!(%error, "an op cannot be stored");
+            Ok(invalid())
+        }
+        done => Ok(done?),
+    }
 }
 
 /// Tells what changed after a cursor.
@@ -51,12 +83,18 @@ pub(super) async fn changes(
     State(app): State<App>,
     caller: Caller,
     Marks(marks): Marks,
+    Machine(machine): Machine,
     Params(query): Params<ChangesQuery>,
 ) -> Result<Json<Page>, Problem> {
     caller.may("read")?;
     let limit = query.limit.unwrap_or(MOST_ROWS);
     let page = app.db.changes(&caller.user, query.epoch, &marks, query.after, limit).await?;
-    page.map(Json).ok_or_else(Problem::must_refetch)
+    let page = page.ok_or_else(Problem::must_refetch)?;
+    // News go out though nobody can be told that they were asked for.
+    if let Err(error) = app.db.asked_after(&caller, &machine, query.after).await {
+        tracing::warn!(%error, "how far a machine has taken the news");
+    }
+    Ok(Json(Page { keeps_secrets: app.secrets.has_place(), ..page }))
 }
 
 /// Gives all that the caller may see, in pages.

@@ -15,6 +15,10 @@ use crate::error::{Problem, ProblemBody};
 pub(crate) struct Status {
     /// ok.
     status: &'static str,
+    /// ok, sealed, denied, expired or unreachable: the vault that keeps secrets, where there is one. Without it all goes on
+    /// but what needs a secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vault: Option<&'static str>,
 }
 
 /// Whose the key is.
@@ -31,7 +35,7 @@ pub(crate) struct Whose {
 /// Tells that the process lives; asks nobody.
 #[utoipa::path(get, path = "/health", security(()), responses((status = 200, body = Status)))]
 pub(super) async fn health() -> Json<Status> {
-    Json(Status { status: "ok" })
+    Json(Status { status: "ok", vault: None })
 }
 
 /// Tells that requests can be answered now.
@@ -41,7 +45,7 @@ pub(super) async fn ready(State(app): State<App>) -> Result<Json<Status>, Proble
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "draining", "this server is about to stop"));
     }
     if app.db.is_ready().await {
-        return Ok(Json(Status { status: "ok" }));
+        return Ok(Json(Status { status: "ok", vault: app.vault_state.known() }));
     }
     Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the database does not answer"))
 }

@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
-use tessera_engine::Timestamp;
 
 use super::memories::{creation, done, idempotency};
 use crate::App;
@@ -14,6 +13,7 @@ use crate::contract::{ImportedRow, MemoryView, NewMemory};
 use crate::db::{Ask, Caller, Idempotency};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::Raw;
+use crate::secrets::SetAside;
 
 /// Rows of an import, at most; they are one transaction.
 const MOST_ROWS: usize = 1_000;
@@ -35,20 +35,23 @@ pub(super) async fn import(
     if rows.len() > MOST_ROWS {
         return Err(Problem::invalid(format!("{} rows are too many; send at most {MOST_ROWS} at a time", rows.len())));
     }
-    let now = app.clock.now();
     let mut report: Vec<ImportedRow> = Vec::with_capacity(rows.len());
     let mut asks = Vec::new();
     for (row, text) in rows.iter().enumerate() {
-        let read = asked(text.get(), row, given.as_ref(), &caller, now);
-        let mut imported = ImportedRow { row, id: None, category: None, importance: None, error: None };
-        match read {
-            Ok(ask) => asks.push((row, ask)),
-            Err(problem) => imported.error = Some(problem),
+        let mut imported =
+            ImportedRow { row, id: None, category: None, importance: None, secrets: Vec::new(), error: None };
+        match asked(&app, text.get(), row, given.as_ref(), &caller).await {
+            Ok((ask, secrets)) => {
+                imported.secrets = secrets;
+                asks.push((row, ask));
+            }
+            Err(problem) if problem.is_passing() => return Err(problem),
+            Err(problem) => imported.error = Some(problem.detail().to_owned()),
         }
         report.push(imported);
     }
     let (numbers, asks): (Vec<usize>, Vec<Ask>) = asks.into_iter().unzip();
-    for (row, outcome) in numbers.into_iter().zip(app.db.ask_all(&caller.user, &asks).await?) {
+    for (row, outcome) in numbers.into_iter().zip(app.db.ask_all(&caller, &asks).await?) {
         let Some(imported) = report.get_mut(row) else { continue };
         match done(outcome) {
             Ok(Some(stored)) => {
@@ -65,10 +68,16 @@ pub(super) async fn import(
     Ok(Json(report))
 }
 
-fn asked(text: &str, row: usize, given: Option<&Idempotency>, caller: &Caller, now: Timestamp) -> Result<Ask, String> {
-    let new: NewMemory = serde_json::from_str(text).map_err(|error| error.to_string())?;
+async fn asked(
+    app: &App,
+    text: &str,
+    row: usize,
+    given: Option<&Idempotency>,
+    caller: &Caller,
+) -> Result<(Ask, Vec<SetAside>), Problem> {
+    let new: NewMemory = serde_json::from_str(text).map_err(|error| Problem::invalid(error.to_string()))?;
     let idempotency = given.map(|given| Idempotency { key: format!("{} row {row}", given.key), body: text.into() });
-    creation(&new, idempotency, caller, now).map_err(|error| error.to_string())
+    creation(app, new, idempotency, caller, text.as_bytes()).await
 }
 
 /// Gives all of the caller's own memories, one JSON object a line.

@@ -88,6 +88,15 @@ impl Cluster {
         self.run("psql", &[&["-h", &self.socket(), "-U", "admin"][..], &arguments].concat());
     }
 
+    /// Our database as a dump has it, in words.
+    pub(crate) fn dump(&self) -> String {
+        let mut command = Command::new(self.programs.join("pg_dump"));
+        command.args(["-h", &self.socket(), "-U", "admin", "-d", "tessera"]).current_dir(self.dir.path());
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    }
+
     fn disconnect(&self) {
         self.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'tessera'");
     }

@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
-use tessera_api::{App, Db, Limits, MeaningUse, NewKey, Patience, Settings, UserId};
+use tessera_api::{App, Db, Limits, MeaningUse, NewKey, Patience, SecretRules, Secrets, Settings, UserId};
 use tokio::net::TcpListener;
 
 use crate::cluster::Cluster;
@@ -96,6 +97,20 @@ impl Site {
         Self::serve(Arc::clone(&self.cluster), db, settings).await
     }
 
+    /// Another server on the same database that keeps secrets by these rules.
+    pub(crate) async fn keeping(&self, rules: SecretRules) -> Self {
+        let secrets = Arc::new(Secrets::open(&self.db, rules).await.unwrap());
+        let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
+        let tend_vault_every = Duration::from_millis(100);
+        let settings = Settings { secrets, limits, tend_vault_every, meaning: MeaningUse::Kept, ..Settings::default() };
+        self.replica_of(settings).await
+    }
+
+    /// The same with a key that encrypts.
+    pub(crate) async fn encrypting(&self) -> Self {
+        self.keeping(key_rules("a passphrase of the tests")).await
+    }
+
     /// A pool of connections that may do anything.
     pub(crate) async fn admin(&self) -> sqlx::PgPool {
         sqlx::PgPool::connect(&self.cluster.url("admin")).await.unwrap()
@@ -108,6 +123,11 @@ impl Site {
         assert_eq!(status, StatusCode::OK, "{text}");
         serde_json::from_str(&text).unwrap()
     }
+}
+
+/// Rules with a key.
+pub(crate) fn key_rules(key: &str) -> SecretRules {
+    SecretRules { key: Some(key.to_owned().into()), ..SecretRules::default() }
 }
 
 /// A request on a rev, unless none is given.

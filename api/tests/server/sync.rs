@@ -30,7 +30,8 @@ fn document(text: &str) -> Document {
     Document { content: Content::try_from(text.to_owned()).unwrap(), tags: [].into(), links: [].into(), details }
 }
 
-fn id() -> MemoryId {
+/// An id that nothing else has.
+pub(crate) fn id() -> MemoryId {
     MemoryId::from_key(&fastrand::u128(..).to_string())
 }
 

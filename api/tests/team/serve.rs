@@ -119,16 +119,18 @@ fn machines_join_over_tls_and_only_with_a_certificate_that_they_trust() {
 }
 
 #[test]
-fn a_server_with_a_key_for_encryption_does_not_start() {
+fn what_cannot_be_kept_as_it_is_set_is_said_before_anything_is_served() {
     let world = World::new();
-    for name in ["MEMORY_ENCRYPTION_KEY", "VAULT_ADDR", "VAULT_TOKEN", "VAULT_ROLE"] {
+    for (settings, said) in [
+        (&[("VAULT_TOKEN", "0123456789abcdef")][..], "VAULT_ADDR"),
+        (&[("VAULT_ROLE", "0123456789abcdef")], "VAULT_ADDR"),
+        (&[("VAULT_ADDR", "https://vault.example.org")], "VAULT_TOKEN"),
+        (&[("TESSERA_SECRETS_MODE", "hide")], "encrypt, drop, refuse or vault"),
+    ] {
         let mut command = world.command(program());
-        command.env(name, "0123456789abcdef").env("DATABASE_URL", "postgres://server@127.0.0.1:1/tessera");
+        command.envs(settings.iter().copied()).env("DATABASE_URL", "postgres://server@127.0.0.1:1/tessera");
         let ran: Ran = command.output().unwrap().into();
-        assert!(
-            ran.code == Some(3) && ran.stderr.contains(name) && ran.stderr.contains("neither encrypted"),
-            "{ran:?}"
-        );
+        assert!(ran.code == Some(3) && ran.stderr.contains(said), "{settings:?}: {ran:?}");
         assert!(!ran.stderr.contains("0123456789abcdef"), "{ran:?}");
     }
 }

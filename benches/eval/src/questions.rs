@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tessera_engine::domain::{FixedClock, Handle, RecallRequest, Timestamp, TokenBudget};
-use tessera_engine::store::{ImportAs, StoreError};
+use tessera_engine::store::{ImportAs, SecretRules, StoreError};
 use tessera_hooks::{Settings, Surroundings, answer};
 
 pub use tally::{PromptTally, QuestionReport, Verdict, Verdicts};
@@ -211,6 +211,7 @@ impl Notes {
     /// Gives prompts to the very hook that a client runs, each in a session of its own.
     fn give<'a>(&self, prompts: impl Iterator<Item = &'a Prompt>) -> Result<PromptTally, EvalError> {
         let surroundings = Surroundings {
+            secrets: SecretRules::default(),
             home: self.scratch.store.home().clone(),
             clock: Arc::new(FixedClock(self.scratch.store.now())),
             settings: Settings::default(),

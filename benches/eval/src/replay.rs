@@ -9,7 +9,7 @@ use crate::{EvalError, Fixture, Vectors};
 use serde::{Deserialize, Serialize};
 use tessera_engine::domain::{FixedClock, MemoryId, MemoryRef};
 use tessera_engine::score::Weights;
-use tessera_engine::store::ReceiptFilter;
+use tessera_engine::store::{ReceiptFilter, SecretRules};
 
 use tessera_desk::project::{NAME_FILE, claim_of};
 use tessera_hooks::{Settings, Surroundings, answer};
@@ -93,6 +93,7 @@ pub fn replay(path: &Path, vectors: &Vectors) -> Result<BTreeMap<String, ReplayR
     let mut scratch = Fixture::read_corpus(path)?.load_with(&Weights::default(), vectors)?;
     let projects = scratch.path().join("projects");
     let mut surroundings = Surroundings {
+        secrets: SecretRules::default(),
         home: scratch.store.home().clone(),
         clock: Arc::new(FixedClock(scratch.store.now())),
         settings: Settings::default(),

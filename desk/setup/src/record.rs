@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tessera_engine::screen::is_clean;
 use tessera_engine::store::{Home, dir_of, make_private_dir, replace};
 
 use crate::client::Client;
@@ -96,7 +97,10 @@ fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, Setu
     let name = format!("{}-{}", hash(edit.path.to_string_lossy().as_bytes()), hash(original));
     let dir = home.setup_originals();
     make_private_dir(&dir).map_err(|source| SetupError::Unwritable { path: dir.clone(), source })?;
-    write(&dir.join(&name), original)?;
+    // Of settings with a credential no copy is kept: what is ours is taken out of them again.
+    if is_clean(&String::from_utf8_lossy(original)) {
+        write(&dir.join(&name), original)?;
+    }
     Ok(Some(name))
 }
 

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tessera_engine::domain::{MemoryId, Permission, Tag};
-use tessera_engine::sync::{Mark, Offer, Page, Push, Pushed, Snapshot};
+use tessera_engine::sync::{KeptSecrets, Mark, Offer, Page, Push, Pushed, SentSecrets, ShownSecrets, Snapshot};
 use url::Url;
 
 /// How long a connection, and a whole request, may take.
@@ -135,6 +135,11 @@ impl Remote {
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
             return Err(wrong(&"is no http or https address"));
         }
+        if !base.username().is_empty() || base.password().is_some() {
+            return Err(wrong(
+                &"names a user or a password, which would be kept with it; a server asks for a key alone",
+            ));
+        }
         // A key must not cross a network in clear text.
         let is_here = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
         if base.scheme() == "http" && !is_here {
@@ -241,6 +246,19 @@ impl Remote {
             None => request,
         };
         self.answer(request).await
+    }
+
+    /// Gives secrets to a server that has a place for them.
+    pub(super) async fn keep_secrets(&self, secrets: &SentSecrets) -> Result<KeptSecrets, RemoteError> {
+        self.answer(self.request(Method::PUT, "v1/sync/secrets")?.json(secrets)).await
+    }
+
+    /// A memory with its secrets put back in, as far as the server has them. It notes who asked.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, knows no such memory, or the key may not ask.
+    pub async fn secrets_of(&self, memory: MemoryId) -> Result<ShownSecrets, RemoteError> {
+        self.answer(self.request(Method::POST, &format!("api/memories/{memory}/secret"))?).await
     }
 
     /// Shares a memory with a user, or no longer.

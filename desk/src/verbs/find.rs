@@ -7,7 +7,6 @@ use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Noted, StoreErro
 
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
-use crate::screen::is_credential;
 
 /// In which form a reply is packed; its budget is kept in that form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +53,7 @@ impl Verb for Recall {
         let is_empty = reply.total_count == 0 && !request.filters.scopes.is_empty();
         let near = if is_empty { store.near_scopes(&request)? } else { Vec::new() };
         if is_in_vain(&request, &reply) && near.is_empty() {
-            store.note_in_vain(&request, noted(caller, &request.query));
+            store.note_in_vain(&request, noted(caller));
         }
         let searched = if request.explain { Some(store.rank(&request)?.searched) } else { None };
         Ok(Answer { reply, request, near, searched })
@@ -68,13 +67,8 @@ fn is_in_vain(request: &RecallRequest, reply: &Reply) -> bool {
     reply.total_count == 0 && request.cursor.is_none() && asks_all && !request.query.trim().is_empty()
 }
 
-/// Of a question that seems to hold a credential nothing is noted but that it was asked.
-fn noted(caller: &Caller, question: &str) -> Noted {
-    match (is_credential(question), caller.keeps_questions) {
-        (true, _) => Noted::Count,
-        (false, true) => Noted::Text,
-        (false, false) => Noted::Words,
-    }
+fn noted(caller: &Caller) -> Noted {
+    if caller.keeps_questions { Noted::Text } else { Noted::Words }
 }
 
 fn as_asked_by(caller: &Caller, request: RecallRequest) -> RecallRequest {

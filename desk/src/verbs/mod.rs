@@ -8,6 +8,7 @@ mod gaps;
 mod link;
 mod project;
 mod remember;
+mod secret;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -21,7 +22,8 @@ pub use find::{Answer, Fetch, Form, Get, History, List, Recall};
 pub use gaps::{ForgetQuestions, Gap, Gaps, GapsFound};
 pub use link::SetLink;
 pub use project::{BelieveProject, DoubtProject, IsBelieved, Places};
-pub use remember::Remember;
+pub use remember::{Remember, described};
+pub use secret::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
 pub use transfer::{Export, Import, ImportNotes, NotesImported};
 pub use unasked::{Brief, Context, Event, Notice, Prompted, Question, SetAside, StandingNotice};
 pub use view::{Count, Counts, Day, Ledger, Log, Logged, Reason, Why};

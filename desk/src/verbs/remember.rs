@@ -36,6 +36,17 @@ pub struct Remember {
     pub session: Option<String>,
     /// The memory that it replaces.
     pub supersedes: Option<MemoryRef>,
+    /// True where the whole text is one secret, and what the memory says of it: see [`described`].
+    pub sensitive: Option<String>,
+}
+
+/// What a memory says of a text that is one secret as a whole: what somebody said of it, or what kind of note it is.
+pub fn described(said: Option<String>, category: Option<&Category>) -> String {
+    let said = said.map(|said| said.trim().to_owned()).filter(|said| !said.is_empty());
+    said.unwrap_or_else(|| match category {
+        Some(category) => format!("Sensitive note ({category})"),
+        None => "Sensitive note".to_owned(),
+    })
 }
 
 impl Verb for Remember {
@@ -45,9 +56,11 @@ impl Verb for Remember {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Stored, StoreError> {
         let replaced = self.supersedes.map(|old| Ok(store.get(old)?.ok_or(StoreError::NotFound(old))?.id));
         let replaced = replaced.transpose().map_err(|error: StoreError| error)?;
-        let scope = self.scope.unwrap_or_else(|| caller.default_scope(&self.content, self.category.as_ref()));
+        // Nothing is read off a text that is a secret.
+        let category = self.category.or_else(|| self.sensitive.is_some().then(Category::default));
+        let scope = self.scope.unwrap_or_else(|| caller.default_scope(&self.content, category.as_ref()));
         store.remember(Draft {
-            category: self.category,
+            category,
             kind: self.kind,
             importance: self.importance,
             tags: Tag::unique(self.tags)?,
@@ -60,6 +73,7 @@ impl Verb for Remember {
             origin: caller.origin.clone(),
             session: self.session.or_else(|| caller.session.clone()),
             client: caller.client.clone(),
+            sensitive: self.sensitive,
             links: replaced.map(|to| Link { kind: LinkKind::Supersedes, to }).into_iter().collect(),
             ..Draft::new(self.content)
         })

@@ -5,6 +5,7 @@ use std::io::{BufRead, Write};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Origin, Scope, Tag};
+use tessera_engine::screen::dropped;
 use tessera_engine::store::{ImportAs, ImportProgress, Imported, ListRequest, StoreError};
 
 use crate::caller::Caller;
@@ -67,7 +68,7 @@ impl Verb for ImportNotes {
                 done.skipped += 1;
                 continue;
             }
-            let head: String = note.content.chars().take(40).collect();
+            let head: String = dropped(&note.content).chars().take(40).collect();
             match desk.perform(note) {
                 Ok(_) => done.stored += 1,
                 Err(StoreError::Domain(error)) => done.rejected.push(format!("{head}: {error}")),

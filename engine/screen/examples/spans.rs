@@ -12,7 +12,7 @@ fn main() -> io::Result<()> {
         let chars = |at: usize| text.get(..at).map_or(0, |head| head.chars().count());
         let found = tessera_screen::findings(text);
         let found = found.iter().map(|f| json!([chars(f.span.start), chars(f.span.end), f.kind.as_str()]));
-        writeln!(out, "{}", Value::from_iter(found))?;
+        writeln!(out, "{}", found.collect::<Value>())?;
     }
     Ok(())
 }

@@ -11,10 +11,13 @@ mod headers;
 mod judge;
 mod letters;
 mod lines;
+mod logins;
+mod names;
 mod nouns;
 mod phrases;
 mod prose;
 mod scan;
+mod stand_in;
 mod value;
 
 use std::ops::Range;
@@ -38,13 +41,17 @@ enum Mark {
     LogIn,
     Address,
     Pem,
+    Encoded,
+    JsonKey,
     Putty,
     Scheme,
     Cookie,
     UserFlag,
     PasswordFlag,
+    Command,
     Pgpass,
     Hash,
+    NamedHash,
     Seed,
     Codes,
     Pin,
@@ -71,6 +78,25 @@ const MARKS: &[(&str, Mark)] = &[
     ("log in", Mark::LogIn),
     ("sign in", Mark::LogIn),
     ("anmelden", Mark::LogIn),
+    ("anmeldung", Mark::LogIn),
+    ("zugangsdaten", Mark::LogIn),
+    ("identifiants", Mark::LogIn),
+    ("credenciales", Mark::LogIn),
+    ("credenziali", Mark::LogIn),
+    ("wifi:", Mark::LogIn),
+    ("wlan:", Mark::LogIn),
+    ("identified by", Mark::Foreign),
+    ("psk", Mark::Noun),
+    ("redis-cli", Mark::Command),
+    ("htpasswd", Mark::Command),
+    ("chpasswd", Mark::Command),
+    ("sudo -s", Mark::Command),
+    ("net use", Mark::Command),
+    ("smbclient", Mark::Command),
+    ("rpcclient", Mark::Command),
+    ("openssl enc", Mark::Command),
+    ("http -a", Mark::UserFlag),
+    ("https -a", Mark::UserFlag),
     ("account", Mark::Noun),
     ("sig=", Mark::Noun),
     ("sess", Mark::Noun),
@@ -99,6 +125,8 @@ const MARKS: &[(&str, Mark)] = &[
     ("şifre", Mark::Foreign),
     ("://", Mark::Address),
     ("-----begin", Mark::Pem),
+    ("ls0tls1crudjti", Mark::Encoded),
+    ("\"kty\"", Mark::JsonKey),
     ("putty-user-key-file-", Mark::Putty),
     ("basic", Mark::Scheme),
     ("bearer", Mark::Scheme),
@@ -125,6 +153,13 @@ const MARKS: &[(&str, Mark)] = &[
     ("$argon2", Mark::Hash),
     ("$scrypt$", Mark::Hash),
     ("$pbkdf2", Mark::Hash),
+    ("{sha}", Mark::NamedHash),
+    ("{ssha", Mark::NamedHash),
+    ("{sha256}", Mark::NamedHash),
+    ("{sha512}", Mark::NamedHash),
+    ("pbkdf2:sha", Mark::NamedHash),
+    ("pbkdf2_sha", Mark::NamedHash),
+    ("scrypt:32768", Mark::NamedHash),
     ("seed phrase", Mark::Seed),
     ("mnemonic", Mark::Seed),
     ("recovery phrase", Mark::Seed),
@@ -145,13 +180,14 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostLongest)
-        .kind(Some(AhoCorasickKind::DFA))
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
         .prefilter(false)
         .build(MARKS.iter().map(|(mark, _)| mark))
         .ok()
 });
 
 const PASSWORD: Kind = Kind::new("password");
+const NAME: Kind = Kind::new("user name");
 const CONNECTION: Kind = Kind::new("connection password");
 const PRIVATE_KEY: Kind = Kind::new("private key");
 const BASIC: Kind = Kind::new("basic auth");
@@ -175,8 +211,10 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
         while taken.peek().is_some_and(|(place, _)| place.end <= span.start) {
             taken.next();
         }
-        let is_taken = taken.peek().is_some_and(|(place, _)| place.start < span.end);
-        if !is_taken && span.start >= search.until {
+        // What was taken out before is no mark, and nothing is read beyond it.
+        let next = taken.peek().map_or(text.len(), |(place, _)| place.start);
+        if next >= span.end && span.start >= search.until {
+            search.text = text.get(..next).unwrap_or_default();
             search.look(*mark, &span);
         }
     }
@@ -202,6 +240,8 @@ impl Search<'_> {
             }
             Mark::Address => self.take(address::password(text, span.end), CONNECTION),
             Mark::Pem => self.take_span(blocks::pem(text, span.start), PRIVATE_KEY),
+            Mark::Encoded => self.take_span(blocks::encoded(text, span.start), PRIVATE_KEY),
+            Mark::JsonKey => self.take_span(blocks::json_key(text, span.start, span.end), PRIVATE_KEY),
             Mark::Putty => self.take_span(blocks::putty(text, span.start), PRIVATE_KEY),
             Mark::Scheme => {
                 let is_basic = scan::begins(text.get(span.clone()).unwrap_or_default(), "basic");
@@ -215,11 +255,18 @@ impl Search<'_> {
             Mark::PasswordFlag if is_name_of_flag(text, span.end) => self.noun(&(span.end - 1..span.end + 1)),
             Mark::LogIn => {
                 let noun = Noun { span: span.clone(), class: Class::Login, kind: PASSWORD };
-                self.take(prose::login_value(text, &noun), PASSWORD);
+                self.take(logins::value_of(text, &noun), PASSWORD);
             }
-            Mark::PasswordFlag => self.take(flags::of_password(text, span.end), PASSWORD),
+            Mark::PasswordFlag => {
+                if flags::takes_password(text, span.end) {
+                    self.take(names::drawn_before(text, span.start), NAME);
+                }
+                self.take(flags::of_password(text, span.end), PASSWORD);
+            }
+            Mark::Command => self.take(flags::of_command(text, span.start, span.end), PASSWORD),
             Mark::Pgpass => self.take_span(lines::pgpass(text, span.start), PASSWORD),
             Mark::Hash => self.take_span(lines::hash(text, span.start), HASH),
+            Mark::NamedHash => self.take_span(lines::named_hash(text, span.start), HASH),
             Mark::Seed => self.take_span(phrases::seed(text, span.end), SEED),
             Mark::Codes => {
                 let codes = phrases::codes(text, span.end);
@@ -233,8 +280,9 @@ impl Search<'_> {
         let text = self.text;
         // The sign of `sig=` is no part of the name.
         let is_signed = scan::byte(text, mark.end - 1) == b'=';
-        let Some(noun) = nouns::noun_at(text, &(mark.start..mark.end - usize::from(is_signed))) else { return };
-        self.until = self.until.max(noun.span.end);
+        let name = nouns::name_at(text, &(mark.start..mark.end - usize::from(is_signed)));
+        self.until = self.until.max(name.end);
+        let Some(noun) = nouns::noun_of(text, &name) else { return };
         match noun.class {
             Class::Header => match headers::authorization(text, noun.span.end) {
                 Some(Given::Basic(value)) => self.take(Some(value), BASIC),
@@ -243,14 +291,19 @@ impl Search<'_> {
                 None => {}
             },
             Class::Login => {
-                let value = encoded_pair(text, &noun).or_else(|| prose::login_value(text, &noun));
-                self.take(value.or_else(|| assign::value_of(text, &noun)), noun.kind);
+                let value = encoded_pair(text, &noun).or_else(|| logins::value_of(text, &noun));
+                let value = value.or_else(|| assign::value_of(text, &noun));
+                self.take(value.or_else(|| prose::value_before(text, &noun)), noun.kind);
             }
             Class::Password | Class::Secret | Class::Token => {
                 // `credentials: bob:x` give a name and a password.
-                let pair = (noun.class == Class::Secret).then(|| prose::login_value(text, &noun)).flatten();
+                let pair = (noun.class == Class::Secret).then(|| logins::value_of(text, &noun)).flatten();
                 let value = pair.or_else(|| assign::value_of(text, &noun)).or_else(|| prose::value_of(text, &noun));
-                self.take(value, noun.kind);
+                if noun.class == Class::Password {
+                    self.take(names::drawn_before(text, noun.span.start), NAME);
+                }
+                let before = || prose::value_before(text, &noun).filter(|_| noun.class == Class::Password);
+                self.take(value.or_else(before), noun.kind);
             }
         }
     }

@@ -16,6 +16,52 @@ pub use place::{Name, Place, places};
 /// The credentials of a text, in order: no two overlap, each begins and ends between characters and is not empty. Places
 /// where one was taken out before are none.
 pub fn findings(text: &str) -> Vec<Finding> {
+    let mut found = found_once(text);
+    // What is taken out changes what its neighbours stand beside: it is looked at again until nothing more is found.
+    for _ in 0..MOST_LOOKS {
+        if found.is_empty() {
+            break;
+        }
+        let more = found_beside(text, &found);
+        if more.is_empty() {
+            break;
+        }
+        found.extend(more);
+        found = finding::merged(found);
+    }
+    found
+}
+
+const MOST_LOOKS: usize = 4;
+
+/// What is found when all that was found is taken out.
+fn found_beside(text: &str, found: &[Finding]) -> Vec<Finding> {
+    let mut screened = String::with_capacity(text.len());
+    // For each stretch that stays, where it begins in both texts.
+    let mut stretches = vec![(0, 0)];
+    let mut from = 0;
+    for Finding { span, kind } in found {
+        screened.push_str(text.get(from..span.start).unwrap_or_default());
+        screened.push_str(&Place { name: None, kind: kind.to_string() }.to_string());
+        from = span.end;
+        stretches.push((screened.len(), from));
+    }
+    screened.push_str(text.get(from..).unwrap_or_default());
+    let origin = |at: usize| {
+        let stretch = stretches.partition_point(|(start, _)| *start <= at).checked_sub(1);
+        let (start, origin) = stretch.and_then(|stretch| stretches.get(stretch)).copied().unwrap_or_default();
+        origin + (at - start)
+    };
+    let more = found_once(&screened).into_iter();
+    more.map(|Finding { span, kind }| {
+        let start = origin(span.start);
+        Finding { span: start..start + span.len(), kind }
+    })
+    .collect()
+}
+
+/// What both families find in a text, as it is read.
+fn found_once(text: &str) -> Vec<Finding> {
     let found = match view::View::of(text) {
         None => found_in(text),
         Some(view) => {
@@ -27,7 +73,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
     finding::merged(found.into_iter().filter(|finding| taken.iter().all(|(span, _)| !finding.overlaps(span))).collect())
 }
 
-/// What both families find in a text as it is read.
+/// What both families find in what is read.
 fn found_in(text: &str) -> Vec<Finding> {
     let mut found = formats::findings(text);
     found.extend(context::findings(text));

@@ -16,11 +16,18 @@ pub(crate) struct View {
 impl View {
     /// The view of a text; `None` where it reads as it is written.
     pub(crate) fn of(written: &str) -> Option<Self> {
-        if written.is_ascii() || !written.chars().any(|character| is_unseen(character) || is_wide(character)) {
+        let folds = soft_breaks(written);
+        let is_plain = |character| !is_unseen(character) && !is_wide(character);
+        if folds.is_empty() && (written.is_ascii() || written.chars().all(is_plain)) {
             return None;
         }
         let mut view = Self { text: String::with_capacity(written.len()), origins: Vec::new(), length: written.len() };
-        for (at, character) in written.char_indices().filter(|(_, character)| !is_unseen(*character)) {
+        let mut folds = folds.into_iter().peekable();
+        for (at, character) in written.char_indices() {
+            folds.next_if(|fold| fold.end <= at);
+            if is_unseen(character) || folds.peek().is_some_and(|fold| fold.contains(&at)) {
+                continue;
+            }
             if is_wide(character) {
                 view.text.extend(std::iter::once(character).nfkc());
             } else {
@@ -47,6 +54,25 @@ impl View {
     }
 }
 
+/// The breaks that a mail program puts into long lines: an equals sign at the end of a line of full length.
+fn soft_breaks(written: &str) -> Vec<Range<usize>> {
+    const FULL: Range<usize> = 73..77;
+    if !written.contains("=\n") && !written.contains("=\r\n") {
+        return Vec::new();
+    }
+    let mut at = 0;
+    let mut breaks = Vec::new();
+    for line in written.split_inclusive('\n') {
+        let content = line.trim_end_matches(['\r', '\n']);
+        let start = at + content.len();
+        at += line.len();
+        if content.len() < line.len() && content.ends_with('=') && FULL.contains(&content.len()) {
+            breaks.push(start - 1..at);
+        }
+    }
+    breaks
+}
+
 /// Zero-width and bidirectional marks, soft hyphens, joiners, variation selectors, fillers.
 fn is_unseen(character: char) -> bool {
     matches!(character,
@@ -71,6 +97,17 @@ mod tests {
         for plain in ["", "password: x", "Größe, 密码是, пароль"] {
             assert!(View::of(plain).is_none(), "{plain}");
         }
+    }
+
+    #[test]
+    fn lines_that_a_mail_program_broke_are_one() {
+        let head = format!("{} password: Xy7kQ9", "x".repeat(58));
+        let written = format!("{head}=\nmB2z is it\nempty=\nnext=1\n");
+        let view = View::of(&written).unwrap();
+        assert_eq!(view.text(), format!("{head}mB2z is it\nempty=\nnext=1\n"));
+        let at = view.text().find("Xy7").unwrap();
+        assert_eq!(&written[view.origin(&(at..at + 10))], "Xy7kQ9=\nmB2z");
+        assert!(View::of("GITHUB_KEY=\nOTHER_KEY=\n").is_none());
     }
 
     #[test]

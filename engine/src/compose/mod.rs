@@ -16,4 +16,4 @@ pub use composed::{
     reanalysed, restored, settled_apart, shortened,
 };
 pub use fields::{Beside, memory_of};
-pub use server::{Decided, decided, document, edit};
+pub use server::{Decided, Outcome, cleaned, document, edit, outcome};

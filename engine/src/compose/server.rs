@@ -5,15 +5,33 @@ use super::composed::{Composed, Known, compose};
 use super::fields::{self, Beside, memory_of};
 use crate::domain::{DomainError, Draft, Handle, MemoryId, Patch, Permission, Share, Timestamp};
 use crate::meaning::Meaning;
-use crate::screen::Screened;
-use crate::sync::{Document, Edit, Row};
+use crate::screen::{Screened, Secret};
+use crate::sync::{Author, Decision, Document, Edit, Op, Refusal, Row, State, decide};
 use crate::text::TokenCounter;
 
-/// A row as it is to be written. Only this room makes one.
+/// A row as it is to be written. Only this room makes one, of what was looked through.
 #[derive(Debug, Clone)]
 pub struct Decided {
     row: Row,
     composed: Option<Composed>,
+    secrets: Vec<Secret>,
+}
+
+/// What a server does with an op.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// The row becomes this one; where both texts are kept, the other becomes a memory of whoever wrote it. What was taken
+    /// out of either stays beside the row.
+    Write {
+        /// The row.
+        row: Box<Decided>,
+        /// The copy.
+        copy: Option<Box<Decided>>,
+    },
+    /// Nothing changes.
+    Keep,
+    /// It may not be done.
+    Refuse(Refusal),
 }
 
 impl Decided {
@@ -29,21 +47,59 @@ impl Decided {
         self
     }
 
+    /// What was taken out of it, to be kept in the transaction of its row.
+    pub fn secrets(&self) -> &[Secret] {
+        &self.secrets
+    }
+
     /// What is derived from it, as its owner sees it under the first handle; nothing of one that was removed for good.
     pub fn composed(&self) -> Option<&Composed> {
         self.composed.as_ref()
     }
 }
 
-/// A row that the sync decided. `known` is how the server held the memory: handle and owner are the reader's, so that
+/// What becomes of a row by an op. `known` is how the server held the memory: handle and owner are the reader's, so that
 /// nothing of it depends on them.
-pub fn decided(row: Row, known: Option<&Known>, counter: &impl TokenCounter) -> Decided {
+pub fn outcome(
+    current: Option<(&Row, Option<&Known>)>,
+    op: &Screened<Op>,
+    author: Author<'_>,
+    counter: &impl TokenCounter,
+) -> Outcome {
+    match decide(current.map(|(row, _)| row), op, author) {
+        Decision::Refuse(refusal) => Outcome::Refuse(refusal),
+        Decision::Keep => Outcome::Keep,
+        Decision::Write { row, copy } => {
+            let known = current.and_then(|(_, known)| known);
+            let row = Decided { secrets: op.secrets().to_vec(), ..decided(*row, known, counter) };
+            let copy = copy.map(|copy| Box::new(decided(*copy, None, counter)));
+            Outcome::Write { row: Box::new(row), copy }
+        }
+    }
+}
+
+/// A row of which what stood there in clear is taken out: a change like any other, that everybody hears of. A deleted one
+/// stays deleted, and whoever wrote the text goes on having written it.
+pub fn cleaned(row: &Row, known: Option<&Known>, document: Screened<Document>, counter: &impl TokenCounter) -> Decided {
+    let (document, secrets) = document.into_parts();
+    let rev = row.rev + 1;
+    let is_new_text = row.state.document().is_none_or(|before| before.content != document.content);
+    let content_rev = if is_new_text { rev } else { row.content_rev };
+    let state = match row.state {
+        State::Live(_) => State::Live(document),
+        State::Deleted(_) => State::Deleted(document),
+        State::Purged => State::Purged,
+    };
+    Decided { secrets, ..decided(Row { rev, content_rev, state, ..row.clone() }, known, counter) }
+}
+
+fn decided(row: Row, known: Option<&Known>, counter: &impl TokenCounter) -> Decided {
     let composed = row.state.document().map(|document| {
         let mut memory = memory_of(document, Beside::of(row.memory));
         memory.deleted = row.state.live().is_none().then_some(memory.created);
         compose(memory, known, counter)
     });
-    Decided { row, composed }
+    Decided { row, composed, secrets: Vec::new() }
 }
 
 impl Beside {
@@ -57,14 +113,14 @@ impl Beside {
 ///
 /// # Errors
 /// Naming the field that is refused, and the fix.
-pub fn document(draft: &Screened<Draft>, now: Timestamp) -> Result<Document, DomainError> {
+pub fn document(draft: &Screened<Draft>, now: Timestamp) -> Result<Screened<Document>, DomainError> {
     let document = Document::of(&fields::new(draft, now)?)?;
     document.check()?;
-    Ok(document)
+    Ok(draft.follow(document))
 }
 
 /// The change that leads from a document to what a patch wants of it, by its owner or by somebody with whom it is
-/// shared for writing.
+/// shared for writing. The document may be older than the looking through of texts: so the change is to be looked through.
 ///
 /// # Errors
 /// As [`document`].

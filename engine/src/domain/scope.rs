@@ -1,5 +1,6 @@
 //! Where a memory belongs: everywhere, or to one project.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -41,7 +42,7 @@ impl FromStr for Scope {
     type Err = DomainError;
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
-        let identity = text.trim();
+        let identity = without_user(text.trim());
         if identity.is_empty() || identity.eq_ignore_ascii_case(GLOBAL) {
             return Ok(Self::Global);
         }
@@ -49,8 +50,18 @@ impl FromStr for Scope {
             let fix = "give a project name or path of at most 300 characters";
             return Err(DomainError::invalid("scope", "is not a project identity", fix));
         }
-        Ok(Self::Project(identity.to_owned()))
+        Ok(Self::Project(identity.into_owned()))
     }
+}
+
+/// An address without the user and the password that stand in it: they are nobody's project.
+fn without_user(identity: &str) -> Cow<'_, str> {
+    let parts = identity.split_once("://").and_then(|(scheme, rest)| {
+        let end = rest.find('/').unwrap_or(rest.len());
+        let at = rest.get(..end)?.rfind('@')?;
+        Some((scheme, rest.get(at + 1..)?))
+    });
+    parts.map_or(Cow::Borrowed(identity), |(scheme, rest)| Cow::Owned(format!("{scheme}://{rest}")))
 }
 
 impl TryFrom<String> for Scope {
@@ -64,5 +75,20 @@ impl TryFrom<String> for Scope {
 impl From<Scope> for String {
     fn from(scope: Scope) -> Self {
         scope.as_str().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobodys_password_is_part_of_a_project() {
+        let named = |text: &str| text.parse::<Scope>().unwrap().to_string();
+        let address = format!("https://jo:{}@git.example/acme/ledger", "hunter2!X9");
+        assert_eq!(named(&address), "https://git.example/acme/ledger");
+        for same in ["https://git.example/a@b", "github.com/acme/ledger", "/w/a@b", "git@github.com:acme/x"] {
+            assert_eq!(named(same), same);
+        }
     }
 }

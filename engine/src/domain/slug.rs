@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tessera_screen::is_clean;
 
 use super::DomainError;
 
@@ -135,6 +136,8 @@ impl From<Tag> for String {
 fn slug(field: &'static str, text: &str) -> Result<String, DomainError> {
     let folded = text.trim().to_lowercase();
     let slug = folded.split([' ', '\t']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+    // A credential is known by its letters and the words before it: it stays as it was said until it is taken out.
+    let slug = if slug == text.trim() || is_clean(text) { slug } else { text.trim().to_owned() };
     if slug.is_empty() {
         return Err(DomainError::invalid(field, "is empty", "give a short name"));
     }

@@ -2,12 +2,15 @@
 //! is found is given to a [`Keeper`], and its place in the text is named. What came through is [`Screened`]; only this
 //! room makes one, and [`crate::compose`] takes nothing else.
 
+mod dropped;
+mod json;
 mod screened;
 mod texts;
 
 #[cfg(test)]
 mod tests;
 
+pub use dropped::dropped;
 pub use screened::{Keeper, Screened, Secret, screened};
 pub use tessera_screen::{Finding, Kind, Name, Place, findings, is_clean, places};
-pub use texts::Texts;
+pub use texts::{Part, Texts, Words};

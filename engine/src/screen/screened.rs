@@ -5,7 +5,8 @@ use std::ops::{Deref, Range};
 use tessera_screen::{Name, Place, findings, places};
 
 use super::texts::{Part, Texts};
-use crate::domain::MemoryId;
+use crate::domain::{MemoryId, Timestamp};
+use crate::sync::{Action, Op};
 
 /// A value that is shorter than this is replaced where it was found, and not wherever else it stands: it may be a word.
 const LEAST_REPEATED: usize = 6;
@@ -60,6 +61,30 @@ impl<T> Screened<T> {
     /// The parts.
     pub fn into_parts(self) -> (T, Vec<Secret>) {
         (self.value, self.secrets)
+    }
+
+    /// The same with what was set aside before, on the way to it.
+    #[must_use]
+    pub fn beside(mut self, secrets: &[Secret]) -> Self {
+        self.secrets.extend_from_slice(secrets);
+        self
+    }
+
+    /// What follows from it alone, and so holds no more than it.
+    pub(crate) fn follow<U>(&self, value: U) -> Screened<U> {
+        Screened { value, secrets: self.secrets.clone() }
+    }
+}
+
+impl Screened<Action> {
+    /// What makes a memory, or changes one.
+    pub fn of<T: Into<Action>>(said: Screened<T>) -> Self {
+        Self { value: said.value.into(), secrets: said.secrets }
+    }
+
+    /// The op that asks for it.
+    pub fn asked(&self, op_id: MemoryId, memory: MemoryId, base_rev: u64, at: Timestamp) -> Screened<Op> {
+        self.follow(Op { op_id, memory, base_rev, at, action: self.value.clone(), told_again: false })
     }
 }
 

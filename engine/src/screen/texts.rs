@@ -1,6 +1,6 @@
 //! The texts of what is said of a memory: all that a person or a model may have written into.
 
-use crate::domain::{Category, Content, Draft, Memory, Patch, Tag};
+use crate::domain::{Category, Content, Draft, MAX_CONTENT_BYTES, Memory, Origin, Patch, Scope, Tag};
 use crate::sync::{Action, Details, Document, Edit, Op};
 
 /// What kind of text it is.
@@ -20,6 +20,20 @@ pub trait Texts {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str));
     /// Lets each text be changed: what `change` gives takes its place.
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>);
+}
+
+/// Texts of which no more is known than what they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words(pub Vec<(Part, String)>);
+
+impl Texts for Words {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        self.0.iter().for_each(|(part, text)| see(*part, text));
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        self.0.iter_mut().for_each(|(part, text)| change_in(text, *part, change));
+    }
 }
 
 /// Lets a text be changed in its place.
@@ -52,10 +66,19 @@ fn changed_category(category: &mut Category, change: &mut dyn FnMut(Part, &str) 
     }
 }
 
-/// A content is checked as it comes in: with a place in it, it may be too long, which whoever stores it says.
+/// A project may be called by an address with a password in it.
+fn changed_scope(scope: &mut Scope, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    if let Some(changed) = change(Part::Text, scope.as_str()) {
+        *scope = changed.parse().unwrap_or_default();
+    }
+}
+
+/// A place may be longer than what stood there: of a text that is then too long the end is cut, so that what was found is
+/// never left in it.
 fn changed_content(content: &mut Content, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
-    let changed = change(Part::Text, content.as_str()).and_then(|text| Content::try_from(text).ok());
-    if let Some(changed) = changed {
+    let Some(mut changed) = change(Part::Text, content.as_str()) else { return };
+    changed.truncate(changed.floor_char_boundary(MAX_CONTENT_BYTES));
+    if let Ok(changed) = Content::try_from(changed) {
         *content = changed;
     }
 }
@@ -74,6 +97,19 @@ fn changed_text(text: &mut String, sensitive: Option<&String>, change: &mut dyn 
     }
 }
 
+/// The name of whoever an import says that a memory was of.
+fn each_name(origin: &Origin, see: &mut dyn FnMut(Part, &str)) {
+    if let Origin::Shared(name) = origin {
+        see(Part::Slug, name);
+    }
+}
+
+fn changed_name(origin: &mut Origin, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    if let Origin::Shared(name) = origin {
+        change_in(name, Part::Slug, change);
+    }
+}
+
 /// How the text of a draft or a change is looked at.
 fn part_of(sensitive: Option<&String>) -> Part {
     sensitive.map_or(Part::Text, |_| Part::Whole)
@@ -86,10 +122,14 @@ impl Texts for Draft {
         each(self.session.iter().chain(&self.client).chain(&self.cwd), see);
         self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
+        see(Part::Text, self.scope.as_str());
+        each_name(&self.origin, see);
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        changed_scope(&mut self.scope, change);
         changed_text(&mut self.content, self.sensitive.as_ref(), change);
+        changed_name(&mut self.origin, change);
         change_words(&mut self.keywords, change);
         change_words(&mut self.entities, change);
         for name in [&mut self.session, &mut self.client, &mut self.cwd].into_iter().flatten() {
@@ -106,9 +146,11 @@ impl Texts for Patch {
         each(self.keywords.iter().flatten().chain(self.entities.iter().flatten()).chain(&self.sensitive), see);
         self.tags.iter().flatten().for_each(|tag| see(Part::Slug, tag.as_str()));
         self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
+        self.scope.iter().for_each(|scope| see(Part::Text, scope.as_str()));
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        self.scope.iter_mut().for_each(|scope| changed_scope(scope, change));
         if let Some(text) = &mut self.content {
             changed_text(text, self.sensitive.as_ref(), change);
         }
@@ -128,10 +170,14 @@ impl Texts for Memory {
         each(self.session.iter().chain(&self.client).chain(&self.cwd), see);
         self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         see(Part::Slug, self.category.as_str());
+        see(Part::Text, self.scope.as_str());
+        each_name(&self.origin, see);
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        changed_scope(&mut self.scope, change);
         change_in(&mut self.content, Part::Text, change);
+        changed_name(&mut self.origin, change);
         change_words(&mut self.keywords, change);
         change_words(&mut self.entities, change);
         for name in [&mut self.session, &mut self.client, &mut self.cwd].into_iter().flatten() {
@@ -146,6 +192,7 @@ impl Texts for Details {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
         each(self.keywords.iter().chain(&self.entities).chain(&self.session), see);
         see(Part::Slug, self.category.as_str());
+        see(Part::Text, self.scope.as_str());
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
@@ -153,6 +200,7 @@ impl Texts for Details {
         change_words(&mut self.entities, change);
         self.session.iter_mut().for_each(|session| change_in(session, Part::Text, change));
         changed_category(&mut self.category, change);
+        changed_scope(&mut self.scope, change);
     }
 }
 
@@ -185,20 +233,30 @@ impl Texts for Edit {
     }
 }
 
-impl Texts for Op {
+impl Texts for Action {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
-        match &self.action {
-            Action::Create(document) => document.each_text(see),
-            Action::Edit(edit) => edit.each_text(see),
-            Action::Delete | Action::Purge => {}
+        match self {
+            Self::Create(document) => document.each_text(see),
+            Self::Edit(edit) => edit.each_text(see),
+            Self::Delete | Self::Purge => {}
         }
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
-        match &mut self.action {
-            Action::Create(document) => document.change_texts(change),
-            Action::Edit(edit) => edit.change_texts(change),
-            Action::Delete | Action::Purge => {}
+        match self {
+            Self::Create(document) => document.change_texts(change),
+            Self::Edit(edit) => edit.change_texts(change),
+            Self::Delete | Self::Purge => {}
         }
+    }
+}
+
+impl Texts for Op {
+    fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
+        self.action.each_text(see);
+    }
+
+    fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        self.action.change_texts(change);
     }
 }

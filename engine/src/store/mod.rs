@@ -29,26 +29,36 @@ mod care;
 
 pub use base::config::{Actor, Keyring, KeyringError, SecretMode, SecretRules, StoreConfig, Usage};
 pub use base::meaning::{MeaningTurn, Meanings};
+pub use base::secrets::KeyPlace;
 pub use base::store::Store;
 pub use care::doctor::{Check, Health, Verdict};
+pub use care::rotate::Rotated;
 pub use care::salvage::Salvage;
+pub use care::scan::{Residue, Scan, ScanProgress, Scanning};
 pub use change::conflict::{Conflict, Resolution};
 pub use change::erase::{Erase, Forgotten};
 pub use change::import::{ImportProgress, Imported};
 pub use change::import_line::ImportAs;
 pub use change::places::Place;
+pub use change::reveal::{Revealed, RevealedSecret};
 pub use change::write::Stored;
-pub use file::error::StoreError;
+pub use file::error::{ElsewhereBecause, StoreError};
 pub use file::home::Home;
 pub use file::private::{dir_of, lock, make_private_dir, private_file, replace, sync_dir, try_lock};
 pub use logs::history::{HistoryEntry, Operation};
 pub use logs::learning::{Progress, Spending};
+pub use logs::purges::{Purged, Step, ToldServer};
 pub use logs::questions::{AskedInVain, Noted};
 pub use logs::receipts::{Given, GivenAs, Receipt, ReceiptFilter, given_by};
 pub use logs::traces::Traces;
 pub use read::list::{ListRequest, Listing};
 pub use read::near::{Likeness, Near};
-pub use read::secrets::SecretRow;
+/// The keyring of the session.
+pub use tessera_seal::Keyring as SystemKeyring;
+/// The value of a secret in clear: wiped when it is let go.
+pub use tessera_seal::Value as SecretValue;
+
+pub use read::secrets::{SecretRef, SecretRow, SecretUse};
 pub use read::stats::Stats;
 pub use sync::anew::Whole;
 pub use sync::server::{RefusedChange, ServerState, SyncStatus, Upload};

@@ -7,6 +7,7 @@
 //! - [`decide`]: what the server does with an op: compare and set, merge, or keep both texts.
 //! - [`Mark`]: what tells one history of a server from another.
 //! - [`SentMeaning`]: what a text means, beside what is said of it.
+//! - [`SentSecrets`], [`ShownSecrets`]: secrets, by routes of their own.
 //! - [`Local`]: a memory on one machine between its user and the server.
 
 mod decide;
@@ -15,6 +16,7 @@ mod local;
 mod mark;
 mod meaning;
 mod op;
+mod secrets;
 mod wire;
 
 pub use decide::decide;
@@ -23,4 +25,8 @@ pub use local::{Arrival, Local, Settled, Shadow, Trail};
 pub use mark::Mark;
 pub use meaning::SentMeaning;
 pub use op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
+pub use secrets::{
+    Became, KeptSecret, KeptSecrets, MACHINE_HEADER, MOST_SECRET_BYTES, MOST_SECRETS, MachineOf, MachinesOfOther,
+    Missing, PurgeReport, SentSecret, SentSecrets, ShownSecret, ShownSecrets,
+};
 pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, SentOp, Snapshot};

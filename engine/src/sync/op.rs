@@ -39,6 +39,18 @@ pub enum Action {
     Purge,
 }
 
+impl From<Document> for Action {
+    fn from(document: Document) -> Self {
+        Self::Create(document)
+    }
+}
+
+impl From<Edit> for Action {
+    fn from(edit: Edit) -> Self {
+        Self::Edit(edit)
+    }
+}
+
 impl Action {
     /// Refuses what no store can hold.
     ///

@@ -95,6 +95,9 @@ pub struct Page {
     /// What texts of these rows mean, where the server knows that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
     pub meanings: BTreeMap<MemoryId, SentMeaning>,
+    /// True where the server has a place for secrets: machines may send theirs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_secrets: bool,
 }
 
 /// What another user wants to share, now and later: all that has a tag. It comes once it is accepted.

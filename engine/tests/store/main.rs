@@ -5,6 +5,7 @@ mod again;
 mod derived;
 mod expiry;
 mod meaning;
+mod nine;
 mod older;
 mod removed;
 mod replaced;

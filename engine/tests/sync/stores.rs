@@ -74,7 +74,15 @@ impl Machine {
             PullReply::MustRefetch => self.store.must_begin_anew().unwrap(),
             PullReply::Page { after, rows, next, mark } => {
                 let news = rows.into_iter().map(|(memory, arrival)| News { memory, arrival }).collect();
-                let page = Page { news, next, more: false, mark, offers: Vec::new(), meanings: BTreeMap::new() };
+                let page = Page {
+                    news,
+                    next,
+                    more: false,
+                    mark,
+                    offers: Vec::new(),
+                    meanings: BTreeMap::new(),
+                    keeps_secrets: false,
+                };
                 self.store.arrived(state.epoch, after, &page).unwrap();
                 // A page that comes twice is old.
                 self.store.arrived(state.epoch, after, &page).unwrap();

@@ -14,8 +14,9 @@ use crate::lesson::{JudgeError, Means, Verdict, Window, block_on, object_in};
 /// ours.
 pub const CHILD: &str = "TESSERA_CHILD";
 const PATIENCE: Duration = Duration::from_mins(1);
-/// What a hook's environment tells of the session around it: the judge's is another.
-const NOT_ITS_OWN: [&str; 12] = [
+/// What a hook's environment tells of the session around it, whose judge's is another, and keys that are none of its
+/// business.
+const NOT_ITS_OWN: [&str; 16] = [
     "CLAUDECODE",
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_CHILD_SESSION",
@@ -28,6 +29,10 @@ const NOT_ITS_OWN: [&str; 12] = [
     "CLAUDE_ENV_FILE",
     "CLAUDE_EFFORT",
     "AI_AGENT",
+    "TESSERA_SECRET_KEY",
+    "TESSERA_SECRET_KEY_BEFORE",
+    "MEMORY_ENCRYPTION_KEY",
+    "VAULT_TOKEN",
 ];
 
 /// Asks Claude.

@@ -10,7 +10,7 @@ use tessera_engine::text::{TokenKind, tokenize};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::lesson::{Lesson, LessonKind, MOST_LESSONS, Window};
-use tessera_desk::screen::is_credential;
+use tessera_desk::screen::holds_credential;
 
 /// Characters of a sentence that can be a lesson.
 const LENGTH: std::ops::RangeInclusive<usize> = 10..=300;
@@ -118,7 +118,7 @@ fn sentences(text: &str) -> Vec<String> {
 fn lesson(sentence: &str) -> Option<Lesson> {
     let point = OPENING.replace(sentence, "");
     let mut point = point.trim();
-    if !LENGTH.contains(&point.chars().count()) || is_credential(point) {
+    if !LENGTH.contains(&point.chars().count()) || holds_credential(point) {
         return None;
     }
     let explicit = EXPLICIT.captures(point);

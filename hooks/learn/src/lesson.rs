@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tessera_engine::domain::{Category, Handle, Importance, Tag};
 
-use tessera_desk::screen::is_credential;
+use tessera_desk::screen::holds_credential;
 
 use crate::transcript::Turn;
 
@@ -194,12 +194,12 @@ impl Window<'_> {
         let kind = LessonKind::deserialize(event.get("type")?).ok()?;
         let content: String =
             text("content")?.chars().take(if self.is_deep { LONGEST_DEEP } else { LONGEST }).collect();
-        if is_credential(&content) {
+        if holds_credential(&content) {
             return None;
         }
         let list = |name: &str| {
             let items = text(name).unwrap_or_default().split(',').map(|item| item.trim().to_owned());
-            items.filter(|item| !item.is_empty() && !is_credential(item)).take(12).collect::<Vec<_>>()
+            items.filter(|item| !item.is_empty() && !holds_credential(item)).take(12).collect::<Vec<_>>()
         };
         let importance = event.get("importance").and_then(Value::as_f64).and_then(|i| Importance::try_from(i).ok());
         let named = text("supersedes").and_then(|id| id.trim_start_matches('#').parse::<u32>().ok());

@@ -201,7 +201,7 @@ pub(crate) fn take_back(store: &mut Store, job: &Job) -> Result<usize, StoreErro
 pub(crate) fn known(store: &mut Store, text: &str, scope: &Scope) -> Result<Vec<(Handle, String)>, StoreError> {
     let near = similar(store, text, scope)?;
     let shown = |memory: Memory| (memory.handle, memory.content.chars().take(300).collect());
-    Ok(near.into_iter().filter(|memory| !tessera_desk::screen::is_credential(&memory.content)).map(shown).collect())
+    Ok(near.into_iter().filter(|memory| !tessera_desk::screen::holds_credential(&memory.content)).map(shown).collect())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod link;
 mod list;
 mod recall;
 mod resolve;
+mod secret;
 mod store;
 mod stored;
 mod team;
@@ -20,7 +21,7 @@ use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use tessera_desk::team::Team;
 use tessera_desk::verbs::Form;
-use tessera_desk::{Desk, Effect};
+use tessera_desk::{Caller, Desk, Effect};
 use tessera_engine::domain::{DomainError, RecallRequest, TokenBudget};
 use tessera_engine::pack::JsonRows;
 
@@ -30,7 +31,7 @@ use crate::error::ToolError;
 pub(crate) use recall::text as recall_text;
 
 /// Every tool, in the order they are listed.
-static TABLE: [&Entry; 19] = [
+static TABLE: [&Entry; 20] = [
     &recall::TOOL,
     &store::TOOL,
     &get::TOOL,
@@ -42,6 +43,7 @@ static TABLE: [&Entry; 19] = [
     &history::TOOL,
     &link::TOOL,
     &resolve::TOOL,
+    &secret::TOOL,
     &team::SHARE,
     &team::UNSHARE,
     &team::SHARE_TAG,
@@ -75,6 +77,8 @@ pub(crate) enum Call {
     Desk(fn(&mut Desk<'_>, &Args) -> Reply),
     /// The same, with how things stand with the server.
     Standing(fn(&mut Desk<'_>, &Args, &Standing) -> Reply),
+    /// Something at the desk, and where what it needs is elsewhere, the same of the team server.
+    Fetching(fn(&mut Desk<'_>, &Args) -> Reply, for<'a> fn(&'a Args, &'a Team, Caller) -> Replying<'a>),
     /// Something that only a team server can do.
     Team(for<'a> fn(&'a Args, &'a Team) -> Replying<'a>),
 }

@@ -7,7 +7,7 @@ use tessera_engine::domain::MemoryRef;
 use tessera_engine::pack::neutral_line;
 use tessera_engine::store::Stored;
 
-use super::stored::{importance, told};
+use super::stored::{aside, importance, told};
 use super::{Call, Entry, Reply};
 use crate::args::{Args, CATEGORY, ENTITIES, KEYWORDS, SCOPE, TYPE};
 
@@ -15,7 +15,7 @@ pub(super) const TOOL: Entry = Entry {
     name: "memory_store",
     title: "Store a memory",
     description: "Remember something for later sessions: a preference, decision, fact or person. One self-contained \
-         statement each. With id: change that memory. No secrets.",
+         statement each. With id: change that memory. Credentials in it are sealed apart.",
     effect: Effect::Adds,
     properties: || {
         json!({
@@ -29,7 +29,8 @@ pub(super) const TOOL: Entry = Entry {
             "expires_at": { "type": "string", "description": "Date, or never" },
             "ttl_days": { "type": "integer" },
             "supersedes": { "type": "string", "description": "Id it replaces" },
-            "id": { "type": "string", "description": "Memory to change" }
+            "id": { "type": "string", "description": "Memory to change" },
+            "force_sensitive": { "type": "boolean", "description": "Seal all of it; summary says what it is" }
         })
     },
     required: &["content"],
@@ -39,12 +40,12 @@ pub(super) const TOOL: Entry = Entry {
 };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
-    args.refuse_protection()?;
     if args.id()?.is_some() {
         return super::update::call(desk, args);
     }
     let now = desk.now();
     let stored = desk.perform(Remember {
+        sensitive: args.sensitive()?,
         supersedes: args.parsed(&["supersedes"])?,
         content: args.required(&["content"])?,
         category: args.parsed(CATEGORY)?,
@@ -59,7 +60,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         created: None,
     })?;
     let said = told(if stored.existed { "Already stored as" } else { "Stored" }, &stored);
-    Ok(said + &alike(desk, &stored) + &args.not_kept())
+    Ok(said + &aside(desk, &stored) + &alike(desk, &stored) + &args.not_kept())
 }
 
 /// What is there already and says nearly the same, a line each. The memory is on disk: what comes of looking changes

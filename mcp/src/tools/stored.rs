@@ -1,5 +1,7 @@
 //! What storing and changing a memory have in common.
 
+use tessera_desk::Desk;
+use tessera_desk::views::told_aside;
 use tessera_engine::domain::{DomainError, Importance};
 use tessera_engine::pack::neutral_line;
 use tessera_engine::store::Stored;
@@ -22,4 +24,10 @@ pub(super) fn told(verb: &str, stored: &Stored) -> String {
         stored.tokens,
         neutral_line(&memory.summary)
     )
+}
+
+/// What was taken out of the text because it is a credential, a line each.
+pub(super) fn aside(desk: &Desk<'_>, stored: &Stored) -> String {
+    let told = told_aside(stored, desk.secret_key().as_ref(), |name| format!("secret_get {name}"));
+    told.iter().map(|told| format!("\n{}", neutral_line(told))).collect()
 }

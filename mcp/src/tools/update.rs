@@ -5,7 +5,7 @@ use tessera_desk::verbs::{Update, Which};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::Patch;
 
-use super::stored::{importance, told};
+use super::stored::{aside, importance, told};
 use super::{Call, Entry, Reply};
 use crate::args::{Args, CATEGORY, ENTITIES, KEYWORDS, SCOPE, TYPE};
 
@@ -27,7 +27,9 @@ pub(super) const TOOL: Entry = Entry {
             "scope": { "type": "string" },
             "expires_at": { "type": "string", "description": "Date, or never" },
             "ttl_days": { "type": "integer" },
-            "reason": { "type": "string" }
+            "reason": { "type": "string" },
+            "force_sensitive": { "type": "boolean", "description": "The new content is a secret as a whole: seal it" },
+            "summary": { "type": "string", "description": "Only with force_sensitive: what the memory says instead" }
         })
     },
     required: &["id"],
@@ -37,7 +39,6 @@ pub(super) const TOOL: Entry = Entry {
 };
 
 pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
-    args.refuse_protection()?;
     let now = desk.now();
     let patch = Patch {
         content: args.text(&["content"])?,
@@ -50,9 +51,10 @@ pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         scope: args.parsed(SCOPE)?,
         expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?,
         vouched: None,
-        sensitive: None,
+        sensitive: args.sensitive()?,
     };
     let which = Which::Named(vec![args.required_id()?]);
     let updated = desk.perform(Update { which, patch, reason: args.text(&["reason"])? })?;
-    Ok(updated.only.map_or_else(String::new, |stored| told("Updated", &stored)) + &args.not_kept())
+    let said = updated.only.map_or_else(String::new, |stored| told("Updated", &stored) + &aside(desk, &stored));
+    Ok(said + &args.not_kept())
 }

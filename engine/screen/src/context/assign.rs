@@ -3,7 +3,7 @@
 use super::judge::{self, Shape};
 use super::nouns::{Class, Noun};
 use super::value::{self, Value};
-use super::{letters, scan};
+use super::{letters, scan, stand_in};
 
 /// How a value is bound to its noun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,12 +19,14 @@ pub(super) enum Bond {
 /// The credential a noun is given right behind it.
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let (bond, at) = bond(text, noun)?;
-    let is_query = matches!(scan::byte(text, noun.span.start.wrapping_sub(1)), b'?' | b'&');
+    let is_query = matches!(scan::byte(text, noun.span.start.wrapping_sub(1)), b'?' | b'&')
+        || scan::rest(text, noun.span.end, 1) == "%";
     if scan::byte(text, at) == b'{' {
         return nested(text, at).filter(|value| is_credential(text, noun, value, bond));
     }
-    let at = after_wrapping(text, at);
+    let at = after_wrapping(text, after_marks(text, at));
     let value = if value::is_quote(text, at) { value::quoted(text, at)? } else { value::bare(text, at, is_query)? };
+    let value = unmarked(text, at, value);
     if is_credential(text, noun, &value, bond) {
         return Some(value);
     }
@@ -39,8 +41,15 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
 
 /// How the noun is bound to what follows, and where that begins.
 fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
+    // `Credentials::new`
+    let goes_on = scan::rest(text, noun.span.end, 3);
+    if goes_on.starts_with("::") && goes_on != "::=" {
+        return None;
+    }
     const CLOSERS: &[u8] = b"\"'`\\])*}";
     let closed = scan::on_while(text, noun.span.end, 6, |byte| CLOSERS.contains(&byte));
+    // `password\u003dx`: the backslash begins a sign.
+    let closed = closed - usize::from(closed > noun.span.end && scan::rest(text, closed - 1, 5) == "\\u003");
     let was_quoted = text.get(noun.span.end..closed).is_some_and(|closers| closers.contains(['"', '\'', '`']));
     let after = if was_quoted { scan::after_space(text, closed) } else { scan::after_blanks(text, closed) };
     let rest = scan::rest(text, after, 24);
@@ -50,7 +59,8 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
     if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
         // `"Password:"` is a label.
         let quote = scan::byte(text, noun.span.start.wrapping_sub(1));
-        let is_label = b"\"'`".contains(&quote) && scan::byte(text, after + sign.len()) == quote && after == noun.span.end;
+        let is_label =
+            b"\"'`".contains(&quote) && scan::byte(text, after + sign.len()) == quote && after == noun.span.end;
         return (!is_label).then(|| (Bond::Sign, after_sign(text, after + sign.len())));
     }
     // `variable "token" { default = "x" }`
@@ -66,6 +76,10 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
             return Some((Bond::Sign, scan::after_blanks(text, after + attribute.len())));
         }
     }
+    // `setPassword("x")`
+    if rest.starts_with('(') && after == noun.span.end && value::is_quote(text, after + 1) {
+        return Some((Bond::Sign, after + 1));
+    }
     let is_option = scan::head(text, noun.span.start, 2).ends_with('-');
     let is_near = after > closed && !was_quoted;
     if is_option && is_near {
@@ -75,24 +89,39 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
 }
 
 /// Signs that bind a value to its noun, the longest of each first.
-const SIGNS: [&str; 18] = [
-    "===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":", "：", "＝", "→", "⇒", "—",
+const SIGNS: [&str; 22] = [
+    "%3D", "%3d", "\\u003d", "\\u003D", "===", "!==", "==", "!=", "::=", ":=", "=>", "->", "+=", "?=", "||=", "=", ":",
+    "：", "＝", "→", "⇒", "—",
 ];
 
 /// After the sign: blanks, a new line where a quote or an indented value follows it, a block's sign.
 fn after_sign(text: &str, at: usize) -> usize {
-    let stars = scan::on_while(text, at, 2, |byte| byte == b'*');
-    let blanks = scan::after_blanks(text, stars);
-    let block = scan::on_while(text, blanks, 2, |byte| b"|>-".contains(&byte));
-    let block = if scan::byte(text, block) == b'\n' { block } else { blanks };
-    if matches!(scan::byte(text, block), b'\n' | b'\r') {
-        let next = scan::after_space(text, block);
-        let is_indented = matches!(scan::byte(text, next.wrapping_sub(1)), b' ' | b'\t');
-        if value::is_quote(text, next) || block > blanks && is_indented {
-            return next;
-        }
+    // `**Password:** x`, `<b>Password:</b> x`
+    let rest = scan::rest(text, at, 16);
+    let closed = if rest.starts_with("** ") || rest.starts_with("__ ") {
+        2
+    } else if rest.starts_with("</") {
+        rest.find('>').map_or(0, |end| end + 1)
+    } else {
+        0
+    };
+    let blanks = scan::after_blanks(text, at + closed);
+    // Some write a value far off.
+    let far = scan::after_space(text, blanks);
+    if value::is_quote(text, far) {
+        return far;
     }
-    blanks
+    let block = scan::on_while(text, blanks, 2, |byte| b"|>-".contains(&byte));
+    let next = scan::after_space(text, block);
+    let is_indented = matches!(scan::byte(text, next.wrapping_sub(1)), b' ' | b'\t');
+    if block > blanks && scan::byte(text, block) == b'\n' && is_indented { next } else { blanks }
+}
+
+/// After the marks of a value in bold: `**x**`.
+pub(super) fn after_marks(text: &str, at: usize) -> usize {
+    let line = scan::rest(text, at, 200).lines().next().unwrap_or_default();
+    let is_bold = ["**", "__"].iter().any(|mark| line.strip_prefix(mark).is_some_and(|inside| inside.contains(mark)));
+    at + if is_bold { 2 } else { 0 }
 }
 
 /// True when the noun is the name of an element or stands in one: `<password>x</`, `<entry key="password">x</`.
@@ -107,9 +136,19 @@ fn after_wrapping(text: &str, at: usize) -> usize {
     let name = rest.strip_prefix("new ").unwrap_or(rest);
     let skipped = rest.len() - name.len();
     let length = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:@$".contains(byte)).count();
-    let opened = name.as_bytes().get(length) == Some(&b'(');
+    // `password.encode("latin1")` wraps nothing.
+    let is_method = name.get(..length).is_some_and(|name| name.contains('.'));
+    let opened = !is_method && name.as_bytes().get(length) == Some(&b'(');
     let next = at + skipped + length + usize::from(opened);
     if (opened || length <= 2) && value::is_quote(text, next) { next } else { at }
+}
+
+/// Without the marks behind a value in bold.
+pub(super) fn unmarked(text: &str, at: usize, value: Value) -> Value {
+    let mark = scan::head(text, at, 2);
+    let is_marked = (mark == "**" || mark == "__")
+        && text.get(value.span.clone()).is_some_and(|inside| inside.len() > 2 && inside.ends_with(mark));
+    Value { span: value.span.start..value.span.end - if is_marked { 2 } else { 0 }, ..value }
 }
 
 /// `{ "value": "x" }`, `{ default = "x" }`.
@@ -147,10 +186,15 @@ pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) 
     if behind.starts_with("...") || behind.starts_with('…') {
         return false;
     }
-    if inside.len() < 4 || judge::is_stand_in(inside) || judge::is_technical(inside) || inside.eq_ignore_ascii_case(name) {
+    if inside.len() < 4
+        || stand_in::is_stand_in(inside)
+        || judge::is_technical(inside)
+        || inside.eq_ignore_ascii_case(name)
+    {
         return false;
     }
-    if is_code(inside, value.is_quoted) {
+    let is_open = bond != Bond::Sign && inside.starts_with(['(', '[', '{', '<', '-']);
+    if is_code(inside, value.is_quoted) || is_open && !value.is_quoted {
         return false;
     }
     // `POSTGRES_PASSWORD=sunshine`: a program reads what stands there as it stands.
@@ -158,7 +202,9 @@ pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) 
     match noun.class {
         Class::Password if is_setting && is_long_word(inside) => true,
         Class::Password => is_password(inside, value.is_quoted, bond),
-        Class::Secret => is_token(inside, bond) || value.is_quoted && is_made_up(inside) || bond != Bond::Beside && is_strong(inside),
+        Class::Secret => {
+            is_token(inside, bond) || value.is_quoted && is_made_up(inside) || bond != Bond::Beside && is_strong(inside)
+        }
         Class::Token => is_token(inside, bond),
         Class::Login => bond == Bond::Sign && inside.len() >= 16 && is_token(inside, bond),
         Class::Header => false,
@@ -169,11 +215,18 @@ pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) 
 fn is_code(inside: &str, is_quoted: bool) -> bool {
     if is_quoted {
         return inside.starts_with('/') && inside.matches('/').count() > 1 && judge::words_in_hundred(inside) > 50
-            || inside.contains("://");
+            || inside.contains("://")
+            || judge::is_argument(inside)
+            || judge::is_constant(inside)
+            || (inside.contains("::") || inside.starts_with('&')) && judge::words_in_hundred(inside) >= 50
+            || inside.ends_with(':') && judge::words_in_hundred(inside) >= 60;
     }
-    judge::is_expression(inside) || inside.starts_with(['{', '(', '[', '<', '|', '&', '*']) && inside.len() < 8
-        || inside.contains('<') && inside.ends_with('>')
-        || inside.ends_with('(') || inside.ends_with("()")
+    let is_short = inside.len() < 8 || judge::words_in_hundred(inside) >= 50;
+    judge::is_expression(inside)
+        || inside.starts_with(['(', ')', '}'])
+        || inside.starts_with(['{', '[', '<', '|', '&', '*']) && is_short
+        || inside.split_once('<').is_some_and(|(name, _)| judge::is_name(name) && judge::words_in_hundred(name) >= 50)
+        || inside.ends_with('(')
 }
 
 /// True of a value somebody would take for a password, the stricter the looser it is bound.
@@ -186,6 +239,12 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     if shape.letters() + shape.foreign == 0 && (shape.digits == 0 || shape.symbols == 0) {
         return false;
     }
+    // `100%` and `testing?` are no passwords, whatever stands before them.
+    let asked = inside.trim_end_matches(['?', '!', '%', '@', ')', ';']);
+    let is_word = asked.len() < inside.len() && asked.bytes().all(|byte| byte.is_ascii_alphabetic()) && in_words >= 60;
+    if bond != Bond::Sign && (is_word || shape.letters() + shape.foreign < 2) {
+        return false;
+    }
     let is_mixed = shape.symbols > 0 && (shape.length >= 6 || shape.digits > 0)
         || shape.digits > 0 && shape.letters() > 0 && shape.length >= 5;
     if is_mixed {
@@ -194,10 +253,16 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
     if shape.foreign > 0 {
         return is_quoted && bond != Bond::Beside;
     }
+    // Names of types and constants: `LPCSTR`.
+    if !is_quoted && shape.lower == 0 && shape.length < 10 {
+        return false;
+    }
     match bond {
         // A word that stands alone and in quotes behind `is` is plainly a value.
         Bond::Word if is_quoted => shape.joints == 0 && shape.length >= 5,
-        Bond::Word | Bond::Sign => in_words < 45 && shape.length >= 5 && (shape.length >= 8 || letters::cost(inside) >= 50),
+        Bond::Word | Bond::Sign => {
+            in_words < 45 && shape.length >= 5 && (shape.length >= 8 || letters::cost(inside) >= 50)
+        }
         Bond::Beside => in_words < 20 && shape.length >= 8 && letters::cost(inside) >= 56,
     }
 }
@@ -208,7 +273,8 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
         return false;
     }
     let groups = inside.split(|character: char| !character.is_ascii_digit()).filter(|group| !group.is_empty()).count();
-    if groups > 1 && shape.joints == 0 {
+    let is_small = shape.upper == 0 && inside.ends_with(|last: char| last.is_ascii_lowercase());
+    if (groups > 1 || is_small) && shape.joints == 0 {
         return false;
     }
     let runs: Vec<&str> = letters::runs(inside).map(|(_, run)| run).collect();
@@ -216,12 +282,20 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
         let run = run.to_ascii_lowercase();
         ["pass", "pwd", "secret", "token", "key", "user", "cred", "auth", "login"].iter().any(|noun| run.contains(noun))
     });
-    in_words >= 60 && (runs.len() > 1 || is_of_nouns && shape.digits <= 2 || shape.joints > 0)
+    // `dragonhunter-6196`: words and a number of one's own.
+    let last = inside.rsplit(['-', '_', '.', '/']).next().unwrap_or_default();
+    let is_own = shape.joints == 1
+        && shape.digits > 2
+        && runs.len() <= 2
+        && !is_of_nouns
+        && last.bytes().all(|byte| byte.is_ascii_digit());
+    let is_joined = runs.len() > 1 || shape.joints > 0;
+    in_words >= 60 && !is_own && (is_joined || is_of_nouns && shape.digits <= 2)
 }
 
 /// True of what a machine drew, long enough for how it is bound.
 fn is_token(inside: &str, bond: Bond) -> bool {
-    let least = if bond == Bond::Sign { 8 } else { 16 };
+    let least = if bond == Bond::Beside { 16 } else { 8 };
     if inside.len() < least || judge::is_uuid(inside) && bond != Bond::Sign {
         return false;
     }
@@ -229,10 +303,11 @@ fn is_token(inside: &str, bond: Bond) -> bool {
     is_plain && judge::is_drawn(inside)
 }
 
-/// True of a secret somebody made up: signs among letters, and no words.
+/// True of a secret somebody made up: signs among letters, and a number or no words.
 fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
-    shape.spaces == 0 && shape.length >= 8 && shape.symbols > 0 && shape.letters() > 3 && judge::words_in_hundred(inside) < 50
+    let is_signed = shape.spaces == 0 && shape.length >= 8 && shape.symbols > 0 && shape.letters() > 3;
+    is_signed && (shape.digits > 1 || judge::words_in_hundred(inside) < 50)
 }
 
 /// True of `NAME=value` with nothing between, the name in capitals.

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use super::scan;
+use super::{headers, scan, value};
 
 const BEGIN: &str = "-----";
 const LONGEST: usize = 64 * 1024;
+const LONGEST_JSON: usize = 2048;
+/// The shortest longest run of letters and digits that is no word.
 const FEWEST: usize = 24;
 
 /// The block of a private key whose `-----BEGIN` begins here.
@@ -19,7 +21,7 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
     }
     let body = start + BEGIN.len() + close + BEGIN.len();
     let rest = scan::rest(text, body, LONGEST);
-    let (mut letters, mut last) = (0, 0);
+    let (mut run, mut longest, mut last) = (0, 0, 0);
     let mut at = 0;
     while let Some(byte) = rest.as_bytes().get(at) {
         if rest.get(at..).is_some_and(|rest| rest.starts_with(BEGIN)) {
@@ -29,9 +31,12 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
             break;
         }
         let length = match byte {
-            b'\\' => usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1,
+            b'\\' => {
+                usize::from(rest.get(at + 1..).is_some_and(|rest| rest.starts_with(['n', 'r', 't', '\\', '\n']))) + 1
+            }
             _ if byte.is_ascii_alphanumeric() || b"+/=".contains(byte) => {
-                letters += 1;
+                run += 1;
+                longest = longest.max(run);
                 last = at + 1;
                 1
             }
@@ -39,13 +44,15 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
             b':' | b'-' | b'.' | b'(' | b')' | b'_' => 1,
             _ => break,
         };
+        if last != at + 1 {
+            run = 0;
+        }
         at += length;
         if is_prose(rest, at) {
             break;
         }
     }
-    let is_whole = rest.get(..last).is_some_and(|block| block.ends_with(BEGIN));
-    (letters >= FEWEST || is_whole && letters >= FEWEST).then_some(start..body + last)
+    (longest >= FEWEST).then_some(start..body + last)
 }
 
 /// True at the beginning of a line that is a sentence rather than a part of a block.
@@ -53,13 +60,39 @@ fn is_prose(rest: &str, at: usize) -> bool {
     if at == 0 || rest.as_bytes().get(at - 1) != Some(&b'\n') {
         return false;
     }
-    let line = rest.get(at..).unwrap_or_default().lines().next().unwrap_or_default().trim_start_matches([' ', '\t', '>', '|', '"', '#']);
+    let line = rest
+        .get(at..)
+        .unwrap_or_default()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches([' ', '\t', '>', '|', '"', '#']);
     let is_header = line.split_once(": ").is_some_and(|(name, _)| {
         ["Proc-Type", "DEK-Info", "Comment", "Version", "Hash", "Charset", "Subject", "Key-Type", "X-"]
             .iter()
             .any(|known| name.starts_with(known))
     });
     !line.starts_with('-') && !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
+}
+
+/// A block in base64 whose first letters stand here: `LS0tLS1CRUdJTi`, of which every block makes the same.
+pub(super) fn encoded(text: &str, start: usize) -> Option<Range<usize>> {
+    let end = scan::on_while(text, start, LONGEST, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+    let head = headers::decoded(scan::rest(text, start, (end - start).min(64) / 4 * 4))?;
+    let title = String::from_utf8_lossy(&head);
+    (end - start > 2 * FEWEST && title.contains("PRIVATE KEY")).then_some(start..end)
+}
+
+/// The secret part of a key in JSON whose kind of key stands here: the value of `d`, or of `k`.
+pub(super) fn json_key(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
+    let from = scan::floor(text, start.saturating_sub(LONGEST_JSON));
+    let around = text.get(from..scan::floor(text, end + LONGEST_JSON))?;
+    let name = ["\"d\"", "\"k\""].iter().find_map(|name| around.find(name).map(|at| from + at + name.len()))?;
+    let at = scan::on_while(text, name, 8, |byte| byte == b':' || byte.is_ascii_whitespace());
+    let value = value::quoted(text, at)?;
+    let inside = text.get(value.span.clone())?;
+    let is_encoded = inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    (inside.len() > FEWEST && is_encoded).then_some(value.span)
 }
 
 /// The private lines of a PuTTY key whose header begins here.
@@ -70,7 +103,8 @@ pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
     for line in rest.get(at..)?.split_inclusive('\n') {
         let content = line.trim_end();
         let is_part = content.starts_with("Private-")
-            || !content.is_empty() && content.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+            || !content.is_empty()
+                && content.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
         if !is_part {
             break;
         }

@@ -2,7 +2,7 @@
 
 use super::assign::{self, Bond};
 use super::value::{self, Value};
-use super::{judge, scan};
+use super::{judge, logins, scan, stand_in};
 
 const FURTHEST: usize = 300;
 
@@ -19,25 +19,70 @@ pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
         && is_password(password, is_known)
         && !password.contains(':');
     let start = given.span.start + user.len() + 1;
-    is_one.then(|| Value { span: start..given.span.end, is_quoted: given.is_quoted })
+    is_one.then_some(Value { span: start..given.span.end, is_quoted: given.is_quoted })
+}
+
+/// The command of a `-p` that ends here, if it is one that takes a password so.
+fn command_of(text: &str, end: usize) -> Option<&'static str> {
+    const COMMANDS: &str = "psexec sshpass mysql mariadb mysqldump mongo smbclient docker podman helm az expect";
+    let line = scan::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?;
+    let is_login =
+        |command: &str| !["docker", "podman", "helm", "az"].contains(&command) || scan::holds(line, " login");
+    COMMANDS.split(' ').find(|command| scan::holds(line, command) && is_login(command))
+}
+
+/// True of a `-p` that ends here and has a password behind it.
+pub(super) fn takes_password(text: &str, end: usize) -> bool {
+    command_of(text, end).is_some()
 }
 
 /// The password behind a `-p` that ends here, of commands that take one so.
 pub(super) fn of_password(text: &str, end: usize) -> Option<Value> {
-    const COMMANDS: [&str; 12] = [
-        "psexec", "sshpass", "docker login", "mysql", "mariadb", "mysqldump", "mongo", "az login", "expect", "smbclient",
-        "podman login", "helm registry login",
-    ];
-    let line = scan::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?;
-    let command = COMMANDS.iter().find(|command| scan::holds(line, command))?;
-    let is_joined = command.starts_with("mysql") || *command == "mariadb" || *command == "sshpass";
+    let command = command_of(text, end)?;
+    let is_joined = command.starts_with("mysql") || command == "mariadb" || command == "sshpass";
     let after = scan::after_blanks(text, end);
     if after == end && !is_joined || after > end && command.starts_with("mysql") {
         return None;
     }
-    let given = if value::is_quote(text, after) { value::quoted(text, after)? } else { value::bare(text, after, false)? };
+    let given =
+        if value::is_quote(text, after) { value::quoted(text, after)? } else { value::bare(text, after, false)? };
     let inside = text.get(given.span.clone())?;
     (!inside.starts_with('-') && is_password(inside, after > end)).then_some(given)
+}
+
+/// The password of a command that takes one in its own way, whose name stands here.
+pub(super) fn of_command(text: &str, start: usize, end: usize) -> Option<Value> {
+    let name = text.get(start..end)?.to_ascii_lowercase();
+    let line = scan::rest(text, end, FURTHEST).lines().next().unwrap_or_default();
+    let after = |option: &str| line.find(option).map(|at| end + at + option.len());
+    match name.as_str() {
+        "redis-cli" => logins::password(text, after(" -a ")?),
+        "openssl enc" => logins::password(text, after(" -k ")?),
+        "smbclient" | "rpcclient" => logins::password(text, after("%")?),
+        "net use" => {
+            let user = after("/user:")?;
+            logins::password(text, scan::after_blanks(text, scan::on_while(text, user, 64, |byte| byte != b' ')))
+        }
+        "htpasswd" => {
+            let mut words = line.split(' ').filter(|word| !word.is_empty());
+            let options = words.next().filter(|options| options.starts_with('-') && options.contains('b'))?;
+            let behind = words.nth(if options.contains('n') { 1 } else { 2 })?;
+            logins::password(text, end + line.rfind(behind)?)
+        }
+        // `echo 'bob:x' | chpasswd`, `echo 'x' | sudo -S`
+        _ => {
+            let line = scan::head(text, start, FURTHEST).rsplit('\n').next()?;
+            let said = line.rfind("echo ")? + "echo ".len();
+            let at = start - line.len() + said;
+            let at = at + if scan::rest(text, at, 3) == "-n " { 3 } else { 0 };
+            let given =
+                if value::is_quote(text, at) { value::quoted(text, at)? } else { value::bare(text, at, false)? };
+            let inside = text.get(given.span.clone())?;
+            let user = if name == "chpasswd" { inside.find(':')? + 1 } else { 0 };
+            let is_one = is_password(inside.get(user..)?, true);
+            is_one.then_some(Value { span: given.span.start + user..given.span.end, is_quoted: given.is_quoted })
+        }
+    }
 }
 
 /// True of a password; of any that is no stand-in where the command is known to take one.
@@ -45,7 +90,7 @@ fn is_password(inside: &str, is_known: bool) -> bool {
     const EXAMPLES: [&str; 6] = ["token", "pass", "password", "api_token", "apitoken", "x-oauth-basic"];
     let is_number = inside.bytes().all(|byte| byte.is_ascii_digit());
     inside.len() >= 4
-        && !judge::is_stand_in(inside)
+        && !stand_in::is_stand_in(inside)
         && !judge::is_expression(inside)
         && !inside.starts_with('$')
         && !inside.contains(['{', '}', '`'])

@@ -1,7 +1,7 @@
 //! Headers of HTTP and what comes with them: `Authorization: Basic x`, `Bearer x`, `Cookie: sid=x`.
 
 use super::value::{self, Value};
-use super::{judge, scan};
+use super::{judge, scan, stand_in};
 
 /// What a header gives.
 pub(super) enum Given {
@@ -19,7 +19,7 @@ pub(super) fn scheme(text: &str, start: usize, end: usize) -> Option<Value> {
     }
     let given = value::bare(text, at, false)?;
     let inside = text.get(given.span.clone())?;
-    if judge::is_stand_in(inside) || judge::is_expression(inside) {
+    if stand_in::is_stand_in(inside) || judge::is_expression(inside) {
         return None;
     }
     let is_header = scan::head(text, start, 24).to_ascii_lowercase().contains("authorization");
@@ -48,7 +48,10 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<Given> {
     let is_scheme = word.len() <= 16 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let is_token = |value: &Value| {
         text.get(value.span.clone()).is_some_and(|inside| {
-            inside.len() >= 12 && judge::is_drawn(inside) && !judge::is_stand_in(inside) && !judge::is_expression(inside)
+            inside.len() >= 12
+                && judge::is_drawn(inside)
+                && !stand_in::is_stand_in(inside)
+                && !judge::is_expression(inside)
         })
     };
     let second = scan::after_blanks(text, first.span.end);
@@ -60,7 +63,7 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<Given> {
 pub(super) fn cookies(text: &str, end: usize) -> Vec<Value> {
     const NAMES: [&str; 9] = ["sess", "sid", "token", "auth", "jwt", "login", "remember", "ident", "xoxd"];
     let at = scan::on_while(text, end, 4, |byte| b"\"': ".contains(&byte));
-    let line = scan::rest(text, at, 4096).lines().next().unwrap_or_default();
+    let line = scan::rest(text, at, 2048).lines().next().unwrap_or_default();
     let line = line.split(['"', '\'']).next().unwrap_or_default();
     let mut found = Vec::new();
     let mut start = at;
@@ -69,10 +72,11 @@ pub(super) fn cookies(text: &str, end: usize) -> Vec<Value> {
         start += pair.len() + 1;
         let Some((name, content)) = pair.split_once('=') else { continue };
         let lower = name.trim().to_ascii_lowercase();
-        let is_named = NAMES.iter().any(|known| lower.contains(known)) && !lower.contains("csrf") && !lower.contains("xsrf");
+        let is_named =
+            NAMES.iter().any(|known| lower.contains(known)) && !lower.contains("csrf") && !lower.contains("xsrf");
         let content_at = from + name.len() + 1;
         let content = content.trim_end();
-        if is_named && content.len() >= 12 && judge::is_drawn(content) && !judge::is_stand_in(content) {
+        if is_named && content.len() >= 12 && judge::is_drawn(content) && !stand_in::is_stand_in(content) {
             found.push(Value { span: content_at..content_at + content.len(), is_quoted: false });
         }
     }
@@ -90,7 +94,7 @@ pub(super) fn is_pair(encoded: &str) -> bool {
 }
 
 /// The bytes that base64 stands for, either alphabet, padded or not.
-fn decoded(encoded: &str) -> Option<Vec<u8>> {
+pub(super) fn decoded(encoded: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(encoded.len() * 3 / 4);
     let (mut bits, mut held) = (0_u32, 0_u32);
     for byte in encoded.trim_end_matches('=').bytes() {

@@ -1,6 +1,6 @@
-//! Whether a value is a credential: its shape, and what values are that stand for one.
+//! What a value looks like: its shape, and whether a program, a vocabulary or chance made it.
 
-use super::letters;
+use super::{letters, scan};
 
 /// How many of what kind of characters a value has.
 #[derive(Debug, Default, Clone, Copy)]
@@ -46,63 +46,17 @@ pub(super) fn words_in_hundred(value: &str) -> usize {
     if counted == 0 {
         return 0;
     }
+    // Letters of both cases in pieces are no words: `uUgSisJuedEW`.
+    let (pieces, letters) =
+        letters::runs(value).fold((0, 0), |(pieces, letters), (_, run)| (pieces + 1, letters + run.len()));
+    let is_of_both =
+        value.bytes().any(|byte| byte.is_ascii_lowercase()) && value.bytes().any(|byte| byte.is_ascii_uppercase());
+    if is_of_both && letters < pieces * 3 {
+        return 0;
+    }
     let in_words: usize =
         letters::runs(value).filter(|(_, run)| letters::is_wordlike(run)).map(|(_, run)| run.len()).sum();
     in_words * 100 / counted
-}
-
-/// Words that stand where a credential will: whole, or as a part of a name.
-const STAND_INS: [&str; 42] = [
-    "example", "changeme", "change", "placeholder", "redacted", "dummy", "your", "insert", "replace", "todo", "fixme",
-    "foobar", "sample", "masked", "fake", "invalid", "short", "goes", "here", "enter", "xxx", "removed", "hidden",
-    "scrubbed", "filtered", "omitted", "none", "null", "undefined", "required", "optional", "unset", "missing", "tbd",
-    "bogus", "mock", "signature", "bad", "somepassword", "mypassword", "yourpassword", "notset",
-];
-/// Whole values that everyone writes in examples.
-const EXAMPLES: [&str; 30] = [
-    "secret", "supersecret", "topsecret", "password", "passwd", "pass", "passwort", "test", "admin", "root", "guest",
-    "user", "username", "hunter", "string", "token", "foo", "bar", "demo", "default", "value", "mysecret", "postgres",
-    "opensesame", "letmein", "login", "key", "apikey", "swordfish", "qwerty",
-];
-
-/// True of what stands in the place of a credential: templates, names of variables, stars, rows of one character or in
-/// order, words that say so.
-pub(super) fn is_stand_in(value: &str) -> bool {
-    let shape = Shape::of(value);
-    shape.length == 0
-        || is_template(value)
-        || is_monotone(value, shape.length)
-        || is_in_order(value)
-        || says_so(value)
-        || value.contains("...")
-        || value.contains('…')
-}
-
-/// Values that a program fills in.
-fn is_template(value: &str) -> bool {
-    const OPENINGS: [&str; 16] = [
-        "${", "$(", "{{", "<%", "#{", "%(", "@{", "[[", "$env", "!secret", "!vault", "ENC[", "op://", "vault:", "file:",
-        "arn:",
-    ];
-    const INSIDE: [&str; 6] = ["${", "$(", "{{", "<%=", "#{", "%s"];
-    let is_wrapped = |open, close| value.starts_with(open) && value.ends_with(close) && value.len() > 2;
-    OPENINGS.iter().any(|opening| value.starts_with(opening))
-        || INSIDE.iter().any(|inside| value.contains(inside))
-        || is_wrapped('<', '>')
-        || is_wrapped('{', '}')
-        || is_wrapped('[', ']')
-        || is_wrapped('%', '%')
-        || value.starts_with("[secret ")
-        || is_variable(value)
-        || value.strip_prefix('%').is_some_and(|rest| rest.strip_suffix('%').is_some_and(is_name))
-}
-
-/// `$NAME`, `\$name[`, `$name->x`, `$name/x`.
-fn is_variable(value: &str) -> bool {
-    let Some(rest) = value.trim_start_matches('\\').strip_prefix('$') else { return false };
-    let name = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-    let is_begun = rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    is_begun && rest.get(name..).is_some_and(|after| after.is_empty() || after.starts_with(['[', '(', '.', ':', '/', '-', '\\']))
 }
 
 /// A name of a program: a letter, then letters, digits and joints.
@@ -111,119 +65,62 @@ pub(super) fn is_name(value: &str) -> bool {
         && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Rows of the same character: `xxxxxxxx`, `****`, `0000`.
-fn is_monotone(value: &str, length: usize) -> bool {
-    let mut in_rows = 0;
-    let (mut last, mut row) = ('\0', 0);
-    for character in value.chars().chain(['\0']) {
-        if character == last {
-            row += 1;
-        } else {
-            in_rows += if row >= 4 { row } else { 0 };
-            (last, row) = (character, 1);
-        }
-    }
-    let mut distinct = value.chars().filter(|character| *character != '-').collect::<Vec<_>>();
-    distinct.sort_unstable();
-    distinct.dedup();
-    in_rows * 10 > length * 3 || distinct.len() <= 2.min(length.saturating_sub(2))
-}
-
-/// Letters and digits in their order: `abcdef123456`, `a1b2c3d4`, `AbCdEfGh`.
-fn is_in_order(value: &str) -> bool {
-    let plain: Vec<u8> = value.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()).collect();
-    if plain.len() < 6 {
-        return false;
-    }
-    let mut is_ordered = vec![false; plain.len()];
-    for by in 1..=3 {
-        for is_next in [is_after, is_before] {
-            mark_rows(&plain, by, is_next, &mut is_ordered);
-        }
-    }
-    is_ordered.iter().filter(|ordered| **ordered).count() * 100 >= plain.len() * 60
-}
-
-fn is_after(first: u8, second: u8) -> bool {
-    first.wrapping_add(1) == second || matches!((first, second), (b'9', b'0') | (b'9', b'a') | (b'z', b'a'))
-}
-
-fn is_before(first: u8, second: u8) -> bool {
-    is_after(second, first)
-}
-
-/// Marks what stands in a row of three steps or more, each so many characters wide.
-fn mark_rows(plain: &[u8], by: usize, is_next: fn(u8, u8) -> bool, is_ordered: &mut [bool]) {
-    let mut row = 0;
-    for (at, (first, second)) in plain.iter().zip(plain.iter().skip(by)).enumerate() {
-        row = if is_next(*first, *second) { row + 1 } else { 0 };
-        let is_row = row > 2 || row == 2 && by == 1;
-        let marked = if is_row { is_ordered.get_mut(at + 1 - row..=at + by) } else { None };
-        marked.into_iter().flatten().for_each(|ordered| *ordered = true);
-    }
-}
-
-/// True when the words of a value say that it is none.
-fn says_so(value: &str) -> bool {
-    let plain = unleet(value);
-    if EXAMPLES.contains(&plain.as_str()) {
-        return true;
-    }
-    // Long values that a machine drew hold any four letters by chance.
-    letters::runs(value).any(|(start, run)| {
-        let edge = |at: Option<usize>| {
-            at.and_then(|at| value.as_bytes().get(at)).is_none_or(|byte| !byte.is_ascii_digit() && *byte != b'+')
-        };
-        let is_whole = edge(start.checked_sub(1)) && edge(Some(start + run.len()));
-        let lower = run.to_ascii_lowercase();
-        STAND_INS.iter().any(|stand_in| {
-            lower == *stand_in && (is_whole || stand_in.len() > 5) || stand_in.len() > 6 && lower.contains(stand_in)
-        })
-    })
-}
-
-/// A value in small letters, with the signs that are written for letters taken back.
-fn unleet(value: &str) -> String {
-    let letter = |byte: u8| match byte {
-        b'$' | b'5' => Some('s'),
-        b'0' => Some('o'),
-        b'1' | b'!' | b'|' => Some('l'),
-        b'3' => Some('e'),
-        b'@' | b'4' => Some('a'),
-        b'7' => Some('t'),
-        byte if byte.is_ascii_alphabetic() => Some(char::from(byte.to_ascii_lowercase())),
-        b'_' | b'-' | b'.' | b' ' => None,
-        byte => Some(char::from(byte)),
-    };
-    let value = value.trim_start_matches('$');
-    value.bytes().take(32).filter_map(letter).collect()
-}
-
 /// True of what a program computes: calls, members, paths, comparisons.
 pub(super) fn is_expression(value: &str) -> bool {
-    const OPENINGS: [&str; 18] = [
-        "process.env", "os.environ", "os.getenv", "getenv", "env.", "ENV", "self.", "this.", "config.", "settings.", "args.",
-        "options.", "request.", "req.", "params.", "await ", "new ", "data.",
-    ];
+    const OPENINGS: &str = "process.env os.environ os.getenv getenv env. ENV self. this. config. settings. args. options. request. \
+         req. params. data.";
     let bytes = value.as_bytes();
-    let is_call = value.find('(').is_some_and(|at| {
-        at > 0 && value.get(..at).is_some_and(is_path_of_names) && value.rsplit(')').next().is_some_and(ends_call)
-    });
+    let is_call = value.split_once('(').is_some_and(|(name, _)| {
+        let name = name.trim_end_matches('!');
+        let is_snake = name.contains(['_', '.']) && words_in_hundred(name) >= 40;
+        is_path_of_names(name) && (is_snake || value.rsplit(')').next().is_some_and(ends_call))
+    }) || value.contains(")(");
     let is_index = value.find('[').is_some_and(|at| at > 0 && value.get(..at).is_some_and(is_path_of_names));
     let is_path = value.starts_with(['/', '~']) && value.get(1..).is_some_and(|rest| rest.contains('/'))
         || value.starts_with("./")
         || value.starts_with("../")
         || value.contains(":\\");
     let is_address = value.contains("://");
-    OPENINGS.iter().any(|opening| value.starts_with(opening))
+    OPENINGS.split(' ').any(|opening| value.starts_with(opening))
         || is_call
         || is_index
         || is_path
         || is_address
+        || is_constant(value)
+        || is_number(value)
+        || is_argument(value)
         || value.contains("::")
         || value.contains("->")
-        || bytes.first() == Some(&b'&') && is_path_of_names(value.get(1..).unwrap_or_default())
+        || bytes.first() == Some(&b'&')
+            && is_path_of_names(value.get(1..).unwrap_or_default())
+            && words_in_hundred(value) >= 50
         || value.contains('.') && is_path_of_names(value) && words_in_hundred(value) >= 60
+}
+
+/// `listener=myListener`, `access_token=`: a name of words, an equals sign, and what it is given.
+pub(super) fn is_argument(value: &str) -> bool {
+    value.split_once('=').is_some_and(|(name, _)| name.len() > 2 && is_name(name) && words_in_hundred(name) >= 60)
+}
+
+/// `DOT11_AUTH_ALGO_RSNA`: words in capitals.
+pub(super) fn is_constant(value: &str) -> bool {
+    let parts: Vec<&str> = value.split('_').collect();
+    let is_word = |part: &&str| {
+        part.starts_with(|first: char| first.is_ascii_uppercase())
+            && part.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    };
+    parts.len() > 2 && parts.iter().all(is_word)
+}
+
+/// `0x80090033_u32`, `-2146861007i32`: numbers of programs, none as long as a key.
+fn is_number(value: &str) -> bool {
+    let digits = value.trim_start_matches(['-', '+']);
+    let digits = digits.strip_prefix("0x").unwrap_or(digits).trim_end_matches("size");
+    let kind = digits.trim_end_matches(|last: char| last.is_ascii_digit());
+    let body = kind.strip_suffix(['i', 'u', 'f']).unwrap_or(digits).trim_end_matches('_');
+    let is_hexadecimal = value.contains("0x") && body.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'_');
+    let is_decimal = body.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    value.len() <= 24 && !body.is_empty() && (is_hexadecimal || is_decimal)
 }
 
 /// What may stand behind the last closing bracket of a call; all of it where there is none.
@@ -238,19 +135,16 @@ fn is_path_of_names(value: &str) -> bool {
 
 /// Names of algorithms, formats, and units, that look like words with digits.
 pub(super) fn is_technical(value: &str) -> bool {
-    const TERMS: [&str; 44] = [
-        "sha1", "sha256", "sha384", "sha512", "sha3", "md5", "argon2", "argon2id", "argon2i", "bcrypt", "scrypt", "pbkdf2",
-        "base64", "base64url", "base32", "base58", "utf8", "utf-8", "oauth2", "oauth1", "http2", "ed25519", "curve25519",
-        "x25519", "aes128", "aes256", "aes", "rsa2048", "rsa4096", "x509", "pkcs1", "pkcs8", "pkcs12", "rs256", "hs256",
-        "es256", "hs512", "p256", "1password", "log4j", "k8s", "blake3", "blake2b", "chacha20",
-    ];
+    const TERMS: &str = "sha1 sha256 sha384 sha512 sha3 md5 argon2 argon2id argon2i bcrypt scrypt pbkdf2 base64 base64url base32 \
+         base58 utf8 utf-8 oauth2 oauth1 http2 ed25519 curve25519 x25519 aes128 aes256 aes rsa2048 rsa4096 x509 \
+         pkcs1 pkcs8 pkcs12 rs256 hs256 es256 hs512 p256 1password log4j k8s blake3 blake2b chacha20";
     let lower = value.to_ascii_lowercase();
     let head = lower.split(['-', '_', '/']).next().unwrap_or_default();
-    if TERMS.contains(&lower.as_str()) || TERMS.contains(&head) {
+    if scan::is_among(TERMS, &lower) || scan::is_among(TERMS, head) {
         return true;
     }
     // `128-bit`, `v1.2.3`, `2026-11-24`, `15min`, `#42`, `3x`.
-    let rest = lower.trim_start_matches(|first: char| matches!(first, 'v' | '#' | '~' | '<' | '>' | '='));
+    let rest = lower.trim_start_matches(['v', '#', '~', '<', '>', '=']);
     let measure = rest.trim_start_matches(|digit: char| digit.is_ascii_digit() || ".:-+,x/".contains(digit));
     let digits = rest.len() - measure.len();
     // A name with a version behind it: `jackson-0.11.2`.
@@ -259,7 +153,21 @@ pub(super) fn is_technical(value: &str) -> bool {
     if is_version && version.len() < lower.len() {
         return true;
     }
-    digits > 0 && (measure.is_empty() || measure.len() <= 5 && measure.bytes().all(|byte| byte.is_ascii_lowercase()))
+    is_place_in_file(&lower)
+        || digits > 0
+            && (measure.is_empty()
+                || digits <= 5 && measure.len() <= 5 && measure.bytes().all(|byte| byte.is_ascii_lowercase()))
+}
+
+/// `write.rs:161-171`: a file, and lines of it.
+fn is_place_in_file(lower: &str) -> bool {
+    let (file, lines) = lower.split_once(':').unwrap_or((lower, ""));
+    let is_file = file.rsplit_once('.').is_some_and(|(name, ending)| {
+        words_in_hundred(name) > 60
+            && (1..=5).contains(&ending.len())
+            && ending.bytes().all(|byte| byte.is_ascii_lowercase())
+    });
+    is_file && lines.bytes().all(|byte| byte.is_ascii_digit() || b"-,:l".contains(&byte))
 }
 
 /// True of a value that only a machine would draw, or a manager of passwords: no words, no name, no order.
@@ -292,24 +200,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_the_place_of_a_credential_is_none() {
-        for value in [
-            "", "xxxxxxxxxxxx", "****", "<password>", "${PASS}", "$PASS", "%PASS%", "{{ x }}", "changeme", "CHANGE_ME",
-            "your-api-key", "YOUR_KEY_HERE", "abcdef123456", "0123456789abcdef", "a1b2c3d4e5f6", "super$ecret", "s3cr3t",
-            "AbCdEfGhIjKl", "p@ssw0rd", "[REDACTED]", "example-token", "hf_xxxxxxxx", "#{secret}", "sk-EXAMPLE", "[secret s7",
-        ] {
-            assert!(is_stand_in(value), "{value}");
-        }
-        for value in ["Passw0rd*1053", "hunter2x9", "vxssv$mkdil", "Tr0ub4dor&3", "9f1cb4ae46ec494b2e2bb8198addfca2"] {
-            assert!(!is_stand_in(value), "{value}");
-        }
-    }
-
-    #[test]
     fn what_a_program_computes_is_no_credential() {
         for value in [
-            "process.env.TOKEN", "os.environ[\"X\"]", "getpass.getpass()", "config.password", "self.token", "/run/secrets/x",
-            "Secret::new(x)", "request.form['a']", "&password", "https://a.example/b",
+            "process.env.TOKEN",
+            "os.environ[\"X\"]",
+            "getpass.getpass()",
+            "config.password",
+            "self.token",
+            "/run/secrets/x",
+            "Secret::new(x)",
+            "request.form['a']",
+            "&password",
+            "https://a.example/b",
         ] {
             assert!(is_expression(value), "{value}");
         }
@@ -320,7 +222,8 @@ mod tests {
 
     #[test]
     fn drawn_values_and_terms() {
-        for value in ["9f1cb4ae46ec494b2e2bb8198addfca2", "WDEuTf1qBEwEkzCZXerONT8", "gjhvvkcxtu3499311045", "k3Xq9Lm2"] {
+        for value in ["9f1cb4ae46ec494b2e2bb8198addfca2", "WDEuTf1qBEwEkzCZXerONT8", "gjhvvkcxtu3499311045", "k3Xq9Lm2"]
+        {
             assert!(is_drawn(value), "{value}");
         }
         for value in ["authentication-token", "calculateAuthenticationTokenExpiry", "required", "my_secret_name_2"] {

@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn words_are_told_from_drawn_letters() {
-        for word in ["password", "required", "Passwort", "sunshine", "contrase", "authentication", "tokenizer", "horse"] {
+        for word in ["password", "required", "Passwort", "sunshine", "contrase", "authentication", "tokenizer", "horse"]
+        {
             assert!(is_wordlike(word), "{word} {}", cost(word));
         }
         for drawn in ["vxssv", "qclrjf", "dllvojkvi", "thqhlodyf", "kwbaadjqfx", "rteyegdgcpe", "bktgu", "WQGZHK"] {

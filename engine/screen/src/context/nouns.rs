@@ -43,19 +43,21 @@ const SIGNATURE: Kind = Kind::new("signature");
 
 const LONGEST: usize = 64;
 
-/// The noun a mark belongs to, if the whole name is one: `password_hash` and `tokenizer` are none.
-pub(super) fn noun_at(text: &str, mark: &Range<usize>) -> Option<Noun> {
+/// The whole name a mark is part of.
+pub(super) fn name_at(text: &str, mark: &Range<usize>) -> Range<usize> {
     let start = scan::back_while(text, mark.start, LONGEST, |byte| is_part(byte) || byte == b'.');
     let mut end = scan::on_while(text, mark.end, LONGEST, is_part);
-    while scan::byte(text, end) == b'.' && scan::byte(text, end + 1).is_ascii_alphabetic() {
+    while scan::byte(text, end) == b'.' && scan::byte(text, end + 1).is_ascii_alphabetic() && end - start < 2 * LONGEST
+    {
         end = scan::on_while(text, end + 1, LONGEST, is_part);
-        if end - start > 2 * LONGEST {
-            return None;
-        }
     }
-    let name = text.get(start..end)?;
-    let trimmed = name.trim_end_matches(['-', '_']);
-    let end = start + trimmed.len();
+    start..end
+}
+
+/// The noun a name is, if it is one: `password_hash` and `tokenizer` are none.
+pub(super) fn noun_of(text: &str, name: &Range<usize>) -> Option<Noun> {
+    let trimmed = text.get(name.clone())?.trim_end_matches(['-', '_']);
+    let end = name.start + trimmed.len();
     let start = end - trimmed.trim_start_matches(['-', '.']).len();
     let words: Vec<String> = letters::runs(trimmed).map(|(_, run)| run.to_ascii_lowercase()).collect();
     let before = before(text, start);
@@ -78,35 +80,26 @@ fn before(text: &str, start: usize) -> Option<String> {
 }
 
 /// Words after a noun that do not change what it names.
-const TRAILING: [&str; 24] = [
-    "value", "val", "string", "str", "plain", "plaintext", "prod", "production", "dev", "test", "live", "staging", "sandbox",
-    "base", "old", "new", "current", "default", "raw", "combo", "dev", "local", "main", "root",
-];
+const TRAILING: &str = "value val string str plain plaintext prod production dev test live staging sandbox base old new current \
+     default raw combo local main root";
 /// Words before `key` that make it one to keep.
-const KEY_OWNERS: [&str; 62] = [
-    "api", "access", "secret", "private", "auth", "account", "shared", "license", "licence", "encryption", "encrypt",
-    "signing", "sign", "master", "storage", "subscription", "consumer", "app", "application", "service", "client", "server",
-    "session", "deploy", "admin", "webhook", "hmac", "aes", "jwt", "personal", "developer", "live", "prod", "production",
-    "sandbox", "integration", "insert", "query", "ingest", "rest", "crypt", "cipher", "wallet", "unseal", "registration",
-    "device", "provision", "token", "publishable", "sdk", "oauth", "bot", "function", "host", "primary", "secondary", "user",
-    "stream", "seed", "io", "authentication", "security",
-];
-const MERGED_KEYS: [&str; 10] = [
-    "apikey", "accesskey", "secretkey", "privatekey", "authkey", "accountkey", "sharedkey", "licensekey", "streamkey",
-    "masterkey",
-];
+const KEY_OWNERS: &str = "api access secret private auth account shared license licence encryption encrypt signing sign master \
+     storage subscription consumer app application service client server session deploy admin webhook hmac aes \
+     jwt personal developer live prod production sandbox integration insert query ingest rest crypt cipher \
+     wallet unseal registration device provision token sdk oauth bot function host primary secondary user \
+     stream seed io authentication security recovery";
+const MERGED_KEYS: &str =
+    "apikey accesskey secretkey privatekey authkey accountkey sharedkey licensekey streamkey masterkey";
 /// Words that make a name public, or one of something else.
-const DENIERS: [&str; 17] = [
-    "public", "pub", "publickey", "csrf", "xsrf", "forgot", "primarykey", "foreign", "hashed", "partition", "cache", "sort",
-    "anti", "is", "has", "authenticity", "jsonwebtoken",
-];
+const DENIERS: &str = "public pub publickey csrf xsrf forgot primarykey foreign hashed partition cache sort anti is has \
+     authenticity jsonwebtoken";
 
 fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if words.iter().chain(before.iter()).any(|word| DENIERS.contains(word)) {
+    if words.iter().chain(before.iter()).any(|word| scan::is_among(DENIERS, word)) {
         return None;
     }
-    while words.len() > 1 && words.last().is_some_and(|last| TRAILING.contains(last)) {
+    while words.len() > 1 && words.last().is_some_and(|last| scan::is_among(TRAILING, last)) {
         words.pop();
     }
     let last = *words.last()?;
@@ -120,14 +113,14 @@ fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
     if last.ends_with("token") {
         return Some((Class::Token, TOKEN));
     }
-    if MERGED_KEYS.iter().any(|merged| last.ends_with(merged)) {
+    if MERGED_KEYS.split(' ').any(|merged| last.ends_with(merged)) {
         return Some((Class::Token, if last.ends_with("apikey") { API_KEY } else { ACCESS_KEY }));
     }
     match last {
         "key" => key(owner?),
         "credential" | "credentials" | "creds" | "cred" => Some((Class::Secret, SECRET)),
         "crumb" | "pat" | "unseal" => Some((Class::Token, TOKEN)),
-        "login" | "auth" | "account" => Some((Class::Login, LOGIN)),
+        "login" | "auth" | "account" if owner != Some("o") => Some((Class::Login, LOGIN)),
         "authorization" => Some((Class::Header, TOKEN)),
         "sig" | "signature" => Some((Class::Token, SIGNATURE)),
         "sessionid" | "sessid" | "phpsessid" | "jsessionid" | "session" | "cookie" => Some((Class::Token, SESSION)),
@@ -141,7 +134,8 @@ fn key(owner: &str) -> Option<(Class, Kind)> {
         "api" => API_KEY,
         "access" | "account" | "shared" => ACCESS_KEY,
         "private" => PRIVATE_KEY,
-        owner if KEY_OWNERS.contains(&owner) => KEY,
+        "wifi" | "wlan" | "wpa" | "fi" | "network" => return Some((Class::Password, PASSWORD)),
+        owner if scan::is_among(KEY_OWNERS, owner) => KEY,
         // `MyProviderApi key`: an owner that ends with one.
         owner if ["api", "access", "secret", "private"].iter().any(|end| owner.ends_with(end)) => ACCESS_KEY,
         _ => return None,
@@ -150,13 +144,10 @@ fn key(owner: &str) -> Option<(Class, Kind)> {
 }
 
 fn is_password(word: &str) -> bool {
-    const WHOLE: [&str; 24] = [
-        "pass", "pwd", "pw", "passwd", "psw", "pword", "passw", "kennwort", "clave", "senha", "parola", "mdp", "requirepass",
-        "masterauth", "passe", "userpass", "dbpass", "sshpass", "rootpass", "adminpass", "smtppass", "passcode", "passcodes",
-        "wachtwoord",
-    ];
-    const ENDS: [&str; 7] = ["password", "passwd", "passwort", "passphrase", "pwd", "kennwort", "losenord"];
-    WHOLE.contains(&word) || ENDS.iter().any(|end| word.ends_with(end))
+    const WHOLE: &str = "pass pwd pw passwd psw pword passw kennwort clave senha parola mdp requirepass masterauth passe userpass \
+         psk storepass keypass dbpass sshpass rootpass adminpass smtppass passcode passcodes wachtwoord";
+    const ENDS: &str = "password passwd passwort passphrase pwd kennwort losenord";
+    scan::is_among(WHOLE, word) || ENDS.split(' ').any(|end| word.ends_with(end))
 }
 
 #[cfg(test)]
@@ -165,23 +156,41 @@ mod tests {
 
     fn class(name: &str) -> Option<Class> {
         let start = name.to_ascii_lowercase();
-        let at = ["pass", "pwd", "secret", "token", "key", "clave", "auth", "sess"].iter().find_map(|mark| {
-            start.find(mark).map(|at| at..at + mark.len())
-        });
-        noun_at(name, &at.unwrap()).map(|noun| noun.class)
+        let at = ["pass", "pwd", "secret", "token", "key", "clave", "auth", "sess"]
+            .iter()
+            .find_map(|mark| start.find(mark).map(|at| at..at + mark.len()));
+        noun_of(name, &name_at(name, &at.unwrap())).map(|noun| noun.class)
     }
 
     #[test]
     fn names_of_credentials_are_told_from_names_of_other_things() {
-        for name in ["PGPASSWORD", "dbPassword", "spring.datasource.password", "usernamePassword", "passwd", "SmtpPassword2"] {
+        for name in
+            ["PGPASSWORD", "dbPassword", "spring.datasource.password", "usernamePassword", "passwd", "SmtpPassword2"]
+        {
             assert_eq!(class(name), Some(Class::Password), "{name}");
         }
-        for name in ["api_key", "fbApiKey", "apikey", "accessToken", "_authToken", "GH_TOKEN", "x-api-key", "SharedAccessKey"] {
+        for name in
+            ["api_key", "fbApiKey", "apikey", "accessToken", "_authToken", "GH_TOKEN", "x-api-key", "SharedAccessKey"]
+        {
             assert_eq!(class(name), Some(Class::Token), "{name}");
         }
         for name in [
-            "password_hash", "passwordField", "token_count", "max_tokens", "tokenizer", "secretKeyRef", "monkey", "key",
-            "public_key", "csrf-token", "compass", "password.length", "key_length", "keySelector", "author", "foreign_key",
+            "password_hash",
+            "passwordField",
+            "token_count",
+            "max_tokens",
+            "tokenizer",
+            "secretKeyRef",
+            "monkey",
+            "key",
+            "public_key",
+            "csrf-token",
+            "compass",
+            "password.length",
+            "key_length",
+            "keySelector",
+            "author",
+            "foreign_key",
         ] {
             assert_eq!(class(name), None, "{name}");
         }

@@ -32,8 +32,9 @@ pub(super) fn seed(text: &str, end: usize) -> Option<Range<usize>> {
 
 /// Words that every sentence has, and no seed.
 const COMMON: [&str; 32] = [
-    "the", "and", "for", "are", "was", "not", "with", "that", "this", "from", "have", "has", "will", "been", "were", "they",
-    "you", "your", "our", "its", "which", "should", "must", "into", "use", "used", "and", "but", "when", "then", "than", "also",
+    "the", "and", "for", "are", "was", "not", "with", "that", "this", "from", "have", "has", "will", "been", "were",
+    "they", "you", "your", "our", "its", "which", "should", "must", "into", "use", "used", "and", "but", "when",
+    "then", "than", "also",
 ];
 
 /// The codes behind `recovery code`, `backup codes`, …: groups of letters and digits, one or many.
@@ -77,11 +78,12 @@ fn is_code(word: &str) -> bool {
 /// The digits behind `PIN`.
 pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     const BINDERS: [&str; 22] = [
-        "is", "code", "is:", "ist", "lautet", "=", ":", "for", "the", "my", "es", "est", "to", "für", "-", "now", "number", "card",
-        "door", "of", "phone", "sim",
+        "is", "code", "is:", "ist", "lautet", "=", ":", "for", "the", "my", "es", "est", "to", "für", "-", "now",
+        "number", "card", "door", "of", "phone", "sim",
     ];
     let marked = text.get(start..end)?;
-    let is_whole = !scan::byte(text, start.wrapping_sub(1)).is_ascii_alphanumeric() && scan::byte(text, start.wrapping_sub(1)) != b'_';
+    let is_whole = !scan::byte(text, start.wrapping_sub(1)).is_ascii_alphanumeric()
+        && scan::byte(text, start.wrapping_sub(1)) != b'_';
     let is_named = marked.len() > 3 || marked == "PIN" || marked == "Pin";
     let head = scan::head(text, start, 8).trim_end();
     let is_own = ["my", "My", "card", "phone", "door", "SIM"].iter().any(|word| head.ends_with(word));
@@ -93,8 +95,9 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
         at = scan::on_while(text, at, 4, |byte| b" \t:='\"*`#(".contains(&byte));
         let stop = scan::on_while(text, at, 24, |byte| byte.is_ascii_digit());
         if stop > at {
-            let is_number = !scan::byte(text, stop).is_ascii_alphanumeric()
-                && !(matches!(scan::byte(text, stop), b'.' | b'-' | b'/' | b':') && scan::byte(text, stop + 1).is_ascii_digit());
+            // No date, time, version or range.
+            let goes_on = b".-/:".contains(&scan::byte(text, stop)) && scan::byte(text, stop + 1).is_ascii_digit();
+            let is_number = !goes_on && !scan::byte(text, stop).is_ascii_alphanumeric();
             return ((4..=8).contains(&(stop - at)) && is_number).then_some(at..stop);
         }
         let word = scan::on_while(text, at, 24, |byte| !byte.is_ascii_whitespace() && byte != b':' && byte != b'=');

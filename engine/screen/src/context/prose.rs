@@ -1,28 +1,19 @@
 //! What people say: `the staging password is x`, `das Passwort für den Server lautet x`, `密码是 x`.
 
 use super::assign::{self, Bond};
-use super::judge;
 use super::nouns::{Class, Noun};
 use super::value::{self, Value};
-use super::scan;
+use super::{logins, scan};
 
 /// Words that bind what follows to the noun before.
-const BINDERS: [&str; 34] = [
-    "is", "are", "was", "be", "as", "=", ":", "ist", "lautet", "heißt", "heisst", "war", "sind", "est", "sont", "es", "son",
-    "é", "è", "sarà", "será", "sera", "это", "является", "jest", "wordt", "är", "er", "equals", "reads", "->", "→", "--",
-    "==",
-];
+const BINDERS: &str = "is are was be = : ist lautet heißt heisst war sind est sont c'est c’est es son é è sarà será sera это \
+     является jest wordt är er equals reads -> → => -- == - – — | are: is: to";
 /// Words between the binder and the value.
-const HARMLESS: [&str; 36] = [
-    "now", "set", "to", "still", "currently", "literally", "just", "simply", "the", "same", "always", "changed", "jetzt",
-    "noch", "immer", "nun", "auf", "gesetzt", "maintenant", "toujours", "ahora", "temporarily", "called", "actually", "also",
-    "agora", "adesso", "теперь", "currently:", "following:", "this:", "folgendes:", "probably", "again", "wieder", "temporär",
-];
+const HARMLESS: &str = "now set to still currently literally just simply the same always changed jetzt noch immer nun auf \
+     gesetzt maintenant toujours ahora temporarily called actually also agora adesso теперь currently: following: this: \
+     folgendes: probably again wieder temporär";
 /// Words after which no value comes.
-const REFUSALS: [&str; 16] = [
-    "not", "no", "never", "stored", "kept", "required", "nicht", "kein", "pas", "an", "a", "in", "expired", "missing", "when",
-    "if",
-];
+const REFUSALS: &str = "not no never stored kept required nicht kein pas an a in expired missing when if";
 const MOST_WORDS: usize = 10;
 const FURTHEST: usize = 160;
 
@@ -30,37 +21,79 @@ const FURTHEST: usize = 160;
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let mut at = noun.span.end;
     let limit = at + FURTHEST;
-    let mut is_bound = false;
-    // A name that goes on is part of a call or an expression.
-    if matches!(scan::byte(text, at), b'(' | b'[' | b'/' | b'<' | b'>' | b'+' | b'&' | b'|' | b'#' | b'@' | b'%' | b'$') {
+    let is_verb = text.get(noun.span.clone()).is_some_and(|name| name.eq_ignore_ascii_case("pass"));
+    let mut bound = None;
+    if scan::rest(text, at, 2) == "::" {
         return None;
     }
+    // A name that goes on is part of a call or an expression.
+    if matches!(scan::byte(text, at), b'(' | b'[' | b'/' | b'<' | b'>' | b'+' | b'&' | b'|' | b'#' | b'@' | b'%' | b'$')
+    {
+        return None;
+    }
+    // `the password's x`, `the password? x`
+    let rest = scan::rest(text, at, 3);
+    if rest.starts_with("'s ") || rest.starts_with("? ") {
+        (bound, at) = (Some(Bond::Word), scan::on_while(text, at, 2, |byte| byte != b' '));
+    }
     for _ in 0..MOST_WORDS {
-        let closed = scan::on_while(text, at, 3, |byte| b"*\"`').".contains(&byte) && scan::byte(text, at) != b'.');
-        let start = scan::after_blanks(text, closed);
+        let closed = scan::on_while(text, at, 3, |byte| b"*\"`')".contains(&byte));
+        let start = assign::after_marks(text, scan::after_blanks(text, closed));
         if start >= limit || scan::byte(text, start) == b'\n' || start >= text.len() {
             return None;
         }
-        if is_bound && value::is_quote(text, start) {
-            return value::quoted(text, start).filter(|value| assign::is_credential(text, noun, value, Bond::Word));
+        if let Some(bond) = bound.filter(|_| value::is_quote(text, start)) {
+            return value::quoted(text, start).filter(|value| is_said(text, noun, value, bond));
         }
         let end = scan::on_while(text, start, FURTHEST, |byte| !byte.is_ascii_whitespace());
         let word = text.get(start..end)?;
-        if is_bound {
-            let value = value::bare(text, start, false)?;
-            if is_said(text, noun, &value) {
+        if bound.is_some() {
+            let value = assign::unmarked(text, start, value::bare(text, start, false)?);
+            if is_said(text, noun, &value, Bond::Word) {
                 return Some(value);
             }
         }
-        match step(word) {
-            Step::Binds => is_bound = true,
+        let lower = word.to_lowercase();
+        match step(word, &lower) {
+            // Tests pass, and get to somewhere.
+            Step::Binds if lower == "to" && is_verb => return None,
+            // A word in quotes is plainly a value behind `is`, and a label or a thing behind a sign.
+            Step::Binds if lower == "to" || !lower.starts_with(char::is_alphabetic) => bound = Some(Bond::Sign),
+            Step::Binds => bound = Some(Bond::Word),
             Step::Ends => return None,
-            Step::Passes if is_bound && !HARMLESS.contains(&lower(word).as_str()) => return None,
+            // `the password to the safe is x`: what was bound was something else.
+            Step::Passes if !scan::is_among(HARMLESS, &lower) => bound = None,
             Step::Passes => {}
         }
         at = end;
     }
     None
+}
+
+/// The credential that a sentence names before the noun: `x is the wifi password`, `use x as the password`.
+pub(super) fn value_before(text: &str, noun: &Noun) -> Option<Value> {
+    const BINDERS: [&str; 12] = [
+        " is the ",
+        " is my ",
+        " is our ",
+        " as the ",
+        " as ",
+        " ist das ",
+        " als ",
+        " est le ",
+        " comme ",
+        " es la ",
+        " como ",
+        " was the ",
+    ];
+    let head = scan::head(text, noun.span.start, FURTHEST / 2).rsplit('\n').next()?;
+    let bound = BINDERS.iter().filter_map(|binder| head.rfind(binder)).max()?;
+    let words_between = head.get(bound..)?.split_whitespace().count();
+    let start = head.get(..bound)?.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    let at = noun.span.start - head.len() + start;
+    let value = logins::password(text, at).filter(|value| value.span.end <= noun.span.start)?;
+    let is_whole = at == 0 || scan::byte(text, at - 1).is_ascii_whitespace();
+    (words_between <= 5 && is_whole).then_some(value)
 }
 
 enum Step {
@@ -70,55 +103,54 @@ enum Step {
 }
 
 /// What a word between the noun and its value does.
-fn step(word: &str) -> Step {
-    let lower = lower(word);
+fn step(word: &str, lower: &str) -> Step {
+    // Another noun gives its own value.
+    let is_noun = ["passw", "token", "secret", "密码", "パスワード"].iter().any(|noun| lower.contains(noun));
+    if is_noun {
+        return Step::Ends;
+    }
     let bare = lower.trim_end_matches(['.', ',', ';', '!', '?', ':', '=']);
-    if BINDERS.contains(&lower.as_str()) || BINDERS.contains(&bare) || word.ends_with([':', '=']) {
+    if scan::is_among(BINDERS, lower) || scan::is_among(BINDERS, bare) || word.ends_with([':', '=']) {
         return Step::Binds;
     }
-    if REFUSALS.contains(&bare) || word.ends_with(['.', ';', '!', '?']) {
+    if scan::is_among(REFUSALS, bare) || word.ends_with(['.', ';', '!', '?']) {
         return Step::Ends;
     }
     Step::Passes
 }
 
-fn lower(word: &str) -> String {
-    word.to_lowercase()
-}
-
 /// True of a bare word that stands where a value is said, and looks like one.
-fn is_said(text: &str, noun: &Noun, value: &Value) -> bool {
+fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     let Some(inside) = text.get(value.span.clone()) else { return false };
-    let lower = lower(inside);
-    if BINDERS.contains(&lower.as_str()) || HARMLESS.contains(&lower.as_str()) || REFUSALS.contains(&lower.as_str()) {
+    let lower = inside.to_lowercase();
+    if [BINDERS, HARMLESS, REFUSALS].iter().any(|words| scan::is_among(words, &lower)) {
         return false;
     }
-    let bond = if noun.class == Class::Password { Bond::Word } else { Bond::Beside };
+    let bond = if noun.class == Class::Token { Bond::Beside } else { bond };
     assign::is_credential(text, noun, value, bond)
 }
 
 /// The credential behind a noun of a script without spaces: particles first, then what is written in another script.
 pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
-    const PARTICLES: [&str; 46] = [
-        "是", "为", "為", "就", "：", ":", "=", "＝", " ", "は", "が", "を", "の", "には", "，", ",", "—", "-", "это", "является", "пока",
-        "に", "改", "成", "设", "設", "置", "定", "到", "了", "已", "的", "如", "下", "现", "在", "現", "：\n", "는", "은", "이", "가", "\t",
-        "для", "от", "к",
-    ];
+    const PARTICLES: &str = "是为為就：:=＝ \tはがをのに，,—–-→⇒>改成设設置定到了已的如下现在現는은이가";
+    const WORDS: [&str; 5] = ["это", "является", "для", "от", "к"];
     let mut at = noun.span.end;
     let mut is_bound = false;
-    let limit = at + FURTHEST;
+    let limit = at + FURTHEST / 2;
     while at < limit {
         if value::is_quote(text, at) {
             return value::quoted(text, at).filter(|value| assign::is_credential(text, noun, value, Bond::Word));
         }
         let rest = text.get(at..)?;
         let next = rest.chars().next()?;
-        if let Some(particle) = PARTICLES.iter().find(|particle| rest.starts_with(*particle)) {
+        if let Some(word) = WORDS.iter().find(|word| rest.starts_with(*word)) {
+            at += word.len();
+        } else if PARTICLES.contains(next) {
             is_bound = true;
-            at += particle.len();
+            at += next.len_utf8();
         } else if next.is_ascii_graphic() {
             let value = is_bound.then(|| value::bare(text, at, false))??;
-            return is_said(text, noun, &value).then_some(value);
+            return is_said(text, noun, &value, Bond::Word).then_some(value);
         } else if next == '\n' || "。！？；".contains(next) {
             return None;
         } else {
@@ -127,37 +159,4 @@ pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
         }
     }
     None
-}
-
-/// The password of a login: `login: admin / x`, `auth = ('bob', 'x')`, `log in with bob:x`.
-pub(super) fn login_value(text: &str, noun: &Noun) -> Option<Value> {
-    let rest = scan::rest(text, noun.span.end, FURTHEST);
-    let line = rest.lines().next().unwrap_or_default();
-    let mut offset = line.find(|character: char| !character.is_whitespace() && !"\"':=(<>*`".contains(character))?;
-    for filler in ["is ", "with ", "using ", "as ", "mit ", "are ", "avec ", "con ", "["] {
-        if line.get(offset..).is_some_and(|tail| scan::begins(tail, filler)) {
-            offset += filler.len();
-        }
-    }
-    let tail = line.get(offset..)?;
-    let name = tail.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"._@-+\\".contains(byte)).count();
-    if !(2..=64).contains(&name) {
-        return None;
-    }
-    let after = tail.get(name..)?;
-    let gap = after.bytes().take_while(|byte| b" \"'`,/:|".contains(byte)).count();
-    let between = after.get(..gap)?;
-    if !between.contains(['/', ':', ',', '|']) {
-        return None;
-    }
-    let quote = between.char_indices().next_back().filter(|(_, last)| "\"'`".contains(*last));
-    let at = noun.span.end + offset + name + quote.map_or(gap, |(place, _)| place);
-    let value = if quote.is_some() { value::quoted(text, at)? } else { value::bare(text, at, false)? };
-    let inside = text.get(value.span.clone())?;
-    let is_one = inside.len() >= 4
-        && !judge::is_stand_in(inside)
-        && !judge::is_technical(inside)
-        && !judge::is_expression(inside)
-        && assign::is_password(inside, value.is_quoted, Bond::Beside);
-    is_one.then_some(value)
 }

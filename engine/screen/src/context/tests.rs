@@ -27,7 +27,11 @@ fn all_found(texts: &[&str], values: &[&str]) {
 #[track_caller]
 fn none_found(texts: &[&str]) {
     let wrong: Vec<_> = texts.iter().filter(|text| !found(text).is_empty()).collect();
-    assert!(wrong.is_empty(), "{}", wrong.iter().map(|text| format!("{text}  =>  {:?}\n", found(text))).collect::<String>());
+    assert!(
+        wrong.is_empty(),
+        "{}",
+        wrong.iter().map(|text| format!("{text}  =>  {:?}\n", found(text))).collect::<String>()
+    );
 }
 
 const PASSWORDS: &[&str] = &["Xy7kQ9mB2z", "correcthorse#1482", "Sommer&4069", "hunter22", "9L2nOqiCHm!gx"];
@@ -74,6 +78,19 @@ fn passwords_in_prose_are_found_in_many_languages() {
             "パスワードは「@@」です。",
             "비밀번호는 @@ 입니다",
             "het wachtwoord is @@",
+            "I set the password of bob to @@",
+            "the password's @@",
+            "the password to the safe is @@",
+            "<b>Password:</b> @@",
+            "- password: **@@**",
+            "| db password | @@ |",
+            "use @@ as the password for bob",
+            "@@ is the wifi password",
+            "log in as alice with @@",
+            "Zugangsdaten: admin / @@",
+            "identifiants : bob / @@",
+            "le nouveau mot de passe, c'est @@",
+            "the wifi key is @@",
         ],
         PASSWORDS,
     );
@@ -130,6 +147,20 @@ fn passwords_are_found_in_every_syntax() {
             "kafka sasl.jaas.config=PlainLoginModule required username=\"svc\" password=\"@@\";",
             "ldap bind dn cn=svc,dc=ex password @@",
             "password %3D is not it, but password=@@ is",
+            "setPassword(\"@@\")",
+            "new User().withPassword('@@')",
+            "CREATE USER bob IDENTIFIED BY '@@';",
+            "echo 'bob:@@' | chpasswd",
+            "echo '@@' | sudo -S ls",
+            "redis-cli -h cache -a @@ ping",
+            "htpasswd -b users bob @@",
+            "smbclient //srv/share -U bob%@@",
+            "net use z: \\\\srv\\share /user:bob @@",
+            "keytool -storepass @@ -list",
+            "http -a bob:@@ GET x",
+            "wpa: network={ ssid=\"x\" psk=\"@@\" }",
+            "docker run -e MYSQL_ROOT_PASSWORD=@@ mysql:8",
+            "#define WIFI_PASSWORD \"@@\"",
         ],
         &["Xy7kQ9mB2z", "correcthorse#1482", "9L2nOqiCHm!gx"],
     );
@@ -214,6 +245,28 @@ fn encoded_pairs_are_found() {
 }
 
 #[test]
+fn what_is_encoded_once_more_is_found() {
+    all_found(
+        &[
+            "GET /login?next=%2F&password%3D@@%26user=bob",
+            "{\"body\": \"password\\u003d@@\"}",
+            "password=&quot;@@&quot;",
+        ],
+        &["Xy7kQ9mB2z", "correcthorse1482"],
+    );
+    let block = "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFcEFJQkFBS0NBUUVBdjZZ";
+    assert_eq!(found(&format!("users:\n- user:\n    client-key-data: {block}\n")), [block]);
+    let public = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSURCVENDQWUyZ0F3SUJBZ0lJ";
+    assert_eq!(found(&format!("certificate-authority-data: {public}")), Vec::<&str>::new());
+    let key = "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\",\"d\":\"@@\"}";
+    all_found(&[key], &["jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI"]);
+    all_found(
+        &["bob:@@", "users: {\"bob\": \"@@\"}"],
+        &["{SSHA}W6ph5Mm5Pz8GgiULbPgzG37mj9gx3kQ2", "pbkdf2_sha256$260000$Qw7xZ$k3Xq9Lm2Vb8Ny4Rt6Hs1Jd5Fg7Kp0Wz2c"],
+    );
+}
+
+#[test]
 fn keys_in_blocks_are_found_whole() {
     let body = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gt\nZWQyNTUxOQAAACD9k2Lq7\n";
     for name in ["RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED ", ""] {
@@ -227,18 +280,23 @@ fn keys_in_blocks_are_found_whole() {
         let quoted = block.replace('\n', "\n> ");
         assert_eq!(found(&format!("> {quoted}")), [quoted.as_str()]);
     }
-    let pgp = format!("-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n{body}-----END PGP PRIVATE KEY BLOCK-----");
+    let pgp = format!(
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n{body}-----END PGP PRIVATE KEY BLOCK-----"
+    );
     assert_eq!(found(&pgp), [pgp.as_str()]);
-    let putty = format!("PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nPublic-Lines: 1\nAAAAB3Nz\nPrivate-Lines: 2\n{body}Private-MAC: 0f3a");
+    let putty = format!(
+        "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nPublic-Lines: 1\nAAAAB3Nz\nPrivate-Lines: 2\n{body}Private-MAC: 0f3a"
+    );
     assert_eq!(found(&putty), [putty.as_str()]);
     none_found(&[
         "-----BEGIN PRIVATE KEY-----\nanything\n-----END PRIVATE KEY-----",
         "-----BEGIN OPENSSH PRIVATE KEY----------END OPENSSH PRIVATE KEY-----",
-        "the file begins with -----BEGIN RSA PRIVATE KEY----- and is PEM",
+        "the file begins with -----BEGIN RSA PRIVATE KEY----- and goes on with lines of letters until the other end of it",
         "-----BEGIN CERTIFICATE-----\nMIIBkTCB+wIJAKHHIG\n-----END CERTIFICATE-----",
         "-----BEGIN PUBLIC KEY-----\nMFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAL8\n-----END PUBLIC KEY-----",
     ]);
-    let wireguard = format!("[Interface]\nPrivateKey = {}=\nAddress = 10.0.0.2/32", "tpoVyeVOJIYfWC9fyT3YiGv8pqGc2aJmpjt5Qg6tYw");
+    let wireguard =
+        format!("[Interface]\nPrivateKey = {}=\nAddress = 10.0.0.2/32", "tpoVyeVOJIYfWC9fyT3YiGv8pqGc2aJmpjt5Qg6tYw");
     assert_eq!(found(&wireguard), ["tpoVyeVOJIYfWC9fyT3YiGv8pqGc2aJmpjt5Qg6tYw="]);
 }
 
@@ -254,9 +312,15 @@ fn phrases_codes_and_pins_are_found() {
     assert_eq!(found("PIN is 4711"), ["4711"]);
     assert_eq!(found("The PIN of the card: 0815."), ["0815"]);
     assert_eq!(found("my pin is 4711"), ["4711"]);
-    assert_eq!(found("otpauth://totp/GitHub:bob?secret=Q2BB5BUBRME2XY2QA73T2FRPIFWOZ6IV&issuer=GitHub"), ["Q2BB5BUBRME2XY2QA73T2FRPIFWOZ6IV"]);
+    assert_eq!(
+        found("otpauth://totp/GitHub:bob?secret=Q2BB5BUBRME2XY2QA73T2FRPIFWOZ6IV&issuer=GitHub"),
+        ["Q2BB5BUBRME2XY2QA73T2FRPIFWOZ6IV"]
+    );
     assert_eq!(found("db.example.com:5432:app:svc:#QzGhkb$i6gK"), ["#QzGhkb$i6gK"]);
-    assert_eq!(found("root:$6$ufO5lzvD$iUBYqIPbnthcBZaeqS8NIj8xFrWvs6Get9zNNR262l03:19000:0"), ["$6$ufO5lzvD$iUBYqIPbnthcBZaeqS8NIj8xFrWvs6Get9zNNR262l03"]);
+    assert_eq!(
+        found("root:$6$ufO5lzvD$iUBYqIPbnthcBZaeqS8NIj8xFrWvs6Get9zNNR262l03:19000:0"),
+        ["$6$ufO5lzvD$iUBYqIPbnthcBZaeqS8NIj8xFrWvs6Get9zNNR262l03"]
+    );
     none_found(&[
         "the seed phrase is kept by the finance team in a safe and nobody else has it, which is what the auditors want",
         "LED on pin 13, button on PIN 7",
@@ -330,6 +394,38 @@ fn ordinary_notes_are_left_alone() {
         "cookie consent banner: theme=dark",
         "the login page loads 3s slower",
         "token: ${{ secrets.GITHUB_TOKEN }}",
+    ]);
+}
+
+#[test]
+fn code_and_questions_are_left_alone() {
+    none_found(&[
+        "a 97% test pass rate, but I want to get it to 100%.",
+        "the deadline for OAuth integration and testing?",
+        "const hashPassword = async (password) => bcrypt.hash(password, 10);",
+        "password: (password) => check(password)",
+        "fetch('/token?client_secret=' + secret + '&access_token=' + token)",
+        "auth = Handler(listener=myStreamListener)",
+        "client = Redis(password='mysecretpassword')",
+        "await login('bob', 'password123')",
+        "| password | yes |",
+        "creds.insert(id, CredValue::new(&[2u8, 2u8]));",
+        "fn(param0: *mut Credentials::SecHandle, param1: u32) -> HRESULT",
+        "pub const E_INCORRECT_PASSWORD: HRESULT = 0x80090033_u32 as _;",
+        "pub const NO_CREDENTIAL: HRESULT = -2146861007i32;",
+        "lpPassword: LPCSTR,",
+        "password = getpass.getpass('Password: ')",
+        "const SECRETS: RapidSecrets = RapidSecrets::seed(0x123456);",
+        "AttributeOID.CHALLENGE_PASSWORD: \"challengePassword\",",
+        "# splits 'user[:passwd]@host[:port]' --> 'user[:passwd]', 'host[:port]'.",
+        "let enc = tiktoken::get_encoding(\"cl100k_base\").unwrap();",
+        "- Added a `passwd` field to `Group`",
+        "req = BasicAuth(username, password)(req)",
+        "the configuration of a [one-pass DFA](DFA).",
+        "pass `spec=True`, or pass -march=x86-64 to the compiler",
+        "return Err(Error::Auth(AuthError::Unsupported).into());",
+        "{\"type\": \"password\", \"label\": \"Enter\"}",
+        "signature, token costs: `write.rs:161-171`",
         "<input type=\"password\" name=\"password\" placeholder=\"Password\">",
     ]);
 }

@@ -11,11 +11,25 @@ pub(super) struct Value {
     pub(super) is_quoted: bool,
 }
 
-const LONGEST: usize = 4096;
+const LONGEST: usize = 2048;
 /// Opening and closing quotes; the escaped ones of texts inside texts first.
-const QUOTES: [(&str, &str); 14] = [
-    ("\\\\\"", "\\\\\""), ("\\\"", "\\\""), ("\\'", "\\'"), ("&quot;", "&quot;"), ("\"", "\""), ("'", "'"), ("`", "`"),
-    ("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"), ("‘", "’"), ("”", "”"),
+const QUOTES: [(&str, &str); 16] = [
+    ("\\\\\"", "\\\\\""),
+    ("\\\"", "\\\""),
+    ("\\'", "\\'"),
+    ("&quot;", "&quot;"),
+    ("&#34;", "&#34;"),
+    ("%22", "%22"),
+    ("\"", "\""),
+    ("'", "'"),
+    ("`", "`"),
+    ("“", "”"),
+    ("„", "“"),
+    ("«", "»"),
+    ("「", "」"),
+    ("『", "』"),
+    ("‘", "’"),
+    ("”", "”"),
 ];
 
 /// True when a quote begins here.
@@ -46,7 +60,9 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
     let start = at + open.len();
     // `'"value"'`: quotes in quotes.
     let nested = value.len() > 2 && is_quote(text, start);
-    if let Some(nested) = nested.then(|| quoted(text, start)).flatten().filter(|nested| nested.span.end < start + length) {
+    if let Some(nested) =
+        nested.then(|| quoted(text, start)).flatten().filter(|nested| nested.span.end < start + length)
+    {
         return Some(nested);
     }
     let lead = value.len() - value.trim_start().len();
@@ -79,6 +95,8 @@ fn ends(character: char, after: &str, is_query: bool) -> bool {
         '\\' => after.starts_with(['n', 'r', 't', '"', '\'', '\\']),
         '<' => after.starts_with(|next: char| next == '/' || next.is_ascii_alphabetic()) && after.contains('>'),
         '&' => is_query || is_pair(after),
+        ']' => after.starts_with('('),
+        '%' => is_query && after.starts_with("26"),
         ';' | ',' => after.is_empty() || after.starts_with(char::is_whitespace) || is_pair(after),
         _ => false,
     }
@@ -108,7 +126,6 @@ pub(super) fn trimmed(value: &str) -> &str {
             ']' => is_loose('['),
             '}' => is_loose('{'),
             '>' => is_loose('<'),
-            '*' => value.ends_with("**"),
             _ => false,
         };
         if !goes {
@@ -129,8 +146,13 @@ mod tests {
     #[test]
     fn quotes_close_where_they_do() {
         for (text, inside) in [
-            ("'a\"b' c", "a\"b"), ("\"a\\\"b\"", "a\\\"b"), ("\\\"a b\\\", c", "a b"), ("„geheim“", "geheim"),
-            ("「x」です", "x"), ("'\"a b\"'", "a b"), ("`x`", "x"),
+            ("'a\"b' c", "a\"b"),
+            ("\"a\\\"b\"", "a\\\"b"),
+            ("\\\"a b\\\", c", "a b"),
+            ("„geheim“", "geheim"),
+            ("「x」です", "x"),
+            ("'\"a b\"'", "a b"),
+            ("`x`", "x"),
         ] {
             assert_eq!(text_of(text, quoted(text, 0)), Some(inside), "{text}");
         }
@@ -140,8 +162,18 @@ mod tests {
     #[test]
     fn bare_values_end_where_the_next_thing_begins() {
         for (text, inside) in [
-            ("a&b c", "a&b"), ("a;bb=c", "a"), ("a, b", "a"), ("x9!, then", "x9!"), ("x9.", "x9"), ("(x9)", "(x9)"),
-            ("x9)", "x9"), ("x9</p>", "x9"), ("x9です", "x9"), ("a\\nb", "a"), ("x9\", y", "x9"), ("x,user=y", "x"),
+            ("a&b c", "a&b"),
+            ("a;bb=c", "a"),
+            ("a, b", "a"),
+            ("x9!, then", "x9!"),
+            ("x9.", "x9"),
+            ("(x9)", "(x9)"),
+            ("x9)", "x9"),
+            ("x9</p>", "x9"),
+            ("x9です", "x9"),
+            ("a\\nb", "a"),
+            ("x9\", y", "x9"),
+            ("x,user=y", "x"),
         ] {
             assert_eq!(text_of(text, bare(text, 0, false)), Some(inside), "{text}");
         }

@@ -17,13 +17,13 @@ impl Class {
 
     /// How many bytes from a place on are of the set, at most so many.
     pub(super) fn run(self, bytes: &[u8], from: usize, most: usize) -> usize {
-        bytes.iter().skip(from).take(most).take_while(|byte| self.holds(**byte)).count()
+        counted(bytes.iter().skip(from).take(most).take_while(|byte| self.holds(**byte)).count())
     }
 
     /// How many bytes before a place are of the set, at most so many.
     pub(super) fn run_before(self, bytes: &[u8], end: usize, most: usize) -> usize {
         let head = bytes.get(..end).unwrap_or_default();
-        head.iter().rev().take(most).take_while(|byte| self.holds(**byte)).count()
+        counted(head.iter().rev().take(most).take_while(|byte| self.holds(**byte)).count())
     }
 }
 
@@ -43,7 +43,7 @@ const Z: Option<u8> = Some(b'z');
 const UPPER_Z: Option<u8> = Some(b'Z');
 
 /// The letters of a pattern and what they stand for; letters of a case are those up to the one given.
-const ALPHABETS: [(u8, Alphabet); 16] = [
+const ALPHABETS: [(u8, Alphabet); 19] = [
     (b'd', of(true, None, None, b"")),
     (b'h', of(true, Some(b'f'), None, b"")),
     (b'H', of(true, Some(b'f'), Some(b'F'), b"")),
@@ -59,6 +59,9 @@ const ALPHABETS: [(u8, Alphabet); 16] = [
     (b'v', of(true, Z, UPPER_Z, b"./")),
     (b't', of(true, Z, UPPER_Z, b"_-.")),
     (b'y', of(true, Z, UPPER_Z, b"_-.~")),
+    (b'z', of(true, Z, UPPER_Z, b"_-.=")),
+    (b'j', of(true, Z, UPPER_Z, b"_-=/\\")),
+    (b'p', of(true, Z, UPPER_Z, b"!#$%&()*+,-./:;=?@[]^_{|}~")),
     (b'g', of(true, Z, UPPER_Z, b"_-.~+/=%")),
 ];
 
@@ -71,9 +74,8 @@ const fn classes() -> [u32; 256] {
     let mut at = 0;
     while at < ALPHABETS.len() {
         let alphabet = &ALPHABETS[at].1;
-        let mut byte = 0;
-        while byte < 128 {
-            let letter = byte as u8;
+        let mut letter = 0_u8;
+        while letter < 128 {
             let mut holds = alphabet.digits && letter.is_ascii_digit();
             if let Some(last) = alphabet.lower {
                 holds |= letter.is_ascii_lowercase() && letter <= last;
@@ -87,9 +89,9 @@ const fn classes() -> [u32; 256] {
                 extra += 1;
             }
             if holds {
-                table[byte] |= 1 << at;
+                table[letter as usize] |= 1 << at;
             }
-            byte += 1;
+            letter += 1;
         }
         at += 1;
     }
@@ -100,14 +102,35 @@ const fn classes() -> [u32; 256] {
 /// escaped line end or tab.
 pub(super) fn may_begin(bytes: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).and_then(|at| bytes.get(at)) else { return true };
-    if !before.is_ascii_alphanumeric() && *before != b'_' {
-        return true;
+    let second = at.checked_sub(2).and_then(|at| bytes.get(at));
+    match before {
+        // What comes after the dot of a file's name is its ending.
+        b'.' => second.is_none_or(|second| !second.is_ascii_alphanumeric()),
+        b'n' | b'r' | b't' => second == Some(&b'\\'),
+        // A plus sign stands in the middle of encoded bytes.
+        _ => !before.is_ascii_alphanumeric() && !matches!(before, b'_' | b'+'),
     }
-    let escape = at.checked_sub(2).and_then(|at| bytes.get(at)) == Some(&b'\\');
-    escape && matches!(before, b'n' | b'r' | b't')
 }
 
 /// True where a token may end: at the end, and before anything that is no letter, digit or underscore.
 pub(super) fn may_end(bytes: &[u8], at: usize) -> bool {
-    bytes.get(at).is_none_or(|after| !after.is_ascii_alphanumeric() && *after != b'_')
+    bytes.get(at).is_none_or(|after| !after.is_ascii_alphanumeric() && !matches!(after, b'_' | b'+'))
+}
+
+/// Passes on how many bytes were looked at; tests count them, to see that they grow with the text and no faster.
+#[cfg(not(test))]
+pub(super) const fn counted(bytes: usize) -> usize {
+    bytes
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Bytes looked at by this thread.
+    pub(super) static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+pub(super) fn counted(bytes: usize) -> usize {
+    LOOKED_AT.set(LOOKED_AT.get() + bytes + 1);
+    bytes
 }

@@ -1,7 +1,11 @@
 //! Whether bytes look drawn by chance: no words, no counting, no placeholder.
 
+use super::alphabet::counted;
+
 /// Words that say an example stands here. Four letters and more: a random token has them hardly ever.
-const EXAMPLES: [&[u8]; 12] = [
+const EXAMPLES: [&[u8]; 14] = [
+    b"...",
+    b"***",
     b"example",
     b"placeholder",
     b"xxxx",
@@ -14,6 +18,17 @@ const EXAMPLES: [&[u8]; 12] = [
     b"your_",
     b"your-",
     b"yourtoken",
+];
+
+/// Parts of keys that vendors print in their documents or give every copy of a program: Stripe's, the one of jwt.io, those
+/// of the emulators of Azure Storage and Cosmos DB, YouTube's own.
+const PUBLISHED: [&[u8]; 6] = [
+    b"4eC39HqLyjWDarjtT1zdp7dc",
+    b"BQokikJOvBiI2HlWgH4olfQ2",
+    b"SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV",
+    b"Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1",
+    b"C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM",
+    b"SyAO_FJ2SlqU8Q4STEHLGCilw",
 ];
 
 /// For each letter, those that often follow it in words and names; counted over the texts of this project.
@@ -55,25 +70,43 @@ pub(super) const JUDGED: usize = 256;
 
 /// True for what stands where a credential would: `xxxx`, `your_token`, `abcdef123456`, `0000`.
 pub(super) fn is_placeholder(token: &[u8]) -> bool {
-    let token = token.get(..JUDGED).unwrap_or(token);
-    let shouts = |word: &&[u8]| token.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word));
-    if EXAMPLES.iter().any(shouts) || token.windows(3).any(|window| window == b"..." || window == b"***") {
+    let token = token.get(..counted(JUDGED)).unwrap_or(token);
+    if says_so(token) {
         return true;
     }
     let mut core = [0; JUDGED];
-    let length = alphanumeric(token, &mut core);
-    let core = core.get(..length).unwrap_or_default();
-    counted(core) >= COUNTED || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
+    let core = kept(token, &mut core, u8::is_ascii_alphanumeric);
+    let length = core.len();
+    counting(core) >= COUNTED
+        || counts_in_both(token)
+        || counts_in_pairs(core)
+        || (length >= 8 && distinct(core) <= 3.max(length / 12).min(6))
 }
 
-/// True when the letters of a token make words: `AcceptanceTimeoutSeconds`.
+/// True when a word for an example, or a key that vendors publish, stands in a token.
+fn says_so(token: &[u8]) -> bool {
+    (0..token.len()).any(|at| {
+        let rest = token.get(at..).unwrap_or_default();
+        let first = rest.first().map_or(0, u8::to_ascii_lowercase);
+        let begins = |word: &&[u8]| rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+        (b"epxcrdsiy.*".contains(&first) && EXAMPLES.iter().any(begins))
+            || PUBLISHED.iter().any(|published| rest.starts_with(published))
+    })
+}
+
+/// True for a token that is made of words, with hardly a digit: `AcceptanceTimeoutSeconds`.
 pub(super) fn is_words(token: &[u8]) -> bool {
     let token = token.get(..JUDGED).unwrap_or(token);
+    token.iter().filter(|byte| byte.is_ascii_digit()).count() * 16 < token.len() && are_words(token)
+}
+
+/// True when the letters of a token make words.
+fn are_words(token: &[u8]) -> bool {
     let (mut pairs, mut common) = (0_u16, 0_u16);
     for (first, second) in token.iter().zip(token.iter().skip(1)) {
         if let (Some(first), Some(second)) = (letter(*first), letter(*second)) {
             pairs += 1;
-            let follows = FOLLOWERS.get(first).is_some_and(|followers| followers.contains(&(second as u8 + b'a')));
+            let follows = FOLLOWERS.get(usize::from(first - b'a')).is_some_and(|known| known.contains(&second));
             common += u16::from(follows);
         }
     }
@@ -87,7 +120,11 @@ pub(super) enum Look {
     Plain,
     /// Digits alone, a dozen of them or more.
     Number,
-    /// Drawn by chance, but short.
+    /// Letters and digits without a sign between, that may make a word and a number.
+    Mixed,
+    /// Drawn by chance, but so short that a word may look so.
+    Brief,
+    /// Drawn by chance, and short.
     Short,
     /// A UUID, or what is written like one.
     Uuid,
@@ -97,61 +134,110 @@ pub(super) enum Look {
 
 /// Letters and digits from which on something random is no longer short.
 const LONG: usize = 18;
+/// Those from which on it is no longer brief.
+const SHORT: usize = 12;
 const LEAST: usize = 8;
 
 /// How a token looks.
 pub(super) fn look(token: &[u8]) -> Look {
-    let judged = token.get(..JUDGED).unwrap_or(token);
+    let judged = token.get(..counted(JUDGED)).unwrap_or(token);
     let letters = judged.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let digits = judged.iter().filter(|byte| byte.is_ascii_digit()).count();
     let length = letters + digits;
-    if length < LEAST || length * 4 < judged.len() * 3 || is_placeholder(judged) {
+    if length < LEAST || length * 2 < judged.len() || is_number_of_a_program(judged) {
         return Look::Plain;
     }
-    if is_uuid(judged) {
-        return Look::Uuid;
-    }
-    if letters == 0 {
-        return if digits >= 12 { Look::Number } else { Look::Plain };
-    }
-    if !is_drawn(judged, letters, digits) {
-        return Look::Plain;
-    }
-    if length >= LONG { Look::Random } else { Look::Short }
+    let look = if is_uuid(judged) {
+        Look::Uuid
+    } else if letters == 0 {
+        if digits >= SHORT { Look::Number } else { Look::Plain }
+    } else if is_drawn(judged, letters, digits) {
+        match length {
+            LONG.. => Look::Random,
+            SHORT.. => Look::Short,
+            _ => Look::Brief,
+        }
+    } else if is_mixed(judged) {
+        Look::Mixed
+    } else {
+        Look::Plain
+    };
+    // Last of all: most words are plain before.
+    if look > Look::Plain && is_placeholder(judged) { Look::Plain } else { look }
+}
+
+/// `0x8004101f`, or the address of a wallet; the key of one is longer.
+fn is_number_of_a_program(token: &[u8]) -> bool {
+    const WALLET_KEY: usize = 66;
+    token.starts_with(b"0x") && token.len() != WALLET_KEY
 }
 
 /// Whether letters and digits stand mixed, or letters make no words.
 fn is_drawn(token: &[u8], letters: usize, digits: usize) -> bool {
-    if digits == 0 {
-        return letters >= 12 && !is_words(token);
-    }
-    let class = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_alphanumeric());
-    let changes = token.iter().zip(token.iter().skip(1)).filter(|(first, second)| {
-        let ((first, first_inside), (second, second_inside)) = (class(first), class(second));
-        first_inside && second_inside && first != second
-    });
-    let changes = changes.count();
     let length = letters + digits;
-    // Words with a number at their end change once or twice; a token of the same length changes far oftener, or its
-    // letters make no words.
-    changes * 5 >= length && changes >= 3 || (letters >= 6 && changes >= 1 && !is_words(token) && length >= 10)
+    let together = |pair: &(&u8, &u8)| pair.0.is_ascii_alphanumeric() && pair.1.is_ascii_alphanumeric();
+    let pairs = token.iter().zip(token.iter().skip(1)).filter(together);
+    let (mut changes, mut turns) = (0, 0);
+    for (first, second) in pairs {
+        changes += usize::from(first.is_ascii_digit() != second.is_ascii_digit());
+        turns += usize::from(sort(*first) != sort(*second));
+    }
+    let is_hex = token.iter().all(|byte| byte.is_ascii_hexdigit() || !byte.is_ascii_alphanumeric());
+    // Words with a number at their end change once or twice; a token of the same length changes far oftener, or is
+    // longer than a number in a name would be, or its letters make no words.
+    (changes >= 3 && changes * 5 >= length)
+        || (digits > 0 && length >= 12 && turns * 5 >= length * 2)
+        || (changes >= 2 && digits >= 6 && length >= 24)
+        || (is_hex && changes >= 2 && length >= 12)
+        || (letters >= 4 && changes >= 1 && length >= 10 && longest_part(token) >= 8 && !are_words(token))
+        || (digits >= 3 && is_grouped(token))
+        || (letters >= 12 && longest_part(token) >= 12 && !are_words(token))
 }
 
-/// `8-4-4-4-12`, letters beyond `f` too: some providers draw them so.
-pub(super) fn is_uuid(token: &[u8]) -> bool {
+/// The letters and digits of the longest part without a sign.
+fn longest_part(token: &[u8]) -> usize {
+    token.split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or_default()
+}
+
+/// Three and more parts of one length between hyphens.
+fn is_grouped(token: &[u8]) -> bool {
+    let mut parts = token.split(|byte| *byte == b'-').map(<[u8]>::len);
+    let first = parts.next().unwrap_or_default();
+    (4..=12).contains(&first) && parts.clone().count() >= 2 && parts.all(|length| length == first)
+}
+
+/// Digit, small letter, capital.
+fn sort(byte: u8) -> u8 {
+    u8::from(byte.is_ascii_uppercase()) + 2 * u8::from(byte.is_ascii_digit())
+}
+
+/// Whether a part without a sign has four letters and four digits, and is a dozen long.
+fn is_mixed(token: &[u8]) -> bool {
+    token.split(|byte| !byte.is_ascii_alphanumeric()).filter(|part| part.len() >= 12).any(|part| {
+        let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
+        digits >= 4 && part.len() - digits >= 4
+    })
+}
+
+/// `8-4-4-4-12`, letters beyond `f` too, and a longer last part: some providers draw them so.
+fn is_uuid(token: &[u8]) -> bool {
     let mut groups = token.split(|byte| *byte == b'-');
-    let fits = |length: usize| move |group: &[u8]| group.len() == length && group.iter().all(u8::is_ascii_alphanumeric);
-    [8, 4, 4, 4, 12].into_iter().all(|length| groups.next().is_some_and(fits(length))) && groups.next().is_none()
+    let fits = |length: std::ops::RangeInclusive<usize>| {
+        move |group: &[u8]| length.contains(&group.len()) && group.iter().all(u8::is_ascii_alphanumeric)
+    };
+    [8..=8, 4..=4, 4..=4, 4..=4, 12..=16].into_iter().all(|length| groups.next().is_some_and(fits(length)))
+        && groups.next().is_none()
 }
 
-fn letter(byte: u8) -> Option<usize> {
-    byte.is_ascii_alphabetic().then(|| usize::from(byte.to_ascii_lowercase() - b'a'))
+fn letter(byte: u8) -> Option<u8> {
+    byte.is_ascii_alphabetic().then_some(byte.to_ascii_lowercase())
 }
 
-/// The letters and digits of a token, small, and how many.
-fn alphanumeric(token: &[u8], core: &mut [u8; JUDGED]) -> usize {
-    let kept = token.iter().filter(|byte| byte.is_ascii_alphanumeric());
-    core.iter_mut().zip(kept).map(|(place, byte)| *place = byte.to_ascii_lowercase()).count()
+/// The bytes of a token of a sort, small.
+fn kept<'a>(token: &[u8], place: &'a mut [u8; JUDGED], sort: fn(&u8) -> bool) -> &'a [u8] {
+    let kept = token.iter().filter(|byte| sort(byte));
+    let length = place.iter_mut().zip(kept).map(|(place, byte)| *place = byte.to_ascii_lowercase()).count();
+    place.get(..length).unwrap_or_default()
 }
 
 fn distinct(core: &[u8]) -> usize {
@@ -161,16 +247,30 @@ fn distinct(core: &[u8]) -> usize {
         .count()
 }
 
-/// The share of bytes that repeat the one before or count up from it, or from the one before that where two rows of
-/// signs go side by side: `a1b2c3`.
-fn counted(core: &[u8]) -> f32 {
-    let follows = |first: u8, second: u8| second == first || second == first.wrapping_add(1);
-    let beside = core.windows(2).filter(|pair| matches!(pair, [first, second] if follows(*first, *second))).count();
-    let across = core
-        .windows(4)
-        .filter(|four| matches!(four, [a, b, c, d] if c.wrapping_sub(*a) == 1 && d.wrapping_sub(*b) == 1));
-    let share = |count: usize| count as f32 / core.len().max(1) as f32;
-    share(beside).max(share(across.count()))
+/// The share of bytes that repeat the one before or count up from it.
+fn counting(core: &[u8]) -> f32 {
+    let counts = |pair: &&[u8]| matches!(pair, [first, second] if second == first || *second == first.wrapping_add(1));
+    core.windows(2).filter(counts).count() as f32 / core.len().max(1) as f32
+}
+
+/// True when the signs two by two count up: `000102030405`.
+fn counts_in_pairs(core: &[u8]) -> bool {
+    let pairs = core.chunks_exact(2).zip(core.chunks_exact(2).skip(1));
+    let counts = |(first, second): &(&[u8], &[u8])| matches!((first, second), ([a, b], [c, d]) if a == c && *d == b.wrapping_add(1));
+    core.len() >= 12 && pairs.filter(counts).count() * 2 * 10 >= core.len() * 6
+}
+
+/// True when the letters by themselves and the digits by themselves count up or down: `a1b2c3`, `AbC1dEf2`.
+fn counts_in_both(token: &[u8]) -> bool {
+    let (mut letters, mut digits) = ([0; JUDGED], [0; JUDGED]);
+    let letters = kept(token, &mut letters, u8::is_ascii_alphabetic);
+    let digits = kept(token, &mut digits, u8::is_ascii_digit);
+    let steps = |by: u8| {
+        let counts = move |pair: &&[u8]| matches!(pair, [first, second] if second.wrapping_sub(*first) == by);
+        letters.windows(2).filter(counts).count() + digits.windows(2).filter(counts).count()
+    };
+    let pairs = (letters.len() + digits.len()).saturating_sub(2);
+    pairs >= 10 && steps(1).max(steps(u8::MAX)) * 10 >= pairs * 6
 }
 
 #[cfg(test)]
@@ -189,6 +289,7 @@ mod tests {
             "00000000000000000000000000000000",
             "abcdef0123456789abcdef0123456789",
             "a1b2c3d4e5f6g7h8i9j0",
+            "000102030405060708090A0B0C0D0E0F",
             "AbCdEfGhIjKlMnOpQrStUvWxYz123456",
             "your_token_12ab34cd",
             "catppuccin_mocha",
@@ -196,6 +297,7 @@ mod tests {
             "EXAMPLEKEY1a2b3c",
             "****************",
             "password",
+            "-9223372036854775808i64",
             "",
         ] {
             assert_eq!(look(plain.as_bytes()), Look::Plain, "{plain}");
@@ -209,7 +311,8 @@ mod tests {
             ("bwmyqzukcbmgmvfboyadoblbdhztfsqx", Look::Random),
             ("Qx7RtLw2ZpKd9VbNs4Ty", Look::Random),
             ("4f1c9a7e-52b8-4d03-9e61-c08a7b35f2d4", Look::Uuid),
-            ("k3v9x2qa7w", Look::Short),
+            ("k3v9x2qa7w", Look::Brief),
+            ("k3v9x2qa7wz5", Look::Short),
             ("9541537460897512", Look::Number),
         ] {
             assert_eq!(look(token.as_bytes()), expected, "{token}");

@@ -1,14 +1,18 @@
 //! Tokens without a look of their own: known because a word for a credential, or the name of a provider, stands right
 //! before something that was drawn by chance. `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
 
+use super::alphabet::counted;
 use super::look::{self, Look};
-use super::nouns::{self, Noun, Provider, noun_in, provider_in};
+use super::nouns::{self, Noun, noun_in, provider_in};
+use super::providers::Provider;
 use crate::finding::{Finding, Kind};
 
 /// Bytes a name and its value may be glued by, and so the first bytes of a run that may hold a name.
 const LONGEST_NAME: usize = 96;
 /// Bytes between the word and the value: quotes and signs, and white space as some programs write it.
 const WIDEST_GAP: usize = 100;
+/// No longer name is drawn by chance and still a name.
+const LONGEST_SPOKEN: usize = 40;
 /// Words between the word for a credential and the value: `token is …`.
 const MOST_FILLERS: usize = 2;
 /// Bytes before that word in which the provider may stand.
@@ -28,8 +32,24 @@ struct Context {
     provider: Provider,
     /// `=`, `:` or `>` stands between.
     assigns: bool,
-    /// The noun is part of a longer name: `db_key`.
-    compound: bool,
+    /// No more than `key`: rows, files and caches have keys too.
+    bare: bool,
+}
+
+impl Context {
+    /// Whether a value that looks so is a credential where it stands.
+    fn accepts(self, look: Look) -> bool {
+        let known = self.provider > Provider::None;
+        let named = self.noun.is_some_and(|noun| noun != Noun::ClientId || known);
+        match look {
+            Look::Plain => false,
+            Look::Number => named && known && self.assigns,
+            Look::Mixed | Look::Brief => named && known,
+            Look::Short => named && (known || !self.bare),
+            Look::Uuid if self.bare => known,
+            Look::Uuid | Look::Random => named || self.provider == Provider::Telling,
+        }
+    }
 }
 
 /// The tokens of a text, in order.
@@ -42,14 +62,14 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
         if promising && let Some(finding) = value_of(bytes, at, end) {
             found.push(finding);
         }
-        at = end.max(at + 1);
+        at = (at + counted(end - at)).max(at + 1);
     }
     found
 }
 
 /// Where a run of bytes a value may have ends, and whether it may hold one.
 fn run(bytes: &[u8], start: usize) -> (usize, bool) {
-    let (mut digits, mut letters, mut letters_together, mut most_together) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let (mut digits, mut letters) = (0_usize, 0_usize);
     let mut end = start;
     for byte in bytes.iter().skip(start) {
         match byte {
@@ -58,58 +78,100 @@ fn run(bytes: &[u8], start: usize) -> (usize, bool) {
             b'_' | b'-' | b'.' | b'=' | b'+' | b'/' | b'~' | b'%' | b':' | b'!' | b'$' | b'@' => {}
             _ => break,
         }
-        letters_together = if byte.is_ascii_alphabetic() { letters_together + 1 } else { 0 };
-        most_together = most_together.max(letters_together);
         end += 1;
     }
-    (end, digits + letters >= SHORTEST && (digits >= 2 || most_together >= 12))
+    (end, digits + letters >= SHORTEST && (digits >= 2 || digits + letters >= 12))
 }
 
 /// The value in a run, where one stands and a word before it says what it is.
 fn value_of(bytes: &[u8], start: usize, end: usize) -> Option<Finding> {
     let text = bytes.get(start..end)?;
-    let text = text.get(..text.len() - text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count())?;
-    if text.windows(3).any(|window| window == b"://") || is_digest(text) {
+    let signs = text.iter().rev().take_while(|byte| b".:!~$%@".contains(byte)).count();
+    let (text, signs) = text.split_at_checked(text.len() - signs)?;
+    if text.windows(3).any(|window| window == b"://")
+        || is_path_of_names(text)
+        || is_digest(text)
+        || signs.starts_with(b"...")
+    {
         return None;
     }
+    if let Some(kind) = of_own_look(text) {
+        return Some(Finding { span: start..start + text.len(), kind });
+    }
     let (from, context) = glued(bytes, start, text).or_else(|| {
-        let from = text.iter().take_while(|byte| b"=:.~/+!$%@".contains(byte)).count();
+        let is_name = |at: &usize| text.get(..*at).is_some_and(|name| provider_in(name) == Provider::Telling);
+        let sign = text.iter().take(LONGEST_NAME).position(|byte| *byte == b'=').filter(is_name);
+        let from = sign.map_or(0, |at| at + 1);
+        let signs = text.get(from..)?.iter().take_while(|byte| b"=:.".contains(byte)).count();
+        // After `key = "` a sign belongs to the value.
+        let from = if from == 0 && is_assigned(bytes, start) { 0 } else { from + signs };
+        if look::look(text.get(from..)?) == Look::Plain {
+            return None;
+        }
         Some((from, before(bytes, start + from)?))
     })?;
     let value = text.get(from..)?;
-    let noun = accepted(&context, look::look(value), value)?;
-    Some(Finding { span: start + from..start + text.len(), kind: kind_of(noun) })
+    if value.starts_with(b"$") || value.starts_with(b"%") || is_identifier(value) {
+        return None;
+    }
+    let is_accepted = context.accepts(look::look(value)) && !is_path(value);
+    is_accepted.then(|| Finding { span: start + from..start + text.len(), kind: kind_of(context.noun) })
 }
 
 fn kind_of(noun: Option<Noun>) -> Kind {
     Kind::new(match noun {
         Some(Noun::Token) => "token",
         Some(Noun::Secret) => "secret",
+        Some(Noun::ClientId) => "client ID",
         Some(Noun::Key) | None => "API key",
     })
 }
 
-/// Whether a value that looks so is a credential where it stands; the noun that says so.
-#[expect(clippy::option_option, reason = "a provider alone says so too, with no noun")]
-fn accepted(context: &Context, look: Look, value: &[u8]) -> Option<Option<Noun>> {
-    let named = context.noun.is_some();
-    let known = context.provider > Provider::None;
-    let enough = match look {
-        Look::Plain => false,
-        Look::Number => named && known && context.assigns,
-        Look::Short => named && (known || (context.assigns && context.compound)),
-        Look::Uuid => {
-            (named && (known || context.assigns || context.compound)) || context.provider == Provider::Telling
-        }
-        Look::Random => named || context.provider == Provider::Telling,
-    };
-    (enough && !is_path(value)).then_some(context.noun)
+/// Names in programs have words for credentials in them and no digits.
+fn is_identifier(value: &[u8]) -> bool {
+    !value.iter().any(u8::is_ascii_digit) && nouns::is_spoken_of(value.get(..look::JUDGED).unwrap_or(value))
+}
+
+/// Whether a sign that assigns stands before a place, but for quotes and white space.
+fn is_assigned(bytes: &[u8], at: usize) -> bool {
+    let head = bytes.get(at.saturating_sub(WIDEST_GAP)..at).unwrap_or_default();
+    let mut before = head.iter().rev().skip_while(|byte| byte.is_ascii_whitespace() || b"\"'`".contains(byte));
+    matches!(before.next(), Some(b'=' | b':' | b'>'))
+}
+
+/// `PrivateKeyDer::Sec1`
+fn is_path_of_names(text: &[u8]) -> bool {
+    text.windows(3).any(|three| matches!(three, [b':', b':', next] if next.is_ascii_alphabetic()))
+}
+
+/// Tokens without a word in them to search for: a small number, `-` and 64 letters and digits; three parts between dots,
+/// the first the number of a user in base 64.
+fn of_own_look(text: &[u8]) -> Option<Kind> {
+    let signs = |part: &[u8]| part.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    let mut dotted = text.split(|byte| *byte == b'.');
+    if let (Some(user @ [b'M' | b'N' | b'O', ..]), Some(time), Some(rest), None) =
+        (dotted.next(), dotted.next(), dotted.next(), dotted.next())
+    {
+        let fits = (24..=28).contains(&user.len()) && time.len() == 6 && (27..=38).contains(&rest.len());
+        let drawn = || [user, time, rest].into_iter().all(signs) && look::look(text) == Look::Random;
+        return (fits && drawn()).then_some(Kind::new("Discord token"));
+    }
+    let at = text.iter().position(|byte| *byte == b'-')?;
+    let (number, rest) = (text.get(..at)?, text.get(at + 1..)?);
+    let is_numbered = (1..=3).contains(&number.len())
+        && number.iter().all(u8::is_ascii_digit)
+        && rest.len() == 64
+        && rest.iter().all(u8::is_ascii_alphanumeric)
+        && look::look(rest) == Look::Random;
+    is_numbered.then_some(Kind::new("TrueNAS key"))
 }
 
 /// A checksum says what it is.
 fn is_digest(text: &[u8]) -> bool {
-    let head = text.get(..text.len().min(12)).unwrap_or_default().to_ascii_lowercase();
-    let starts = |name: &[u8]| head.strip_prefix(name).is_some_and(|rest| matches!(rest, [b':' | b'-' | b'=', ..]));
+    let starts = |name: &[u8]| {
+        let named = text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
+        named && matches!(text.get(name.len()), Some(b':' | b'-' | b'='))
+    };
     [&b"sha1"[..], b"sha256", b"sha384", b"sha512", b"md5", b"urn", b"h1"].into_iter().any(starts)
 }
 
@@ -117,27 +179,31 @@ fn is_digest(text: &[u8]) -> bool {
 fn is_path(value: &[u8]) -> bool {
     let parts = || value.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
     parts().count() >= 3
-        && parts().any(|part| part.len() >= 3 && part.iter().all(u8::is_ascii_alphabetic) && look::is_words(part))
+        && parts().any(|part| part.len() >= 3 && part.iter().all(u8::is_ascii_lowercase) && look::is_words(part))
 }
 
 /// Where the value begins in a run that begins with its name: `SECRET-8ded…`, `api_key=8f2b…`.
 fn glued(bytes: &[u8], start: usize, text: &[u8]) -> Option<(usize, Context)> {
     let head = text.get(..text.len().min(LONGEST_NAME))?;
     let mut best = None;
-    for (at, sign) in head.iter().enumerate().filter(|(_, byte)| b"-=:._/".contains(byte)) {
+    for (at, sign) in head.iter().enumerate().filter(|(_, byte)| b"-=:._".contains(byte)) {
         let word = head.get(..at)?;
         let last = word.rsplit(|byte| b"=:/".contains(byte)).next()?;
         let segment = last.rsplit(|byte| b"-._".contains(byte)).next()?;
-        if segment.is_empty() || look::look(text.get(at + 1..)?) == Look::Plain {
+        let noun = if segment.eq_ignore_ascii_case(b"id") { noun_in(last) } else { noun_in(segment) };
+        let rest = text.get(at + 1..)?;
+        // A name that goes on after the provider is the name of something.
+        let alone = || best.is_none() && *sign != b'_' && !head.get(at + 1..).is_some_and(|rest| rest.contains(&b'='));
+        if noun.is_none() && (!alone() || provider_in(last) != Provider::Telling) || look::look(rest) == Look::Plain {
             continue;
         }
-        let noun = noun_in(segment);
-        let provider = if noun.is_some() { Provider::None } else { provider_in(last) };
-        if noun.is_none() && (best.is_some() || provider != Provider::Telling) {
-            continue;
-        }
-        // A hyphen or a dot may belong to the token as well as to the name.
-        let from = if matches!(sign, b'-' | b'.') && noun.is_some() { at } else { at + 1 };
+        let from = match sign {
+            // Some tokens begin with such a word: `key-8f2b…`.
+            b'-' | b'_' if last.len() == segment.len() && nouns::is_prefix(segment) => at - segment.len(),
+            // A hyphen or a dot may belong to the token as well as to the name.
+            b'-' | b'.' if noun.is_some() => at,
+            _ => at + 1,
+        };
         let named = before_word(bytes, start, noun, last, word, matches!(sign, b'=' | b':'));
         best = named.map(|context| (from, context)).or(best);
     }
@@ -154,11 +220,18 @@ fn before(bytes: &[u8], value: usize) -> Option<Context> {
         assigns |= bytes.get(end..at)?.iter().any(|byte| b"=:>".contains(byte));
         let reach = end.saturating_sub(nouns::LONGEST_WORD);
         let length = bytes.get(reach..end)?.iter().rev().take_while(|byte| is_word(**byte)).count();
-        if length == 0 || (gap == 0 && at == value) {
-            return None;
-        }
         let start = end - length;
         let word = bytes.get(start..end)?;
+        // Nothing before it, or another sentence.
+        if length == 0 || (gap == 0 && at == value) || word.ends_with(b".") {
+            return None;
+        }
+        // A line of encoded bytes is no name, whatever letters it has.
+        let encoded = matches!(start.checked_sub(1).and_then(|at| bytes.get(at)), Some(b'+' | b'/'));
+        let wraps = encoded && bytes.get(end..at).is_some_and(|gap| gap.contains(&b'\n'));
+        if wraps || (word.len() >= LONGEST_SPOKEN && look::look(word) == Look::Random) {
+            return None;
+        }
         let noun = noun_in(word);
         if noun.is_some() || provider_in(word) == Provider::Telling {
             return before_word(bytes, start, noun, word, word, assigns);
@@ -182,15 +255,17 @@ fn before_word(
 ) -> Option<Context> {
     let line = bytes.get(start.saturating_sub(BEFORE)..start)?;
     let line = line.rsplit(|byte| matches!(byte, b'\n' | b';')).next()?;
-    let last = line.trim_ascii_end().rsplit(|byte| byte.is_ascii_whitespace()).next()?;
-    if nouns::is_other(word) || nouns::is_other(last) {
+    let last = line.trim_ascii_end().rsplit(u8::is_ascii_whitespace).next()?;
+    if nouns::is_other(last, word) {
         return None;
     }
-    let provider = provider_in(near).max(provider_in(word)).max(provider_in(line));
-    // A provider alone has to stand right there.
-    let provider = if noun.is_none() { provider_in(word) } else { provider };
-    let compound = word.iter().any(|byte| b"-_.".contains(byte)) || word.len() > 8;
-    Some(Context { noun, provider, assigns, compound })
+    let provider = match provider_in(word) {
+        // A provider alone has to stand right there.
+        found if noun.is_none() || found == Provider::Telling => found,
+        found => found.max(provider_in(near)).max(provider_in(line)),
+    };
+    let bare = word.eq_ignore_ascii_case(b"key") && noun_in(last).is_none() && !last.eq_ignore_ascii_case(b"api");
+    Some(Context { noun, provider, assigns, bare })
 }
 
 const fn is_gap(byte: u8) -> bool {
@@ -206,6 +281,7 @@ const fn is_gap(byte: u8) -> bool {
                 | b','
                 | b'('
                 | b'['
+                | b'{'
                 | b'|'
                 | b'\\'
                 | b'-'

@@ -1,9 +1,12 @@
 //! Words for a credential inside names and prose: `apiKey`, `ACCESS_TOKEN`, `stripe secret`.
 
-use super::providers;
+use super::providers::{self, Provider};
 
 /// Most bytes of a word that are looked at.
 pub(super) const LONGEST_WORD: usize = 64;
+
+/// No provider has a longer name.
+const LONGEST_NAME: usize = 24;
 
 /// A word for a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,9 +14,11 @@ pub(super) enum Noun {
     Key,
     Token,
     Secret,
+    /// The public half of a pair: known by it alone is nobody.
+    ClientId,
 }
 
-const NOUNS: [(&[u8], Noun); 9] = [
+const NOUNS: [(&[u8], Noun); 15] = [
     (b"token", Noun::Token),
     (b"secret", Noun::Secret),
     (b"key", Noun::Key),
@@ -23,6 +28,12 @@ const NOUNS: [(&[u8], Noun); 9] = [
     (b"pat", Noun::Token),
     (b"apikey", Noun::Key),
     (b"license", Noun::Key),
+    (b"unseal", Noun::Key),
+    (b"reporter_id", Noun::Key),
+    (b"clientid", Noun::ClientId),
+    (b"client_id", Noun::ClientId),
+    (b"client.id", Noun::ClientId),
+    (b"client-id", Noun::ClientId),
 ];
 
 /// What makes one word with `key`: `apikey`, and not `monkey`.
@@ -51,10 +62,11 @@ const STEMS: [&str; 22] = [
     "server",
 ];
 
-/// What is drawn by chance after these words is public, or names a thing.
-const OTHERS: [&[u8]; 24] = [
-    b"public",
-    b"fingerprint",
+/// A name with one of these in it names nothing secret.
+const PUBLIC: [&[u8]; 5] = [b"public", b"fingerprint", b"etag", b"correlation", b"commit"];
+
+/// Nor do these right before a word for a credential: `cache key`, `next_page_token`.
+const OTHERS: [&[u8]; 20] = [
     b"primary",
     b"foreign",
     b"partition",
@@ -74,9 +86,7 @@ const OTHERS: [&[u8]; 24] = [
     b"cursor",
     b"continuation",
     b"dedup",
-    b"etag",
-    b"correlation",
-    b"commit",
+    b"authenticity",
 ];
 
 /// What may follow the noun in its name: `TOKEN_PROD`.
@@ -100,7 +110,7 @@ pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
     let word = word.get(word.len().saturating_sub(LONGEST_WORD)..)?;
     let (end, noun, shouts) = (0..word.len()).rev().find_map(|at| noun_at(word, at))?;
     let tail = word.get(end..).unwrap_or_default();
-    let letters = tail.iter().position(u8::is_ascii_alphabetic).map_or(tail.len(), |at| at.max(0));
+    let letters = tail.iter().position(u8::is_ascii_alphabetic).unwrap_or(tail.len());
     let rest = tail.get(letters..).unwrap_or_default();
     let rest = rest.strip_suffix(b"_").unwrap_or(rest);
     let glued = shouts && letters == 0 && rest.iter().all(u8::is_ascii_lowercase);
@@ -111,14 +121,50 @@ pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
     (plain || glued).then_some(noun)
 }
 
-/// True for a word that says that what is near is no credential.
-pub(super) fn is_other(word: &[u8]) -> bool {
-    OTHERS.iter().any(|other| word.windows(other.len()).any(|window| window.eq_ignore_ascii_case(other)))
+/// True for a word some tokens begin with: `key-8f2b…`.
+pub(super) fn is_prefix(word: &[u8]) -> bool {
+    [&b"key"[..], b"token", b"secret", b"access", b"private", b"pubkey"].contains(&word)
+}
+
+/// True when a word for a credential is part of a name.
+pub(super) fn is_spoken_of(name: &[u8]) -> bool {
+    (0..name.len()).any(|at| noun_at(name, at).is_some())
+}
+
+/// True for a name, and the word before it, that say that what is near is no credential.
+pub(super) fn is_other(before: &[u8], name: &[u8]) -> bool {
+    let holds = |text: &[u8]| PUBLIC.iter().any(|word| parts(text, word).next().is_some());
+    let is_named = |name: &[u8], at: usize| noun_at(name, at).is_some();
+    let within = |other: &&[u8]| parts(name, other).any(|end| is_named(name, end) || is_named(name, end + 1));
+    let right_before = |other: &&[u8]| is_named(name, 0) && parts(before, other).any(|end| end == before.len());
+    holds(before) || holds(name) || OTHERS.iter().any(|other| within(other) || right_before(other))
+}
+
+/// Where a word ends in a text, wherever it is a part of its own.
+fn parts<'a>(text: &'a [u8], word: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    (word.len()..=text.len()).filter(move |end| {
+        let start = end - word.len();
+        let part = text.get(start..*end).unwrap_or_default();
+        part.eq_ignore_ascii_case(word) && is_turn(text, start) && is_turn(text, *end)
+    })
+}
+
+/// True at the ends of a name, and where letters begin or end or turn from small to capital.
+fn is_turn(name: &[u8], at: usize) -> bool {
+    let (Some(before), Some(after)) = (at.checked_sub(1).and_then(|at| name.get(at)), name.get(at)) else {
+        return true;
+    };
+    !before.is_ascii_alphabetic()
+        || !after.is_ascii_alphabetic()
+        || before.is_ascii_uppercase() != after.is_ascii_uppercase()
 }
 
 /// The noun that begins at a place of a word: where it ends, which, and whether it is written in capitals.
 fn noun_at(word: &[u8], at: usize) -> Option<(usize, Noun, bool)> {
     let rest = word.get(at..)?;
+    if !b"tskapclur".contains(&rest.first()?.to_ascii_lowercase()) {
+        return None;
+    }
     let (letters, noun) = NOUNS
         .iter()
         .find(|(letters, _)| rest.get(..letters.len()).is_some_and(|head| head.eq_ignore_ascii_case(letters)))?;
@@ -148,51 +194,62 @@ fn begins_word(word: &[u8], at: usize) -> bool {
     }
     let head = word.get(..at).unwrap_or_default();
     let from = head.iter().rposition(|byte| !byte.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
-    let stem = head.get(from..).and_then(|stem| std::str::from_utf8(stem).ok()).map(str::to_ascii_lowercase);
-    stem.is_some_and(|stem| STEMS.iter().any(|known| stem.ends_with(known)) || providers::is_provider(&stem))
-}
-
-/// Whether a word has the name of a provider in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Provider {
-    None,
-    /// One that is a word of its own.
-    Word,
-    /// One that is nothing else.
-    Telling,
+    let stem = head.get(from..).unwrap_or_default();
+    let ends = |known: &&str| {
+        let end = stem.len().checked_sub(known.len()).and_then(|at| stem.get(at..));
+        end.is_some_and(|end| end.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    STEMS.iter().any(ends) || provider_of([b"", b"", stem]) > Provider::None
 }
 
 /// The provider some words name: `new_relic`, `geocodifySECRET`, `message-bird`.
 pub(super) fn provider_in(words: &[u8]) -> Provider {
     let mut best = Provider::None;
-    let mut before = String::new();
-    for segment in segments(words) {
-        let segment = segment.to_ascii_lowercase();
-        let joined = format!("{before}{segment}");
-        let stem = NOUNS.iter().find_map(|(noun, _)| segment.strip_suffix(std::str::from_utf8(noun).ok()?));
-        for name in [segment.as_str(), joined.as_str(), stem.unwrap_or_default()] {
-            if providers::is_telling(name) {
-                return Provider::Telling;
-            }
-            if providers::is_provider(name) {
-                best = Provider::Word;
-            }
+    let (mut before, mut earlier): (&[u8], &[u8]) = (b"", b"");
+    // How a program is told a property: `-Dsonar.login=…`.
+    let words = words.strip_prefix(b"-D").unwrap_or(words);
+    for word in words.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| is_name(word)) {
+        let turns = |pair: &[u8]| matches!(pair, [a, b] if !a.is_ascii_uppercase() && b.is_ascii_uppercase());
+        let turn = word.windows(2).position(turns).map_or(word.len(), |at| at + 1);
+        let head = word.get(..turn).unwrap_or(word);
+        let stem = NOUNS.iter().find_map(|(noun, _)| {
+            let at = head.len().checked_sub(noun.len())?;
+            head.get(at..)?.eq_ignore_ascii_case(noun).then(|| head.get(..at))?
+        });
+        let whole = if head.len() < word.len() { word } else { b"" };
+        for parts in [
+            [b"", b"", head],
+            [b"", before, head],
+            [earlier, before, head],
+            [b"", b"", stem.unwrap_or_default()],
+            [b"", b"", whole],
+        ] {
+            best = best.max(provider_of(parts));
         }
-        before = segment;
+        if best == Provider::Telling {
+            break;
+        }
+        (earlier, before) = (before, word);
     }
     best
 }
 
-/// The parts of a name: `geocodifySECRET_key` has three.
-fn segments(words: &[u8]) -> impl Iterator<Item = &str> {
-    let words = std::str::from_utf8(words).unwrap_or_default();
-    words.split(|letter: char| !letter.is_ascii_alphanumeric()).flat_map(|word| {
-        let bytes = word.as_bytes();
-        let turn =
-            bytes.iter().zip(bytes.iter().skip(1)).position(|(a, b)| a.is_ascii_lowercase() && b.is_ascii_uppercase());
-        let (head, tail) = turn.and_then(|at| word.split_at_checked(at + 1)).unwrap_or((word, ""));
-        [word, head, tail].into_iter().skip(usize::from(tail.is_empty())).filter(|part| part.len() > 1)
-    })
+/// Whether letters stand in a part of a name, and not only between digits.
+fn is_name(part: &[u8]) -> bool {
+    part.len() > 1 && part.len() <= LONGEST_WORD && part.windows(2).any(|pair| pair.iter().all(u8::is_ascii_alphabetic))
+}
+
+/// The provider with a name of such parts, in letters of any case.
+fn provider_of(parts: [&[u8]; 3]) -> Provider {
+    let mut name = [0; LONGEST_NAME];
+    let length = parts.iter().map(|part| part.len()).sum();
+    if length > name.len() || parts.last().is_none_or(|last| last.is_empty()) {
+        return Provider::None;
+    }
+    for (place, byte) in name.iter_mut().zip(parts.into_iter().flatten()) {
+        *place = byte.to_ascii_lowercase();
+    }
+    providers::named(name.get(..length).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! Letters stand for themselves; `{w32}` is 32 bytes of the alphabet `w` (see [`super::alphabet`]), `{w20-40}` between
 //! 20 and 40, `{w20+}` 20 or more. The literal a pattern begins with is its anchor, what a text is searched for; where
-//! a token begins otherwise, `^` stands before the anchor: `{h32}^-us{d1-2}`. What stands before `|` has to be there
-//! and is no part of the token: `AccountKey=|{b60+}`. A run takes all it can, up to its most: no alternative is tried.
+//! a token begins otherwise, `^` stands before the anchor: `{h32}^-us{d1-2}`. What stands before `<` has to be there
+//! and is no part of the token: `AccountKey=<{b60+}`. A run takes all it can, up to its most: no alternative is tried.
 
 use std::ops::Range;
 
@@ -12,19 +12,25 @@ use super::alphabet::{Class, may_begin, may_end};
 /// The longest run that says no most.
 const MOST: usize = 1024;
 
+#[derive(Debug, Clone, Copy)]
 enum Step {
     Literal(&'static str),
-    Run { class: Class, least: usize, most: usize },
+    Run {
+        class: Class,
+        least: usize,
+        most: usize,
+    },
+    /// The token begins here and not at the anchor.
+    Begin,
 }
 
-/// A pattern, read.
+/// A pattern, in its parts. What they hold is read when a text has the anchor: a program starts the sooner.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Pattern {
-    /// What a text is searched for.
+    before: &'static str,
+    /// What a token of this look has.
     pub(super) anchor: &'static str,
-    before: Vec<Step>,
-    after: Vec<Step>,
-    /// The anchor stands before the token.
-    is_outside: bool,
+    after: &'static str,
 }
 
 /// Where a pattern matches.
@@ -36,54 +42,88 @@ pub(super) struct Match {
 }
 
 impl Pattern {
-    /// Reads a pattern; `None` when it is none.
-    pub(super) fn parse(text: &'static str) -> Option<Self> {
+    /// A pattern by its text.
+    pub(super) fn of(text: &'static str) -> Self {
         let (before, rest) = text.split_once('^').unwrap_or(("", text));
-        let end = rest.find(['{', '|']).unwrap_or(rest.len());
-        let (anchor, after) = rest.split_at_checked(end)?;
-        let inside = after.strip_prefix('|');
-        let pattern = Self {
-            anchor,
-            before: steps(before)?,
-            after: steps(inside.unwrap_or(after))?,
-            is_outside: inside.is_some(),
-        };
-        (!anchor.is_empty()).then_some(pattern)
+        let end = rest.find(['{', '<']).unwrap_or(rest.len());
+        let (anchor, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        Self { before, anchor, after }
     }
 
-    /// The token of a text whose anchor stands at a place.
-    pub(super) fn matched(&self, bytes: &[u8], anchor: Range<usize>) -> Option<Match> {
-        let mut start = anchor.start;
-        for step in self.before.iter().rev() {
-            start = back(step, bytes, start)?;
+    /// The token of a text whose anchor begins at a place.
+    pub(super) fn matched(&self, bytes: &[u8], anchor: usize) -> Option<Match> {
+        let mut start = anchor;
+        if !self.before.is_empty() {
+            for step in Steps(self.before).collect::<Vec<_>>().iter().rev() {
+                start = back(step, bytes, start)?;
+            }
         }
-        let mut end = anchor.end;
-        for step in &self.after {
-            end = forth(step, bytes, end)?;
-        }
-        let begins = may_begin(bytes, start) && !self.continues(bytes, start);
-        if !begins || !may_end(bytes, end) || self.after.last().is_some_and(|step| goes_on(step, bytes, end)) {
+        // First of all: a run that could begin anywhere in a long text is not walked from everywhere.
+        if !self.is_outside() && (!may_begin(bytes, start) || self.continues(bytes, start)) {
             return None;
         }
-        // A full stop after a token ends a sentence, though some alphabets have one.
-        let token = bytes.get(..end)?;
-        end -= token.iter().rev().take_while(|byte| **byte == b'.').count();
-        let start = if self.is_outside { anchor.end } else { start };
-        let random = if start < anchor.start { start } else { anchor.end };
-        (start < end).then_some(Match { span: start..end, random: random.min(end)..end })
+        let anchor_end = forth(&Step::Literal(self.anchor), bytes, anchor)?;
+        let (mut end, mut inside, mut last) = (anchor_end, None, None);
+        for step in Steps(self.after) {
+            end = forth(&step, bytes, end)?;
+            if matches!(step, Step::Begin) {
+                inside = Some(end);
+            }
+            last = Some(step);
+        }
+        if !may_end(bytes, end) || last.is_some_and(|step| goes_on(&step, bytes, end)) {
+            return None;
+        }
+        if matches!(last, Some(Step::Run { least, most, .. }) if least < most) {
+            // A full stop after a token ends a sentence, though some alphabets have one.
+            end -= bytes.get(..end)?.iter().rev().take_while(|byte| **byte == b'.').count();
+        }
+        let begin = inside.unwrap_or(start);
+        let random = inside.unwrap_or(if start < anchor { start } else { anchor_end });
+        (begin < end).then_some(Match { span: begin..end, random: random.min(end)..end })
+    }
+
+    /// True when the anchor stands before the token.
+    fn is_outside(&self) -> bool {
+        self.after.contains('<')
     }
 
     /// True where a token would begin in the middle of a run of its own bytes.
     fn continues(&self, bytes: &[u8], start: usize) -> bool {
         let Some(before) = start.checked_sub(1).and_then(|at| bytes.get(at)) else { return false };
-        let first = self.before.first().or_else(|| if self.is_outside { None } else { self.after.first() });
-        matches!(first, Some(Step::Run { class, .. }) if matches!(before, b'-' | b'+' | b'.') && class.holds(*before))
+        let first = || Steps(self.before).next().or_else(|| Steps(self.after).next());
+        matches!(before, b'-' | b'+' | b'.') && matches!(first(), Some(Step::Run { class, .. }) if class.holds(*before))
+    }
+}
+
+/// The steps of a part of a pattern, up to its end or to what is none.
+struct Steps(&'static str);
+
+impl Iterator for Steps {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        if let Some(rest) = self.0.strip_prefix('<') {
+            self.0 = rest;
+            return Some(Step::Begin);
+        }
+        if let Some(rest) = self.0.strip_prefix('{') {
+            let (run, rest) = rest.split_once('}')?;
+            let step = run_of(run)?;
+            self.0 = rest;
+            return Some(step);
+        }
+        let end = self.0.find(['{', '<']).unwrap_or(self.0.len());
+        let (literal, rest) = self.0.split_at_checked(end)?;
+        self.0 = rest;
+        (!literal.is_empty()).then_some(Step::Literal(literal))
     }
 }
 
 fn forth(step: &Step, bytes: &[u8], at: usize) -> Option<usize> {
     match step {
         Step::Literal(literal) => bytes.get(at..)?.starts_with(literal.as_bytes()).then(|| at + literal.len()),
+        Step::Begin => Some(at),
         Step::Run { class, least, most } => {
             let run = class.run(bytes, at, *most);
             (run >= *least).then_some(at + run)
@@ -94,6 +134,7 @@ fn forth(step: &Step, bytes: &[u8], at: usize) -> Option<usize> {
 fn back(step: &Step, bytes: &[u8], end: usize) -> Option<usize> {
     match step {
         Step::Literal(literal) => bytes.get(..end)?.ends_with(literal.as_bytes()).then(|| end - literal.len()),
+        Step::Begin => Some(end),
         Step::Run { class, least, most } => {
             let run = class.run_before(bytes, end, *most);
             (run >= *least).then_some(end - run)
@@ -107,23 +148,6 @@ fn goes_on(step: &Step, bytes: &[u8], end: usize) -> bool {
     let Step::Run { class, .. } = step else { return false };
     let holds = |at: usize| bytes.get(at).is_some_and(|byte| class.holds(*byte));
     holds(end) && (bytes.get(end) != Some(&b'.') || holds(end + 1))
-}
-
-fn steps(text: &'static str) -> Option<Vec<Step>> {
-    let mut steps = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let literal = rest.find('{').unwrap_or(rest.len());
-        let (head, tail) = rest.split_at_checked(literal)?;
-        if !head.is_empty() {
-            steps.push(Step::Literal(head));
-        }
-        let Some(tail) = tail.strip_prefix('{') else { break };
-        let (run, tail) = tail.split_once('}')?;
-        steps.push(run_of(run)?);
-        rest = tail;
-    }
-    Some(steps)
 }
 
 fn run_of(text: &str) -> Option<Step> {
@@ -141,13 +165,44 @@ fn run_of(text: &str) -> Option<Step> {
 }
 
 #[cfg(test)]
+impl Pattern {
+    /// True when all of it can be read.
+    pub(super) fn is_sound(&self) -> bool {
+        let is_read = |text| {
+            let mut steps = Steps(text);
+            while steps.next().is_some() {}
+            steps.0.is_empty()
+        };
+        !self.anchor.is_empty() && is_read(self.before) && is_read(self.after)
+    }
+}
+
+/// A text of a pattern: runs as long as they must be at least, drawn from the signs of their alphabet by their place.
+#[cfg(test)]
+pub(super) fn drawn(pattern: &'static str, draw: impl Fn(&str, usize, usize) -> String) -> String {
+    let pattern = Pattern::of(pattern);
+    let anchor = Step::Literal(pattern.anchor);
+    let steps = Steps(pattern.before).chain([anchor]).chain(Steps(pattern.after));
+    let text = |(at, step)| match step {
+        Step::Literal(literal) => literal.to_owned(),
+        Step::Begin => "<".to_owned(),
+        Step::Run { class, least, .. } => {
+            let signs = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+            let signs: String = signs.iter().filter(|sign| class.holds(**sign)).map(|sign| char::from(*sign)).collect();
+            draw(&signs, least, at)
+        }
+    };
+    steps.enumerate().map(text).collect()
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     fn found(pattern: &'static str, text: &str) -> Option<String> {
-        let pattern = Pattern::parse(pattern).unwrap();
+        let pattern = Pattern::of(pattern);
         let (at, _) = text.match_indices(pattern.anchor).next()?;
-        let found = pattern.matched(text.as_bytes(), at..at + pattern.anchor.len())?;
+        let found = pattern.matched(text.as_bytes(), at)?;
         Some(text[found.span].to_owned())
     }
 
@@ -162,7 +217,7 @@ mod tests {
             ("ab_{t4+}", "ab_12.Cd. And", Some("ab_12.Cd")),
             ("{h4}^-us{d1-2}", "key 12ab-us10 ", Some("12ab-us10")),
             ("{h4}^-us{d1-2}", "key 012ab-us10 ", None),
-            ("Key=|{b4+}", "Key=ab+/==;", Some("ab+/==")),
+            ("Key=<{b4+}", "Key=ab+/==;", Some("ab+/==")),
             ("ab-{s4}", "ab-ab-12Cd", None),
             ("ab_{w2}.{w2}", "ä ab_12.34 ö", Some("ab_12.34")),
         ] {
@@ -171,9 +226,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_none() {
+    fn what_is_no_pattern_is_known_for_none() {
         for text in ["", "{w4}", "ab{?4}", "ab{w}", "ab{w4-2}", "ab{w4"] {
-            assert!(Pattern::parse(text).is_none(), "{text}");
+            assert!(!Pattern::of(text).is_sound(), "{text}");
         }
     }
 }

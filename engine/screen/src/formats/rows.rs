@@ -11,3 +11,9 @@ pub(super) type Row = (&'static str, &'static str);
 pub(super) fn all() -> impl Iterator<Item = &'static Row> {
     hosting::ROWS.iter().chain(services::ROWS)
 }
+
+/// One of them, by its place.
+pub(super) fn at(place: usize) -> Option<&'static Row> {
+    let rest = place.checked_sub(hosting::ROWS.len());
+    rest.map_or_else(|| hosting::ROWS.get(place), |place| services::ROWS.get(place))
+}

@@ -5,6 +5,7 @@ pub(crate) mod context;
 pub(crate) mod encoded;
 mod index;
 pub(crate) mod index_cache;
+pub(crate) mod kept;
 pub(crate) mod meaning;
 pub(crate) mod reanalysis;
 pub(crate) mod secrets;

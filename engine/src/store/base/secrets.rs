@@ -1,16 +1,19 @@
 //! What becomes of credentials that are found in texts: the keys they are sealed with, and who keeps them.
 
+use std::fmt;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension};
-use tessera_seal::{Bound, Key, Keys, SealError, Value, keys_in, open, random, seal, write_keys};
+use tessera_seal::{Bound, Key, Keys, SealError, Value, key_of, keys_in, open, random, seal, write_keys};
 
 use super::config::{SecretMode, SecretRules};
 use crate::domain::MemoryId;
 use crate::screen::{Keeper, Name, Secret};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
+use crate::store::file::private;
 
 /// Letters of a name: none that is taken for another.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -21,12 +24,53 @@ const NAME_LETTERS: usize = 5;
 pub(crate) struct Secrets {
     rules: SecretRules,
     file: PathBuf,
-    keys: Mutex<Option<Arc<Keys>>>,
+    lock: PathBuf,
+    keys: Mutex<Option<Held>>,
+}
+
+/// Keys, and where the one lies that seals.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) place: KeyPlace,
+    /// Why the keyring's keys are not among them, though it is there.
+    missing: Option<String>,
+}
+
+/// What keys there are.
+enum Found {
+    /// These.
+    Keys(Held),
+    /// None that can be had now: why the keyring gives none.
+    Locked(String),
+    /// None at all.
+    None,
+}
+
+/// Where the key lies that secrets are sealed with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// In a setting of the person's.
+    Given,
+    /// In the system's keyring.
+    Keyring,
+    /// In a file of the home.
+    File(PathBuf),
+}
+
+impl fmt::Display for KeyPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Given => f.write_str("TESSERA_SECRET_KEY"),
+            Self::Keyring => f.write_str("the system's keyring"),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
 }
 
 impl Secrets {
     pub(crate) fn of(rules: SecretRules, home: &Home) -> Self {
-        Self { rules, file: home.secret_key(), keys: Mutex::new(None) }
+        Self { rules, file: home.secret_key(), lock: home.secret_lock(), keys: Mutex::new(None) }
     }
 
     pub(crate) fn rules(&self) -> SecretRules {
@@ -34,40 +78,144 @@ impl Secrets {
     }
 
     /// The keys; made where there are none yet.
-    pub(crate) fn keys(&self, connection: &Connection) -> Result<Arc<Keys>, StoreError> {
+    pub(crate) fn keys(&self, connection: &Connection) -> Result<Held, StoreError> {
         let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(keys) = &*known {
-            return Ok(Arc::clone(keys));
+        if let Some(held) = &*known {
+            return Ok(held.clone());
         }
-        let keys = match self.found(&whose(connection)?)? {
-            Some(keys) => keys,
-            None => self.made(&whose(connection)?)?,
+        let whose = whose(connection)?;
+        // A keyring that is locked keeps nothing from being stored: what is new is sealed with a key of the file.
+        let held = match self.found(&whose)? {
+            Found::Keys(held) => held,
+            Found::None | Found::Locked(_) => self.made(&whose)?,
         };
-        Ok(Arc::clone(known.insert(Arc::new(keys))))
+        Ok(known.insert(held).clone())
+    }
+
+    /// The keys that there are; none are made.
+    pub(crate) fn known_keys(&self, connection: &Connection) -> Result<Option<Held>, StoreError> {
+        let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_none() {
+            match self.found(&whose(connection)?)? {
+                Found::Keys(held) => *known = Some(held),
+                Found::Locked(problem) => return Err(StoreError::NoKey { problem }),
+                Found::None => {}
+            }
+        }
+        Ok(known.clone())
+    }
+
+    /// The keys as they are now: another process may have put others in their place. What was known stays where there
+    /// are none any more.
+    pub(crate) fn keys_anew(&self, connection: &Connection) -> Result<Held, StoreError> {
+        if let Found::Keys(held) = self.found(&whose(connection)?)? {
+            let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+            return Ok(known.insert(held).clone());
+        }
+        self.keys(connection)
     }
 
     /// Given keys; else those of the keyring, and after them those of the file: where the keyring did not answer once,
     /// new ones were put there.
-    fn found(&self, whose: &str) -> Result<Option<Keys>, StoreError> {
+    fn found(&self, whose: &str) -> Result<Found, StoreError> {
         let given = self.rules.given.iter().map(|text| Key::given(text, whose.as_bytes()));
         let given = given.collect::<Result<Vec<_>, _>>().map_err(no_key)?;
-        let ringed = self.rules.keyring.as_ref().filter(|_| given.is_empty()).map(|ring| ring.keys(whose));
-        let ringed = ringed.transpose().map_err(no_key)?.flatten();
+        let ringed = self.rules.keyring.as_ref().map(|ring| ring.keys(whose));
+        // Keys that cannot be had now are not missed until something needs them.
+        let (ringed, missing) = match ringed.transpose() {
+            Ok(ringed) => (ringed.flatten(), None),
+            Err(locked) => (None, Some(locked.to_string())),
+        };
         let filed = keys_in(&self.file).map_err(no_key)?;
+        let place = match (given.is_empty(), &ringed) {
+            (false, _) => KeyPlace::Given,
+            (true, Some(_)) => KeyPlace::Keyring,
+            (true, _) => KeyPlace::File(self.file.clone()),
+        };
         let kept =
             [ringed, filed].into_iter().flatten().flat_map(|keys| std::iter::once(keys.current).chain(keys.before));
         let mut all = given.into_iter().chain(kept);
-        Ok(all.next().map(|current| Keys { current, before: all.collect() }))
+        Ok(match (all.next(), missing) {
+            (Some(current), missing) => {
+                Found::Keys(Held { keys: Arc::new(Keys { current, before: all.collect() }), place, missing })
+            }
+            (None, Some(problem)) => Found::Locked(problem),
+            (None, None) => Found::None,
+        })
     }
 
-    fn made(&self, whose: &str) -> Result<Keys, StoreError> {
-        let keys = Keys::of(Key::generate().map_err(no_key)?);
-        if let Some(ring) = &self.rules.keyring
-            && ring.put(whose, &keys).map_err(no_key)?
+    /// Held while keys are made or put in the place of others: one process at a time does.
+    pub(crate) fn turn(&self) -> Result<File, StoreError> {
+        private::lock(&self.lock).map_err(|source| StoreError::file(&self.lock, source))
+    }
+
+    fn made(&self, whose: &str) -> Result<Held, StoreError> {
+        let _turn = self.turn()?;
+        let missing = match self.found(whose)? {
+            Found::Keys(held) => return Ok(held),
+            Found::Locked(problem) => Some(problem),
+            Found::None => None,
+        };
+        let held = self.put(whose, &Keys::of(Key::generate().map_err(no_key)?), missing.is_none())?;
+        Ok(Held { missing, ..held })
+    }
+
+    /// Keeps keys in the keyring where one answers and is to be asked, else in the file, in the place of those that were
+    /// there.
+    fn put(&self, whose: &str, keys: &Keys, asks_ring: bool) -> Result<Held, StoreError> {
+        if let Some(ring) = self.rules.keyring.as_ref().filter(|_| asks_ring)
+            && ring.put(whose, keys).map_err(no_key)?
         {
-            return Ok(keys);
+            return Ok(Held { keys: Arc::new(keys.clone()), place: KeyPlace::Keyring, missing: None });
         }
-        write_keys(&self.file, &keys, false).map_err(no_key)
+        let keys = write_keys(&self.file, keys, true).map_err(no_key)?;
+        Ok(Held { keys: Arc::new(keys), place: KeyPlace::File(self.file.clone()), missing: None })
+    }
+
+    /// Puts keys in the place of those that are kept. Where the first is one that the person gave, it stays with them:
+    /// only what opens what was sealed before is kept here, if there is any.
+    pub(crate) fn replace(&self, connection: &Connection, keys: &Keys) -> Result<Held, StoreError> {
+        let whose = whose(connection)?;
+        let given: Vec<Key> =
+            self.rules.given.iter().filter_map(|text| Key::given(text, whose.as_bytes()).ok()).collect();
+        let held = if given.is_empty() {
+            let held = self.put(&whose, keys, true)?;
+            if held.place == KeyPlace::Keyring {
+                self.remove_file()?;
+            }
+            held
+        } else {
+            let mut kept = keys.before.iter().filter(|key| given.iter().all(|given| given.id() != key.id()));
+            if let Some(current) = kept.next().cloned() {
+                self.put(&whose, &Keys { current, before: kept.cloned().collect() }, true)?;
+            } else {
+                self.rules.keyring.as_ref().map_or(Ok(()), |ring| ring.remove(&whose)).map_err(no_key)?;
+                self.remove_file()?;
+            }
+            Held { keys: Arc::new(keys.clone()), place: KeyPlace::Given, missing: None }
+        };
+        *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = Some(held.clone());
+        Ok(held)
+    }
+
+    fn remove_file(&self) -> Result<(), StoreError> {
+        match std::fs::remove_file(&self.file) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(StoreError::file(&self.file, source)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same value sealed with the key that seals now, and its mark under that key.
+    pub(crate) fn sealed_anew(
+        connection: &Connection,
+        keys: &Keys,
+        (memory, name): (MemoryId, &str),
+        value: &str,
+    ) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
+        let (user, memory) = (whose(connection)?, memory.to_string());
+        let sealed = seal(&keys.current, Bound { user: &user, memory: &memory, name }, value)
+            .map_err(|source| StoreError::Sealed { name: name.to_owned(), source })?;
+        Ok((sealed, keys.current.mark(value)))
     }
 
     /// Opens what was sealed for a memory.
@@ -78,14 +226,50 @@ impl Secrets {
         name: &str,
         sealed: &[u8],
     ) -> Result<Value, StoreError> {
-        let (keys, user, memory) = (self.keys(connection)?, whose(connection)?, memory.to_string());
-        open(&keys, Bound { user: &user, memory: &memory, name }, sealed)
-            .map_err(|source| StoreError::Sealed { name: name.to_owned(), source })
+        let failed = |source| StoreError::Sealed { name: name.to_owned(), source };
+        let needed = key_of(sealed).map_err(failed)?;
+        let held = self.known_keys(connection)?;
+        let held = match held {
+            // Another process may have put other keys in their place since; what is given to this one stays.
+            Some(held) if self.rules.given.is_empty() && held.keys.of_id(needed).id() != needed => {
+                Some(self.keys_anew(connection)?)
+            }
+            held => held,
+        };
+        let Some(held) = held else {
+            return Err(StoreError::NoKey {
+                problem: format!(
+                    "secret {name} was sealed with key {needed}, and there is none here; put {} of the machine that \
+                     sealed it in its place, or set TESSERA_SECRET_KEY",
+                    self.file.display()
+                ),
+            });
+        };
+        if let Some(problem) = held.missing.filter(|_| held.keys.of_id(needed).id() != needed) {
+            return Err(StoreError::NoKey {
+                problem: format!("secret {name} was sealed with key {needed}: {problem}"),
+            });
+        }
+        let (user, memory) = (whose(connection)?, memory.to_string());
+        open(&held.keys, Bound { user: &user, memory: &memory, name }, sealed).map_err(failed)
     }
 
     /// Who keeps what is found in a text of the person's own.
     pub(crate) fn keeper<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
         Aside { secrets: self, connection, mode: self.rules.mode }
+    }
+
+    /// Who keeps what is found in what stands in the store already: it cannot be refused any more.
+    pub(crate) fn keeper_of_old<'a>(&'a self, connection: &'a Connection, is_own: bool) -> Aside<'a> {
+        let mode = if is_own && self.rules.mode != SecretMode::Drop { SecretMode::Encrypt } else { SecretMode::Drop };
+        Aside { secrets: self, connection, mode }
+    }
+
+    /// The same for a text that comes from the person's own server: what must not be kept here is left away, as it
+    /// cannot be refused.
+    pub(crate) fn arriving<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
+        let mode = if self.rules.mode == SecretMode::Refuse { SecretMode::Drop } else { self.rules.mode };
+        Aside { secrets: self, connection, mode }
     }
 
     /// Who keeps nothing: for what another user wrote, whose secrets are not this user's.
@@ -95,12 +279,12 @@ impl Secrets {
 }
 
 /// Whose secrets a store keeps: there are no users here, so the store itself.
-fn whose(connection: &Connection) -> Result<String, StoreError> {
+pub(crate) fn whose(connection: &Connection) -> Result<String, StoreError> {
     let sql = "SELECT lower(hex(value)) FROM meta WHERE key = 'store_id'";
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-fn no_key(error: impl std::error::Error) -> StoreError {
+pub(crate) fn no_key(error: impl std::error::Error) -> StoreError {
     let source = error.source().map(|source| format!(": {source}")).unwrap_or_default();
     StoreError::NoKey { problem: format!("{error}{source}") }
 }
@@ -148,12 +332,10 @@ impl Keeper for Aside<'_> {
             SecretMode::Refuse => return Err(StoreError::Credential { field: "content", kind: kind.to_owned() }),
             SecretMode::Encrypt | SecretMode::Vault => {}
         }
-        let keys = self.secrets.keys(self.connection)?;
+        let keys = self.secrets.keys(self.connection)?.keys;
         let mark = keys.current.mark(value);
         let name = self.name_of(&mark)?;
-        let (user, of) = (whose(self.connection)?, memory.to_string());
-        let sealed = seal(&keys.current, Bound { user: &user, memory: &of, name: name.as_str() }, value)
-            .map_err(|source| StoreError::Sealed { name: name.to_string(), source })?;
+        let (sealed, mark) = Secrets::sealed_anew(self.connection, &keys, (memory, name.as_str()), value)?;
         Ok(Some(Secret { name, kind: kind.to_owned(), mark, sealed }))
     }
 }

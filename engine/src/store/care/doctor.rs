@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::salvage::{self, Salvage};
+use super::secrets::Seen;
 use crate::compose;
 use crate::domain::{Handle, MemoryRef};
 use crate::index::ForwardDoc;
@@ -104,6 +105,7 @@ impl Store {
         store.check_meanings(&mut health, repair)?;
         store.check_expired(&mut health)?;
         store.check_traces(&mut health, repair)?;
+        store.check_secrets(&mut health)?;
         store.check_sync(&mut health)?;
         store.check_space(&mut health, repair)?;
         Ok(health)
@@ -257,6 +259,16 @@ impl Store {
         } else {
             health.add("removed", Verdict::Ok, "nothing of it is left in the log");
         }
+        Ok(())
+    }
+
+    fn check_secrets(&self, health: &mut Health) -> Result<(), StoreError> {
+        let (verdict, told) = match self.secrets_seen()? {
+            Seen::Open(told) => (Verdict::Ok, told),
+            Seen::Unfinished(told) => (Verdict::Warning, told),
+            Seen::Closed(told) => (Verdict::Bad, told),
+        };
+        health.add("secrets", verdict, told);
         Ok(())
     }
 

@@ -2,4 +2,8 @@
 
 pub(crate) mod backup;
 pub(crate) mod doctor;
+pub(crate) mod rotate;
 pub(crate) mod salvage;
+pub(crate) mod scan;
+pub(crate) mod scan_copies;
+pub(crate) mod secrets;

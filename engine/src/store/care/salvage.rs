@@ -41,7 +41,7 @@ const MOST_UNREADABLE: u32 = 10_000;
 /// Memories of one transaction.
 const BATCH: usize = 500;
 /// Tables that are carried over row by row, as they are, and what orders their rows.
-const BESIDE: [(&str, &str); 9] = [
+const BESIDE: [(&str, &str); 12] = [
     ("links", "source, type, target"),
     ("history", "rev"),
     ("receipts", "n"),
@@ -51,6 +51,9 @@ const BESIDE: [(&str, &str); 9] = [
     ("server", "only_row"),
     ("places", "path, project"),
     ("asked_in_vain", "n"),
+    ("secrets", "memory, name"),
+    ("secret_uses", "n"),
+    ("purges", "memory, place"),
 ];
 
 /// Sets a damaged store aside and begins a new one with every memory that can still be read.
@@ -119,6 +122,10 @@ impl Wreck {
             let sql = "UPDATE meta SET value = ?2 WHERE key = ?1";
             change.tx.execute(sql, ("rev", revs.into_iter().max()))?;
             change.tx.execute(sql, ("handle", handles))?;
+            // What is sealed was sealed for this store.
+            if let Some(id) = self.store_id() {
+                change.tx.execute(sql, ("store_id", id))?;
+            }
             BESIDE.iter().try_for_each(|(table, order)| insert_all(change, table, &self.rows(table, order).0))?;
             // What was lost here may be there still: everything is fetched anew.
             change.tx.execute("UPDATE server SET is_whole = 0", [])?;
@@ -213,6 +220,11 @@ impl Wreck {
     fn counter(&self, key: &str) -> u64 {
         let sql = "SELECT value FROM meta WHERE key = ?1";
         self.connection.query_row(sql, [key], |row| row.get(0)).unwrap_or(0)
+    }
+
+    fn store_id(&self) -> Option<Vec<u8>> {
+        let sql = "SELECT value FROM meta WHERE key = 'store_id'";
+        self.connection.query_row(sql, [], |row| row.get(0)).ok().filter(|id: &Vec<u8>| id.len() == 16)
     }
 
     fn number(&self, sql: &str) -> u64 {

@@ -14,7 +14,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
-use crate::store::logs::{questions, traces};
+use crate::store::logs::{purges, questions, traces};
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -51,16 +51,42 @@ impl Store {
             // Questions about it go with it, those too that are not in the database yet.
             self.fold_questions()?;
         }
-        let forgotten =
+        let said = if erase == Erase::Hard { self.said_by(references)? } else { Vec::new() };
+        let forgotten: Vec<Forgotten> =
             self.write(|change| references.iter().map(|reference| forget(change, *reference, erase, actor)).collect())?;
-        if erase == Erase::Hard
-            && let Err(error) = self.scrub()
-        {
-            // It is done: what is left of the words is told by `traces`, and goes with a later write.
-            tracing::debug!(error = %error, "the log cannot be cut now");
+        if erase == Erase::Hard {
+            let ids: Vec<MemoryId> = forgotten.iter().map(|one| one.id).collect();
+            if let Err(error) = self.scrub().and_then(|()| self.clean_files(&ids, &said)) {
+                // It is done: what is left of the words is told by `traces`, and goes with a later write.
+                tracing::debug!(error = %error, "not all traces can be removed now");
+            }
         }
         self.maintain();
         Ok(forgotten)
+    }
+
+    /// After something was removed: nothing of it is left where it stood, where that can be had now.
+    pub(crate) fn scrubbed(&mut self, erase: Erase) {
+        if erase == Erase::Hard
+            && let Err(error) = self.scrub()
+        {
+            tracing::debug!(error = %error, "the log cannot be cut now");
+        }
+        self.maintain();
+    }
+
+    /// What memories say, and said before.
+    fn said_by(&self, references: &[MemoryRef]) -> Result<Vec<String>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut said = Vec::new();
+            for reference in references {
+                let Some(memory) = row::find(&self.connection, *reference)? else { continue };
+                said.extend(history::all_before(&self.connection, memory.id)?.into_iter().map(|before| before.content));
+                said.push(memory.content);
+            }
+            Ok(said)
+        };
+        read().map_err(|error| self.failed(error))
     }
 }
 
@@ -95,6 +121,7 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     change.tx.execute(sql, [memory.id])?;
     secrets::remove(change, before.id)?;
     traces::note(change)?;
+    purges::note(change, before.id, mark)?;
     places::forget_made(change, before)?;
     change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;
     links::remove_all(change, memory)?;

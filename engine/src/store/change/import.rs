@@ -7,6 +7,7 @@ use super::remember::insert;
 use super::update::rewrite;
 use crate::compose::{self, Composed};
 use crate::domain::{DomainError, Draft, MemoryId, MemoryRef, Origin, Patch, Timestamp, Trust};
+use crate::screen::dropped;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -28,6 +29,13 @@ pub struct Imported {
     pub vouched: u64,
     /// Lines that were refused: (line number, why).
     pub rejected: Vec<(u64, String)>,
+}
+
+impl Imported {
+    /// Notes why a line was refused: what it held is not repeated where it is a credential.
+    fn reject(&mut self, line: u64, problem: &str) {
+        self.rejected.push((line, dropped(problem).into_owned()));
+    }
 }
 
 /// How far an import is.
@@ -90,7 +98,7 @@ impl Store {
                     report.skipped += 1;
                     report.vouched += 1;
                 }
-                Outcome::Rejected(problem) => report.rejected.push((number, problem)),
+                Outcome::Rejected(problem) => report.reject(number, &problem),
             }
         }
         Ok(())
@@ -103,7 +111,7 @@ impl Store {
             let actor = Actor { origin: Origin::Import, ..Actor::default() };
             match self.link(MemoryRef::Id(*source), link.kind, MemoryRef::Id(target), &actor) {
                 Err(error @ (StoreError::NotFound(_) | StoreError::Conflict { .. })) => {
-                    report.rejected.push((*number, format!("links: {error}")));
+                    report.reject(*number, &format!("links: {error}"));
                 }
                 other => drop(other?),
             }
@@ -140,7 +148,7 @@ fn read_batch(
         match parsed {
             Ok(Some(line)) => batch.push((at.lines, line)),
             Ok(None) => {}
-            Err(problem) => report.rejected.push((at.lines, problem)),
+            Err(problem) => report.reject(at.lines, &problem),
         }
     }
     Ok(batch)

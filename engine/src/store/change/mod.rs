@@ -1,5 +1,6 @@
 //! What changes memories: each change is one transaction with its row, its provenance and its outbox row.
 
+pub(crate) mod clean;
 pub(crate) mod conflict;
 pub(crate) mod erase;
 pub(crate) mod import;
@@ -9,6 +10,7 @@ pub(crate) mod outbox;
 pub(crate) mod places;
 pub(crate) mod remember;
 pub(crate) mod restore;
+pub(crate) mod reveal;
 pub(crate) mod rights;
 pub(crate) mod secrets;
 pub(crate) mod update;

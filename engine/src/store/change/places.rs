@@ -7,6 +7,7 @@ use rusqlite::params;
 use serde::Serialize;
 
 use crate::domain::{Draft, Memory, Origin, Scope, Timestamp};
+use crate::screen::is_clean;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -114,6 +115,10 @@ pub(crate) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), St
 }
 
 fn note(change: &Change<'_>, path: &str, project: &Scope, how: &str) -> Result<(), StoreError> {
+    // A directory whose name is a secret is noted nowhere.
+    if !is_clean(path) || !is_clean(project.as_str()) {
+        return Ok(());
+    }
     // The person's word stands above what was seen.
     let sql = "INSERT INTO places (path, project, how, since) VALUES (?1, ?2, ?3, ?4)
                ON CONFLICT (path, project) DO UPDATE SET how = 'told' WHERE ?3 = 'told' AND how <> 'told'";

@@ -4,11 +4,11 @@ use rusqlite::{OptionalExtension, params};
 
 use super::outbox::tell;
 use super::update::rewrite;
-use super::write::{Stored, Written, write_row};
+use super::write::{Stored, Written, places_of, set_aside, write_row};
 use super::{links, places};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp};
-use crate::screen::{Screened, screened};
+use crate::screen::{Screened, findings, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -57,6 +57,10 @@ impl Store {
 
     /// A draft without the credentials that stood in it. What is sealed is sealed for its memory: it has its id here.
     pub(in crate::store) fn looked_through(&self, draft: Draft, now: Timestamp) -> Result<Screened<Draft>, StoreError> {
+        if let Some(finding) = findings(draft.scope.as_str()).first() {
+            // A project is named in many rows, and by name alone.
+            return Err(StoreError::Credential { field: "scope", kind: finding.kind.as_str().to_owned() });
+        }
         let id = draft.id.unwrap_or_else(|| MemoryId::generate(now));
         screened(Draft { id: Some(id), ..draft }, id, &mut self.secrets.keeper(&self.connection))
     }
@@ -84,7 +88,7 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
     // A link shows in the memory; nothing else of it changed since it was composed.
     let memory =
         if draft.links.is_empty() { memory.clone() } else { change.existing(MemoryRef::Handle(memory.handle))? };
-    Ok(Stored { memory, tokens: composed.costs().detail, existed: false })
+    Ok(Stored { memory, tokens: composed.costs().detail, existed: false, aside: set_aside(&composed, None) })
 }
 
 /// Counts a text that is said again as used. It stays as long as the longer of both lifetimes says, and takes the
@@ -104,7 +108,8 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
         links::noted(change, &memory, Operation::Link, actor)?;
     }
     let Known { memory, costs, .. } = change.known(MemoryRef::Handle(known.handle))?;
-    Ok(Stored { memory, tokens: costs.map_or(0, |costs| costs.detail), existed: true })
+    let aside = places_of(&memory);
+    Ok(Stored { memory, tokens: costs.map_or(0, |costs| costs.detail), existed: true, aside })
 }
 
 /// The memory that says the same in the same scope, as the person's own and as what holds now: not one that was

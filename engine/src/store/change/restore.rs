@@ -3,7 +3,7 @@
 use super::links;
 use super::outbox::tell;
 use super::rights::refuse_foreign;
-use super::write::{Stored, Written, write_row};
+use super::write::{Stored, Written, set_aside, write_row};
 use crate::compose;
 use crate::domain::MemoryRef;
 use crate::screen::screened;
@@ -58,5 +58,6 @@ fn restore(
     links::elect_around(change, composed.memory())?;
     history::record(change, composed.memory(), Operation::Restore, actor, Some(before))?;
     tell(change, before.id)?;
-    Ok(Stored { memory: composed.memory().clone(), tokens: composed.costs().detail, existed: true })
+    let aside = set_aside(&composed, Some(before));
+    Ok(Stored { memory: composed.memory().clone(), tokens: composed.costs().detail, existed: true, aside })
 }

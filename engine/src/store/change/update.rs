@@ -2,7 +2,7 @@
 
 use super::links;
 use super::outbox::tell;
-use super::write::{Stored, Written, write_row};
+use super::write::{Stored, Written, set_aside, write_row};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Memory, MemoryRef, Patch, Permission};
 use crate::screen::screened;
@@ -83,5 +83,6 @@ pub(crate) fn put(
     }
     history::record(change, memory, Operation::Update, actor, Some(before))?;
     tell(change, memory.id)?;
-    Ok(Stored { memory: memory.clone(), tokens: composed.costs().detail, existed: true })
+    let aside = set_aside(&composed, Some(before));
+    Ok(Stored { memory: memory.clone(), tokens: composed.costs().detail, existed: true, aside })
 }

@@ -7,6 +7,7 @@ use rusqlite::params_from_iter;
 use super::secrets;
 use crate::compose::Composed;
 use crate::domain::Memory;
+use crate::screen::{Place, places};
 use crate::store::base::context;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -22,6 +23,32 @@ pub struct Stored {
     pub tokens: u32,
     /// True when the very same text was there already: it was kept, and counted as used.
     pub existed: bool,
+    /// The places of what was set aside or dropped, where the text has them by this.
+    pub aside: Vec<Place>,
+}
+
+/// The places of a memory that a text of before did not have: in its text, and of what was taken out elsewhere in it.
+pub(crate) fn set_aside(composed: &Composed, before: Option<&Memory>) -> Vec<Place> {
+    let before: Vec<Place> = before.map_or_else(Vec::new, places_of);
+    let mut aside = places_of(composed.memory());
+    aside.retain(|place| !before.contains(place));
+    for secret in composed.secrets() {
+        if !aside.iter().any(|place| place.name.as_ref() == Some(&secret.name)) {
+            aside.push(Place { name: Some(secret.name.clone()), kind: secret.kind.clone() });
+        }
+    }
+    aside
+}
+
+/// The places of a memory's text, each once.
+pub(crate) fn places_of(memory: &Memory) -> Vec<Place> {
+    let mut named = Vec::new();
+    for (_, place) in places(&memory.content) {
+        if !named.contains(&place) {
+            named.push(place);
+        }
+    }
+    named
 }
 
 /// Whether a row is made or made anew.

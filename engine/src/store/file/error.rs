@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tessera_seal::SealError;
 
-use crate::domain::{DomainError, MemoryRef};
+use crate::domain::{DomainError, MemoryId, MemoryRef, Timestamp};
 
 /// A failure of the store. Messages name paths and ids, never the text of a memory.
 #[derive(Debug, thiserror::Error)]
@@ -126,6 +126,30 @@ pub enum StoreError {
         /// Why, and what mends it.
         problem: String,
     },
+    /// No such secret here, or none that may be shown: nobody learns which.
+    #[error("no secret {asked} here; `tessera secret list` shows those that are kept")]
+    NoSecret {
+        /// What was asked for.
+        asked: String,
+    },
+    /// Several secrets have names that begin so.
+    #[error("{asked} is not one secret alone: {}; give the whole name, or the memory", found.join(", "))]
+    ManySecrets {
+        /// What was asked for.
+        asked: String,
+        /// Their names, and their memories.
+        found: Vec<String>,
+    },
+    /// A text names a secret whose value is not here.
+    #[error("the value of secret {name} is not here: {why}")]
+    ValueElsewhere {
+        /// The secret.
+        name: String,
+        /// The memory whose text names it.
+        memory: MemoryId,
+        /// Where it may be.
+        why: ElsewhereBecause,
+    },
     /// A line of an import cannot be read.
     #[error("line {line}: {problem}")]
     Line {
@@ -142,6 +166,30 @@ pub enum StoreError {
         /// What SQLite said.
         source: rusqlite::Error,
     },
+}
+
+/// Why the value of a secret is not here, though a text names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ElsewhereBecause {
+    /// It never was.
+    #[error(
+        "it was set aside on another machine, and only that machine gives it back, or a team server that keeps secrets"
+    )]
+    NeverHere,
+    /// Nor has the team server it.
+    #[error(
+        "it was set aside on another machine, and the team server has not got it; ask there, or let that machine send it"
+    )]
+    NorOnServer,
+    /// The team server has it and cannot open it.
+    #[error("the team server keeps it, sealed with a key that it has not")]
+    ServerLacksKey,
+    /// Somebody forgot it.
+    #[error("it was forgotten on {0}")]
+    Forgotten(Timestamp),
+    /// A vault has it.
+    #[error("a vault keeps it; `tessera secret show` asks that vault where VAULT_ADDR is set")]
+    InVault,
 }
 
 impl StoreError {

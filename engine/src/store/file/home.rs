@@ -142,6 +142,22 @@ impl Home {
         copies
     }
 
+    /// Files in which a text may stand beside the database and its copies: queued turns, logs, copies of settings, and what
+    /// a person put into the home, such as an export. Not those that hold keys, nor the person's own settings.
+    pub fn small_files(&self) -> Vec<PathBuf> {
+        let is_text = |name: &str| {
+            let others = [DATABASE, SNAPSHOT, ACCESS_LOG, SET_ASIDE, SECRET_KEY, private::SCRATCH];
+            let known = [MARKER, OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, HTTP_KEY, CONFIG, SETUP, TOLD_ONCE];
+            !others.iter().any(|prefix| name.starts_with(prefix)) && !known.contains(&name)
+        };
+        let dirs = [self.queue(), self.setup_originals()];
+        let beside = dirs.iter().flat_map(|dir| list(dir));
+        let own = list(&self.0).into_iter().filter(|path| is_named(path, is_text));
+        let mut files: Vec<PathBuf> = own.chain(beside).filter(|path| path.is_file()).collect();
+        files.sort();
+        files
+    }
+
     /// The directory of ended turns that wait to be learned from.
     pub fn queue(&self) -> PathBuf {
         self.file(QUEUE)
@@ -165,6 +181,11 @@ impl Home {
     /// What the person was told already and need not be told again.
     pub fn told_once(&self) -> PathBuf {
         self.file(TOLD_ONCE)
+    }
+
+    /// Held while the keys of secrets are made or changed.
+    pub fn secret_lock(&self) -> PathBuf {
+        self.0.join(format!("{SECRET_KEY}.lock"))
     }
 
     /// The keys that secrets are sealed with, where no keyring and no setting holds them.

@@ -4,7 +4,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use crate::domain::{Handle, Memory, MemoryId, MemoryRef, Origin, Timestamp};
+use crate::screen::{dropped, screened};
 use crate::store::base::config::Actor;
+use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -100,7 +102,10 @@ pub(crate) fn record(
     actor: &Actor,
     before: Option<&Memory>,
 ) -> Result<(), StoreError> {
-    let before = before.and_then(|before| serde_json::to_string(before).ok());
+    let before = before.map(|before| looked_through(change, before)).transpose()?;
+    let before = before.and_then(|before| serde_json::to_string(&before).ok());
+    // What is said of a change is said in passing: nothing of it can be asked for again.
+    let said = |text: &Option<String>| text.as_ref().map(|text| dropped(text).into_owned());
     let sql = "INSERT INTO history (rev, op_id, memory, op, at, origin, session, client, reason, before)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     change.tx.prepare_cached(sql)?.execute(params![
@@ -110,12 +115,20 @@ pub(crate) fn record(
         operation.as_str(),
         change.now,
         actor.origin.to_string(),
-        actor.session,
-        actor.client,
-        actor.reason,
+        said(&actor.session),
+        said(&actor.client),
+        said(&actor.reason),
         before,
     ])?;
     Ok(())
+}
+
+/// How a memory was, without the credentials of a row that was written before any were taken out.
+fn looked_through(change: &Change<'_>, before: &Memory) -> Result<Memory, StoreError> {
+    let mut keeper = change.secrets.keeper_of_old(change.tx, before.share.is_none());
+    let (before, found) = screened(before.clone(), before.id, &mut keeper)?.into_parts();
+    kept::write_all(change, before.id, &found)?;
+    Ok(before)
 }
 
 /// A memory as it was before each of its changes, as far as that is known.

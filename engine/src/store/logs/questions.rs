@@ -13,6 +13,7 @@ use super::history;
 use super::spool::Spool;
 use crate::domain::{Memory, RecallRequest, Scope, Timestamp};
 use crate::recall::known_words;
+use crate::screen::is_clean;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -58,13 +59,15 @@ impl Store {
     /// Notes a question that nothing answered strongly: appended to a spool, folded later, so that no question waits for
     /// a writer. Failing to is not worth failing a reader for.
     pub fn note_in_vain(&mut self, request: &RecallRequest, noted: Noted) {
+        // Of a question that holds a credential nothing is noted but that it was asked.
+        let noted = if is_clean(&request.query) { noted } else { Noted::Count };
         let words = match noted {
             Noted::Count => Vec::new(),
             Noted::Words | Noted::Text => known_words(&self.index.view(), &request.query),
         };
         let text = request.query.trim();
         let text = text.get(..text.floor_char_boundary(LONGEST)).filter(|_| noted == Noted::Text).map(str::to_owned);
-        let scope = request.scope.clone().unwrap_or_default();
+        let scope = request.scope.clone().filter(|scope| is_clean(scope.as_str())).unwrap_or_default();
         let asked = AskedInVain { at: self.now(), scope, words, text };
         if let Ok(mut line) = serde_json::to_vec(&asked) {
             line.push(b'\n');
@@ -191,7 +194,7 @@ mod tests {
     fn only_words_that_memories_hold_are_noted_and_the_text_where_it_is_wanted() {
         let mut store = InMemory::new();
         store.said("The staging database of svc/customs runs on birch");
-        let question = "What is the Staging's database password, hunter2-oak, in svc/customs for databases?";
+        let question = "What is the Staging's database password, hunter2!X9, in svc/customs for databases?";
         for noted in [Noted::Count, Noted::Words, Noted::Text] {
             asks(&mut store, question, noted);
         }

@@ -10,6 +10,7 @@ use super::spool::Spool;
 use crate::domain::{Handle, Scope, Timestamp};
 use crate::pack::Recall;
 use crate::score::ScoreParts;
+use crate::screen::{dropped, is_clean};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -145,7 +146,10 @@ impl ReceiptFilter {
 impl Store {
     /// Keeps a receipt: appended to a spool, folded later, so that no prompt waits for a writer.
     pub fn note_receipt(&self, receipt: &Receipt) {
-        if let Ok(mut line) = serde_json::to_vec(receipt) {
+        let session = dropped(&receipt.session).into_owned();
+        let scope = if is_clean(receipt.scope.as_str()) { receipt.scope.clone() } else { Scope::Global };
+        let receipt = Receipt { session, scope, ..receipt.clone() };
+        if let Ok(mut line) = serde_json::to_vec(&receipt) {
             line.push(b'\n');
             SPOOL.append(&self.home, &line);
         }

@@ -1,12 +1,15 @@
 //! Where the words of what was removed for good may still stand, and how they go from there.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::OptionalExtension;
 use serde::Serialize;
 
-use super::questions;
+use super::copies::{holds_piece, is_free_of, remove_beside, take_out};
+use super::purges::{self, COPIES, FILES, PAGES, step};
+use super::{questions, small_files};
 use crate::domain::MemoryId;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -17,30 +20,45 @@ use crate::store::file::error::StoreError;
 const WAIT_FOR_READERS: Duration = Duration::from_secs(2);
 /// The key in `meta` that stands while words of a purge may be in the log.
 const UNSCRUBBED: &str = "unscrubbed";
+/// How a place says that it was removed as a whole.
+const REMOVED: &str = "was removed: it held it, and could not be rewritten";
+/// How a place says that it is no matter.
+const NOT_IN_IT: &str = "cannot be read, and nothing of it stands in its bytes";
 
-/// What still holds words of memories that were removed for good.
+/// What still holds words of memories that were removed for good, and which files were changed for that.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Traces {
     /// Another process reads: the log beside the database is cut at the next write after it has ended.
     pub in_log: bool,
-    /// Copies of the store that were made before, and hold them.
+    /// Copies of the store and files of the home that still hold them.
     pub copies: Vec<PathBuf>,
+    /// Those that were written anew without them.
+    pub rewritten: Vec<PathBuf>,
+    /// Those that could not be, and were removed.
+    pub removed: Vec<PathBuf>,
 }
 
 impl Traces {
     /// What to tell the person, a sentence each.
     pub fn told(&self) -> Vec<String> {
         let mut told = Vec::new();
+        let list =
+            |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
         if self.in_log {
             told.push(
                 "another process is reading: the log still holds the words until the next write after it".to_owned(),
             );
         }
+        if !self.rewritten.is_empty() {
+            told.push(format!("written anew without it: {}", list(&self.rewritten)));
+        }
+        if !self.removed.is_empty() {
+            told.push(format!("removed, because it could not be taken out: {}", list(&self.removed)));
+        }
         if !self.copies.is_empty() {
-            let list: Vec<String> = self.copies.iter().map(|path| path.display().to_string()).collect();
             told.push(format!(
-                "older copies still hold the words; remove them where you want them gone: {}",
-                list.join(", ")
+                "older copies may still hold the words; remove them where you want them gone: {}",
+                list(&self.copies)
             ));
         }
         told
@@ -54,20 +72,43 @@ pub(crate) fn note(change: &Change<'_>) -> rusqlite::Result<()> {
 }
 
 impl Store {
-    /// Where words of memories that were removed for good may still stand.
+    /// Where words of memories that were removed for good may still stand, and what was done about it.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn traces(&self, removed: &[MemoryId]) -> Result<Traces, StoreError> {
         let in_log = self.is_unscrubbed().map_err(|error| self.failed(error))?;
-        let mut copies = self.home.copies();
-        copies.retain(|path| !is_free_of(path, removed));
-        Ok(Traces { in_log, copies })
+        let mut traces = Traces { in_log, ..Traces::default() };
+        for id in removed {
+            for step in self.steps_of(*id).map_err(|error| self.failed(error))? {
+                let path = self.home.dir().join(&step.place);
+                let paths = match (step.done, step.how.as_str()) {
+                    _ if [purges::ROW, PAGES, COPIES, FILES].contains(&step.place.as_str()) => continue,
+                    (None, _) => &mut traces.copies,
+                    (Some(_), NOT_IN_IT) => continue,
+                    (Some(_), REMOVED) => &mut traces.removed,
+                    (Some(_), _) => &mut traces.rewritten,
+                };
+                if !paths.contains(&path) {
+                    paths.push(path);
+                }
+            }
+        }
+        Ok(traces)
     }
 
     fn is_unscrubbed(&self) -> rusqlite::Result<bool> {
         let sql = "SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?1)";
         self.connection.prepare_cached(sql)?.query_row([UNSCRUBBED], |row| row.get(0))
+    }
+
+    /// Goes on with what is left of earlier removals: pages, the log, copies.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn go_on_removing(&mut self) -> Result<(), StoreError> {
+        self.scrub_if_due()?;
+        self.clean_copies()
     }
 
     /// After a purge: writes the log into the file, cuts the log, and drops the snapshot that still had the words.
@@ -89,7 +130,7 @@ impl Store {
         // A purge that came from elsewhere did not look at questions that are not in the database yet.
         questions::SPOOL.discard(&self.home);
         let path = self.home.snapshot();
-        match std::fs::remove_file(&path) {
+        match fs::remove_file(&path) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                 return Err(StoreError::file(&path, source));
             }
@@ -100,13 +141,75 @@ impl Store {
         if self.cut_log(patience).map_err(|error| self.failed(error))? && is_anew {
             self.write(|change| {
                 change.tx.execute("DELETE FROM meta WHERE key = ?1", [UNSCRUBBED])?;
-                Ok(())
+                purges::all_done(change, PAGES, "every page was written anew, and the log was cut")
             })?;
         }
+        self.clean_copies()?;
         if self.live_rows().map_err(|error| self.failed(error))? > 1000 {
             self.rebuild_snapshot()?;
         }
         Ok(())
+    }
+
+    /// Takes what is removed for good out of the copies in the home.
+    fn clean_copies(&mut self) -> Result<(), StoreError> {
+        let left = self.purges_left(COPIES).map_err(|error| self.failed(error))?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let held: Vec<PathBuf> = self.home.copies().into_iter().filter(|path| !is_free_of(path, &left)).collect();
+        let mut outcomes = Vec::new();
+        for path in held {
+            let done = take_out(&path, &self.connection, &left);
+            remove_beside(&path);
+            outcomes.push((self.in_home(&path), done.err().map(|error| error.to_string())));
+        }
+        self.write(|change| {
+            for (id, (place, problem)) in left.iter().flat_map(|id| outcomes.iter().map(move |outcome| (id, outcome))) {
+                let how = problem.as_ref().map(|problem| format!("cannot be rewritten: {problem}"));
+                step(change, *id, place, how.is_none(), how.as_deref().unwrap_or("was rewritten without it"))?;
+            }
+            // What cannot be rewritten is not tried again with each write: it is told, by its name.
+            purges::all_done(change, COPIES, &format!("{} of the home held it", outcomes.len()))
+        })
+    }
+
+    /// Takes texts of memories that were removed for good out of the small files of the home, and removes the copies that
+    /// hold a piece of one and could not be rewritten.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(crate) fn clean_files(&mut self, removed: &[MemoryId], texts: &[String]) -> Result<(), StoreError> {
+        let mut outcomes = Vec::new();
+        for path in self.traces(removed)?.copies {
+            let Ok(bytes) = fs::read(&path) else { continue };
+            outcomes.push(match holds_piece(&bytes, texts) {
+                false => (self.in_home(&path), true, NOT_IN_IT),
+                true if fs::remove_file(&path).is_ok() => (self.in_home(&path), true, REMOVED),
+                true => (self.in_home(&path), false, "holds it, and can be neither rewritten nor removed"),
+            });
+        }
+        for path in self.home.small_files() {
+            outcomes.extend(match small_files::without(&path, texts) {
+                Ok(false) => None,
+                Ok(true) => Some((self.in_home(&path), true, "was rewritten without it")),
+                Err(_) => Some((self.in_home(&path), false, "cannot be read or rewritten")),
+            });
+        }
+        self.write(|change| {
+            for id in removed {
+                for (place, is_done, how) in &outcomes {
+                    step(change, *id, place, *is_done, how)?;
+                }
+                step(change, *id, FILES, true, "queued turns, logs and other small files were looked through")?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A file of the home as it is named there.
+    fn in_home(&self, path: &Path) -> String {
+        path.strip_prefix(self.home.dir()).unwrap_or(path).to_string_lossy().into_owned()
     }
 
     /// True when nothing is left in the log.
@@ -123,24 +226,6 @@ impl Store {
     }
 }
 
-/// True when a copy can be read and holds nothing of these memories.
-fn is_free_of(path: &Path, removed: &[MemoryId]) -> bool {
-    let read = || -> rusqlite::Result<bool> {
-        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let mut statement = connection.prepare(
-            "SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND purged = 0)
-                 OR EXISTS (SELECT 1 FROM history WHERE memory = ?1 AND before IS NOT NULL)",
-        )?;
-        for id in removed {
-            if statement.query_row([id], |row| row.get(0))? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    };
-    read().unwrap_or(false)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,25 +234,39 @@ mod tests {
     use crate::store::open::in_memory::{InMemory, named};
 
     #[test]
-    fn copies_that_hold_the_words_are_named_and_others_are_not() {
+    fn copies_that_hold_the_words_are_rewritten_and_others_are_left() {
         let mut store = InMemory::new();
         let before = store.home().backups().join("tessera-1.db");
         store.backup(Some(&before)).unwrap();
         let memory = store.said("The zebra lives on birch");
         let with = store.home().backups().join("tessera-2.db");
         store.backup(Some(&with)).unwrap();
-        std::fs::write(store.home().backups().join("tessera-3.db"), "no database").unwrap();
+        fs::write(store.home().backups().join("tessera-3.db"), "no database").unwrap();
+        let broken = store.home().backups().join("tessera-4.db");
+        fs::write(&broken, "no database, and it says: The zebra lives on birch").unwrap();
+        let queue = store.home().queue();
+        fs::create_dir(&queue).unwrap();
+        fs::write(queue.join("1.json"), "{\"answer\": \"I noted: The zebra lives on birch\", \"n\": 1}").unwrap();
+        fs::write(store.home().hooks_log(), "one\nThe zebra lives on birch, it says\ntwo\n").unwrap();
         store.rebuild_snapshot().unwrap();
+        let other = store.said("The okapi stays");
         store.forget(&[named(&memory)], Erase::Hard, &Actor::default()).unwrap();
         let traces = store.traces(&[memory.id]).unwrap();
-        assert!(!traces.in_log);
-        assert_eq!(
-            traces.copies,
-            [with, store.home().backups().join("tessera-3.db")],
-            "what cannot be read may hold it"
-        );
+        assert!(!traces.in_log && traces.copies.is_empty(), "{traces:?}");
+        assert_eq!(traces.removed, [broken]);
+        assert_eq!(traces.rewritten, [with, store.home().hooks_log(), queue.join("1.json")]);
         assert!(!store.home().snapshot().exists(), "the snapshot had the words");
-        assert_eq!(traces.told().len(), 1);
+        assert_eq!(fs::read_to_string(store.home().hooks_log()).unwrap(), "one\ntwo\n");
+        let mut files = store.home().copies();
+        files.extend(store.home().small_files());
+        for file in files {
+            let bytes = fs::read(&file).unwrap();
+            assert!(!holds_piece(&bytes, &["zebra".to_owned()]), "{}", file.display());
+        }
+        let purged = store.purged(named(&memory)).unwrap().unwrap();
+        assert!(purged.steps.len() >= 7 && purged.steps.iter().all(|step| step.done.is_some()), "{purged:?}");
+        assert_eq!(purged.server, None);
+        assert_eq!(store.purged(named(&other)).unwrap(), None);
     }
 
     #[test]

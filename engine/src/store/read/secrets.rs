@@ -1,14 +1,21 @@
 //! Secrets of memories: which there are, and what they are, for their owner.
 
-use rusqlite::params;
+use std::fmt;
+use std::str::FromStr;
+
+use rusqlite::{Row as SqlRow, params};
+use serde::Serialize;
 use tessera_seal::Value;
 
-use crate::domain::{Handle, MemoryId, Timestamp};
+use crate::domain::{DomainError, Handle, MemoryId, MemoryRef, Timestamp};
+use crate::screen::places;
+use crate::store::base::secrets::KeyPlace;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::sql;
 
 /// A secret, without its value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SecretRow {
     /// Its name in the text.
     pub name: String,
@@ -23,31 +30,143 @@ pub struct SecretRow {
     /// Where it is kept: `here`, `vault`.
     pub place: String,
     /// True once the team server has it too.
+    #[serde(rename = "on_server")]
     pub is_told: bool,
+    /// Equal for equal values under one key.
+    #[serde(skip)]
+    pub(crate) mark: Vec<u8>,
+}
+
+/// Which secret: by its name or the beginning of it, or all of a memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretRef {
+    /// A name, or how it begins.
+    Name(String),
+    /// A memory.
+    Memory(MemoryRef),
+}
+
+impl fmt::Display for SecretRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Memory(reference) => write!(f, "of memory {reference}"),
+        }
+    }
+}
+
+impl FromStr for SecretRef {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let text = text.trim();
+        if let Some((_, place)) = places(text).into_iter().next() {
+            return place.name.map(|name| Self::Name(name.to_string())).ok_or_else(|| {
+                DomainError::invalid("id", "was dropped when its text was stored", "no value of it was kept")
+            });
+        }
+        let is_name = text.len() <= 17
+            && text.starts_with('s')
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        if is_name {
+            return Ok(Self::Name(text.to_owned()));
+        }
+        text.parse().map(Self::Memory).map_err(|_| {
+            DomainError::invalid(
+                "id",
+                "names neither a secret nor a memory",
+                "give a name such as s7k4q, or a handle such as 42",
+            )
+        })
+    }
+}
+
+/// Something that was done with a secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SecretUse {
+    /// When.
+    pub at: Timestamp,
+    /// The secret.
+    pub name: String,
+    /// The memory's number here.
+    pub handle: Handle,
+    /// What was done: `shown`, `forgotten`, `sent`, `moved`.
+    #[serde(rename = "use")]
+    pub what: String,
+    /// Who or what asked.
+    pub origin: String,
+    /// In which session.
+    pub session: Option<String>,
+    /// Through which client program.
+    pub client: Option<String>,
+}
+
+/// What is read of a secret.
+pub(crate) const SECRET: &str = "name, kind, memory, handle, made, place, told = 1, mark";
+
+/// Reads the columns [`SECRET`].
+pub(crate) fn secret(row: &SqlRow<'_>) -> rusqlite::Result<SecretRow> {
+    Ok(SecretRow {
+        name: row.get(0)?,
+        kind: row.get(1)?,
+        memory: row.get(2)?,
+        handle: row.get(3)?,
+        made: row.get(4)?,
+        place: row.get(5)?,
+        is_told: row.get(6)?,
+        mark: row.get(7)?,
+    })
 }
 
 impl Store {
+    /// Where the key lies that secrets are sealed with; `None` where none was needed yet.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn secret_key_place(&self) -> Result<Option<KeyPlace>, StoreError> {
+        Ok(self.secrets.known_keys(&self.connection)?.map(|held| held.place))
+    }
+
+    /// What was done with secrets, the latest first: with all, or with those whose names begin so.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn secret_uses(&self, name: Option<&str>) -> Result<Vec<SecretUse>, StoreError> {
+        let read = || {
+            let sql = "SELECT at, name, handle, use, secret_uses.origin, secret_uses.session, secret_uses.client
+                       FROM secret_uses JOIN memories ON memories.id = secret_uses.memory
+                       WHERE ?1 IS NULL OR substr(name, 1, length(?1)) = ?1 ORDER BY n DESC";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([name], |row| {
+                Ok(SecretUse {
+                    at: row.get(0)?,
+                    name: row.get(1)?,
+                    handle: row.get(2)?,
+                    what: row.get(3)?,
+                    origin: row.get(4)?,
+                    session: row.get(5)?,
+                    client: row.get(6)?,
+                })
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
     /// The secrets that are kept, of all memories or of one, the latest first.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn secrets(&self, of: Option<MemoryId>) -> Result<Vec<SecretRow>, StoreError> {
         let read = || {
-            let sql = "SELECT name, kind, memory, handle, made, place, told FROM secrets
-                       JOIN memories ON memories.id = secrets.memory
-                       WHERE ?1 IS NULL OR memory = ?1 ORDER BY made DESC, name";
+            let sql = sql!(
+                "SELECT ",
+                SECRET,
+                " FROM secrets JOIN memories ON memories.id = secrets.memory
+                 WHERE ?1 IS NULL OR memory = ?1 ORDER BY made DESC, name"
+            );
             let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([of], |row| {
-                Ok(SecretRow {
-                    name: row.get(0)?,
-                    kind: row.get(1)?,
-                    memory: row.get(2)?,
-                    handle: row.get(3)?,
-                    made: row.get(4)?,
-                    place: row.get(5)?,
-                    is_told: row.get(6)?,
-                })
-            })?;
+            let rows = statement.query_map([of], secret)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
         read().map_err(|error| self.failed(error))

@@ -112,7 +112,7 @@ fn looked_through(change: &Change<'_>, mut shadow: Shadow) -> Result<Shadow, Sto
 
 /// Who keeps what is found: nobody where another user wrote it, whose secrets are not this user's.
 fn keeper<'a>(change: &'a Change<'_>, share: Option<&Share>) -> Aside<'a> {
-    share.map_or_else(|| change.secrets.keeper(change.tx), |_| change.secrets.dropper(change.tx))
+    share.map_or_else(|| change.secrets.arriving(change.tx), |_| change.secrets.dropper(change.tx))
 }
 
 /// Makes the store show what a memory has become. True when something was removed for good.
@@ -169,7 +169,7 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local
     Ok(purged)
 }
 
-fn by_sync() -> Actor {
+pub(crate) fn by_sync() -> Actor {
     Actor { client: Some(SYNC.into()), ..Actor::default() }
 }
 

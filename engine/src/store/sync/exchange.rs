@@ -7,7 +7,9 @@ use super::marks::{Position, note_mark, position};
 use super::meanings::believe;
 use super::offers;
 use crate::domain::MemoryId;
+use crate::screen::dropped;
 use crate::store::base::store::Store;
+use crate::store::change::clean;
 use crate::store::file::error::StoreError;
 use crate::sync::{Op, Page, Pushed};
 
@@ -29,6 +31,8 @@ impl Store {
             while ops.len() < most {
                 let Some(next) = waiting.next()? else { break };
                 let id: MemoryId = next.get(0)?;
+                // A row of before may hold a credential: it is taken out before anything of it is told.
+                clean::memory(change, id)?;
                 let op = match Held::of(change, id)? {
                     Some(mut held) => {
                         let op = held.local.op(MemoryId::generate(change.now), change.now);
@@ -75,7 +79,7 @@ impl Store {
                 held.local.take_back();
                 save(change, memory, &held.local)?;
             }
-            change.tx.execute("UPDATE outbox SET refused = ?2 WHERE memory = ?1", params![memory, why])?;
+            change.tx.execute("UPDATE outbox SET refused = ?2 WHERE memory = ?1", params![memory, dropped(why)])?;
             Ok(())
         })
     }
@@ -159,7 +163,15 @@ mod tests {
         let news = news
             .iter()
             .map(|shadow| News { memory: shadow.row.memory, arrival: Arrival::Row(Box::new((*shadow).clone())) });
-        Page { news: news.collect(), next, more: false, mark: None, offers: Vec::new(), meanings: BTreeMap::new() }
+        Page {
+            news: news.collect(),
+            next,
+            more: false,
+            mark: None,
+            offers: Vec::new(),
+            meanings: BTreeMap::new(),
+            keeps_secrets: false,
+        }
     }
 
     #[test]

@@ -150,6 +150,7 @@ mod tests {
             mark: None,
             offers: Vec::new(),
             meanings: BTreeMap::from([(ids[0], meaning)]),
+            keeps_secrets: false,
         };
         store.arrived(1, 0, &news(3, sent("Deploy on Monday"))).unwrap();
         assert_eq!(store.one::<u64>("SELECT max(rev) FROM memories"), rev);

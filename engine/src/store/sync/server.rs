@@ -6,6 +6,7 @@ use rusqlite::OptionalExtension;
 use serde::Serialize;
 
 use crate::domain::{Handle, Memory, MemoryId, Timestamp};
+use crate::screen::dropped;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::change::erase::purge;
@@ -142,7 +143,7 @@ impl Store {
             }
             change.tx.execute_batch(
                 "DELETE FROM trails; DELETE FROM private; DELETE FROM outbox; DELETE FROM server; DELETE FROM marks;
-                 DELETE FROM offers;
+                 DELETE FROM offers; UPDATE secrets SET told = 0;
                  INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 ORDER BY handle;",
             )?;
             Ok(())
@@ -212,7 +213,7 @@ impl Store {
         self.write(|change| {
             match problem {
                 None => change.tx.execute("UPDATE server SET reached = ?1, problem = NULL", [change.now])?,
-                Some(problem) => change.tx.execute("UPDATE server SET problem = ?1", [problem])?,
+                Some(problem) => change.tx.execute("UPDATE server SET problem = ?1", [dropped(problem)])?,
             };
             Ok(())
         })

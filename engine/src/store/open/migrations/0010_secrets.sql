@@ -23,3 +23,13 @@ CREATE TABLE secret_uses (
     session TEXT,
     client  TEXT
 ) STRICT;
+-- What was removed for good, and where it went from when. Never a text.
+CREATE TABLE purges (
+    memory BLOB NOT NULL CHECK (length(memory) = 16),
+    place  TEXT NOT NULL,                -- row, pages, copies, files, or a file of the home
+    at     INTEGER NOT NULL,             -- when it was removed from memory
+    done   INTEGER,                      -- when it was gone from this place too; NULL while it is not
+    how    TEXT NOT NULL,                -- in words
+    PRIMARY KEY (memory, place)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX purges_left ON purges (place) WHERE done IS NULL;

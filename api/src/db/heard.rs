@@ -1,0 +1,101 @@
+//! Which machines have heard of what: how far each has taken the news, and so which know that a memory was removed for good.
+
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+use tessera_engine::domain::MemoryId;
+use tessera_engine::sync::{MachineOf, MachinesOfOther, PurgeReport};
+
+use super::memories::uuid;
+use super::{Caller, Db, DbError};
+
+/// Machines of a user that are kept, at most: a machine names itself.
+const MOST_MACHINES: i64 = 200;
+
+impl Db {
+    /// Notes that a machine asks for what comes after a number: it has taken all before it.
+    pub(crate) async fn asked_after(&self, caller: &Caller, machine: &str, after: u64) -> Result<(), DbError> {
+        let mut tx = self.by(caller).await?;
+        let noted = sqlx::query(
+            "INSERT INTO fetched (user_id, key_id, machine, after)
+             SELECT $1, $2, $3, $4 WHERE $5 > (SELECT count(*) FROM fetched WHERE user_id = $1)
+                 OR EXISTS (SELECT FROM fetched WHERE user_id = $1 AND key_id = $2 AND machine = $3)
+             ON CONFLICT (user_id, key_id, machine) DO UPDATE SET after = excluded.after, asked = now()
+             WHERE fetched.after <> excluded.after OR fetched.asked < now() - interval '1 hour'",
+        )
+        .bind(caller.user.as_str())
+        .bind(&caller.key)
+        .bind(machine)
+        .bind(i64::try_from(after).unwrap_or(i64::MAX))
+        .bind(MOST_MACHINES)
+        .execute(&mut *tx.tx)
+        .await?;
+        // Most of the time nothing is new.
+        if noted.rows_affected() > 0 {
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Who has heard that a memory of the caller's own was removed for good.
+    pub(crate) async fn purge_report(&self, caller: &Caller, memory: MemoryId) -> Result<PurgeReport, DbError> {
+        let mut tx = self.by(caller).await?;
+        let state: Option<String> = sqlx::query_scalar("SELECT state FROM memories WHERE owner = $1 AND id = $2")
+            .bind(caller.user.as_str())
+            .bind(uuid(memory))
+            .fetch_optional(&mut *tx.tx)
+            .await?;
+        let state = match state.as_deref() {
+            Some("purged") => "purged",
+            Some(_) => "here",
+            None => "unknown",
+        };
+        let mut report =
+            PurgeReport { memory, state: state.into(), at: None, machines: Vec::new(), others: Vec::new() };
+        if state != "purged" {
+            return Ok(report);
+        }
+        report.at = sqlx::query_scalar(
+            "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM purges
+             WHERE owner = $1 AND memory = $2",
+        )
+        .bind(caller.user.as_str())
+        .bind(uuid(memory))
+        .fetch_optional(&mut *tx.tx)
+        .await?;
+        let machines = sqlx::query(
+            "SELECT f.key_id, k.label, f.machine, to_char(f.asked AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS asked,
+                 coalesce(f.after >= (SELECT max(seq) FROM feed WHERE user_id = $1 AND owner = $1 AND memory = $2), false)
+                     AS confirmed
+             FROM fetched f JOIN api_keys k ON k.user_id = f.user_id AND k.key_id = f.key_id
+             WHERE f.user_id = $1 ORDER BY f.key_id, f.machine",
+        )
+        .bind(caller.user.as_str())
+        .bind(uuid(memory))
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        let machine = |row: &PgRow| -> Result<MachineOf, DbError> {
+            Ok(MachineOf {
+                key: row.try_get("key_id")?,
+                label: row.try_get("label")?,
+                machine: row.try_get("machine")?,
+                confirmed: row.try_get("confirmed")?,
+                asked: row.try_get("asked")?,
+            })
+        };
+        report.machines = machines.iter().map(machine).collect::<Result<_, _>>()?;
+        let others = sqlx::query("SELECT who, machines, confirmed FROM heard($1) ORDER BY who")
+            .bind(uuid(memory))
+            .fetch_all(&mut *tx.tx)
+            .await?;
+        let other = |row: &PgRow| -> Result<MachinesOfOther, DbError> {
+            let count = |name: &str| row.try_get::<i64, _>(name).map(i64::unsigned_abs);
+            Ok(MachinesOfOther {
+                user: row.try_get("who")?,
+                machines: count("machines")?,
+                confirmed: count("confirmed")?,
+            })
+        };
+        report.others = others.iter().map(other).collect::<Result<_, _>>()?;
+        Ok(report)
+    }
+}

@@ -1,0 +1,198 @@
+//! What stood in clear before texts were looked through: taken out of rows that are there, in batches. Whatever ends it, what
+//! was done is done, and what is begun again finds what is left.
+
+use serde::Serialize;
+use sqlx::Row as _;
+use tessera_engine::compose::cleaned;
+use tessera_engine::domain::MemoryId;
+use tessera_engine::text::O200k;
+use uuid::Uuid;
+
+use super::memories::{Stored, columns, stored, uuid};
+use super::secrets::target;
+use super::{Caller, Db, DbError, Deed, UserId, UserTx, unless_overtaken};
+use crate::secrets::{Aside, Opened, SecretError, Secrets, VaultedError};
+
+/// Rows that are looked through at one time.
+const BATCH: i64 = 100;
+
+/// What was found, and what was done of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Migrated {
+    /// Rows that were looked through, deleted ones too.
+    pub scanned: u64,
+    /// Rows that hold a credential in clear.
+    pub found: u64,
+    /// Of these, those that hold it no more.
+    pub migrated: u64,
+    /// Secrets that were sealed again, with the key of now.
+    pub resealed: u64,
+    /// Where to go on; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Uuid)]
+    pub next: Option<MemoryId>,
+}
+
+impl Migrated {
+    /// Adds what another batch gave; the later one says where to go on.
+    pub fn add(&mut self, other: &Self) {
+        self.scanned += other.scanned;
+        self.found += other.found;
+        self.migrated += other.migrated;
+        self.resealed += other.resealed;
+        self.next = other.next;
+    }
+}
+
+/// Who migrates: the user by their key, or somebody on the server's host for them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Migrator<'a> {
+    Caller(&'a Caller),
+    Host(&'a UserId),
+}
+
+impl Migrator<'_> {
+    fn user(&self) -> &UserId {
+        match self {
+            Self::Caller(caller) => &caller.user,
+            Self::Host(user) => user,
+        }
+    }
+
+    async fn begin(&self, db: &Db) -> Result<UserTx, DbError> {
+        match self {
+            Self::Caller(caller) => db.by(caller).await,
+            Self::Host(user) => db.of(user).await,
+        }
+    }
+}
+
+impl Db {
+    /// Looks through the next rows of a user after an id; takes out what is found unless it is only to be counted.
+    pub(crate) async fn migrate_secrets(
+        &self,
+        by: Migrator<'_>,
+        secrets: &Secrets,
+        after: Option<MemoryId>,
+        only_count: bool,
+    ) -> Result<Migrated, VaultedError> {
+        let user = by.user();
+        let mut done = Migrated::default();
+        let batch = self.any_own_after(user, after).await?;
+        done.next = batch.last().filter(|_| i64::try_from(batch.len()) == Ok(BATCH)).map(|last| last.row.memory);
+        for found in &batch {
+            done.scanned += 1;
+            if is_clean(found) {
+                continue;
+            }
+            done.found += 1;
+            if !only_count && self.clean(by, secrets, found).await? {
+                done.migrated += 1;
+            }
+        }
+        if done.next.is_none() && !only_count {
+            done.resealed = self.reseal(by, secrets).await?;
+        }
+        Ok(done)
+    }
+
+    /// The same for somebody on the server's host.
+    ///
+    /// # Errors
+    /// When the database cannot be read or written, or the vault does not take what is found.
+    pub async fn migrate_secrets_of(
+        &self,
+        user: &UserId,
+        secrets: &Secrets,
+        after: Option<MemoryId>,
+        only_count: bool,
+    ) -> Result<Migrated, SecretError> {
+        Ok(self.migrate_secrets(Migrator::Host(user), secrets, after, only_count).await?)
+    }
+
+    async fn any_own_after(&self, user: &UserId, after: Option<MemoryId>) -> Result<Vec<Stored>, DbError> {
+        let mut tx = self.of(user).await?;
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            columns!(),
+            " FROM memories WHERE owner = $1 AND id > $2 AND state <> 'purged' ORDER BY id LIMIT $3"
+        ))
+        .bind(user.as_str())
+        .bind(after.map_or(Uuid::nil(), uuid))
+        .bind(BATCH)
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        rows.iter().map(stored).collect()
+    }
+
+    /// Takes out of one row what stands there in clear. False where it was changed meanwhile and is clean now, or is to be
+    /// looked at once more.
+    async fn clean(&self, by: Migrator<'_>, secrets: &Secrets, found: &Stored) -> Result<bool, VaultedError> {
+        let (user, memory) = (by.user(), found.row.memory);
+        let Some(document) = found.row.state.document().cloned() else { return Ok(false) };
+        let mut aside = Aside::own(secrets, user.as_str());
+        let looked = aside.look(document, memory);
+        let Ok(looked) = looked else { return Ok(false) };
+        secrets.put(self, user, memory, &aside.into_taken()).await?;
+        let written = unless_overtaken(|| async {
+            let mut tx = by.begin(self).await?;
+            let Some(now) = tx.memory_to_change(memory).await? else { return Ok(false) };
+            if now.row != found.row {
+                return Ok(false);
+            }
+            let row = cleaned(&now.row, now.known.as_deref(), looked.clone(), &O200k);
+            let audience = tx.audience(user.as_str(), memory).await?;
+            tx.replace(user.as_str(), &row, None).await?;
+            tx.audit(Deed::SecretMigrated, &memory.to_string()).await?;
+            tx.told_all(audience, memory);
+            tx.commit().await?;
+            Ok::<_, DbError>(true)
+        });
+        Ok(written.await?)
+    }
+
+    /// Seals again what was sealed with a key of before. Gives how many.
+    async fn reseal(&self, by: Migrator<'_>, secrets: &Secrets) -> Result<u64, DbError> {
+        let (user, Some(current)) = (by.user(), secrets.key_id()) else { return Ok(0) };
+        let mut tx = by.begin(self).await?;
+        // A sealed value names its key in its second to fifth byte.
+        let rows = sqlx::query(
+            "SELECT memory, name, sealed FROM memory_secrets
+             WHERE owner = $1 AND sealed IS NOT NULL AND encode(substring(sealed FROM 2 FOR 4), 'hex') <> $2
+             ORDER BY memory, name FOR UPDATE",
+        )
+        .bind(user.as_str())
+        .bind(&current)
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        let mut done = 0;
+        for row in &rows {
+            let (id, name, sealed): (Uuid, String, Vec<u8>) =
+                (row.try_get("memory")?, row.try_get("name")?, row.try_get("sealed")?);
+            let memory = MemoryId::from_uuid(id);
+            // What does not open stays as it is: its key may come back.
+            let Ok(Opened::Value(value)) = secrets.opened(user.as_str(), memory, &name, &sealed) else { continue };
+            let Ok(again) = secrets.sealed(user.as_str(), memory, &name, &value) else { continue };
+            sqlx::query(
+                "UPDATE memory_secrets SET sealed = $4, mark = $5 WHERE owner = $1 AND memory = $2 AND name = $3",
+            )
+            .bind(user.as_str())
+            .bind(id)
+            .bind(&name)
+            .bind(again)
+            .bind(secrets.mark(user.as_str(), &value))
+            .execute(&mut *tx.tx)
+            .await?;
+            tx.audit(Deed::SecretResealed, &target(memory, &name)).await?;
+            done += 1;
+        }
+        tx.commit().await?;
+        Ok(done)
+    }
+}
+
+/// True where nothing is found in any text of a row.
+fn is_clean(found: &Stored) -> bool {
+    let document = found.row.state.document().cloned();
+    document.is_none_or(|document| tessera_engine::screen::Screened::clean(document).is_some())
+}

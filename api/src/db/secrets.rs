@@ -1,0 +1,260 @@
+//! Secrets beside their memories: written in the transaction of the row, read by their owner alone.
+
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+use tessera_engine::compose::Decided;
+use tessera_engine::domain::MemoryId;
+use tessera_engine::screen::Secret;
+use uuid::Uuid;
+
+use super::audit::Deed;
+use super::memories::{Stored, columns, stored, uuid};
+use super::{Caller, Db, DbError, UserId, UserTx};
+
+/// A secret as it is kept.
+pub(crate) struct Kept {
+    /// The memory that it was taken out of.
+    pub(crate) memory: MemoryId,
+    pub(crate) name: String,
+    /// Encrypted; nothing where it is in a vault.
+    pub(crate) sealed: Option<Vec<u8>>,
+}
+
+fn kept(row: &PgRow) -> Result<Kept, DbError> {
+    Ok(Kept {
+        memory: MemoryId::from_uuid(row.try_get("memory")?),
+        name: row.try_get("name")?,
+        sealed: row.try_get("sealed")?,
+    })
+}
+
+impl Db {
+    /// The random value of this database that keys are made with.
+    pub(crate) async fn secret_salt(&self) -> Result<Vec<u8>, DbError> {
+        Ok(sqlx::query_scalar("SELECT secret_salt FROM server_meta").fetch_one(&self.pool).await?)
+    }
+
+    /// Notes the key that seals here from now on. One after which another was noted is refused, unless it is among those of
+    /// before: gives the id of the one that is noted.
+    pub(crate) async fn agree_on_key(&self, at_hand: &str, before: &[String]) -> Result<Result<(), String>, DbError> {
+        let mut tx = self.pool.begin().await?;
+        let known: Option<String> =
+            sqlx::query_scalar("SELECT secret_key FROM server_meta FOR UPDATE").fetch_one(&mut *tx).await?;
+        match known {
+            Some(known) if known == at_hand => return Ok(Ok(())),
+            Some(known) if !before.contains(&known) => return Ok(Err(known)),
+            _ => {}
+        }
+        sqlx::query("UPDATE server_meta SET secret_key = $1").bind(at_hand).execute(&mut *tx).await?;
+        tx.commit().await?;
+        Ok(Ok(()))
+    }
+
+    /// A memory of the caller's own with its secrets and those that its text names otherwise: the other text of a conflict
+    /// names those of the memory it comes from. `None` for another's, an unknown and a purged one, which all take as long.
+    pub(crate) async fn own_secrets(
+        &self,
+        caller: &Caller,
+        memory: MemoryId,
+        names: impl FnOnce(&Stored) -> Vec<String>,
+    ) -> Result<Option<(Stored, Vec<Kept>)>, DbError> {
+        let mut tx = self.by(caller).await?;
+        let found = sqlx::query(concat!("SELECT ", columns!(), " FROM memories WHERE owner = $1 AND id = $2"))
+            .bind(caller.user.as_str())
+            .bind(uuid(memory))
+            .fetch_optional(&mut *tx.tx)
+            .await?;
+        let found = found.as_ref().map(stored).transpose()?.filter(|stored| stored.row.state.document().is_some());
+        let names = found.as_ref().map(names).unwrap_or_default();
+        let rows = sqlx::query(
+            "SELECT DISTINCT ON (name) memory, name, sealed FROM memory_secrets WHERE owner = $1 AND name = ANY ($3)
+             ORDER BY name, memory <> $2, made DESC",
+        )
+        .bind(caller.user.as_str())
+        .bind(uuid(memory))
+        .bind(names)
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        let rows = rows.iter().map(kept).collect::<Result<Vec<_>, _>>()?;
+        Ok(found.map(|found| (found, rows)))
+    }
+
+    /// What is kept under a name of a memory of the caller's own; `None` for a memory that they have not, or not any more.
+    pub(crate) async fn sent_before(
+        &self,
+        caller: &Caller,
+        memory: MemoryId,
+        name: &str,
+    ) -> Result<Option<Option<Kept>>, DbError> {
+        let mut tx = self.by(caller).await?;
+        if !tx.has_own(memory).await? {
+            return Ok(None);
+        }
+        tx.secret(memory, name).await.map(Some)
+    }
+
+    /// Keeps what came from a machine. False where the memory is not there any more.
+    pub(crate) async fn keep_sent(&self, caller: &Caller, memory: MemoryId, secret: &Secret) -> Result<bool, DbError> {
+        let mut tx = self.by(caller).await?;
+        if !tx.has_own(memory).await? {
+            return Ok(false);
+        }
+        if tx.keep_secret(memory, secret).await? {
+            tx.audit(Deed::SecretSent, &target(memory, secret.name.as_str())).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Notes what is about to be put into a vault.
+    pub(crate) async fn intend(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
+        let mut tx = self.of(owner).await?;
+        sqlx::query(
+            "INSERT INTO vault_writes (owner, memory, name) SELECT $1, $2, name FROM unnest($3::text[]) AS name
+             ON CONFLICT (owner, memory, name) DO UPDATE SET since = now()",
+        )
+        .bind(owner.as_str())
+        .bind(uuid(memory))
+        .bind(names)
+        .execute(&mut *tx.tx)
+        .await?;
+        tx.commit().await
+    }
+
+    /// What was put into a vault a while ago and has no row. What has one is forgotten here.
+    pub(crate) async fn orphans(&self, owner: &UserId) -> Result<Vec<(MemoryId, String)>, DbError> {
+        let mut tx = self.of(owner).await?;
+        sqlx::query(
+            "DELETE FROM vault_writes w WHERE w.owner = $1 AND EXISTS (
+                 SELECT FROM memory_secrets s WHERE s.owner = $1 AND s.memory = w.memory AND s.name = w.name)",
+        )
+        .bind(owner.as_str())
+        .execute(&mut *tx.tx)
+        .await?;
+        // Longer than any request may take.
+        let rows = sqlx::query(
+            "SELECT memory, name FROM vault_writes WHERE owner = $1 AND since < now() - interval '5 minutes' LIMIT 500",
+        )
+        .bind(owner.as_str())
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        tx.commit().await?;
+        rows.iter().map(|row| Ok((MemoryId::from_uuid(row.try_get("memory")?), row.try_get("name")?))).collect()
+    }
+
+    /// An orphan left the vault.
+    pub(crate) async fn reaped(&self, owner: &UserId, memory: MemoryId, name: &str) -> Result<(), DbError> {
+        let mut tx = self.of(owner).await?;
+        sqlx::query("DELETE FROM vault_writes WHERE owner = $1 AND memory = $2 AND name = $3")
+            .bind(owner.as_str())
+            .bind(uuid(memory))
+            .bind(name)
+            .execute(&mut *tx.tx)
+            .await?;
+        tx.commit().await
+    }
+
+    /// The memories whose values are to leave the vault: their rows are gone.
+    pub(crate) async fn leaving_vault(&self, owner: &UserId) -> Result<Vec<MemoryId>, DbError> {
+        let mut tx = self.of(owner).await?;
+        let sql = "SELECT memory FROM vault_removals WHERE owner = $1 ORDER BY since LIMIT 500";
+        let those: Vec<Uuid> = sqlx::query_scalar(sql).bind(owner.as_str()).fetch_all(&mut *tx.tx).await?;
+        Ok(those.into_iter().map(MemoryId::from_uuid).collect())
+    }
+
+    /// The vault has confirmed that it is gone.
+    pub(crate) async fn left_vault(&self, owner: &UserId, memory: MemoryId) -> Result<(), DbError> {
+        let mut tx = self.of(owner).await?;
+        sqlx::query("DELETE FROM vault_removals WHERE owner = $1 AND memory = $2")
+            .bind(owner.as_str())
+            .bind(uuid(memory))
+            .execute(&mut *tx.tx)
+            .await?;
+        tx.commit().await
+    }
+}
+
+impl UserTx {
+    /// Keeps what was taken out of a row of the user's own, beside it.
+    pub(super) async fn keep_secrets(&mut self, decided: &Decided) -> Result<(), DbError> {
+        let memory = decided.row().memory;
+        for secret in decided.secrets() {
+            if self.keep_secret(memory, secret).await? {
+                self.audit(Deed::SecretKept, &target(memory, secret.name.as_str())).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps one. False where it was kept before. What is not sealed lies in the vault.
+    pub(super) async fn keep_secret(&mut self, memory: MemoryId, secret: &Secret) -> Result<bool, DbError> {
+        let sealed = Some(&secret.sealed).filter(|sealed| !sealed.is_empty());
+        let done = sqlx::query(
+            "INSERT INTO memory_secrets (owner, memory, name, kind, mark, sealed, place) VALUES ($1, $2, $3, $4, $5, $6, $7)
+             ON CONFLICT (owner, memory, name) DO NOTHING",
+        )
+        .bind(self.user.as_str())
+        .bind(uuid(memory))
+        .bind(secret.name.as_str())
+        .bind(&secret.kind)
+        .bind(&secret.mark)
+        .bind(sealed)
+        .bind(if sealed.is_some() { "here" } else { "vault" })
+        .execute(&mut *self.tx)
+        .await?;
+        if done.rows_affected() > 0 {
+            return Ok(true);
+        }
+        let mark: Vec<u8> =
+            sqlx::query_scalar("SELECT mark FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3")
+                .bind(self.user.as_str())
+                .bind(uuid(memory))
+                .bind(secret.name.as_str())
+                .fetch_one(&mut *self.tx)
+                .await?;
+        // Two values with one name, once in tens of millions: nothing is written rather than one of them lost.
+        let is_same = mark == secret.mark;
+        is_same
+            .then_some(false)
+            .ok_or_else(|| DbError::Row(format!("two secrets of {memory} are called {}", secret.name)))
+    }
+
+    /// With a memory that is removed for good its secrets go, out of the vault too.
+    pub(super) async fn purge_secrets(&mut self, memory: MemoryId, told: &[String]) -> Result<(), DbError> {
+        let (owner, id) = (self.user.as_str().to_owned(), uuid(memory));
+        for sql in [
+            "INSERT INTO vault_removals (owner, memory) SELECT DISTINCT owner, memory FROM memory_secrets
+             WHERE owner = $1 AND memory = $2 AND place = 'vault' ON CONFLICT DO NOTHING",
+            "DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2",
+        ] {
+            sqlx::query(sql).bind(&owner).bind(id).execute(&mut *self.tx).await?;
+        }
+        let sql = "INSERT INTO purges (owner, memory, told) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+        sqlx::query(sql).bind(&owner).bind(id).bind(told).execute(&mut *self.tx).await?;
+        self.audit(Deed::Purged, &memory.to_string()).await
+    }
+
+    /// A secret of a memory of the user's own that has this name.
+    pub(super) async fn secret(&mut self, memory: MemoryId, name: &str) -> Result<Option<Kept>, DbError> {
+        let row = sqlx::query(
+            "SELECT memory, name, sealed FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3",
+        )
+        .bind(self.user.as_str())
+        .bind(uuid(memory))
+        .bind(name)
+        .fetch_optional(&mut *self.tx)
+        .await?;
+        row.as_ref().map(kept).transpose()
+    }
+
+    /// True for a memory of the user's own that was not removed for good.
+    pub(super) async fn has_own(&mut self, memory: MemoryId) -> Result<bool, DbError> {
+        let sql = "SELECT EXISTS (SELECT FROM memories WHERE owner = $1 AND id = $2 AND state <> 'purged' FOR SHARE)";
+        Ok(sqlx::query_scalar(sql).bind(self.user.as_str()).bind(uuid(memory)).fetch_one(&mut *self.tx).await?)
+    }
+}
+
+/// A secret, as the audit names it.
+pub(crate) fn target(memory: MemoryId, name: &str) -> String {
+    format!("{memory} {name}")
+}

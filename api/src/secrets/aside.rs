@@ -1,0 +1,222 @@
+//! Keeps what is found in the texts of one request, and says what became of it.
+
+use serde::Serialize;
+use serde_json::Value;
+use tessera_engine::domain::MemoryId;
+use tessera_engine::screen::{Keeper, Name, Place, Screened, Secret, Texts, findings, screened};
+use tessera_engine::sync::Action;
+use tessera_seal::random;
+use utoipa::ToSchema;
+use zeroize::Zeroizing;
+
+use super::rules::{SecretMode, Secrets};
+
+/// Letters of a name: none that is taken for another.
+const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Letters of a name beside its `s`.
+const NAME_LETTERS: usize = 5;
+/// The kind of a text that is one secret as a whole.
+const WHOLE: &str = "text";
+
+/// Why a text with a credential is not stored.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoPlace {
+    /// The server keeps none.
+    #[error(
+        "it holds a credential ({kind}), and this server has no place for secrets: take it out, or ask whoever runs the \
+         server to give it TESSERA_SECRET_KEY or a vault"
+    )]
+    Refused {
+        /// What it is.
+        kind: String,
+    },
+    /// The memory is another user's.
+    #[error("it holds a credential ({kind}), and the memory is another user's: store it in a memory of your own")]
+    NotOwn {
+        /// What it is.
+        kind: String,
+    },
+    /// All of it would be thrown away.
+    #[error("all of it is to be kept secret, and this server keeps no secrets: nothing of it would be left")]
+    Nothing,
+    /// There are no random numbers to seal it with.
+    #[error("it holds a credential ({kind}) that cannot be sealed now; try again")]
+    NotSealed {
+        /// What it is.
+        kind: String,
+    },
+}
+
+/// A credential that was taken out of a text, as the reply names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct SetAside {
+    /// How the text names it; nothing where it was not kept.
+    name: Option<String>,
+    /// What it is, in words.
+    kind: String,
+    /// What stands in the text where it stood.
+    place: String,
+    /// `encrypted`, `vault` or `dropped`.
+    kept: &'static str,
+}
+
+/// A value that was found.
+pub(crate) struct Taken {
+    pub(crate) name: Option<Name>,
+    pub(crate) kind: String,
+    pub(crate) value: Zeroizing<String>,
+}
+
+/// Keeps what is found in what one user says of one memory.
+pub(crate) struct Aside<'a> {
+    secrets: &'a Secrets,
+    owner: &'a str,
+    is_own: bool,
+    taken: Vec<Taken>,
+}
+
+/// What was asked for, without the credentials that stood in it.
+pub(crate) struct Looked {
+    pub(crate) action: Screened<Action>,
+    pub(crate) taken: Vec<Taken>,
+    /// What the reply says of them.
+    pub(crate) set_aside: Vec<SetAside>,
+}
+
+impl<'a> Aside<'a> {
+    /// For a memory of the user's own.
+    pub(crate) fn own(secrets: &'a Secrets, owner: &'a str) -> Self {
+        Self { secrets, owner, is_own: true, taken: Vec::new() }
+    }
+
+    /// For another user's memory, whose secrets are not this user's to leave there.
+    pub(crate) fn anothers(secrets: &'a Secrets, user: &'a str) -> Self {
+        Self { is_own: false, ..Self::own(secrets, user) }
+    }
+
+    /// Looks through what is said of a memory.
+    pub(crate) fn look<T: Texts>(&mut self, said: T, memory: MemoryId) -> Result<Screened<T>, NoPlace> {
+        screened(said, memory, self)
+    }
+
+    /// What was asked for, with all that was found on the way to it.
+    pub(crate) fn looked(self, action: Screened<Action>) -> Looked {
+        let kept = match self.secrets.mode {
+            SecretMode::Vault => "vault",
+            _ => "encrypted",
+        };
+        let set_aside = |taken: &Taken| SetAside {
+            name: taken.name.as_ref().map(ToString::to_string),
+            kind: taken.kind.clone(),
+            place: Place { name: taken.name.clone(), kind: taken.kind.clone() }.to_string(),
+            kept: if taken.name.is_some() { kept } else { "dropped" },
+        };
+        let set_aside = self.taken.iter().map(set_aside).collect();
+        Looked { action, taken: self.taken, set_aside }
+    }
+
+    /// What was found so far.
+    pub(crate) fn into_taken(self) -> Vec<Taken> {
+        self.taken
+    }
+
+    /// A name for a value: under a key the same value of an owner has the same name.
+    fn name_of(&self, mark: &[u8]) -> Option<Name> {
+        let mut bytes = [0; NAME_LETTERS];
+        match mark.get(..NAME_LETTERS) {
+            Some(head) if !self.taken.iter().any(|taken| taken.name.as_ref() == name(head).as_ref()) => {
+                bytes.copy_from_slice(head);
+            }
+            _ => random(&mut bytes).ok()?,
+        }
+        name(&bytes)
+    }
+}
+
+fn name(bytes: &[u8]) -> Option<Name> {
+    let letters = bytes.iter().filter_map(|byte| LETTERS.get(usize::from(byte % 32)).copied().map(char::from));
+    Name::parse(&format!("s{}", letters.collect::<String>()))
+}
+
+impl Keeper for Aside<'_> {
+    type Error = NoPlace;
+
+    fn keep(&mut self, memory: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, NoPlace> {
+        let mut take = |name: Option<Name>| {
+            let value = Zeroizing::new(value.to_owned());
+            self.taken.push(Taken { name, kind: kind.to_owned(), value });
+        };
+        match self.secrets.mode {
+            SecretMode::Refuse => return Err(NoPlace::Refused { kind: kind.to_owned() }),
+            SecretMode::Drop if kind == WHOLE => return Err(NoPlace::Nothing),
+            SecretMode::Drop => {
+                take(None);
+                return Ok(None);
+            }
+            _ if !self.is_own => return Err(NoPlace::NotOwn { kind: kind.to_owned() }),
+            SecretMode::Encrypt | SecretMode::Vault => {}
+        }
+        let not_sealed = || NoPlace::NotSealed { kind: kind.to_owned() };
+        // It was found before, on the way to what is looked through now.
+        let known = self.taken.iter().find(|taken| *taken.value == value).and_then(|taken| taken.name.clone());
+        let mark = self.secrets.mark(self.owner, value);
+        let name = match &known {
+            Some(name) => name.clone(),
+            None => self.name_of(&mark).ok_or_else(not_sealed)?,
+        };
+        let sealed = match self.secrets.mode {
+            // Its value is put into the vault before the row is written.
+            SecretMode::Vault => Vec::new(),
+            _ => self.secrets.sealed(self.owner, memory, name.as_str(), value).map_err(|_| not_sealed())?,
+        };
+        if known.is_none() {
+            let value = Zeroizing::new(value.to_owned());
+            self.taken.push(Taken { name: Some(name.clone()), kind: kind.to_owned(), value });
+        }
+        Ok(Some(Secret { name, kind: kind.to_owned(), mark, sealed }))
+    }
+}
+
+/// A request as JSON without any text in which one of these values stands, or in which a credential is found: what is
+/// kept of a request to know it again must not tell of a value by a guess.
+pub(crate) fn unhinted(body: &[u8], taken: &[Taken]) -> Vec<u8> {
+    if taken.is_empty() {
+        return body.to_vec();
+    }
+    let mut json: Value = serde_json::from_slice(body).unwrap_or_default();
+    hide(&mut json, taken);
+    json.to_string().into_bytes()
+}
+
+fn hide(json: &mut Value, taken: &[Taken]) {
+    match json {
+        Value::String(text) => {
+            let folded = text.to_lowercase();
+            let holds =
+                |taken: &Taken| text.contains(taken.value.as_str()) || folded.contains(&taken.value.to_lowercase());
+            if taken.iter().any(holds) || !findings(text).is_empty() {
+                *text = String::new();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, taken)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| hide(field, taken)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The field of a request in which a credential is found first, for whoever is to take it out.
+pub(crate) fn field_of(body: &[u8]) -> String {
+    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    let fields = json.as_object().into_iter().flatten();
+    let mut holding = fields.filter(|(_, value)| holds_one(value)).map(|(name, _)| name.clone());
+    holding.next().unwrap_or_else(|| "content".into())
+}
+
+fn holds_one(json: &Value) -> bool {
+    match json {
+        Value::String(text) => !findings(text).is_empty(),
+        Value::Array(items) => items.iter().any(holds_one),
+        Value::Object(fields) => fields.values().any(holds_one),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}

@@ -1,0 +1,14 @@
+//! What becomes of credentials in texts that reach the server: where they are kept, with which key, and how they are had back.
+//!
+//! - [`Secrets`]: the rules, the keys and the vault of a server.
+//! - [`Aside`]: keeps what is found in the texts of one request.
+//! - `vaulted`: values on their way into a vault and out of it.
+
+mod aside;
+mod rules;
+mod vaulted;
+
+pub(crate) use aside::{Aside, Looked, NoPlace, SetAside, Taken, field_of, unhinted};
+pub(crate) use rules::Opened;
+pub use rules::{SecretError, SecretMode, SecretRules, Secrets};
+pub(crate) use vaulted::{VaultedError, reap, source_of, state_of};

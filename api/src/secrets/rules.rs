@@ -1,0 +1,231 @@
+//! The rules of a server: whether it keeps secrets, with which key, in which vault.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tessera_engine::domain::MemoryId;
+use tessera_engine::screen::Secret;
+use tessera_seal::{Bound, Key, KeyError, Keys, SealError, Value, open, open_older, seal};
+use tessera_vault::{Config, Vault, VaultError};
+use zeroize::Zeroizing;
+
+use super::aside::Taken;
+use crate::db::{Db, DbError};
+
+/// What a server does with a credential that it finds in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretMode {
+    /// Encrypts it, beside its memory.
+    Encrypt,
+    /// Takes it out of the text and keeps it nowhere.
+    Drop,
+    /// Stores nothing of the text.
+    Refuse,
+    /// Keeps it in a vault.
+    Vault,
+}
+
+impl SecretMode {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Encrypt => "encrypt",
+            Self::Drop => "drop",
+            Self::Refuse => "refuse",
+            Self::Vault => "vault",
+        }
+    }
+}
+
+impl fmt::Display for SecretMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for SecretMode {
+    type Err = SecretError;
+
+    fn from_str(text: &str) -> Result<Self, SecretError> {
+        let all = [Self::Encrypt, Self::Drop, Self::Refuse, Self::Vault];
+        let known = all.into_iter().find(|mode| mode.as_str() == text.trim());
+        known.ok_or_else(|| SecretError::Mode { given: text.to_owned() })
+    }
+}
+
+/// What somebody sets. A key is 64 hexadecimal digits, or a passphrase.
+#[derive(Clone, Default)]
+pub struct SecretRules {
+    /// What is done; without it, what the rest allows: a vault, else a key, else nothing is stored.
+    pub mode: Option<SecretMode>,
+    /// The key that seals.
+    pub key: Option<Zeroizing<String>>,
+    /// Keys that sealed before it, and open what they sealed.
+    pub before: Vec<Zeroizing<String>>,
+    /// The vault.
+    pub vault: Option<Config>,
+}
+
+impl fmt::Debug for SecretRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("SecretRules");
+        shown.field("mode", &self.mode).field("has_key", &self.key.is_some()).field("before", &self.before.len());
+        shown.field("vault", &self.vault).finish()
+    }
+}
+
+/// Why a server cannot keep secrets as it is set to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// A mode that is none.
+    #[error("{given:?} is no way to treat secrets; give encrypt, drop, refuse or vault")]
+    Mode {
+        /// What was given.
+        given: String,
+    },
+    /// To encrypt takes a key.
+    #[error("secrets are to be encrypted, and there is no key; give TESSERA_SECRET_KEY")]
+    NoKey,
+    /// To keep them in a vault takes one.
+    #[error("secrets are to be kept in a vault, and there is none; give VAULT_ADDR")]
+    NoVault,
+    /// A key that is none.
+    #[error("a secret key cannot be used: {0}")]
+    Key(#[from] KeyError),
+    /// What is sealed in this database was sealed with another key.
+    #[error(
+        "the key for secrets is {at_hand}, and this database is sealed with {needed}; give the key of then, or give it in \
+         TESSERA_SECRET_KEY_BEFORE beside the new one"
+    )]
+    OtherKey {
+        /// The id of the key that this database knows.
+        needed: String,
+        /// The id of the key that was given.
+        at_hand: String,
+    },
+    /// The vault.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// The database.
+    #[error(transparent)]
+    Db(#[from] DbError),
+}
+
+/// What a server keeps secrets with.
+#[derive(Debug)]
+pub struct Secrets {
+    pub(super) mode: SecretMode,
+    pub(super) keys: Option<Keys>,
+    pub(super) vault: Option<Vault>,
+    /// As given, for what the older system encrypted.
+    given: Vec<Zeroizing<String>>,
+}
+
+/// What opening a value gave.
+pub(crate) enum Opened {
+    /// The value.
+    Value(Value),
+    /// It was sealed with a key that is not at hand.
+    NoKey,
+}
+
+impl Secrets {
+    /// A server that has no place for secrets, and refuses texts with credentials.
+    pub fn refusing() -> Self {
+        Self { mode: SecretMode::Refuse, keys: None, vault: None, given: Vec::new() }
+    }
+
+    /// Opens what the rules name, and holds this server's key against the one that the database knows.
+    ///
+    /// # Errors
+    /// When the rules cannot be kept, or another server of this database has another key.
+    pub async fn open(db: &Db, rules: SecretRules) -> Result<Self, SecretError> {
+        let SecretRules { mode, key, before, vault } = rules;
+        let mode = mode.unwrap_or(match (&vault, &key) {
+            (Some(_), _) => SecretMode::Vault,
+            (None, Some(_)) => SecretMode::Encrypt,
+            (None, None) => SecretMode::Refuse,
+        });
+        let salt = db.secret_salt().await?;
+        let given: Vec<Zeroizing<String>> = key.into_iter().chain(before).collect();
+        let made = {
+            let given = given.clone();
+            // A passphrase takes tens of milliseconds and as many megabytes.
+            let keys = move || given.iter().map(|text| Key::given(text, &salt)).collect::<Result<Vec<_>, _>>();
+            tokio::task::spawn_blocking(keys).await.unwrap_or(Err(KeyError::Passphrase))?
+        };
+        let mut made = made.into_iter();
+        let keys = made.next().map(|current| Keys { current, before: made.collect() });
+        if let Some(keys) = &keys {
+            let known: Vec<String> = keys.before.iter().map(|key| key.id().to_string()).collect();
+            let at_hand = keys.current.id().to_string();
+            if let Err(needed) = db.agree_on_key(&at_hand, &known).await? {
+                return Err(SecretError::OtherKey { needed, at_hand });
+            }
+        }
+        let vault = vault.map(Vault::new).transpose()?;
+        match mode {
+            SecretMode::Encrypt if keys.is_none() => Err(SecretError::NoKey),
+            SecretMode::Vault if vault.is_none() => Err(SecretError::NoVault),
+            _ => Ok(Self { mode, keys, vault, given }),
+        }
+    }
+
+    /// What is done with a credential.
+    pub fn mode(&self) -> SecretMode {
+        self.mode
+    }
+
+    /// True where there is a place for secrets.
+    pub(crate) fn has_place(&self) -> bool {
+        matches!(self.mode, SecretMode::Encrypt | SecretMode::Vault)
+    }
+
+    /// The id of the key that seals.
+    pub fn key_id(&self) -> Option<String> {
+        self.keys.as_ref().map(|keys| keys.current.id().to_string())
+    }
+
+    /// The vault, where there is one.
+    pub fn vault(&self) -> Option<&Vault> {
+        self.vault.as_ref()
+    }
+
+    /// What tells equal values of an owner; nothing where there is no key.
+    pub(crate) fn mark(&self, owner: &str, value: &str) -> Vec<u8> {
+        let said = Zeroizing::new(format!("{owner}\0{value}"));
+        self.keys.as_ref().map(|keys| keys.current.mark(&said)).unwrap_or_default()
+    }
+
+    /// A value as it is kept for its owner and memory: sealed, or empty where it lies in the vault.
+    pub(crate) fn secret(&self, owner: &str, memory: MemoryId, taken: &Taken) -> Result<Secret, SealError> {
+        let name = taken.name.clone().ok_or(SealError::NotSealed)?;
+        let sealed = match self.mode {
+            SecretMode::Vault => Vec::new(),
+            _ => self.sealed(owner, memory, name.as_str(), &taken.value)?,
+        };
+        Ok(Secret { name, kind: taken.kind.clone(), mark: self.mark(owner, &taken.value), sealed })
+    }
+
+    /// Seals a value for its owner and memory.
+    pub(crate) fn sealed(&self, owner: &str, memory: MemoryId, name: &str, value: &str) -> Result<Vec<u8>, SealError> {
+        let keys = self.keys.as_ref().ok_or(SealError::NotSealed)?;
+        seal(&keys.current, Bound { user: owner, memory: &memory.to_string(), name }, value)
+    }
+
+    /// Opens what was sealed for an owner and memory.
+    pub(crate) fn opened(&self, owner: &str, memory: MemoryId, name: &str, sealed: &[u8]) -> Result<Opened, SealError> {
+        let Some(keys) = &self.keys else { return Ok(Opened::NoKey) };
+        match open(keys, Bound { user: owner, memory: &memory.to_string(), name }, sealed) {
+            Ok(value) => Ok(Opened::Value(value)),
+            Err(SealError::OtherKey { .. }) => Ok(Opened::NoKey),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the older system encrypted, with any of the keys at hand.
+    pub(crate) fn opened_older(&self, ciphertext: &[u8]) -> Option<Value> {
+        self.given.iter().find_map(|given| open_older(given, ciphertext).ok())
+    }
+}

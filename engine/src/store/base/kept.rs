@@ -1,0 +1,56 @@
+//! Secrets as rows: written in the transaction of the text that they were taken out of.
+
+use rusqlite::{OptionalExtension, params};
+use tessera_seal::{KeyId, key_of};
+
+use super::secrets::Secrets;
+use super::transaction::Change;
+use crate::domain::MemoryId;
+use crate::screen::Secret;
+use crate::store::file::error::StoreError;
+
+/// The key in `meta` that names the key that seals now, as far as this store knows.
+const SEALING: &str = "secret_key";
+
+/// Writes what was taken out of a text of a memory. One that is kept already stays.
+pub(crate) fn write_all(change: &Change<'_>, memory: MemoryId, secrets: &[Secret]) -> Result<(), StoreError> {
+    let sql = "INSERT INTO secrets (memory, name, kind, mark, sealed, made) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+               ON CONFLICT (memory, name) DO NOTHING";
+    for secret in secrets {
+        let (sealed, mark) = sealed_now(change, memory, secret)?;
+        let values = params![memory, secret.name.as_str(), secret.kind, mark, sealed, change.now];
+        change.tx.prepare_cached(sql)?.execute(values)?;
+    }
+    Ok(())
+}
+
+/// What was sealed before this transaction began, sealed with the key that seals now: while keys are changed, another
+/// process that still knows the old one alone must not leave anything behind that no key opens.
+fn sealed_now(change: &Change<'_>, memory: MemoryId, secret: &Secret) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
+    let name = secret.name.as_str();
+    let failed = |source| StoreError::Sealed { name: name.to_owned(), source };
+    let made_with = key_of(&secret.sealed).map_err(failed)?;
+    if sealing(change)?.is_some_and(|key| key == made_with.to_string()) {
+        return Ok((secret.sealed.clone(), secret.mark.clone()));
+    }
+    let value = change.secrets.opened(change.tx, memory, name, &secret.sealed)?;
+    let keys = change.secrets.keys_anew(change.tx)?.keys;
+    note_sealing(change, keys.current.id())?;
+    if keys.current.id() == made_with {
+        return Ok((secret.sealed.clone(), secret.mark.clone()));
+    }
+    Secrets::sealed_anew(change.tx, &keys, (memory, name), &value)
+}
+
+/// The key that seals now, where one was noted.
+fn sealing(change: &Change<'_>) -> Result<Option<String>, StoreError> {
+    let sql = "SELECT value FROM meta WHERE key = ?1";
+    Ok(change.tx.prepare_cached(sql)?.query_row([SEALING], |row| row.get(0)).optional()?)
+}
+
+/// Notes which key seals from now on.
+pub(crate) fn note_sealing(change: &Change<'_>, key: KeyId) -> Result<(), StoreError> {
+    let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
+    change.tx.prepare_cached(sql)?.execute((SEALING, key.to_string()))?;
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! Another key for the secrets: everything is sealed anew with it, some at a time, and only then is the old one let go.
+//!
+//! Both keys are kept from before the first value until after the last one, so that a process that is killed in between
+//! leaves nothing that does not open; the next rotation goes on where it ended.
+
+use rusqlite::params;
+use tessera_seal::{Key, Keys, key_of};
+
+use crate::domain::MemoryId;
+use crate::store::base::kept::note_sealing;
+use crate::store::base::secrets::{Held, KeyPlace, Secrets, no_key};
+use crate::store::base::store::Store;
+use crate::store::change::erase::Erase;
+use crate::store::file::error::StoreError;
+use crate::store::logs::traces;
+
+/// Values that are sealed anew in one transaction.
+const AT_ONCE: usize = 200;
+
+/// What a rotation did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rotated {
+    /// Values that are sealed with the new key now.
+    pub sealed_anew: usize,
+    /// Secrets that do not open with any key that is here: they are left as they are.
+    pub closed: Vec<String>,
+    /// The key that seals now, by its number.
+    pub key: String,
+    /// Where it lies.
+    pub place: KeyPlace,
+    /// True when an earlier rotation had not come to its end, and this one brought it there.
+    pub resumed: bool,
+}
+
+/// A value and where it belongs.
+type Sealed = (MemoryId, String, Vec<u8>);
+
+impl Store {
+    /// Seals every secret with a new key: one that is made here, or the one that the person gave, with the old one to open
+    /// with. May be run again at any time.
+    ///
+    /// # Errors
+    /// When the keys cannot be had or kept, or the store cannot be written; run it again to go on.
+    pub fn rotate_secret_key(&mut self, mut progress: impl FnMut(usize)) -> Result<Rotated, StoreError> {
+        // Where there is none yet, one is made before the turn is taken: making one takes it too.
+        self.secrets.keys(&self.connection)?;
+        let turn = self.secrets.turn()?;
+        let (held, resumed) = self.begin_rotation()?;
+        let mut after = None;
+        let (mut sealed_anew, mut closed) = (0, Vec::new());
+        loop {
+            let batch = self.sealed_otherwise(&held.keys, after.take()).map_err(|error| self.failed(error))?;
+            let Some(last) = batch.last().map(|(memory, name, _)| (*memory, name.clone())) else { break };
+            let not_opened = self.seal_anew(&held.keys, &batch)?;
+            sealed_anew += batch.len() - not_opened.len();
+            closed.extend(not_opened);
+            progress(sealed_anew);
+            after = Some(last);
+        }
+        self.end_rotation(&held.keys)?;
+        drop(turn);
+        let (key, place) = (held.keys.current.id().to_string(), held.place);
+        self.scrubbed(Erase::Hard);
+        Ok(Rotated { sealed_anew, closed, key, place, resumed })
+    }
+
+    /// Keeps the new key beside the old ones, and has everybody seal with it from now on.
+    fn begin_rotation(&mut self) -> Result<(Held, bool), StoreError> {
+        let now = self.secrets.keys_anew(&self.connection)?;
+        let resumed = !now.keys.before.is_empty();
+        let held = if resumed || now.place == KeyPlace::Given {
+            now
+        } else {
+            let fresh = Key::generate().map_err(no_key)?;
+            self.secrets.replace(&self.connection, &Keys::clone(&now.keys).followed_by(fresh))?
+        };
+        self.write(|change| note_sealing(change, held.keys.current.id()))?;
+        let resumed = resumed && held.place != KeyPlace::Given;
+        Ok((held, resumed))
+    }
+
+    /// Some of the values that another key sealed.
+    fn sealed_otherwise(&self, keys: &Keys, after: Option<(MemoryId, String)>) -> rusqlite::Result<Vec<Sealed>> {
+        let sql = "SELECT memory, name, sealed FROM secrets
+                   WHERE sealed IS NOT NULL AND (?1 IS NULL OR (memory, name) > (?1, ?2)) ORDER BY memory, name";
+        let (memory, name) = after.unzip();
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![memory, name])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let sealed: Vec<u8> = row.get(2)?;
+            if key_of(&sealed).is_ok_and(|key| key == keys.current.id()) {
+                continue;
+            }
+            found.push((row.get(0)?, row.get(1)?, sealed));
+            if found.len() == AT_ONCE {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Seals values with the current key, in one transaction. Gives the names of those that do not open.
+    fn seal_anew(&mut self, keys: &Keys, batch: &[Sealed]) -> Result<Vec<String>, StoreError> {
+        self.write(|change| {
+            let mut closed = Vec::new();
+            for (memory, name, sealed) in batch {
+                let value = match change.secrets.opened(change.tx, *memory, name, sealed) {
+                    Ok(value) => value,
+                    Err(StoreError::Sealed { .. }) => {
+                        closed.push(name.clone());
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                };
+                let (fresh, mark) = Secrets::sealed_anew(change.tx, keys, (*memory, name), &value)?;
+                let sql = "UPDATE secrets SET sealed = ?3, mark = ?4 WHERE memory = ?1 AND name = ?2 AND sealed = ?5";
+                change.tx.prepare_cached(sql)?.execute(params![memory, name, fresh, mark, sealed])?;
+            }
+            traces::note(change)?;
+            Ok(closed)
+        })
+    }
+
+    /// Lets go of the keys that nothing needs any more.
+    fn end_rotation(&mut self, keys: &Keys) -> Result<(), StoreError> {
+        let needed = self.needed_keys().map_err(|error| self.failed(error))?;
+        let before = keys.before.iter().filter(|key| needed.contains(&key.id().to_string())).cloned().collect();
+        self.secrets.replace(&self.connection, &Keys { current: keys.current.clone(), before }).map(drop)
+    }
+
+    /// The keys that sealed what is kept here, by their numbers.
+    pub(crate) fn needed_keys(&self) -> rusqlite::Result<Vec<String>> {
+        let mut statement = self.connection.prepare_cached("SELECT sealed FROM secrets WHERE sealed IS NOT NULL")?;
+        let sealed = statement.query_map([], |row| row.get::<_, Vec<u8>>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+        let mut ids: Vec<String> = sealed.iter().filter_map(|sealed| Some(key_of(sealed).ok()?.to_string())).collect();
+        ids.sort();
+        ids.dedup();
+        Ok(ids)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! Copies of the store, of whatever schema: the credentials in them are counted, and taken out where they stand. A value
+//! of a memory of the user's own is set aside in the store itself; what is left names it.
+
+use std::path::Path;
+
+use rusqlite::types::Value as Cell;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use serde_json::Value;
+
+use super::scan::{BESIDE, fix_beside, kinds_beside};
+use crate::compose;
+use crate::domain::MemoryId;
+use crate::screen::{Part, Words, dropped, is_clean, screened};
+use crate::store::base::kept;
+use crate::store::base::transaction::Change;
+use crate::store::change::clean::{Kinds, kinds_in};
+use crate::store::file::error::StoreError;
+use crate::store::logs::copies::{Copy, remove_beside};
+use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, MEMORY};
+use crate::store::rows::memory as row;
+use crate::text::O200k;
+
+/// Columns of a memory with texts, and how they are looked at. Lists are JSON.
+const TEXTS: [(&str, Part); 11] = [
+    ("content", Part::Text),
+    ("summary", Part::Text),
+    ("keywords", Part::Text),
+    ("entities", Part::Text),
+    ("session", Part::Text),
+    ("client", Part::Text),
+    ("cwd", Part::Text),
+    ("scope", Part::Slug),
+    ("origin", Part::Slug),
+    ("tags", Part::Slug),
+    ("category", Part::Slug),
+];
+
+/// The credentials of a copy.
+pub(crate) fn look(path: &Path) -> rusqlite::Result<Kinds> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut kinds = Kinds::new();
+    let mut add = |more: Kinds| more.into_iter().for_each(|(kind, count)| *kinds.entry(kind).or_default() += count);
+    for row in rows(&connection)? {
+        add(kinds_in(&row.words()));
+    }
+    for (table, _, column) in JSON.iter().chain(&BESIDE) {
+        if has(&connection, table, column)? {
+            add(kinds_beside(&connection, table, column)?);
+        }
+    }
+    Ok(kinds)
+}
+
+/// Tables with JSON that says something of a memory, which their column `memory` names.
+const JSON: [(&str, &str, &str); 2] = [("history", "rev", "before"), ("trails", "memory", "trail")];
+
+/// How far a copy is fixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// What is found is set aside in the store, and the copy is left: a value has to be safe before it is taken out.
+    SetAside,
+    /// It is taken out of the copy.
+    TakeOut,
+}
+
+/// Takes them out.
+pub(crate) fn fix(change: &Change<'_>, path: &Path, step: Step) -> Result<(), StoreError> {
+    let copy = Copy::open(path)?;
+    let transaction = copy.connection.unchecked_transaction()?;
+    for row in rows(&copy.connection)? {
+        if !kinds_in(&row.words()).is_empty() {
+            row.fix(change, &copy)?;
+        }
+    }
+    for (table, key, column) in JSON {
+        if has(&copy.connection, table, column)? {
+            fix_json(change, &copy.connection, table, key, column)?;
+        }
+    }
+    for (table, key, column) in BESIDE {
+        if has(&copy.connection, table, column)? {
+            fix_beside(&copy.connection, table, key, column)?;
+        }
+    }
+    if step == Step::SetAside {
+        return Ok(transaction.rollback()?);
+    }
+    if has(&copy.connection, "places", "path")? {
+        let mut statement = copy.connection.prepare("SELECT path FROM places")?;
+        let paths: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for path in paths.iter().filter(|path| !is_clean(path)) {
+            copy.connection.execute("DELETE FROM places WHERE path = ?1", [path])?;
+        }
+    }
+    transaction.commit()?;
+    copy.finish()?;
+    remove_beside(path);
+    Ok(())
+}
+
+fn has(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2")?.exists([table, column])
+}
+
+/// A row of a copy, as far as it says something.
+struct Row {
+    id: MemoryId,
+    /// The columns that are there, with their texts as they stand.
+    texts: Vec<(&'static str, Part, String)>,
+}
+
+fn rows(connection: &Connection) -> rusqlite::Result<Vec<Row>> {
+    let mut there = Vec::new();
+    for (column, part) in TEXTS {
+        if has(connection, "memories", column)? {
+            there.push((column, part));
+        }
+    }
+    let names: Vec<&str> = there.iter().map(|(column, _)| *column).collect();
+    let sql = format!("SELECT id, {} FROM memories WHERE content <> ''", names.join(", "));
+    let mut statement = connection.prepare(&sql)?;
+    let rows = statement.query_map([], |row| {
+        let mut texts = Vec::new();
+        for (at, (column, part)) in there.iter().enumerate() {
+            if let Some(text) = row.get::<_, Option<String>>(at + 1)? {
+                texts.push((*column, *part, text));
+            }
+        }
+        Ok(Row { id: row.get(0)?, texts })
+    })?;
+    rows.collect()
+}
+
+impl Row {
+    /// Its texts one by one: those of a list each for itself.
+    fn words(&self) -> Words {
+        let mut words = Vec::new();
+        for (_, part, text) in &self.texts {
+            match serde_json::from_str::<Vec<String>>(text) {
+                Ok(items) => words.extend(items.into_iter().map(|item| (*part, item))),
+                Err(_) => words.push((*part, text.clone())),
+            }
+        }
+        Words(words)
+    }
+
+    /// Writes the row without the credentials in it, and lets go of what derives from its text: whoever opens the copy
+    /// makes it anew.
+    fn fix(&self, change: &Change<'_>, copy: &Copy) -> Result<(), StoreError> {
+        let mut keeper = change.secrets.keeper_of_old(change.tx, is_own(change, self.id)?);
+        let (clean, found) = screened(self.words(), self.id, &mut keeper)?.into_parts();
+        kept::write_all(change, self.id, &found)?;
+        let mut clean = clean.0.into_iter().map(|(_, text)| text);
+        for (column, part, text) in &self.texts {
+            let is_list = serde_json::from_str::<Vec<String>>(text);
+            let value = match &is_list {
+                Ok(items) => Value::from_iter(clean.by_ref().take(items.len()).map(slugged(*part))).to_string(),
+                Err(_) => clean.next().unwrap_or_default(),
+            };
+            let sql = format!("UPDATE memories SET {column} = ?2 WHERE id = ?1");
+            copy.connection.prepare_cached(&sql)?.execute(params![self.id, value])?;
+        }
+        self.derive(&copy.connection)
+    }
+
+    /// Writes what follows from the texts, as far as the copy has columns for it.
+    fn derive(&self, connection: &Connection) -> Result<(), StoreError> {
+        let names: Vec<&str> = MEMORY.split(", ").collect();
+        let mut read = Vec::new();
+        for name in &names {
+            let is_there = has(connection, "memories", name)?;
+            read.push(if is_there { (*name).to_owned() } else { format!("NULL AS {name}") });
+        }
+        let sql = format!("SELECT {} FROM memories WHERE id = ?1", read.join(", "));
+        let memory = connection.query_row(&sql, [self.id], row::memory)?;
+        let composed = compose::carried(memory, &O200k);
+        let (analysed, mut values) = (Analysed::of(&composed), Vec::new());
+        AnalysisColumns::write(&analysed, &mut values)?;
+        CostColumns::write(composed.costs(), &mut values)?;
+        for (name, value) in AnalysisColumns::NAMES.iter().chain(CostColumns::NAMES).zip(values) {
+            if has(connection, "memories", name)? {
+                let sql = format!("UPDATE memories SET {name} = ?2 WHERE id = ?1");
+                connection.prepare_cached(&sql)?.execute(params![self.id, value])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A tag is written as tags are.
+fn slugged(part: Part) -> impl Fn(String) -> String {
+    move |text| if part == Part::Slug { text.to_lowercase().replace([' ', '\t'], "-") } else { text }
+}
+
+/// True for a memory that is the user's own here, and not removed.
+fn is_own(change: &Change<'_>, id: MemoryId) -> rusqlite::Result<bool> {
+    let sql = "SELECT shared_by IS NULL AND purged = 0 FROM memories WHERE id = ?1";
+    Ok(change.tx.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?.unwrap_or(false))
+}
+
+fn fix_json(
+    change: &Change<'_>,
+    connection: &Connection,
+    table: &str,
+    key: &str,
+    column: &str,
+) -> Result<(), StoreError> {
+    let sql = format!("SELECT {key}, memory, {column} FROM {table} WHERE {column} IS NOT NULL");
+    let mut statement = connection.prepare(&sql)?;
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let rows: Vec<(Cell, MemoryId, String)> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
+    for (row, id, text) in rows {
+        let clean = match serde_json::from_str::<Value>(&text) {
+            Ok(value) if kinds_in(&value).is_empty() => continue,
+            Ok(value) => {
+                let mut keeper = change.secrets.keeper_of_old(change.tx, is_own(change, id)?);
+                let (value, found) = screened(value, id, &mut keeper)?.into_parts();
+                kept::write_all(change, id, &found)?;
+                value.to_string()
+            }
+            Err(_) if is_clean(&text) => continue,
+            Err(_) => dropped(&text).into_owned(),
+        };
+        connection.execute(&format!("UPDATE {table} SET {column} = ?2 WHERE {key} = ?1"), params![row, clean])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! The doctor's look at secrets: is the key there, is it the owner's alone, and does everything open.
+
+use tessera_seal::SealError;
+
+use crate::store::base::secrets::KeyPlace;
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+
+/// What was seen of the secrets, in words.
+pub(crate) enum Seen {
+    /// All is well.
+    Open(String),
+    /// All opens, and a rotation was not brought to its end.
+    Unfinished(String),
+    /// Something does not open.
+    Closed(String),
+}
+
+impl Store {
+    /// Opens every value that is kept here.
+    pub(crate) fn secrets_seen(&self) -> Result<Seen, StoreError> {
+        let secrets = self.secrets(None)?;
+        if secrets.is_empty() {
+            return Ok(Seen::Open("none was set aside".into()));
+        }
+        let held = match self.secrets.known_keys(&self.connection) {
+            Ok(Some(held)) => held,
+            Ok(None) => {
+                let needed = self.needed_keys().map_err(|error| self.failed(error))?.join(", ");
+                let problem = format!("{} are kept, and their key ({needed}) is not here", secrets.len());
+                return Ok(Seen::Closed(problem));
+            }
+            Err(error) => return Ok(Seen::Closed(error.to_string())),
+        };
+        let (mut open, mut in_vault, mut closed) = (0_usize, 0_usize, Vec::new());
+        for secret in &secrets {
+            match self.secret_value(secret.memory, &secret.name) {
+                Ok(Some(_)) => open += 1,
+                Ok(None) => in_vault += 1,
+                Err(StoreError::Sealed { source: SealError::OtherKey { needed, .. }, .. }) => {
+                    closed.push(format!("{} needs key {needed}", secret.name));
+                }
+                Err(_) => closed.push(format!("{} was damaged", secret.name)),
+            }
+        }
+        let (key, place) = (held.keys.current.id(), &held.place);
+        let mut told = format!("{open} open with key {key} in {place}");
+        if matches!(place, KeyPlace::File(_)) {
+            told.push_str(", which guards copies of the database, not against programs that run as you");
+        }
+        if in_vault > 0 {
+            told.push_str(&format!("; {in_vault} are in a vault"));
+        }
+        let needed = self.needed_keys().map_err(|error| self.failed(error))?;
+        let before: Vec<_> = needed.iter().filter(|id| **id != key.to_string()).collect();
+        let is_unfinished = closed.is_empty() && !before.is_empty();
+        if is_unfinished {
+            told.push_str("; some are sealed with a key of before: `tessera secret rotate-key` ends that");
+        }
+        if !closed.is_empty() {
+            told.push_str(&format!("; {} do not open: {}", closed.len(), closed.join(", ")));
+        }
+        Ok(match (closed.is_empty(), is_unfinished) {
+            (false, _) => Seen::Closed(told),
+            (true, true) => Seen::Unfinished(told),
+            (true, false) => Seen::Open(told),
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! Giving back the value of a secret, and letting go of one: both are noted before they are done.
+
+use rusqlite::{OptionalExtension, params};
+use tessera_seal::Value;
+
+use super::erase::Erase;
+use crate::domain::{Memory, MemoryId, MemoryRef, Timestamp};
+use crate::screen::places;
+use crate::store::base::config::Actor;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::{ElsewhereBecause, StoreError};
+use crate::store::logs::traces;
+use crate::store::read::secrets::{SECRET, SecretRef, SecretRow, secret};
+use crate::store::rows::codec::sql;
+use crate::store::rows::memory as row;
+
+/// A memory with the values of its secrets.
+#[derive(Debug, Clone)]
+pub struct Revealed {
+    /// The memory, as it is kept: with places.
+    pub memory: Memory,
+    /// The secrets that were asked for.
+    pub secrets: Vec<RevealedSecret>,
+    /// The text of the memory with the values of these secrets in their places.
+    pub content: Value,
+}
+
+/// A secret with its value.
+#[derive(Debug, Clone)]
+pub struct RevealedSecret {
+    /// Its name.
+    pub name: String,
+    /// What it is, in words.
+    pub kind: String,
+    /// Where it is kept.
+    pub place: String,
+    /// Its value; what is missing says why.
+    pub value: Result<Value, ElsewhereBecause>,
+}
+
+/// A secret that a text names, before it is known whether its value is here.
+struct Wanted {
+    name: String,
+    kind: String,
+    row: Option<SecretRow>,
+}
+
+impl Store {
+    /// Gives back the value of a secret, or of all secrets of a memory. It is noted who asked before anything is given;
+    /// where that cannot be noted, nothing is.
+    ///
+    /// # Errors
+    /// When there is no such secret, it is another user's (which looks the same), its key cannot be had, or the store
+    /// cannot be written.
+    pub fn reveal(&mut self, which: &SecretRef, actor: &Actor) -> Result<Revealed, StoreError> {
+        let (memory, wanted) = match which {
+            SecretRef::Name(name) => self.named(name)?,
+            SecretRef::Memory(reference) => self.of_memory(*reference)?,
+        };
+        let opened = wanted.into_iter().map(|wanted| self.opened(memory.id, wanted));
+        let secrets = opened.collect::<Result<Vec<_>, StoreError>>()?;
+        if secrets.iter().all(|secret| secret.value.is_err())
+            && let Some(RevealedSecret { name, value: Err(why), .. }) = secrets.first()
+        {
+            return Err(StoreError::ValueElsewhere { name: name.clone(), memory: memory.id, why: *why });
+        }
+        let used: Vec<&RevealedSecret> = secrets.iter().filter(|secret| secret.value.is_ok()).collect();
+        self.write(|change| used.iter().try_for_each(|secret| note(change, memory.id, &secret.name, "shown", actor)))?;
+        let content = filled(&memory.content, &secrets);
+        Ok(Revealed { memory, secrets, content })
+    }
+
+    /// Notes that a value that is kept elsewhere is about to be given.
+    ///
+    /// # Errors
+    /// When it cannot be noted: then it is not to be given.
+    pub fn note_secret_use(
+        &mut self,
+        memory: MemoryId,
+        name: &str,
+        what: &str,
+        actor: &Actor,
+    ) -> Result<(), StoreError> {
+        self.write(|change| note(change, memory, name, what, actor))
+    }
+
+    /// Lets go of the value of a secret, or of all secrets of a memory, for good. The texts keep their places.
+    ///
+    /// # Errors
+    /// As [`Store::reveal`].
+    pub fn forget_secrets(&mut self, which: &SecretRef, actor: &Actor) -> Result<Vec<SecretRow>, StoreError> {
+        let gone = match which {
+            SecretRef::Name(name) => {
+                let rows = self.kept(name)?;
+                only_one(name, &rows)?;
+                rows
+            }
+            SecretRef::Memory(reference) => {
+                let memory = row::find(&self.connection, *reference).map_err(|error| self.failed(error))?;
+                let own = memory.filter(|memory| memory.share.is_none());
+                own.map(|memory| self.secrets(Some(memory.id))).transpose()?.unwrap_or_default()
+            }
+        };
+        if gone.is_empty() {
+            return Err(StoreError::NoSecret { asked: which.to_string() });
+        }
+        self.write(|change| {
+            for secret in &gone {
+                let sql = "DELETE FROM secrets WHERE memory = ?1 AND name = ?2";
+                change.tx.prepare_cached(sql)?.execute(params![secret.memory, secret.name])?;
+                note(change, secret.memory, &secret.name, "forgotten", actor)?;
+            }
+            traces::note(change).map_err(StoreError::from)
+        })?;
+        self.scrubbed(Erase::Hard);
+        Ok(gone)
+    }
+
+    /// The secrets of the person's own memories whose names begin so; where one is called so, that one alone.
+    fn kept(&self, beginning: &str) -> Result<Vec<SecretRow>, StoreError> {
+        let read = || {
+            let sql = sql!(
+                "SELECT ",
+                SECRET,
+                " FROM secrets JOIN memories ON memories.id = secrets.memory
+                 WHERE name >= ?1 AND name < ?1 || '~' AND purged = 0 AND shared_by IS NULL
+                 ORDER BY deleted IS NOT NULL, made DESC, handle DESC"
+            );
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map([beginning], secret)?.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let mut found = read().map_err(|error| self.failed(error))?;
+        if found.iter().any(|row| row.name == beginning) {
+            found.retain(|row| row.name == beginning);
+        }
+        Ok(found)
+    }
+
+    /// One secret, and its memory.
+    fn named(&self, name: &str) -> Result<(Memory, Vec<Wanted>), StoreError> {
+        let rows = self.kept(name)?;
+        let unknown = || StoreError::NoSecret { asked: name.to_owned() };
+        only_one(name, &rows)?;
+        let found = match rows.into_iter().next() {
+            Some(row) => Some((row.memory, Wanted { name: row.name.clone(), kind: row.kind.clone(), row: Some(row) })),
+            None => self.named_in_a_text(name).map_err(|error| self.failed(error))?,
+        };
+        let (memory, wanted) = found.ok_or_else(unknown)?;
+        let memory = row::find(&self.connection, MemoryRef::Id(memory)).map_err(|error| self.failed(error))?;
+        Ok((memory.ok_or_else(unknown)?, vec![wanted]))
+    }
+
+    /// A secret of whose value nothing is here, but that a text of the person's own names.
+    fn named_in_a_text(&self, name: &str) -> rusqlite::Result<Option<(MemoryId, Wanted)>> {
+        let sql = "SELECT id, content FROM memories WHERE purged = 0 AND shared_by IS NULL
+                   AND instr(content, '[secret ' || ?1) > 0 ORDER BY deleted IS NOT NULL, handle DESC LIMIT 1";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, MemoryId>(0)?, row.get::<_, String>(1)?));
+        let found = self.connection.prepare_cached(sql)?.query_row([name], read).optional()?;
+        let Some((memory, content)) = found else { return Ok(None) };
+        let place = places(&content).into_iter().find_map(|(_, place)| {
+            let named = place.name.filter(|named| named.as_str().starts_with(name))?;
+            Some(Wanted { name: named.to_string(), kind: place.kind, row: None })
+        });
+        Ok(place.map(|wanted| (memory, wanted)))
+    }
+
+    /// All secrets of a memory of the person's own: those that were taken out of it, and those its text names.
+    fn of_memory(&self, reference: MemoryRef) -> Result<(Memory, Vec<Wanted>), StoreError> {
+        let unknown = || StoreError::NoSecret { asked: SecretRef::Memory(reference).to_string() };
+        let memory = row::find(&self.connection, reference).map_err(|error| self.failed(error))?;
+        let memory = memory.filter(|memory| memory.share.is_none()).ok_or_else(unknown)?;
+        let mut rows = self.secrets(Some(memory.id))?;
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for (_, place) in places(&memory.content) {
+            let Some(name) = place.name.map(|name| name.to_string()) else { continue };
+            if wanted.iter().any(|known| known.name == name) {
+                continue;
+            }
+            let here = rows.iter().position(|row| row.name == name).map(|at| rows.remove(at));
+            // The text of another memory may be repeated, as in a conflict or an import: the value is that one's.
+            let row = match here {
+                Some(row) => Some(row),
+                None => self.kept(&name)?.into_iter().find(|row| row.name == name),
+            };
+            wanted.push(Wanted { name, kind: place.kind, row });
+        }
+        // What only a tag or an earlier text names comes after.
+        wanted.extend(rows.into_iter().rev().map(|row| Wanted {
+            name: row.name.clone(),
+            kind: row.kind.clone(),
+            row: Some(row),
+        }));
+        if wanted.is_empty() { Err(unknown()) } else { Ok((memory, wanted)) }
+    }
+
+    fn opened(&self, memory: MemoryId, wanted: Wanted) -> Result<RevealedSecret, StoreError> {
+        let Wanted { name, kind, row } = wanted;
+        let (place, value) = if let Some(row) = row {
+            (row.place, self.secret_value(row.memory, &name)?.ok_or(ElsewhereBecause::InVault))
+        } else {
+            let forgotten = self.forgotten(memory, &name).map_err(|error| self.failed(error))?;
+            (String::new(), Err(forgotten.map_or(ElsewhereBecause::NeverHere, ElsewhereBecause::Forgotten)))
+        };
+        Ok(RevealedSecret { name, kind, place, value })
+    }
+
+    /// When the value of a secret was let go of.
+    fn forgotten(&self, memory: MemoryId, name: &str) -> rusqlite::Result<Option<Timestamp>> {
+        let sql =
+            "SELECT at FROM secret_uses WHERE memory = ?1 AND name = ?2 AND use = 'forgotten' ORDER BY n DESC LIMIT 1";
+        self.connection.prepare_cached(sql)?.query_row(params![memory, name], |row| row.get(0)).optional()
+    }
+}
+
+/// Several secrets whose names begin so, or that are called the same in several memories with different values.
+fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
+    let is_one =
+        rows.windows(2).all(|pair| matches!(pair, [one, other] if one.name == other.name && one.mark == other.mark));
+    if is_one {
+        return Ok(());
+    }
+    let found = rows.iter().map(|row| format!("{} of {}", row.name, row.handle)).collect();
+    Err(StoreError::ManySecrets { asked: asked.to_owned(), found })
+}
+
+/// Notes what is done with a secret.
+pub(crate) fn note(
+    change: &Change<'_>,
+    memory: MemoryId,
+    name: &str,
+    what: &str,
+    actor: &Actor,
+) -> Result<(), StoreError> {
+    let sql =
+        "INSERT INTO secret_uses (at, memory, name, use, origin, session, client) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let origin = actor.origin.to_string();
+    let values = params![change.now, memory, name, what, origin, actor.session, actor.client];
+    change.tx.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}
+
+/// A text with values in the places of their secrets.
+fn filled(content: &str, secrets: &[RevealedSecret]) -> Value {
+    let mut text = Value::new(String::with_capacity(content.len()));
+    let mut at = 0;
+    for (span, place) in places(content) {
+        let named = |secret: &&RevealedSecret| place.name.as_ref().is_some_and(|name| name.as_str() == secret.name);
+        let Some(Ok(value)) = secrets.iter().find(named).map(|secret| &secret.value) else { continue };
+        text.push_str(content.get(at..span.start).unwrap_or_default());
+        text.push_str(value);
+        at = span.end;
+    }
+    text.push_str(content.get(at..).unwrap_or_default());
+    text
+}
+
+#[cfg(test)]
+mod tests;

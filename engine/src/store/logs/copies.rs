@@ -1,0 +1,158 @@
+//! Copies of the store: backups, and damaged files that were set aside. Of whatever schema they are, what is removed for
+//! good is taken out of them where they stand.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params_from_iter};
+
+use crate::domain::MemoryId;
+use crate::store::file::home::Home;
+
+/// How long another program is waited for that has a copy open.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Columns of a memory that say where it stands in its store, and nothing of what it says.
+const OF_ITS_STORE: [&str; 4] = ["id", "handle", "rev", "superseded_by"];
+/// Bytes that tell a text: a shorter piece of one may stand anywhere.
+const PIECE: usize = 16;
+
+/// A copy that is open to be changed.
+pub(crate) struct Copy {
+    pub(crate) connection: Connection,
+}
+
+impl Copy {
+    /// Opens a copy. What stands in a log beside it is written into it, so that there is one file.
+    pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(PATIENCE)?;
+        connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+        connection
+            .execute_batch("PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;")?;
+        Ok(Self { connection })
+    }
+
+    /// The columns of a table; none where there is no such table.
+    pub(crate) fn columns(&self, table: &str) -> rusqlite::Result<BTreeSet<String>> {
+        let mut statement = self.connection.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
+        statement.query_map([table], |row| row.get(0))?.collect()
+    }
+
+    /// Writes every page anew, so that nothing stands any more in those that are not used.
+    pub(crate) fn finish(self) -> rusqlite::Result<()> {
+        self.connection.execute_batch("VACUUM")?;
+        self.connection.close().map_err(|(_, error)| error)
+    }
+
+    fn run(&self, table: &str, needs: &[&str], sql: &str, id: MemoryId) -> rusqlite::Result<()> {
+        let there = self.columns(table)?;
+        if needs.iter().all(|column| there.contains(*column)) {
+            self.connection.prepare_cached(sql)?.execute([id])?;
+        }
+        Ok(())
+    }
+}
+
+/// True when a copy can be read and holds nothing of these memories.
+pub(crate) fn is_free_of(path: &Path, removed: &[MemoryId]) -> bool {
+    let read = || -> rusqlite::Result<bool> {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let mut statement = connection.prepare(
+            "SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND purged = 0)
+                 OR EXISTS (SELECT 1 FROM history WHERE memory = ?1 AND before IS NOT NULL)",
+        )?;
+        for id in removed {
+            if statement.query_row([id], |row| row.get(0))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    read().unwrap_or(false)
+}
+
+/// Takes memories out of a copy: it shows them as the store itself does, removed for good.
+pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryId]) -> rusqlite::Result<()> {
+    let copy = Copy::open(path)?;
+    let columns: Vec<String> =
+        copy.columns("memories")?.into_iter().filter(|column| !OF_ITS_STORE.contains(&column.as_str())).collect();
+    let set: Vec<String> = columns.iter().enumerate().map(|(at, column)| format!("{column} = ?{}", at + 2)).collect();
+    let read = live.prepare(&format!("SELECT {} FROM memories WHERE id = ?1 AND purged > 0", columns.join(", ")))?;
+    let sql = format!("UPDATE memories SET {} WHERE id = ?1", set.join(", "));
+    let (mut read, transaction) = (read, copy.connection.unchecked_transaction()?);
+    for id in removed {
+        let emptied = read
+            .query_row([id], |row| (0..columns.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>());
+        let Some(emptied) = emptied.optional()? else { continue };
+        // Turns of the same session hold words of their neighbours; whoever opens the copy makes them anew.
+        let around = "UPDATE memories SET forward = x'' WHERE deleted IS NULL AND session =
+                          (SELECT session FROM memories WHERE id = ?1 AND origin = 'conversation')";
+        copy.connection.execute(around, [id])?;
+        let values = [Value::Blob(id.as_bytes().to_vec())].into_iter().chain(emptied);
+        copy.connection.execute(&sql, params_from_iter(values))?;
+        for (table, needs, sql) in BESIDE {
+            copy.run(table, needs, sql, *id)?;
+        }
+    }
+    transaction.commit()?;
+    copy.finish()
+}
+
+/// What stands beside a memory, in tables that not every schema has.
+const BESIDE: [(&str, &[&str], &str); 9] = [
+    (
+        "history",
+        &["before", "reason", "session", "client"],
+        "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1",
+    ),
+    ("trails", &["memory"], "DELETE FROM trails WHERE memory = ?1"),
+    ("outbox", &["refused"], "UPDATE outbox SET refused = NULL WHERE memory = ?1"),
+    ("outbox", &["last_error"], "UPDATE outbox SET last_error = NULL WHERE memory = ?1"),
+    ("links", &["source", "target"], "DELETE FROM links WHERE source = ?1 OR target = ?1"),
+    ("secrets", &["memory"], "DELETE FROM secrets WHERE memory = ?1"),
+    ("secret_uses", &["memory"], "DELETE FROM secret_uses WHERE memory = ?1"),
+    // Which of them are about it is not asked: a copy is there to bring memories back.
+    ("asked_in_vain", &["words"], "DELETE FROM asked_in_vain WHERE ?1 IS NOT NULL"),
+    (
+        "places",
+        &["how"],
+        "DELETE FROM places WHERE how = 'made' AND ?1 IS NOT NULL AND NOT EXISTS
+         (SELECT 1 FROM memories WHERE cwd = path AND scope = project)",
+    ),
+];
+
+/// The files that stand beside a copy and repeat it. They are made anew where they are needed.
+pub(crate) fn remove_beside(path: &Path) {
+    let Some(dir) = path.parent() else { return };
+    let of_copy = Home::new(dir);
+    if of_copy.database() == path {
+        // One that is not there is gone.
+        let _ = fs::remove_file(of_copy.snapshot());
+    }
+}
+
+/// True when the bytes of a file hold a piece of one of some texts.
+pub(crate) fn holds_piece(bytes: &[u8], texts: &[String]) -> bool {
+    let finds = |piece: &[u8]| memmem(bytes, piece);
+    texts.iter().any(|text| {
+        let text = text.as_bytes();
+        if text.len() < PIECE { !text.is_empty() && finds(text) } else { text.chunks_exact(PIECE).any(finds) }
+    })
+}
+
+/// True when bytes stand within others.
+fn memmem(bytes: &[u8], piece: &[u8]) -> bool {
+    let Some((first, rest)) = piece.split_first() else { return true };
+    let mut at = 0;
+    while let Some(found) = bytes.get(at..).and_then(|tail| tail.iter().position(|byte| byte == first)) {
+        at += found + 1;
+        if bytes.get(at..).is_some_and(|tail| tail.starts_with(rest)) {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,57 @@
+//! `secret_get`: gives back what was taken out of a text because it is a credential.
+
+use serde_json::json;
+use tessera_desk::team::{FromServer, RevealFromServer, Team};
+use tessera_desk::verbs::Reveal;
+use tessera_desk::{Caller, Desk, Effect};
+use tessera_engine::domain::DomainError;
+use tessera_engine::store::{Revealed, RevealedSecret, SecretRef};
+
+use super::{Call, Entry, Reply, Replying};
+use crate::args::Args;
+
+pub(super) const TOOL: Entry = Entry {
+    name: "secret_get",
+    title: "Give back a secret",
+    description: "The value behind a place such as [secret s7k4q: password], or all values of a memory. Call it only when \
+         the person needs the value now; each call is recorded. Do not store, log or repeat the reply (no-store).",
+    effect: Effect::Reads,
+    properties: || {
+        json!({
+            "id": { "type": "string", "description": "The secret's name such as s7k4q, or a memory such as 42" }
+        })
+    },
+    required: &["id"],
+    needs_team: false,
+    is_always_loaded: false,
+    call: Call::Fetching(call, fetch),
+};
+
+fn which(args: &Args) -> Result<SecretRef, DomainError> {
+    let which: Option<SecretRef> = args.parsed(&["id", "name", "memory_id", "secret"])?;
+    let missing = || DomainError::invalid("id", "is missing", "give a name such as s7k4q, or a memory such as 42");
+    which.ok_or_else(missing)
+}
+
+/// The same of the team server.
+fn fetch<'a>(args: &'a Args, team: &'a Team, caller: Caller) -> Replying<'a> {
+    Box::pin(async move {
+        let FromServer { value, missing, .. } = team.perform(RevealFromServer { which: which(args)?, caller }).await?;
+        let missing: String =
+            missing.iter().map(|name| format!("\n{name}: the value is not on the server either")).collect();
+        Ok(value.to_string() + &missing)
+    })
+}
+
+/// The value alone where one secret is asked for; the text with its values in place where a memory is.
+fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    let which = which(args)?;
+    let is_name = matches!(which, SecretRef::Name(_));
+    let Revealed { secrets, content, .. } = desk.perform(Reveal { which })?;
+    if let ([RevealedSecret { value: Ok(value), .. }], true) = (secrets.as_slice(), is_name) {
+        return Ok(value.to_string());
+    }
+    let missing = secrets.iter().filter_map(|secret| Some((&secret.name, secret.value.as_ref().err()?)));
+    let missing: String = missing.map(|(name, why)| format!("\n{name}: the value is not here: {why}")).collect();
+    Ok(content.to_string() + &missing)
+}
