@@ -39,7 +39,7 @@ pub enum KeyringError {
         why: String,
     },
     /// It is locked, and only a person can unlock it.
-    #[error("the keyring is locked; unlock it, for example by logging in to the desktop")]
+    #[error("the keyring is locked")]
     Locked,
     /// It takes too long.
     #[error("the keyring does not answer within {after:?}")]
