@@ -71,6 +71,11 @@ pub(crate) enum Command {
         #[arg(long)]
         reason: Option<String>,
     },
+    /// Show what was done about a memory that was removed for good, where, and what is left to do.
+    Purged {
+        /// Handle or id.
+        id: MemoryRef,
+    },
     /// Bring back a forgotten memory, or an earlier text of one.
     Restore {
         /// Handle or id.
