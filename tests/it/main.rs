@@ -22,4 +22,5 @@ mod serve;
 mod setup;
 mod support;
 mod terminal;
+mod vault;
 mod wings;
