@@ -7,7 +7,7 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde_json::Value;
 
-use super::scan::{BESIDE, fix_beside, forget_places, kinds_beside, note_texts, texts_beside};
+use super::beside::{BESIDE, fix_beside, forget_places, kinds_beside, note_texts, texts_beside};
 use crate::compose;
 use crate::domain::MemoryId;
 use crate::screen::{KnownValues, Part, Words, screened_for};
