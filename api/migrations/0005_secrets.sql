@@ -6,8 +6,7 @@ ALTER TABLE server_meta ADD COLUMN secret_salt bytea NOT NULL
     DEFAULT decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex');
 ALTER TABLE server_meta ADD COLUMN secret_key text;
 
--- By the name that the text has in the place of the value. Encrypted for its owner and memory, or in a vault; `older` is
--- the number under which the older system put the whole text there.
+-- By the name that the text has in the place of the value. Encrypted for its owner and memory, or in a vault.
 CREATE TABLE memory_secrets (
     owner  text NOT NULL,
     memory uuid NOT NULL,
@@ -16,7 +15,6 @@ CREATE TABLE memory_secrets (
     mark   bytea NOT NULL,              -- equal for equal values of one owner under one key; says nothing without the key
     sealed bytea,
     place  text NOT NULL DEFAULT 'here' CHECK (place IN ('here', 'vault')),
-    older  text,
     made   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (owner, memory, name),
     FOREIGN KEY (owner, memory) REFERENCES memories (owner, id) ON DELETE CASCADE,
@@ -35,9 +33,8 @@ CREATE TABLE vault_writes (
 CREATE TABLE vault_removals (
     owner  text NOT NULL,
     memory uuid NOT NULL,
-    path   text NOT NULL,               -- the memory's id, or the older system's number of it
     since  timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (owner, memory, path)
+    PRIMARY KEY (owner, memory)
 );
 
 -- Who did what, with which key, from where. No texts. Rows are added, and nothing else.

@@ -23,8 +23,8 @@ const PRUNE: Duration = Duration::from_secs(5);
 const REANALYSE: Duration = Duration::from_hours(1);
 /// Between two tries to make rows current, where the database was in the way.
 const REANALYSE_AGAIN: Duration = Duration::from_mins(1);
-/// How often the vault is looked through for what has no row.
-const REAP: Duration = Duration::from_secs(20);
+/// How often the vault is looked after, unless set.
+const TEND_VAULT: Duration = Duration::from_secs(20);
 /// How often uses are counted, unless set.
 const FLUSH: Duration = Duration::from_secs(5);
 
@@ -57,6 +57,8 @@ pub struct Settings {
     pub limits: Limits,
     /// What becomes of credentials.
     pub secrets: Arc<Secrets>,
+    /// How often it is looked how the vault is, and what there has no row.
+    pub tend_vault_every: Duration,
 }
 
 impl Default for Settings {
@@ -69,6 +71,7 @@ impl Default for Settings {
             clock: Arc::new(SystemClock),
             limits: Limits::default(),
             secrets: Arc::new(Secrets::refusing()),
+            tend_vault_every: TEND_VAULT,
         }
     }
 }
@@ -90,6 +93,7 @@ pub struct App {
     pub(crate) clock: Arc<dyn Clock>,
     gate: Arc<Gate>,
     pub(crate) secrets: Arc<Secrets>,
+    tend_vault_every: Duration,
     pub(crate) meaning: MeaningUse,
     count_uses_every: Duration,
     reanalyse_every: Option<Duration>,
@@ -132,6 +136,7 @@ impl App {
             clock: settings.clock,
             gate: Arc::new(Gate::new(settings.limits)),
             secrets: settings.secrets,
+            tend_vault_every: settings.tend_vault_every,
             count_uses_every: settings.count_uses_every,
             reanalyse_every: settings.reanalyse_every,
             is_draining: Arc::default(),
@@ -212,7 +217,7 @@ async fn keep_vault(app: App) {
                 Ok(values) => tracing::info!(values, "values without a row left the vault"),
                 Err(error) => tracing::warn!(%error, "what has no row leaves the vault later"),
             }
-            tokio::time::sleep(REAP).await;
+            tokio::time::sleep(app.tend_vault_every).await;
         }
     };
     tokio::join!(vault.keep_token(), reaping);

@@ -6,14 +6,16 @@ use std::time::Duration;
 use serde::Serialize;
 use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, Handle, Memory, MemoryId, MemoryRef, Permission, Tag};
-use tessera_engine::store::{ListRequest, StoreError};
-use tessera_engine::sync::Offer;
+use tessera_engine::store::{
+    ElsewhereBecause, ListRequest, Revealed, RevealedSecret, SecretRef, SecretValue, StoreError,
+};
+use tessera_engine::sync::{Missing, Offer, ShownSecret};
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::Caller;
 use crate::desk::Desk;
 use crate::shared::SharedStore;
-use crate::sync::{Mode, Remote, SharedTag, Shares, SyncError, Trouble, Worker};
+use crate::sync::{Mode, Remote, RemoteError, SharedTag, Shares, SyncError, Trouble, Worker};
 
 /// How often, and after how long, another process's turn is waited for.
 const TURNS: u32 = 40;
@@ -161,6 +163,78 @@ pub trait TeamVerb: Send {
 
     /// Does it. Called by [`Team::perform`] alone.
     fn run(self, team: &Team) -> impl Future<Output = Result<Self::Outcome, SyncError>> + Send;
+}
+
+/// Gives back a secret whose value is not here: the team server is asked. Who asked is noted on both sides.
+#[derive(Debug, Clone)]
+pub struct RevealFromServer {
+    /// Which.
+    pub which: SecretRef,
+    /// Who asks.
+    pub caller: Caller,
+}
+
+/// What [`RevealFromServer`] gives.
+#[derive(Debug, Clone)]
+pub struct FromServer {
+    /// The memory.
+    pub memory: Memory,
+    /// The value where one secret was asked for; the text with its values in place where a memory was.
+    pub value: SecretValue,
+    /// Names of values that are missing in it.
+    pub missing: Vec<String>,
+}
+
+impl TeamVerb for RevealFromServer {
+    type Outcome = FromServer;
+
+    async fn run(self, team: &Team) -> Result<FromServer, SyncError> {
+        let (which, actor) = (self.which.clone(), self.caller.actor(None));
+        // What is here by now need not come from there.
+        let here = team.on(move |store| Ok(store.reveal(&which, &actor))).await?;
+        let (name, memory) = match here {
+            Ok(Revealed { memory, secrets, content }) => {
+                let value = match (&self.which, secrets.into_iter().next()) {
+                    (SecretRef::Name(_), Some(RevealedSecret { value: Ok(value), .. })) => value,
+                    _ => content,
+                };
+                return Ok(FromServer { memory, value, missing: Vec::new() });
+            }
+            Err(StoreError::ValueElsewhere { name, memory, why: ElsewhereBecause::NeverHere }) => (name, memory),
+            Err(error) => return Err(error.into()),
+        };
+        let shown = match team.remote.secrets_of(memory).await {
+            // It knows no such memory, or has no place for secrets.
+            Err(RemoteError::Refused(_)) => {
+                let why = ElsewhereBecause::NorOnServer;
+                return Err(StoreError::ValueElsewhere { name, memory, why }.into());
+            }
+            other => other?,
+        };
+        let has = |secret: &&ShownSecret| secret.value.is_some();
+        let wanted = |secret: &&ShownSecret| match self.which {
+            SecretRef::Name(_) => secret.name.as_deref() == Some(name.as_str()),
+            SecretRef::Memory(_) => true,
+        };
+        let given: Vec<String> =
+            shown.secrets.iter().filter(wanted).filter(has).filter_map(|secret| secret.name.clone()).collect();
+        if given.is_empty() {
+            let lacks_key = shown.secrets.iter().filter(wanted).any(|secret| secret.missing == Some(Missing::Key));
+            let why = if lacks_key { ElsewhereBecause::ServerLacksKey } else { ElsewhereBecause::NorOnServer };
+            return Err(StoreError::ValueElsewhere { name, memory, why }.into());
+        }
+        let actor = self.caller.actor(None);
+        team.on(move |store| given.iter().try_for_each(|name| store.note_secret_use(memory, name, "shown", &actor)))
+            .await?;
+        let missing = shown.secrets.iter().filter(|secret| secret.value.is_none());
+        let missing = missing.map(|secret| secret.name.clone().unwrap_or_else(|| "dropped".into())).collect();
+        let one = shown.secrets.iter().find(wanted).and_then(|secret| secret.value.clone());
+        let value = match self.which {
+            SecretRef::Name(_) => one.unwrap_or_default(),
+            SecretRef::Memory(_) => shown.content.clone(),
+        };
+        Ok(FromServer { memory: team.memory(MemoryRef::Id(memory)).await?, value: value.into(), missing })
+    }
 }
 
 /// What is shared.

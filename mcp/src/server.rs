@@ -13,6 +13,7 @@ use tessera_desk::team::{Done, Team, at_desk};
 use tessera_desk::{Caller, Desk, SharedStore};
 use tessera_engine::Store;
 use tessera_engine::screen::dropped;
+use tessera_engine::store::{ElsewhereBecause, StoreError};
 
 use crate::args::Args;
 use crate::error::ToolError;
@@ -79,6 +80,22 @@ impl Server {
                     Some(team) => call(&args, team).await,
                     None => Err(ToolError::NoTeam),
                 });
+            }
+            Call::Fetching(call, fetch) => {
+                let asked = args.clone();
+                let done = self.at_desk(context, move |desk| call(desk, &asked)).await?;
+                let is_elsewhere = |error: &ToolError| {
+                    matches!(
+                        error,
+                        ToolError::Store(StoreError::ValueElsewhere { why: ElsewhereBecause::NeverHere, .. })
+                    )
+                };
+                if let (Ok(Done { outcome: Err(error), .. }), Some(team)) = (&done, &self.team)
+                    && is_elsewhere(error)
+                {
+                    return Ok(fetch(&args, team, self.caller_of(context)).await);
+                }
+                done
             }
             Call::Desk(call) => self.at_desk(context, move |desk| call(desk, &args)).await?,
             Call::Standing(call) => self.at_desk(context, move |desk| call(desk, &args, &standing)).await?,

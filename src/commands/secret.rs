@@ -3,13 +3,17 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use tessera_desk::team::{FromServer, RevealFromServer};
 use tessera_desk::verbs::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::store::{KeyPlace, Revealed, RevealedSecret, SecretRef, SecretRow};
+use tessera_engine::store::{
+    ElsewhereBecause, KeyPlace, Revealed, RevealedSecret, SecretRef, SecretRow, StoreError, Usage,
+};
 
+use super::sync::runtime;
 use super::{Access, Context, residue};
 use crate::cli::SecretTask;
-use crate::output;
+use crate::{config, output};
 
 /// What the key in the home protects from.
 const IN_FILE: &str = "it protects copies of the database: backups, synchronised folders, a disk image without this file; \
@@ -58,7 +62,15 @@ fn list(context: &Context, of: Option<MemoryRef>) -> anyhow::Result<()> {
 /// One value stands alone on stdout, so that a pipe gets it and nothing else.
 fn show(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     let of_memory = matches!(which, SecretRef::Memory(_));
-    let revealed = context.at_local_desk(Access::Change, |desk| Ok(desk.perform(Reveal { which })?))?;
+    let here = context.at_local_desk(Access::Change, |desk| Ok(desk.perform(Reveal { which: which.clone() })));
+    let revealed = match here? {
+        Err(StoreError::ValueElsewhere { why: ElsewhereBecause::NeverHere, .. })
+            if config::team(context.home.clone())?.is_some() =>
+        {
+            return show_from_server(context, which);
+        }
+        here => here?,
+    };
     let Revealed { memory, secrets, content } = &revealed;
     if context.json {
         let shown = |secret: &RevealedSecret| {
@@ -85,6 +97,21 @@ fn show(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The same for a value that is on the team server alone.
+fn show_from_server(context: &Context, which: SecretRef) -> anyhow::Result<()> {
+    let team = context.team(Usage::Write)?;
+    let asks = RevealFromServer { which, caller: super::caller() };
+    let FromServer { memory, value, missing } = runtime()?.block_on(team.perform(asks))?;
+    if context.json {
+        return output::json(&json!({
+            "id": memory.id, "handle": memory.handle, "value": value.as_str(), "missing": missing, "from": "server",
+        }));
+    }
+    output::line(&value)?;
+    missing.iter().for_each(|name| output::note(&format!("{name}: the value is not on the server either")));
+    Ok(())
+}
+
 fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     let gone = context.at_local_desk(Access::Change, |desk| Ok(desk.perform(ForgetSecret { which })?))?;
     if context.json {
@@ -92,6 +119,9 @@ fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     }
     for secret in &gone {
         output::line(&format!("Forgot {} ({}) of {} for good", secret.name, secret.kind, secret.handle))?;
+    }
+    if gone.iter().any(|secret| secret.is_told) {
+        output::note("the team server still has it: `tessera forget --hard` of its memory removes it there too");
     }
     output::note("copies of the store that were made before still hold what was sealed, and open it with the same key");
     Ok(())

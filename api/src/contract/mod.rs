@@ -93,6 +93,8 @@ pub(crate) struct NewMemory {
     summary: Option<String>,
     /// What the older system encrypted, as base64: it is opened with the server's key and kept as a secret.
     encrypted_content: Option<String>,
+    /// The older system's number of it, where that put the text into the vault: it is read there and kept as a secret.
+    vault_id: Option<u64>,
 }
 
 /// What is said of a text that is a secret as a whole.
@@ -119,6 +121,11 @@ impl NewMemory {
     /// What the older system encrypted.
     pub(crate) fn encrypted(&self) -> Option<&str> {
         self.encrypted_content.as_deref().filter(|text| !text.is_empty())
+    }
+
+    /// Where the older system put the text into the vault.
+    pub(crate) fn vault_id(&self) -> Option<u64> {
+        self.vault_id
     }
 
     /// The same, where what it encrypted was opened: that is what it says, and all of it is a secret.

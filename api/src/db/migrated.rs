@@ -79,7 +79,7 @@ impl Db {
         let user = by.user();
         let mut done = Migrated::default();
         let batch = self.any_own_after(user, after).await?;
-        done.next = batch.last().filter(|_| batch.len() as i64 == BATCH).map(|last| last.row.memory);
+        done.next = batch.last().filter(|_| i64::try_from(batch.len()) == Ok(BATCH)).map(|last| last.row.memory);
         for found in &batch {
             done.scanned += 1;
             if is_clean(found) {

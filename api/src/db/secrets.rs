@@ -5,6 +5,7 @@ use sqlx::postgres::PgRow;
 use tessera_engine::compose::Decided;
 use tessera_engine::domain::MemoryId;
 use tessera_engine::screen::Secret;
+use uuid::Uuid;
 
 use super::audit::Deed;
 use super::memories::{Stored, columns, stored, uuid};
@@ -17,15 +18,6 @@ pub(crate) struct Kept {
     pub(crate) name: String,
     /// Encrypted; nothing where it is in a vault.
     pub(crate) sealed: Option<Vec<u8>>,
-    /// The older system's number of the memory, where the whole text lies in its vault under that.
-    pub(crate) older: Option<String>,
-}
-
-impl Kept {
-    /// By what its value lies in the vault.
-    pub(crate) fn vault_id(&self) -> String {
-        self.older.clone().unwrap_or_else(|| self.memory.to_string())
-    }
 }
 
 fn kept(row: &PgRow) -> Result<Kept, DbError> {
@@ -33,7 +25,6 @@ fn kept(row: &PgRow) -> Result<Kept, DbError> {
         memory: MemoryId::from_uuid(row.try_get("memory")?),
         name: row.try_get("name")?,
         sealed: row.try_get("sealed")?,
-        older: row.try_get("older")?,
     })
 }
 
@@ -76,8 +67,8 @@ impl Db {
         let found = found.as_ref().map(stored).transpose()?.filter(|stored| stored.row.state.document().is_some());
         let names = found.as_ref().map(names).unwrap_or_default();
         let rows = sqlx::query(
-            "SELECT memory, name, sealed, older FROM memory_secrets WHERE owner = $1 AND name = ANY ($3)
-             ORDER BY memory <> $2, made DESC",
+            "SELECT DISTINCT ON (name) memory, name, sealed FROM memory_secrets WHERE owner = $1 AND name = ANY ($3)
+             ORDER BY name, memory <> $2, made DESC",
         )
         .bind(caller.user.as_str())
         .bind(uuid(memory))
@@ -163,23 +154,20 @@ impl Db {
         tx.commit().await
     }
 
-    /// What is to leave the vault with rows that are gone: memories, and where their values lie.
-    pub(crate) async fn leaving_vault(&self, owner: &UserId) -> Result<Vec<(MemoryId, String)>, DbError> {
+    /// The memories whose values are to leave the vault: their rows are gone.
+    pub(crate) async fn leaving_vault(&self, owner: &UserId) -> Result<Vec<MemoryId>, DbError> {
         let mut tx = self.of(owner).await?;
-        let rows = sqlx::query("SELECT memory, path FROM vault_removals WHERE owner = $1 ORDER BY since LIMIT 500")
-            .bind(owner.as_str())
-            .fetch_all(&mut *tx.tx)
-            .await?;
-        rows.iter().map(|row| Ok((MemoryId::from_uuid(row.try_get("memory")?), row.try_get("path")?))).collect()
+        let sql = "SELECT memory FROM vault_removals WHERE owner = $1 ORDER BY since LIMIT 500";
+        let those: Vec<Uuid> = sqlx::query_scalar(sql).bind(owner.as_str()).fetch_all(&mut *tx.tx).await?;
+        Ok(those.into_iter().map(MemoryId::from_uuid).collect())
     }
 
     /// The vault has confirmed that it is gone.
-    pub(crate) async fn left_vault(&self, owner: &UserId, memory: MemoryId, path: &str) -> Result<(), DbError> {
+    pub(crate) async fn left_vault(&self, owner: &UserId, memory: MemoryId) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
-        sqlx::query("DELETE FROM vault_removals WHERE owner = $1 AND memory = $2 AND path = $3")
+        sqlx::query("DELETE FROM vault_removals WHERE owner = $1 AND memory = $2")
             .bind(owner.as_str())
             .bind(uuid(memory))
-            .bind(path)
             .execute(&mut *tx.tx)
             .await?;
         tx.commit().await
@@ -214,15 +202,28 @@ impl UserTx {
         .bind(if sealed.is_some() { "here" } else { "vault" })
         .execute(&mut *self.tx)
         .await?;
-        Ok(done.rows_affected() > 0)
+        if done.rows_affected() > 0 {
+            return Ok(true);
+        }
+        let mark: Vec<u8> =
+            sqlx::query_scalar("SELECT mark FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3")
+                .bind(self.user.as_str())
+                .bind(uuid(memory))
+                .bind(secret.name.as_str())
+                .fetch_one(&mut *self.tx)
+                .await?;
+        // Two values with one name, once in tens of millions: nothing is written rather than one of them lost.
+        let is_same = mark == secret.mark;
+        is_same
+            .then_some(false)
+            .ok_or_else(|| DbError::Row(format!("two secrets of {memory} are called {}", secret.name)))
     }
 
     /// With a memory that is removed for good its secrets go, out of the vault too.
     pub(super) async fn purge_secrets(&mut self, memory: MemoryId, told: &[String]) -> Result<(), DbError> {
         let (owner, id) = (self.user.as_str().to_owned(), uuid(memory));
         for sql in [
-            "INSERT INTO vault_removals (owner, memory, path)
-             SELECT DISTINCT owner, memory, coalesce(older, memory::text) FROM memory_secrets
+            "INSERT INTO vault_removals (owner, memory) SELECT DISTINCT owner, memory FROM memory_secrets
              WHERE owner = $1 AND memory = $2 AND place = 'vault' ON CONFLICT DO NOTHING",
             "DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2",
         ] {
@@ -236,7 +237,7 @@ impl UserTx {
     /// A secret of a memory of the user's own that has this name.
     pub(super) async fn secret(&mut self, memory: MemoryId, name: &str) -> Result<Option<Kept>, DbError> {
         let row = sqlx::query(
-            "SELECT memory, name, sealed, older FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3",
+            "SELECT memory, name, sealed FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3",
         )
         .bind(self.user.as_str())
         .bind(uuid(memory))

@@ -62,9 +62,9 @@ fn words(error: &anyhow::Error) -> String {
 }
 
 fn code_of(error: &anyhow::Error) -> u8 {
-    if let Some(error) = error.downcast_ref() {
+    if let Some(error) = error.downcast_ref::<DbError>() {
         of_database(error)
-    } else if let Some(error) = error.downcast_ref() {
+    } else if let Some(error) = error.downcast_ref::<SecretError>() {
         of_secrets(error)
     } else if error.is::<DomainError>() {
         USAGE

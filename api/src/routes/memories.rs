@@ -13,6 +13,7 @@ use tessera_engine::compose;
 use tessera_engine::domain::{Category, DomainError, Link, MemoryId, Packing, RecallRequest, Tag};
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Edit, Refusal, Rights, State as Being};
+use tessera_vault::Fields;
 
 use crate::App;
 use crate::contract::{
@@ -112,7 +113,7 @@ pub(super) async fn creation(
     body: &[u8],
 ) -> Result<(Ask, Vec<SetAside>), Problem> {
     let now = app.clock.now();
-    let new = app.decrypted(new)?;
+    let new = app.decrypted(caller, new).await?;
     let memory = match (new.id()?, &idempotency) {
         (Some(id), _) => id,
         (None, Some(idempotency)) => MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())),
@@ -130,8 +131,14 @@ fn named(why: NoPlace, body: &[u8]) -> Problem {
 }
 
 impl App {
-    /// What the older system encrypted, opened.
-    fn decrypted(&self, new: NewMemory) -> Result<NewMemory, Problem> {
+    /// What the older system encrypted or put into the vault, opened.
+    async fn decrypted(&self, caller: &Caller, new: NewMemory) -> Result<NewMemory, Problem> {
+        if let Some(number) = new.vault_id() {
+            let found = self.secrets.read(caller.user.as_str(), &number.to_string()).await?;
+            let problem = "vault_id: nothing lies under that number in the server's vault, or it has none";
+            let found = found.as_ref().and_then(|fields| fields.get(Fields::CONTENT));
+            return Ok(new.decrypted(found.ok_or_else(|| Problem::invalid(problem))?));
+        }
         let Some(encrypted) = new.encrypted() else { return Ok(new) };
         let opened = STANDARD.decode(encrypted).ok().and_then(|bytes| self.secrets.opened_older(&bytes));
         let problem = "encrypted_content: does not open; give the server the MEMORY_ENCRYPTION_KEY that encrypted it, among \

@@ -116,7 +116,7 @@ impl App {
     async fn in_vault(&self, caller: &Caller, rows: &[Row]) -> Result<BTreeMap<String, Fields>, Problem> {
         let mut found = BTreeMap::new();
         for row in rows.iter().filter(|row| row.sealed.is_none()) {
-            let at = row.vault_id();
+            let at = row.memory.to_string();
             if !found.contains_key(&at)
                 && let Some(fields) = self.secrets.read(caller.user.as_str(), &at).await?
             {
@@ -133,8 +133,7 @@ impl App {
         in_vault: &BTreeMap<String, Fields>,
     ) -> Result<Result<String, Missing>, Problem> {
         let Some(sealed) = &row.sealed else {
-            let field = if row.older.is_some() { Fields::CONTENT } else { row.name.as_str() };
-            let value = in_vault.get(&row.vault_id()).and_then(|fields| fields.get(field));
+            let value = in_vault.get(&row.memory.to_string()).and_then(|fields| fields.get(&row.name));
             return Ok(value.map(str::to_owned).ok_or(Missing::NotHere));
         };
         match self.secrets.opened(caller.user.as_str(), row.memory, &row.name, sealed) {
@@ -170,7 +169,8 @@ pub(super) async fn take(
     caller: Caller,
     Body(sent): Body<SentSecrets>,
 ) -> Result<Json<KeptSecrets>, Problem> {
-    caller.may("write")?;
+    // Whoever may only write must not find out a value by trying.
+    caller.may_all()?;
     if !app.secrets.has_place() {
         let detail = "this server has no place for secrets: they stay on their machine";
         return Err(Problem::new(StatusCode::CONFLICT, "no_place_for_secrets", detail));

@@ -116,7 +116,7 @@ pub(super) async fn unshare_tag_by_post(
 async fn no_longer(app: &App, caller: &Caller, with: ShareTagWith) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
     let (tag, grantee) = (Tag::try_from(with.tag)?, user(&with.shared_with)?);
-    app.db.share(&caller, &Target::Tag(tag.clone()), &grantee, None).await?;
+    app.db.share(caller, &Target::Tag(tag.clone()), &grantee, None).await?;
     Ok(Json(json!({ "unshared_tag": tag, "from": grantee.as_str() })))
 }
 

@@ -86,9 +86,9 @@ pub(crate) async fn reap(db: &Db, secrets: &Secrets) -> Result<u64, VaultedError
     let mut reaped = 0;
     for user in db.users().await? {
         let user: UserId = user.parse()?;
-        for (memory, path) in db.leaving_vault(&user).await? {
-            vault.delete(&vault.template().path(user.as_str(), &path)?).await?;
-            db.left_vault(&user, memory, &path).await?;
+        for memory in db.leaving_vault(&user).await? {
+            vault.delete(&vault.template().path(user.as_str(), &memory.to_string())?).await?;
+            db.left_vault(&user, memory).await?;
             reaped += 1;
         }
         for (memory, name) in db.orphans(&user).await? {

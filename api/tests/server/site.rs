@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
@@ -100,7 +101,9 @@ impl Site {
     pub(crate) async fn keeping(&self, rules: SecretRules) -> Self {
         let secrets = Arc::new(Secrets::open(&self.db, rules).await.unwrap());
         let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
-        self.replica_of(Settings { secrets, limits, meaning: MeaningUse::Kept, ..Settings::default() }).await
+        let tend_vault_every = Duration::from_millis(100);
+        let settings = Settings { secrets, limits, tend_vault_every, meaning: MeaningUse::Kept, ..Settings::default() };
+        self.replica_of(settings).await
     }
 
     /// The same with a key that encrypts.

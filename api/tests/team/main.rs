@@ -10,6 +10,7 @@ mod joining;
 mod machines;
 mod proxy;
 mod restore;
+mod secrets;
 mod serve;
 mod server;
 #[expect(dead_code, unused_imports, reason = "tests of one machine need more of it")]

@@ -19,16 +19,23 @@ pub(crate) struct TeamServer {
     world: World,
     address: String,
     running: Option<Running>,
+    variables: Vec<(&'static str, String)>,
 }
 
 impl TeamServer {
     /// `None` where PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// The same with more in its environment.
+    pub(crate) fn start_with(variables: &[(&'static str, &str)]) -> Option<Self> {
         let cluster = Cluster::start()?;
         // A port that is free, and none that the system gives to connections: the server comes back to it.
         let mut ports = std::iter::repeat_with(|| format!("127.0.0.1:{}", fastrand::u16(10_000..32_000)));
         let address = ports.find(|address| TcpListener::bind(address).is_ok()).unwrap();
-        let mut server = Self { cluster, world: World::new(), address, running: None };
+        let variables = variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let mut server = Self { cluster, world: World::new(), address, running: None, variables };
         server.up();
         Some(server)
     }
@@ -48,6 +55,7 @@ impl TeamServer {
     pub(crate) fn up(&mut self) {
         let mut command = self.world.command(program());
         command.env("DATABASE_URL", self.cluster.url("server")).args(["--listen", &self.address]);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.args(["--key-rate", "100000", "--address-rate", "100000"]);
         let mut server = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
         let line = BufReader::new(server.0.stderr.take().unwrap()).lines().next().unwrap().unwrap();

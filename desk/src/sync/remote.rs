@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tessera_engine::domain::{MemoryId, Permission, Tag};
-use tessera_engine::sync::{Mark, Offer, Page, Push, Pushed, Snapshot};
+use tessera_engine::sync::{KeptSecrets, Mark, Offer, Page, Push, Pushed, SentSecrets, ShownSecrets, Snapshot};
 use url::Url;
 
 /// How long a connection, and a whole request, may take.
@@ -246,6 +246,19 @@ impl Remote {
             None => request,
         };
         self.answer(request).await
+    }
+
+    /// Gives secrets to a server that has a place for them.
+    pub(super) async fn keep_secrets(&self, secrets: &SentSecrets) -> Result<KeptSecrets, RemoteError> {
+        self.answer(self.request(Method::PUT, "v1/sync/secrets")?.json(secrets)).await
+    }
+
+    /// A memory with its secrets put back in, as far as the server has them. It notes who asked.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, knows no such memory, or the key may not ask.
+    pub async fn secrets_of(&self, memory: MemoryId) -> Result<ShownSecrets, RemoteError> {
+        self.answer(self.request(Method::POST, &format!("api/memories/{memory}/secret"))?).await
     }
 
     /// Shares a memory with a user, or no longer.

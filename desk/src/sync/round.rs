@@ -1,8 +1,9 @@
 //! One exchange with the server.
 
 use tessera_engine::Store;
+use tessera_engine::domain::MemoryId;
 use tessera_engine::store::{ServerState, StoreError, Whole};
-use tessera_engine::sync::{MOST_OPS, Mark, Op, Push, Snapshot};
+use tessera_engine::sync::{MOST_OPS, Mark, Op, Push, SentSecrets, Snapshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{Remote, RemoteError, SyncError, Turn};
@@ -93,7 +94,10 @@ impl Round<'_> {
                     Err(SyncError::Remote(error)) if !matches!(error, RemoteError::MustRefetch) => Some(error),
                     Err(error) => return Err(error),
                 };
-                self.pull().await?;
+                let keeps_secrets = self.pull().await?;
+                if let (true, None) = (keeps_secrets, &not_sent) {
+                    return self.give_secrets().await;
+                }
                 not_sent.map_or(Ok(()), |error| Err(SyncError::NotSent(error)))
             };
             match tried.await {
@@ -173,18 +177,43 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// Takes what changed.
-    async fn pull(&mut self) -> Result<(), SyncError> {
+    /// Gives the server the values of secrets that it has not got yet. Only its own route takes them; where it is not
+    /// encrypted on its way there is no [`Remote`] at all.
+    async fn give_secrets(&mut self) -> Result<(), SyncError> {
+        let mut after = None;
+        for _ in 0..MOST_STEPS {
+            let last: Option<(MemoryId, String)> = after.take();
+            let secrets = on(self.desk, move |store| {
+                store.untold_secrets(last.as_ref().map(|(memory, name)| (*memory, name.as_str())))
+            });
+            let secrets = secrets.await?;
+            let Some(sent) = secrets.last() else { return Ok(()) };
+            after = Some((sent.memory, sent.name.clone()));
+            let kept = match self.remote.keep_secrets(&SentSecrets { secrets }).await {
+                Ok(kept) => kept,
+                // It has no place for them any more, or this key may not: they stay here, and `secret list` says so.
+                Err(RemoteError::Refused(_) | RemoteError::Forbidden(_) | RemoteError::TooLarge) => return Ok(()),
+                Err(error) => return Err(SyncError::NotSent(error)),
+            };
+            self.done.sent += on(self.desk, move |store| store.secrets_told(&kept)).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes what changed. True where the server has a place for secrets.
+    async fn pull(&mut self) -> Result<bool, SyncError> {
+        let mut keeps_secrets = false;
         for _ in 0..MOST_STEPS {
             let ServerState { epoch, cursor, .. } = self.state().await?;
             let page = self.remote.changes(epoch, cursor, PAGE, &self.known().await?).await?;
             let more = page.more;
+            keeps_secrets = page.keeps_secrets;
             self.done.received += page.news.len() as u64;
             on(self.desk, move |store| store.arrived(epoch, cursor, &page)).await?;
             if !more {
-                return Ok(());
+                return Ok(keeps_secrets);
             }
         }
-        Ok(())
+        Ok(keeps_secrets)
     }
 }

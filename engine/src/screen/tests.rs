@@ -121,3 +121,18 @@ proptest! {
         prop_assert_eq!((twice, keeper.0.len()), (once, kept));
     }
 }
+
+#[test]
+fn a_text_that_is_full_keeps_no_credential_and_a_project_is_not_called_by_one() {
+    let said = format!("The password is {PASSWORD}. ");
+    let full = said.clone() + &"ü".repeat((crate::domain::MAX_CONTENT_BYTES - said.len()) / 2);
+    let content = crate::domain::Content::try_from(full).unwrap();
+    let edit = crate::sync::Edit { content: Some(content), ..crate::sync::Edit::default() };
+    let mut keeper = Numbered::default();
+    let edit = keeper.looked(edit);
+    let text = edit.content.unwrap();
+    assert!(text.as_str().starts_with("The password is [secret s0: password]. ü") && !text.as_str().contains(PASSWORD));
+    let scope = format!("the project whose password is {PASSWORD}").parse().unwrap();
+    let draft = keeper.looked(Draft { scope, ..Draft::new("Plain") });
+    assert!(!draft.scope.as_str().contains(PASSWORD), "{}", draft.scope);
+}

@@ -1,6 +1,6 @@
 //! The texts of what is said of a memory: all that a person or a model may have written into.
 
-use crate::domain::{Category, Content, Draft, Memory, Origin, Patch, Tag};
+use crate::domain::{Category, Content, Draft, MAX_CONTENT_BYTES, Memory, Origin, Patch, Scope, Tag};
 use crate::sync::{Action, Details, Document, Edit, Op};
 
 /// What kind of text it is.
@@ -66,10 +66,19 @@ fn changed_category(category: &mut Category, change: &mut dyn FnMut(Part, &str) 
     }
 }
 
-/// A content is checked as it comes in: with a place in it, it may be too long, which whoever stores it says.
+/// A project may be called by an address with a password in it.
+fn changed_scope(scope: &mut Scope, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    if let Some(changed) = change(Part::Text, scope.as_str()) {
+        *scope = changed.parse().unwrap_or_default();
+    }
+}
+
+/// A place may be longer than what stood there: of a text that is then too long the end is cut, so that what was found is
+/// never left in it.
 fn changed_content(content: &mut Content, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
-    let changed = change(Part::Text, content.as_str()).and_then(|text| Content::try_from(text).ok());
-    if let Some(changed) = changed {
+    let Some(mut changed) = change(Part::Text, content.as_str()) else { return };
+    changed.truncate(changed.floor_char_boundary(MAX_CONTENT_BYTES));
+    if let Ok(changed) = Content::try_from(changed) {
         *content = changed;
     }
 }
@@ -113,10 +122,12 @@ impl Texts for Draft {
         each(self.session.iter().chain(&self.client).chain(&self.cwd), see);
         self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
+        see(Part::Text, self.scope.as_str());
         each_name(&self.origin, see);
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        changed_scope(&mut self.scope, change);
         changed_text(&mut self.content, self.sensitive.as_ref(), change);
         changed_name(&mut self.origin, change);
         change_words(&mut self.keywords, change);
@@ -135,9 +146,11 @@ impl Texts for Patch {
         each(self.keywords.iter().flatten().chain(self.entities.iter().flatten()).chain(&self.sensitive), see);
         self.tags.iter().flatten().for_each(|tag| see(Part::Slug, tag.as_str()));
         self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
+        self.scope.iter().for_each(|scope| see(Part::Text, scope.as_str()));
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        self.scope.iter_mut().for_each(|scope| changed_scope(scope, change));
         if let Some(text) = &mut self.content {
             changed_text(text, self.sensitive.as_ref(), change);
         }
@@ -157,10 +170,12 @@ impl Texts for Memory {
         each(self.session.iter().chain(&self.client).chain(&self.cwd), see);
         self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         see(Part::Slug, self.category.as_str());
+        see(Part::Text, self.scope.as_str());
         each_name(&self.origin, see);
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        changed_scope(&mut self.scope, change);
         change_in(&mut self.content, Part::Text, change);
         changed_name(&mut self.origin, change);
         change_words(&mut self.keywords, change);
@@ -177,6 +192,7 @@ impl Texts for Details {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
         each(self.keywords.iter().chain(&self.entities).chain(&self.session), see);
         see(Part::Slug, self.category.as_str());
+        see(Part::Text, self.scope.as_str());
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
@@ -184,6 +200,7 @@ impl Texts for Details {
         change_words(&mut self.entities, change);
         self.session.iter_mut().for_each(|session| change_in(session, Part::Text, change));
         changed_category(&mut self.category, change);
+        changed_scope(&mut self.scope, change);
     }
 }
 

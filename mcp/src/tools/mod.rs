@@ -21,7 +21,7 @@ use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use tessera_desk::team::Team;
 use tessera_desk::verbs::Form;
-use tessera_desk::{Desk, Effect};
+use tessera_desk::{Caller, Desk, Effect};
 use tessera_engine::domain::{DomainError, RecallRequest, TokenBudget};
 use tessera_engine::pack::JsonRows;
 
@@ -77,6 +77,8 @@ pub(crate) enum Call {
     Desk(fn(&mut Desk<'_>, &Args) -> Reply),
     /// The same, with how things stand with the server.
     Standing(fn(&mut Desk<'_>, &Args, &Standing) -> Reply),
+    /// Something at the desk, and where what it needs is elsewhere, the same of the team server.
+    Fetching(fn(&mut Desk<'_>, &Args) -> Reply, for<'a> fn(&'a Args, &'a Team, Caller) -> Replying<'a>),
     /// Something that only a team server can do.
     Team(for<'a> fn(&'a Args, &'a Team) -> Replying<'a>),
 }

@@ -1,12 +1,13 @@
 //! `secret_get`: gives back what was taken out of a text because it is a credential.
 
 use serde_json::json;
+use tessera_desk::team::{FromServer, RevealFromServer, Team};
 use tessera_desk::verbs::Reveal;
-use tessera_desk::{Desk, Effect};
+use tessera_desk::{Caller, Desk, Effect};
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::{Revealed, RevealedSecret, SecretRef};
 
-use super::{Call, Entry, Reply};
+use super::{Call, Entry, Reply, Replying};
 use crate::args::Args;
 
 pub(super) const TOOL: Entry = Entry {
@@ -23,14 +24,28 @@ pub(super) const TOOL: Entry = Entry {
     required: &["id"],
     needs_team: false,
     is_always_loaded: false,
-    call: Call::Desk(call),
+    call: Call::Fetching(call, fetch),
 };
+
+fn which(args: &Args) -> Result<SecretRef, DomainError> {
+    let which: Option<SecretRef> = args.parsed(&["id", "name", "memory_id", "secret"])?;
+    let missing = || DomainError::invalid("id", "is missing", "give a name such as s7k4q, or a memory such as 42");
+    which.ok_or_else(missing)
+}
+
+/// The same of the team server.
+fn fetch<'a>(args: &'a Args, team: &'a Team, caller: Caller) -> Replying<'a> {
+    Box::pin(async move {
+        let FromServer { value, missing, .. } = team.perform(RevealFromServer { which: which(args)?, caller }).await?;
+        let missing: String =
+            missing.iter().map(|name| format!("\n{name}: the value is not on the server either")).collect();
+        Ok(value.to_string() + &missing)
+    })
+}
 
 /// The value alone where one secret is asked for; the text with its values in place where a memory is.
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
-    let which: Option<SecretRef> = args.parsed(&["id", "name", "memory_id", "secret"])?;
-    let missing = || DomainError::invalid("id", "is missing", "give a name such as s7k4q, or a memory such as 42");
-    let which = which.ok_or_else(missing)?;
+    let which = which(args)?;
     let is_name = matches!(which, SecretRef::Name(_));
     let Revealed { secrets, content, .. } = desk.perform(Reveal { which })?;
     if let ([RevealedSecret { value: Ok(value), .. }], true) = (secrets.as_slice(), is_name) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tessera_seal::Keys;
+use tessera_seal::{Keyring as SystemKeyring, KeyringError as SystemError, Keys};
 use zeroize::Zeroizing;
 
 use crate::domain::{Clock, Origin};
@@ -70,10 +70,39 @@ pub trait Keyring: Send + Sync {
 
 /// Why a keyring gives no keys.
 #[derive(Debug, thiserror::Error)]
-#[error("the system's keyring: {problem}; unlock it, or set TESSERA_SECRET_KEY")]
+#[error("{problem}; unlock it, or set TESSERA_SECRET_KEY")]
 pub struct KeyringError {
     /// What it said, without any key.
     pub problem: String,
+}
+
+impl Keyring for SystemKeyring {
+    fn keys(&self, account: &str) -> Result<Option<Keys>, KeyringError> {
+        match self.load(account) {
+            Err(SystemError::Absent { .. }) => Ok(None),
+            loaded => loaded.map_err(said),
+        }
+    }
+
+    fn put(&self, account: &str, keys: &Keys) -> Result<bool, KeyringError> {
+        match self.save(account, keys) {
+            Ok(()) => Ok(true),
+            Err(SystemError::Absent { .. }) => Ok(false),
+            Err(error) => Err(said(error)),
+        }
+    }
+
+    fn remove(&self, account: &str) -> Result<(), KeyringError> {
+        match SystemKeyring::remove(self, account) {
+            Err(SystemError::Absent { .. }) => Ok(()),
+            removed => removed.map_err(said),
+        }
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is mapped over")]
+fn said(error: SystemError) -> KeyringError {
+    KeyringError { problem: error.to_string() }
 }
 
 /// What becomes of credentials, and where the keys are that they are sealed with.

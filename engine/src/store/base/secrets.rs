@@ -33,6 +33,18 @@ pub(crate) struct Secrets {
 pub(crate) struct Held {
     pub(crate) keys: Arc<Keys>,
     pub(crate) place: KeyPlace,
+    /// Why the keyring's keys are not among them, though it is there.
+    missing: Option<String>,
+}
+
+/// What keys there are.
+enum Found {
+    /// These.
+    Keys(Held),
+    /// None that can be had now: why the keyring gives none.
+    Locked(String),
+    /// None at all.
+    None,
 }
 
 /// Where the key lies that secrets are sealed with.
@@ -72,9 +84,10 @@ impl Secrets {
             return Ok(held.clone());
         }
         let whose = whose(connection)?;
+        // A keyring that is locked keeps nothing from being stored: what is new is sealed with a key of the file.
         let held = match self.found(&whose)? {
-            Some(held) => held,
-            None => self.made(&whose)?,
+            Found::Keys(held) => held,
+            Found::None | Found::Locked(_) => self.made(&whose)?,
         };
         Ok(known.insert(held).clone())
     }
@@ -83,7 +96,11 @@ impl Secrets {
     pub(crate) fn known_keys(&self, connection: &Connection) -> Result<Option<Held>, StoreError> {
         let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_none() {
-            *known = self.found(&whose(connection)?)?;
+            match self.found(&whose(connection)?)? {
+                Found::Keys(held) => *known = Some(held),
+                Found::Locked(problem) => return Err(StoreError::NoKey { problem }),
+                Found::None => {}
+            }
         }
         Ok(known.clone())
     }
@@ -91,7 +108,7 @@ impl Secrets {
     /// The keys as they are now: another process may have put others in their place. What was known stays where there
     /// are none any more.
     pub(crate) fn keys_anew(&self, connection: &Connection) -> Result<Held, StoreError> {
-        if let Some(held) = self.found(&whose(connection)?)? {
+        if let Found::Keys(held) = self.found(&whose(connection)?)? {
             let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
             return Ok(known.insert(held).clone());
         }
@@ -100,25 +117,31 @@ impl Secrets {
 
     /// Given keys; else those of the keyring, and after them those of the file: where the keyring did not answer once,
     /// new ones were put there.
-    fn found(&self, whose: &str) -> Result<Option<Held>, StoreError> {
+    fn found(&self, whose: &str) -> Result<Found, StoreError> {
         let given = self.rules.given.iter().map(|text| Key::given(text, whose.as_bytes()));
         let given = given.collect::<Result<Vec<_>, _>>().map_err(no_key)?;
         let ringed = self.rules.keyring.as_ref().map(|ring| ring.keys(whose));
-        // Where a key is given, one that cannot be had now is not missed until something needs it.
-        let ringed =
-            ringed.transpose().or_else(|error| if given.is_empty() { Err(no_key(error)) } else { Ok(None) })?;
+        // Keys that cannot be had now are not missed until something needs them.
+        let (ringed, missing) = match ringed.transpose() {
+            Ok(ringed) => (ringed.flatten(), None),
+            Err(locked) => (None, Some(locked.to_string())),
+        };
         let filed = keys_in(&self.file).map_err(no_key)?;
         let place = match (given.is_empty(), &ringed) {
             (false, _) => KeyPlace::Given,
-            (true, Some(Some(_))) => KeyPlace::Keyring,
+            (true, Some(_)) => KeyPlace::Keyring,
             (true, _) => KeyPlace::File(self.file.clone()),
         };
-        let kept = [ringed.flatten(), filed]
-            .into_iter()
-            .flatten()
-            .flat_map(|keys| std::iter::once(keys.current).chain(keys.before));
+        let kept =
+            [ringed, filed].into_iter().flatten().flat_map(|keys| std::iter::once(keys.current).chain(keys.before));
         let mut all = given.into_iter().chain(kept);
-        Ok(all.next().map(|current| Held { keys: Arc::new(Keys { current, before: all.collect() }), place }))
+        Ok(match (all.next(), missing) {
+            (Some(current), missing) => {
+                Found::Keys(Held { keys: Arc::new(Keys { current, before: all.collect() }), place, missing })
+            }
+            (None, Some(problem)) => Found::Locked(problem),
+            (None, None) => Found::None,
+        })
     }
 
     /// Held while keys are made or put in the place of others: one process at a time does.
@@ -128,21 +151,25 @@ impl Secrets {
 
     fn made(&self, whose: &str) -> Result<Held, StoreError> {
         let _turn = self.turn()?;
-        if let Some(held) = self.found(whose)? {
-            return Ok(held);
-        }
-        self.put(whose, &Keys::of(Key::generate().map_err(no_key)?))
+        let missing = match self.found(whose)? {
+            Found::Keys(held) => return Ok(held),
+            Found::Locked(problem) => Some(problem),
+            Found::None => None,
+        };
+        let held = self.put(whose, &Keys::of(Key::generate().map_err(no_key)?), missing.is_none())?;
+        Ok(Held { missing, ..held })
     }
 
-    /// Keeps keys in the keyring where one answers, else in the file, in the place of those that were there.
-    fn put(&self, whose: &str, keys: &Keys) -> Result<Held, StoreError> {
-        if let Some(ring) = &self.rules.keyring
+    /// Keeps keys in the keyring where one answers and is to be asked, else in the file, in the place of those that were
+    /// there.
+    fn put(&self, whose: &str, keys: &Keys, asks_ring: bool) -> Result<Held, StoreError> {
+        if let Some(ring) = self.rules.keyring.as_ref().filter(|_| asks_ring)
             && ring.put(whose, keys).map_err(no_key)?
         {
-            return Ok(Held { keys: Arc::new(keys.clone()), place: KeyPlace::Keyring });
+            return Ok(Held { keys: Arc::new(keys.clone()), place: KeyPlace::Keyring, missing: None });
         }
         let keys = write_keys(&self.file, keys, true).map_err(no_key)?;
-        Ok(Held { keys: Arc::new(keys), place: KeyPlace::File(self.file.clone()) })
+        Ok(Held { keys: Arc::new(keys), place: KeyPlace::File(self.file.clone()), missing: None })
     }
 
     /// Puts keys in the place of those that are kept. Where the first is one that the person gave, it stays with them:
@@ -152,7 +179,7 @@ impl Secrets {
         let given: Vec<Key> =
             self.rules.given.iter().filter_map(|text| Key::given(text, whose.as_bytes()).ok()).collect();
         let held = if given.is_empty() {
-            let held = self.put(&whose, keys)?;
+            let held = self.put(&whose, keys, true)?;
             if held.place == KeyPlace::Keyring {
                 self.remove_file()?;
             }
@@ -160,12 +187,12 @@ impl Secrets {
         } else {
             let mut kept = keys.before.iter().filter(|key| given.iter().all(|given| given.id() != key.id()));
             if let Some(current) = kept.next().cloned() {
-                self.put(&whose, &Keys { current, before: kept.cloned().collect() })?;
+                self.put(&whose, &Keys { current, before: kept.cloned().collect() }, true)?;
             } else {
                 self.rules.keyring.as_ref().map_or(Ok(()), |ring| ring.remove(&whose)).map_err(no_key)?;
                 self.remove_file()?;
             }
-            Held { keys: Arc::new(keys.clone()), place: KeyPlace::Given }
+            Held { keys: Arc::new(keys.clone()), place: KeyPlace::Given, missing: None }
         };
         *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = Some(held.clone());
         Ok(held)
@@ -218,6 +245,11 @@ impl Secrets {
                 ),
             });
         };
+        if let Some(problem) = held.missing.filter(|_| held.keys.of_id(needed).id() != needed) {
+            return Err(StoreError::NoKey {
+                problem: format!("secret {name} was sealed with key {needed}: {problem}"),
+            });
+        }
         let (user, memory) = (whose(connection)?, memory.to_string());
         open(&held.keys, Bound { user: &user, memory: &memory, name }, sealed).map_err(failed)
     }

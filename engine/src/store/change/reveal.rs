@@ -60,8 +60,10 @@ impl Store {
         };
         let opened = wanted.into_iter().map(|wanted| self.opened(memory.id, wanted));
         let secrets = opened.collect::<Result<Vec<_>, StoreError>>()?;
-        if let [RevealedSecret { name, value: Err(why), .. }] = secrets.as_slice() {
-            return Err(StoreError::ValueElsewhere { name: name.clone(), why: *why });
+        if secrets.iter().all(|secret| secret.value.is_err())
+            && let Some(RevealedSecret { name, value: Err(why), .. }) = secrets.first()
+        {
+            return Err(StoreError::ValueElsewhere { name: name.clone(), memory: memory.id, why: *why });
         }
         let used: Vec<&RevealedSecret> = secrets.iter().filter(|secret| secret.value.is_ok()).collect();
         self.write(|change| used.iter().try_for_each(|secret| note(change, memory.id, &secret.name, "shown", actor)))?;
@@ -222,7 +224,14 @@ fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
     Err(StoreError::ManySecrets { asked: asked.to_owned(), found })
 }
 
-fn note(change: &Change<'_>, memory: MemoryId, name: &str, what: &str, actor: &Actor) -> Result<(), StoreError> {
+/// Notes what is done with a secret.
+pub(crate) fn note(
+    change: &Change<'_>,
+    memory: MemoryId,
+    name: &str,
+    what: &str,
+    actor: &Actor,
+) -> Result<(), StoreError> {
     let sql =
         "INSERT INTO secret_uses (at, memory, name, use, origin, session, client) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let origin = actor.origin.to_string();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tessera_seal::SealError;
 
-use crate::domain::{DomainError, MemoryRef, Timestamp};
+use crate::domain::{DomainError, MemoryId, MemoryRef, Timestamp};
 
 /// A failure of the store. Messages name paths and ids, never the text of a memory.
 #[derive(Debug, thiserror::Error)]
@@ -145,6 +145,8 @@ pub enum StoreError {
     ValueElsewhere {
         /// The secret.
         name: String,
+        /// The memory whose text names it.
+        memory: MemoryId,
         /// Where it may be.
         why: ElsewhereBecause,
     },
@@ -174,6 +176,14 @@ pub enum ElsewhereBecause {
         "it was set aside on another machine, and only that machine gives it back, or a team server that keeps secrets"
     )]
     NeverHere,
+    /// Nor has the team server it.
+    #[error(
+        "it was set aside on another machine, and the team server has not got it; ask there, or let that machine send it"
+    )]
+    NorOnServer,
+    /// The team server has it and cannot open it.
+    #[error("the team server keeps it, sealed with a key that it has not")]
+    ServerLacksKey,
     /// Somebody forgot it.
     #[error("it was forgotten on {0}")]
     Forgotten(Timestamp),

@@ -102,7 +102,7 @@ pub struct SecretUse {
 }
 
 /// What is read of a secret.
-pub(crate) const SECRET: &str = "name, kind, memory, handle, made, place, told, mark";
+pub(crate) const SECRET: &str = "name, kind, memory, handle, made, place, told = 1, mark";
 
 /// Reads the columns [`SECRET`].
 pub(crate) fn secret(row: &SqlRow<'_>) -> rusqlite::Result<SecretRow> {

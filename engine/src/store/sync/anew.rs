@@ -74,6 +74,8 @@ impl Store {
         self.write(|change| {
             let sql = "UPDATE server SET epoch = ?1, cursor = ?2, is_whole = 1";
             change.tx.execute(sql, params![whole.epoch, whole.head])?;
+            // What it had of secrets may be lost too: it says so where it has them still.
+            change.tx.execute("UPDATE secrets SET told = 0", [])?;
             // What comes after is of a history that was lost.
             let common = i64::try_from(whole.restored_seq).unwrap_or(i64::MAX);
             change.tx.execute("DELETE FROM marks WHERE seq > ?1", [common])?;
@@ -110,7 +112,7 @@ fn restore(
 }
 
 /// A memory that says what one of the user's own on the server says, and that no server was ever told of, is the
-/// same memory: it takes its id.
+/// same memory: it takes its id. One with secrets does not: they are sealed for the id it has.
 fn adopt_equal(change: &Change<'_>, shadow: &Shadow) -> Result<(), StoreError> {
     let (Some(document), true) = (shadow.row.state.live(), shadow.is_own()) else { return Ok(()) };
     let id = shadow.row.memory;
@@ -121,6 +123,7 @@ fn adopt_equal(change: &Change<'_>, shadow: &Shadow) -> Result<(), StoreError> {
     let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
                    AND shared_by IS NULL AND conflict_of IS NULL AND superseded_by IS NULL
                    AND id NOT IN (SELECT memory FROM trails) AND id NOT IN (SELECT memory FROM private)
+                   AND id NOT IN (SELECT memory FROM secrets)
                ORDER BY handle LIMIT 1";
     let wanted = params![signature.cast_signed(), document.content.as_str(), document.details.scope.as_str()];
     let found: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;

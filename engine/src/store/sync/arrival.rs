@@ -169,7 +169,7 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local
     Ok(purged)
 }
 
-fn by_sync() -> Actor {
+pub(crate) fn by_sync() -> Actor {
     Actor { client: Some(SYNC.into()), ..Actor::default() }
 }
 

@@ -6,4 +6,5 @@ pub(crate) mod exchange;
 pub(crate) mod marks;
 mod meanings;
 pub(crate) mod offers;
+pub(crate) mod secrets;
 pub(crate) mod server;

@@ -143,7 +143,7 @@ impl Store {
             }
             change.tx.execute_batch(
                 "DELETE FROM trails; DELETE FROM private; DELETE FROM outbox; DELETE FROM server; DELETE FROM marks;
-                 DELETE FROM offers;
+                 DELETE FROM offers; UPDATE secrets SET told = 0;
                  INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 ORDER BY handle;",
             )?;
             Ok(())

@@ -1,6 +1,8 @@
 //! Another key, at every point where it may be stopped.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tessera_seal::keys_in;
 use zeroize::Zeroizing;
@@ -8,7 +10,7 @@ use zeroize::Zeroizing;
 use super::*;
 use crate::domain::{Draft, FixedClock, Timestamp};
 use crate::score::Weights;
-use crate::store::base::config::{Actor, SecretRules, StoreConfig, Usage};
+use crate::store::base::config::{Actor, Keyring, KeyringError, SecretRules, StoreConfig, Usage};
 use crate::store::care::doctor::Verdict;
 use crate::store::file::home::Home;
 use crate::store::read::secrets::SecretRef;
@@ -129,6 +131,71 @@ fn a_key_that_is_given_takes_the_place_of_the_one_in_the_file_and_of_one_before(
     let (how, told) = verdict(&home, given(&["correct horse"]));
     assert!(how == Verdict::Bad && told.contains("3 do not open"), "{told}");
     assert!(!told.contains("hunter") && !told.contains("horse"), "{told}");
+}
+
+/// A keyring that can be locked.
+#[derive(Default)]
+struct Ring {
+    keys: Mutex<HashMap<String, Keys>>,
+    is_locked: AtomicBool,
+}
+
+impl Ring {
+    fn open(&self) -> Result<(), KeyringError> {
+        let is_locked = self.is_locked.load(Ordering::Relaxed);
+        if is_locked { Err(KeyringError { problem: "the keyring is locked".into() }) } else { Ok(()) }
+    }
+}
+
+impl Keyring for Ring {
+    fn keys(&self, account: &str) -> Result<Option<Keys>, KeyringError> {
+        self.open()?;
+        Ok(self.keys.lock().unwrap().get(account).cloned())
+    }
+
+    fn put(&self, account: &str, keys: &Keys) -> Result<bool, KeyringError> {
+        self.open()?;
+        self.keys.lock().unwrap().insert(account.to_owned(), keys.clone());
+        Ok(true)
+    }
+
+    fn remove(&self, account: &str) -> Result<(), KeyringError> {
+        self.open()?;
+        self.keys.lock().unwrap().remove(account);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_keyring_keeps_the_key_and_one_that_is_locked_keeps_nothing_from_being_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path().join("h"));
+    let ring = Arc::new(Ring::default());
+    let rules = || SecretRules { keyring: Some(ring.clone()), ..SecretRules::default() };
+    let opened = || Store::open(config(&home, rules())).unwrap();
+    let say = |at: usize| Draft::new(format!("the password of host {at} is {}", value(at)));
+    opened().remember(say(1)).unwrap();
+    assert!(!home.secret_key().exists() && ring.keys.lock().unwrap().len() == 1);
+    assert_eq!(opened().secret_key_place().unwrap(), Some(KeyPlace::Keyring));
+    ring.is_locked.store(true, Ordering::Relaxed);
+    opened().remember(say(2)).unwrap();
+    let told = opened().reveal(&"1".parse().unwrap(), &Actor::default()).unwrap_err().to_string();
+    assert!(told.contains("the keyring is locked") && told.contains("TESSERA_SECRET_KEY"), "{told}");
+    let second = opened().reveal(&"2".parse().unwrap(), &Actor::default()).unwrap();
+    assert!(second.content.ends_with(&value(2)));
+    ring.is_locked.store(false, Ordering::Relaxed);
+    all_open(&mut opened(), 2);
+    // What was sealed with the file's key meanwhile comes under the keyring's.
+    assert_eq!(opened().rotate_secret_key(|_| ()).unwrap().sealed_anew, 1);
+    assert!(!home.secret_key().exists(), "the key in the file is gone");
+    assert_eq!(opened().rotate_secret_key(|_| ()).unwrap().sealed_anew, 2);
+    all_open(&mut opened(), 2);
+    let all = Store::open(config(&home, given(&["correct horse"]))).unwrap().secrets(None).unwrap();
+    assert_eq!(all.len(), 2);
+    let with_both = SecretRules { keyring: Some(ring.clone()), ..given(&["correct horse"]) };
+    assert_eq!(Store::open(config(&home, with_both)).unwrap().rotate_secret_key(|_| ()).unwrap().sealed_anew, 2);
+    assert!(ring.keys.lock().unwrap().is_empty(), "a key that nothing needs is kept nowhere");
+    all_open(&mut Store::open(config(&home, given(&["correct horse"]))).unwrap(), 2);
 }
 
 #[test]

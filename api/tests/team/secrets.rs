@@ -1,0 +1,57 @@
+//! Secrets of one machine on another: through a server that has a place for them, and not without one.
+
+use serde_json::json;
+
+use crate::server::{TeamServer, exchange};
+use crate::support::Client;
+
+const SAID: &str = "the staging password is hunter2!X9";
+
+#[test]
+fn what_was_set_aside_on_one_machine_is_given_back_on_another_and_to_nobody_else() {
+    let Some(mut server) = TeamServer::start_with(&[("TESSERA_SECRET_KEY", "correct horse")]) else { return };
+    let (ada, bob) = (server.user("ada"), server.user("bob"));
+    let (laptop, desktop, bobs) = (server.machine(&ada), server.machine(&ada), server.machine(&bob));
+    laptop.remember(SAID);
+    exchange(&laptop);
+    exchange(&desktop);
+    let kept = laptop.json(&["secret", "list"])["secrets"][0].clone();
+    let name = kept["name"].as_str().unwrap();
+    assert_eq!(kept["on_server"], true, "{kept}");
+    assert!(desktop.contents()[0].contains(&format!("[secret {name}: password]")));
+    assert!(desktop.json(&["secret", "list"])["secrets"].as_array().unwrap().is_empty());
+    assert_eq!(desktop.run(&["secret", "show", name]).stdout, "hunter2!X9\n");
+    assert_eq!(desktop.run(&["secret", "show", "#1"]).stdout, format!("{SAID}\n"));
+    let mut client = Client::start_with(&desktop, &[]);
+    assert_eq!(client.ok("secret_get", json!({ "id": name })), "hunter2!X9");
+    assert_eq!(client.ok("secret_get", json!({ "id": 1 })), SAID);
+    assert!(client.close().success());
+    assert_eq!(desktop.json(&["secret", "uses", name])["uses"].as_array().unwrap().len(), 4);
+    laptop.json(&["share", "1", "--with", "bob"]);
+    exchange(&bobs);
+    assert!(bobs.contents()[0].contains(name));
+    let refused = ["1", name].map(|which| bobs.run(&["secret", "show", which]));
+    assert!(refused.iter().all(|ran| ran.code == Some(1) && ran.stderr.contains("no secret")), "{refused:?}");
+    server.down();
+    let alone = desktop.run(&["secret", "show", name]);
+    assert!(alone.code == Some(1) && alone.stderr.contains("cannot be reached"), "{alone:?}");
+    assert_eq!(laptop.run(&["secret", "show", name]).stdout, "hunter2!X9\n");
+    for world in [&laptop, &desktop, &bobs] {
+        world.assert_healthy();
+    }
+}
+
+#[test]
+fn a_server_without_a_place_gets_no_secret_and_the_other_machine_says_where_it_is() {
+    let Some(server) = TeamServer::start() else { return };
+    let ada = server.user("ada");
+    let (laptop, desktop) = (server.machine(&ada), server.machine(&ada));
+    laptop.remember(SAID);
+    exchange(&laptop);
+    exchange(&desktop);
+    let kept = laptop.json(&["secret", "list"])["secrets"][0].clone();
+    assert_eq!(kept["on_server"], false, "{kept}");
+    let elsewhere = desktop.run(&["secret", "show", kept["name"].as_str().unwrap()]);
+    assert!(elsewhere.code == Some(1) && elsewhere.stderr.contains("set aside on another machine"), "{elsewhere:?}");
+    assert_eq!(laptop.run(&["secret", "show", "1"]).stdout, format!("{SAID}\n"));
+}

@@ -1,0 +1,153 @@
+//! Secrets that a team server has a place for: which it has not got yet, and what it said of those it was sent.
+
+use rusqlite::params;
+
+use crate::domain::MemoryId;
+use crate::store::base::store::Store;
+use crate::store::change::reveal::note;
+use crate::store::file::error::StoreError;
+use crate::store::sync::arrival::by_sync;
+use crate::sync::{Became, KeptSecrets, MOST_SECRET_BYTES, MOST_SECRETS, SentSecret};
+
+/// Bytes of values in one request, at most: one value alone may be longer.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Told as it is, and never to be told: the server will not have it.
+const REFUSED: u8 = 2;
+
+impl Store {
+    /// Secrets of the person's own memories that the server knows and whose values it has not: some, in the order of
+    /// memories, those after one that was sent. What does not open here is left out.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn untold_secrets(&self, after: Option<(MemoryId, &str)>) -> Result<Vec<SentSecret>, StoreError> {
+        let read = || {
+            let sql = "SELECT memory, name, kind, sealed FROM secrets JOIN memories ON memories.id = secrets.memory
+                       WHERE told = 0 AND sealed IS NOT NULL AND purged = 0 AND shared_by IS NULL
+                       AND memory IN (SELECT memory FROM trails) AND memory NOT IN (SELECT memory FROM private)
+                       AND (?1 IS NULL OR (memory, name) > (?1, ?2)) ORDER BY memory, name LIMIT ?3";
+            let (memory, name) = after.unzip();
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map(params![memory, name, MOST_SECRETS], |row| {
+                Ok((
+                    row.get::<_, MemoryId>(0)?,
+                    row.get::<_, String>(1)?,
+                    row.get::<_, String>(2)?,
+                    row.get::<_, Vec<u8>>(3)?,
+                ))
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let rows = read().map_err(|error| self.failed(error))?;
+        let (mut untold, mut bytes) = (Vec::new(), 0);
+        for (memory, name, kind, sealed) in rows {
+            let Ok(value) = self.secrets.opened(&self.connection, memory, &name, &sealed) else { continue };
+            bytes += value.len();
+            if !untold.is_empty() && bytes > MOST_BYTES {
+                break;
+            }
+            if value.len() <= MOST_SECRET_BYTES {
+                untold.push(SentSecret { memory, name, kind, value: value.as_str().to_owned() });
+            }
+        }
+        Ok(untold)
+    }
+
+    /// Notes what the server said of secrets that it was sent. Gives the number of those it has now.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn secrets_told(&mut self, answers: &KeptSecrets) -> Result<u64, StoreError> {
+        self.write(|change| {
+            let mut kept = 0;
+            for answer in &answers.kept {
+                let told = match answer.became {
+                    Became::Kept => 1,
+                    Became::Differs | Became::Invalid => REFUSED,
+                    // It is told again once its memory was.
+                    Became::Unknown => continue,
+                };
+                let sql = "UPDATE secrets SET told = ?3 WHERE memory = ?1 AND name = ?2";
+                change.tx.prepare_cached(sql)?.execute(params![answer.memory, answer.name, told])?;
+                if answer.became == Became::Kept {
+                    kept += 1;
+                    note(change, answer.memory, &answer.name, "sent", &by_sync())?;
+                }
+            }
+            Ok(kept)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::domain::Memory;
+    use crate::screen::places;
+    use crate::store::open::in_memory::{InMemory, shadow};
+    use crate::store::sync::anew::Whole;
+    use crate::store::sync::server::Upload;
+    use crate::sync::{Document, KeptSecret, Shadow, State};
+
+    fn name_in(memory: &Memory) -> String {
+        places(&memory.content)[0].1.name.as_ref().unwrap().to_string()
+    }
+
+    fn answered(secrets: &[SentSecret], became: Became) -> KeptSecrets {
+        let kept = secrets.iter();
+        KeptSecrets {
+            kept: kept.map(|one| KeptSecret { memory: one.memory, name: one.name.clone(), became }).collect(),
+        }
+    }
+
+    /// A store that joined a server which has one of its two memories.
+    fn joined() -> (InMemory, Memory) {
+        let mut store = InMemory::new();
+        let known = store.said("the staging password is hunter2!X9");
+        let own =
+            Shadow { row: crate::sync::Row { memory: known.id, ..shadow("x", 1, None).row }, ..shadow("x", 1, None) };
+        let document = Document::of(&known).unwrap();
+        let own = Shadow { row: crate::sync::Row { state: State::Live(document), ..own.row }, ..own };
+        store.join("https://t.example", "ada", Upload::All).unwrap();
+        let whole =
+            Whole { epoch: 1, restored_seq: 0, mark: None, head: 1, rows: vec![own], meanings: BTreeMap::new() };
+        store.begin_anew(&whole).unwrap();
+        store.said("the vpn password is Tr0ub4dor&3xy");
+        (store, known)
+    }
+
+    #[test]
+    fn only_what_the_server_knows_and_has_not_is_sent_and_noted() {
+        let (mut store, known) = joined();
+        let untold = store.untold_secrets(None).unwrap();
+        let [secret] = untold.as_slice() else { panic!("{untold:?}") };
+        assert_eq!(
+            (secret.memory, secret.name.clone(), secret.value.as_str()),
+            (known.id, name_in(&known), "hunter2!X9")
+        );
+        assert!(store.untold_secrets(Some((secret.memory, &secret.name))).unwrap().is_empty());
+        assert_eq!(store.secrets_told(&answered(&untold, Became::Unknown)).unwrap(), 0);
+        assert_eq!(store.untold_secrets(None).unwrap(), untold, "it is sent once its memory was");
+        assert_eq!(store.secrets_told(&answered(&untold, Became::Kept)).unwrap(), 1);
+        assert!(store.untold_secrets(None).unwrap().is_empty());
+        let uses = store.secret_uses(None).unwrap();
+        assert_eq!((uses.len(), uses[0].what.as_str(), uses[0].client.as_deref()), (1, "sent", Some("sync")));
+        assert!(store.secrets(Some(known.id)).unwrap()[0].is_told);
+        store.leave().unwrap();
+        assert!(!store.secrets(Some(known.id)).unwrap()[0].is_told, "another server knows nothing of it");
+    }
+
+    #[test]
+    fn what_the_server_will_not_have_is_not_sent_for_ever() {
+        let (mut store, known) = joined();
+        let untold = store.untold_secrets(None).unwrap();
+        assert_eq!(store.secrets_told(&answered(&untold, Became::Invalid)).unwrap(), 0);
+        assert!(store.untold_secrets(None).unwrap().is_empty());
+        assert!(!store.secrets(Some(known.id)).unwrap()[0].is_told);
+        store.run("UPDATE secrets SET told = 0; INSERT INTO private SELECT id FROM memories");
+        assert!(store.untold_secrets(None).unwrap().is_empty(), "what is to stay here stays");
+    }
+}
