@@ -1,7 +1,6 @@
 //! Settings: a flag, else the environment, else `config.toml`, else the default. Every one is declared here.
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +19,6 @@ use zeroize::Zeroizing;
 
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
-use crate::output;
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
@@ -227,7 +225,7 @@ impl Setting {
         self.names.iter().find_map(|name| variable(name))
     }
 
-    fn text(&self) -> Option<String> {
+    pub(crate) fn text(&self) -> Option<String> {
         self.value().map(|value| value.to_string_lossy().into_owned())
     }
 
@@ -492,24 +490,4 @@ fn secret_rules(file: &ConfigFile) -> Result<SecretRules, SetupError> {
 fn keyring() -> Option<Arc<dyn Keyring>> {
     let text = |name: &str| variable(name)?.into_string().ok();
     SystemKeyring::of_session(text).map(|keyring| -> Arc<dyn Keyring> { Arc::new(keyring) })
-}
-
-/// Sends the log to stderr, without the credentials in it: nothing by default, more with `-v`, or what `TESSERA_LOG` says.
-pub(crate) fn init_logging(verbose: u8) {
-    let filter = LOG.text().unwrap_or_else(|| {
-        match verbose {
-            0 => "off",
-            1 => "info",
-            _ => "debug",
-        }
-        .to_owned()
-    });
-    if filter == "off" {
-        return;
-    }
-    let builder = tracing_subscriber::fmt().with_writer(|| output::Log).with_ansi(std::io::stderr().is_terminal());
-    // Nobody reads the log any more: that is no reason to fail.
-    let builder = builder.with_env_filter(tracing_subscriber::EnvFilter::new(filter)).log_internal_errors(false);
-    // A second initialisation can only come from a test; the first one stands.
-    let _ = builder.try_init();
 }

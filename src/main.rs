@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod config_file;
 mod exit;
+mod logging;
 mod output;
 
 use clap::Parser;
@@ -18,7 +19,7 @@ fn main() -> std::process::ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    config::init_logging(cli.verbose);
+    logging::init(cli.verbose);
     match commands::run(cli) {
         Ok(code) => code,
         Err(error) => exit::report(&error),

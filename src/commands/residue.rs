@@ -6,10 +6,13 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use tessera_desk::team::PurgedThere;
 use tessera_desk::verbs::{Purged, ScanSecrets};
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::store::{Purged as Removal, Residue, Scan, Scanning, Step, ToldServer};
+use tessera_engine::store::{Purged as Removal, Residue, Scan, Scanning, Step, ToldServer, Usage};
+use tessera_engine::sync::PurgeReport;
 
+use super::sync::runtime;
 use super::{Access, Context};
 use crate::exit::UserError;
 use crate::output;
@@ -78,14 +81,59 @@ pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCod
     let Some(removal) = removal else {
         return Err(UserError(format!("{id}: was not removed for good here; `tessera forget --hard` does that")).into());
     };
+    // Who has heard of it only the server knows; what was done here is told without it too.
+    let heard = match removal.server {
+        Some(ToldServer::Done) => heard(context, &removal),
+        _ => None,
+    };
+    let is_heard = match &heard {
+        Some(Ok(report)) => {
+            report.machines.iter().all(|machine| machine.confirmed)
+                && report.others.iter().all(|other| other.confirmed >= other.machines)
+        }
+        Some(Err(_)) => false,
+        None => true,
+    };
     let is_done = removal.steps.iter().all(|step| step.done.is_some())
-        && matches!(removal.server, None | Some(ToldServer::Done | ToldServer::NeverHadIt));
+        && matches!(removal.server, None | Some(ToldServer::Done | ToldServer::NeverHadIt))
+        && is_heard;
     if context.json {
-        output::json(&json!({ "done": is_done, "removal": removal }))?;
+        let heard = heard.as_ref().map(|heard| match heard {
+            Ok(report) => json!(report),
+            Err(problem) => json!({ "problem": problem }),
+        });
+        output::json(&json!({ "done": is_done, "removal": removal, "heard": heard }))?;
     } else {
         told(&removal)?;
+        tell_heard(heard.as_ref())?;
     }
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// What the team server says of who has heard; `None` where no server is set here any more.
+fn heard(context: &Context, removal: &Removal) -> Option<Result<PurgeReport, String>> {
+    let team = context.team(Usage::Write).ok()?;
+    let asked = runtime().ok()?.block_on(team.perform(PurgedThere { memory: removal.id }));
+    Some(asked.map_err(|error| error.to_string()))
+}
+
+fn tell_heard(heard: Option<&Result<PurgeReport, String>>) -> anyhow::Result<()> {
+    let report = match heard {
+        None => return Ok(()),
+        Some(Err(problem)) => return output::line(&format!("  who has heard of it is not known now: {problem}")),
+        Some(Ok(report)) => report,
+    };
+    for machine in &report.machines {
+        let state = if machine.confirmed { "has removed it too" } else { "has not asked since" };
+        let name = format!("{} {}", machine.label, machine.machine);
+        let asked = machine.asked.as_ref().map(|at| format!(" (asked last at {at})")).unwrap_or_default();
+        output::line(&format!("  machine {}: {state}{asked}", output::shown(name.trim())))?;
+    }
+    for other in &report.others {
+        let user = output::shown(&other.user);
+        output::line(&format!("  {user}: {} of {} machines have heard", other.confirmed, other.machines))?;
+    }
+    Ok(())
 }
 
 fn told(removal: &Removal) -> anyhow::Result<()> {

@@ -21,7 +21,10 @@ pub fn is_clean(text: &str) -> bool {
 
 fn is_slug_of_place(value: &str) -> bool {
     // In a tag a hyphen stands for the space before it.
-    value.trim_matches(|c: char| !c.is_alphanumeric()).strip_prefix(SLUG).is_some_and(|rest| rest == SLUG_DROPPED || Name::parse(rest).is_some())
+    value
+        .trim_matches(|c: char| !c.is_alphanumeric())
+        .strip_prefix(SLUG)
+        .is_some_and(|rest| rest == SLUG_DROPPED || Name::parse(rest).is_some())
 }
 
 #[cfg(test)]
