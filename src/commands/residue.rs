@@ -44,24 +44,31 @@ pub(super) fn scan(context: &Context, fix: bool) -> anyhow::Result<ExitCode> {
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
+/// What stands at one place.
+struct Found<'s> {
+    kinds: BTreeMap<&'s str, u64>,
+    is_fixed: bool,
+    problem: Option<&'s str>,
+}
+
 fn tell(scan: &Scan, fix: bool) -> anyhow::Result<()> {
     if scan.residues.is_empty() {
         return output::line(&format!("No credential stands in clear in {} rows and files.", scan.looked_at));
     }
-    let mut places: BTreeMap<(&str, &str), (BTreeMap<&str, u64>, bool, Option<&str>)> = BTreeMap::new();
+    let mut places: BTreeMap<(&str, &str), Found<'_>> = BTreeMap::new();
     for Residue { place, which, kinds, fixed, problem } in &scan.residues {
-        let known = places.entry((place, which)).or_insert_with(|| (BTreeMap::new(), true, None));
-        kinds.iter().for_each(|(kind, count)| *known.0.entry(kind).or_default() += count);
-        known.1 &= fixed;
-        known.2 = known.2.or(problem.as_deref());
+        let new = || Found { kinds: BTreeMap::new(), is_fixed: true, problem: None };
+        let known = places.entry((place, which)).or_insert_with(new);
+        kinds.iter().for_each(|(kind, count)| *known.kinds.entry(kind).or_default() += count);
+        known.is_fixed &= fixed;
+        known.problem = known.problem.or(problem.as_deref());
     }
-    let row =
-        |((place, which), (kinds, fixed, problem)): (&(&str, &str), &(BTreeMap<&str, u64>, bool, Option<&str>))| {
-            let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-            let state = problem.unwrap_or(if *fixed { "taken out" } else { "in clear" });
-            vec![(*place).to_owned(), (*which).to_owned(), kinds.join(", "), state.to_owned()]
-        };
-    let rows = places.iter().take(MOST_TOLD).map(row).collect();
+    let mut rows = Vec::new();
+    for ((place, which), found) in places.iter().take(MOST_TOLD) {
+        let kinds: Vec<String> = found.kinds.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+        let state = found.problem.unwrap_or(if found.is_fixed { "taken out" } else { "in clear" });
+        rows.push(vec![(*place).to_owned(), (*which).to_owned(), kinds.join(", "), state.to_owned()]);
+    }
     output::text(&output::table(&["where", "which", "what", "state"], rows))?;
     if places.len() > MOST_TOLD {
         output::note(&format!("and {} more places; --json lists them all", places.len() - MOST_TOLD));

@@ -26,8 +26,10 @@ impl Said {
     }
 }
 
+type Door = fn(&World, &Planted, &mut Said);
+
 /// The doors by which a text becomes, or comes near, a memory. Each gets its share of what is planted.
-const DOORS: [(&str, fn(&World, &Planted, &mut Said)); 20] = [
+const DOORS: [(&str, Door); 20] = [
     ("remember", |world, secret, said| {
         drop(said.ran("remember", world.run(&["remember", &secret.sentence(), "--json"])));
     }),

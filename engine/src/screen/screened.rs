@@ -216,6 +216,6 @@ pub(super) fn again<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = R
         let before = text.get(..span.start).and_then(|head| head.chars().next_back());
         let after = text.get(span.end..).and_then(|rest| rest.chars().next());
         let (first, last) = (value.chars().next(), value.chars().next_back());
-        !(is_word(before) && is_word(first)) && !(is_word(after) && is_word(last))
+        !(is_word(before) && is_word(first) || is_word(after) && is_word(last))
     })
 }
