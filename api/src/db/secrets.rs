@@ -106,6 +106,29 @@ impl Db {
         Ok(true)
     }
 
+    /// Removes a secret of a memory of the caller's own. False where there is none. What lies in a vault is an orphan from
+    /// then on, and leaves it at once.
+    pub(crate) async fn forget_secret(&self, caller: &Caller, memory: MemoryId, name: &str) -> Result<bool, DbError> {
+        let mut tx = self.by(caller).await?;
+        let forgotten = sqlx::query(
+            "WITH gone AS (DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3
+                 RETURNING owner, memory, name, place),
+             orphan AS (INSERT INTO vault_writes (owner, memory, name, since)
+                 SELECT owner, memory, name, now() - interval '1 day' FROM gone WHERE place = 'vault'
+                 ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since)
+             SELECT name FROM gone",
+        )
+        .bind(caller.user.as_str())
+        .bind(uuid(memory))
+        .bind(name)
+        .fetch_optional(&mut *tx.tx)
+        .await?;
+        let deed = if forgotten.is_some() { Deed::SecretForgotten } else { Deed::SecretDenied };
+        tx.audit(deed, &memory.to_string()).await?;
+        tx.commit().await?;
+        Ok(forgotten.is_some())
+    }
+
     /// Notes what is about to be put into a vault.
     pub(crate) async fn intend(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;

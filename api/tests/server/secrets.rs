@@ -197,6 +197,12 @@ fn nobody_but_its_owner_with_a_whole_key_has_a_secret_or_learns_of_one() {
             }
         }
         assert!(limited.chunks(2).all(|pair| pair[0] == pair[1]), "whatever the memory: {limited:?}");
+        let name =
+            Site::ok(site.reveal(&owner, &memory).await).await["secrets"][0]["name"].as_str().unwrap().to_owned();
+        for (whose, key) in &others {
+            let answer = site.delete(key, &format!("/api/memories/{memory}/secret/{name}"), "").await;
+            assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{whose}");
+        }
         let revoked = site.user("owner").await;
         site.db.revoke_key(&"owner".parse().unwrap(), revoked.split('_').nth(1).unwrap()).await.unwrap();
         assert_eq!(site.reveal(&revoked, &memory).await.status(), StatusCode::UNAUTHORIZED);
