@@ -4,12 +4,13 @@ mod eval;
 mod gaps;
 mod project;
 mod secret;
+mod setup;
 mod team;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use tessera_engine::domain::{
     Breadth, Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Packing, RecallRequest, Scope,
@@ -20,6 +21,7 @@ pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use gaps::GapsArguments;
 pub(crate) use project::ProjectTask;
 pub(crate) use secret::SecretTask;
+pub(crate) use setup::{Setup, SetupClient};
 pub(crate) use team::{Keep, Offered, Share, SyncTask, UploadChoice};
 
 /// A memory for coding agents, inside the context budget.
@@ -68,6 +70,11 @@ pub(crate) enum Command {
         /// Why; kept in the history.
         #[arg(long)]
         reason: Option<String>,
+    },
+    /// Show what was done about a memory that was removed for good, where, and what is left to do.
+    Purged {
+        /// Handle or id.
+        id: MemoryRef,
     },
     /// Bring back a forgotten memory, or an earlier text of one.
     Restore {
@@ -269,40 +276,6 @@ pub(crate) enum SettingsChange {
         /// The key.
         key: String,
     },
-}
-
-/// Connect a client.
-#[derive(Debug, Args)]
-pub(crate) struct Setup {
-    /// claude-code, claude-desktop, cursor, codex, gemini or vscode.
-    #[arg(value_enum)]
-    pub(crate) client: SetupClient,
-    /// For the project in this directory alone, in files that can be committed.
-    #[arg(long)]
-    pub(crate) project: bool,
-    /// Show the change without making it.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Do not ask.
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-}
-
-/// Clients that can be set up.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum SetupClient {
-    /// Claude Code: server and hooks.
-    ClaudeCode,
-    /// Claude Desktop.
-    ClaudeDesktop,
-    /// Cursor.
-    Cursor,
-    /// Codex.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// Visual Studio Code.
-    Vscode,
 }
 
 /// Store a memory.

@@ -174,6 +174,9 @@ fn normal_url(address: &str) -> Option<String> {
     let parsed = url::Url::parse(address).ok().filter(url::Url::has_host);
     let (host, path) = if let Some(parsed) = &parsed {
         (parsed.host_str()?.to_lowercase(), parsed.path().to_owned())
+    } else if address.contains("://") {
+        // An address that cannot be read may hold a password where a name is looked for.
+        return None;
     } else {
         // The short form of ssh: [user@]host:path
         let (host, path) = address.split_once(':')?;

@@ -29,6 +29,13 @@ pub(crate) enum SecretTask {
         /// Only of secrets whose names begin so.
         name: Option<String>,
     },
+    /// Look for credentials that stand in clear from before they were taken out: in memories, their history, logs, files and
+    /// backups of the home.
+    Scan {
+        /// Take them out: values of your own memories are set aside, all others go for good.
+        #[arg(long)]
+        fix: bool,
+    },
     /// Say where the key is, and what it protects from.
     Key,
     /// Seal every secret with a new key. Run again, it goes on where it was stopped. Copies made before need the old key.

@@ -17,6 +17,7 @@ mod questions;
 mod recall;
 mod receipts;
 mod remember;
+mod residue;
 mod secret;
 mod serve;
 mod settings;
@@ -189,7 +190,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Decline(offered) => team::answer(&context, &offered, false)?,
         Command::Resolve { id, keep, content } => team::resolve(&context, id, keep, content)?,
         Command::Project { task } => project::run(&context, task)?,
-        Command::Secret(task) => secret::run(&context, task)?,
+        Command::Secret(task) => return secret::run(&context, task),
+        Command::Purged { id } => return residue::purged(&context, id),
         Command::Demo => demo::run(&context)?,
         Command::Settings { change } => settings::run(&context, change)?,
         Command::Hook { event } => return Ok(hook::run(hook::Arguments::parsed(context.home, event))),

@@ -1,5 +1,7 @@
 //! `secret`: what was taken out of texts, given back on purpose.
 
+use std::process::ExitCode;
+
 use serde_json::json;
 use tessera_desk::team::{FromServer, RevealFromServer};
 use tessera_desk::verbs::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
@@ -9,7 +11,7 @@ use tessera_engine::store::{
 };
 
 use super::sync::runtime;
-use super::{Access, Context};
+use super::{Access, Context, residue};
 use crate::cli::SecretTask;
 use crate::{config, output};
 
@@ -21,15 +23,17 @@ const GIVEN: &str = "it is not kept in the home: whoever has the home alone open
                      setting does";
 
 /// Does one task.
-pub(super) fn run(context: &Context, task: SecretTask) -> anyhow::Result<()> {
-    match task {
+pub(super) fn run(context: &Context, task: SecretTask) -> anyhow::Result<ExitCode> {
+    let done = match task {
+        SecretTask::Scan { fix } => return residue::scan(context, fix),
         SecretTask::List { memory } => list(context, memory),
         SecretTask::Show { which } => show(context, which),
         SecretTask::Forget { which } => forget(context, which),
         SecretTask::Uses { name } => uses(context, name),
         SecretTask::Key => key(context),
         SecretTask::RotateKey => rotate(context),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 fn list(context: &Context, of: Option<MemoryRef>) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! `setup` and `uninstall`: clients' settings, shown as a diff before anything is changed.
 
 use std::io::{IsTerminal, Write};
+use tessera_engine::screen::dropped;
 use tessera_engine::store::Home;
 
 use anyhow::Context as _;
@@ -69,7 +70,8 @@ fn confirmed(context: &Context, plan: &Plan, dry_run: bool, yes: bool, question:
     if context.json {
         output::note(&plan.diff());
     } else {
-        output::text(&plan.diff())?;
+        // A client's settings may hold keys of others.
+        output::text(&dropped(&plan.diff()))?;
     }
     if dry_run {
         return Ok(false);

@@ -17,6 +17,7 @@ mod meaning;
 mod projects;
 mod promises;
 mod quality;
+mod secrets;
 mod serve;
 mod setup;
 mod support;

@@ -3,6 +3,7 @@
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope};
 use tessera_engine::pack::{JsonRows, Recall as Reply};
+use tessera_engine::screen::{dropped, is_clean};
 use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Noted, StoreError};
 
 use crate::caller::Caller;
@@ -45,6 +46,7 @@ impl Verb for Recall {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Answer, StoreError> {
+        let is_clean = is_clean(&self.request.query);
         let request = as_asked_by(caller, self.request);
         let reply = match self.form {
             Form::Text => store.recall(&request)?,
@@ -53,7 +55,7 @@ impl Verb for Recall {
         let is_empty = reply.total_count == 0 && !request.filters.scopes.is_empty();
         let near = if is_empty { store.near_scopes(&request)? } else { Vec::new() };
         if is_in_vain(&request, &reply) && near.is_empty() {
-            store.note_in_vain(&request, noted(caller));
+            store.note_in_vain(&request, if is_clean { noted(caller) } else { Noted::Count });
         }
         let searched = if request.explain { Some(store.rank(&request)?.searched) } else { None };
         Ok(Answer { reply, request, near, searched })
@@ -67,6 +69,7 @@ fn is_in_vain(request: &RecallRequest, reply: &Reply) -> bool {
     reply.total_count == 0 && request.cursor.is_none() && asks_all && !request.query.trim().is_empty()
 }
 
+/// What is noted of a question; of one that holds a credential, that it was asked.
 fn noted(caller: &Caller) -> Noted {
     if caller.keeps_questions { Noted::Text } else { Noted::Words }
 }
@@ -74,7 +77,10 @@ fn noted(caller: &Caller) -> Noted {
 fn as_asked_by(caller: &Caller, request: RecallRequest) -> RecallRequest {
     // "global" is no project: then none comes first.
     let scope = request.scope.or_else(|| caller.scope()).filter(|scope| *scope != Scope::Global);
-    RecallRequest { profile: caller.profile, scope, ..request }
+    // No memory says a credential in clear, and the reply repeats the question.
+    let query = dropped(&request.query).into_owned();
+    let expanded_query = request.expanded_query.as_ref().map(|query| dropped(query).into_owned());
+    RecallRequest { profile: caller.profile, scope, query, expanded_query, ..request }
 }
 
 /// Full texts by name, within the budget of a request.

@@ -8,6 +8,7 @@ mod gaps;
 mod link;
 mod project;
 mod remember;
+mod residue;
 mod secret;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ pub use gaps::{ForgetQuestions, Gap, Gaps, GapsFound};
 pub use link::SetLink;
 pub use project::{BelieveProject, DoubtProject, IsBelieved, Places};
 pub use remember::{Remember, described};
+pub use residue::{Purged, ScanSecrets};
 pub use secret::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
 pub use transfer::{Export, Import, ImportNotes, NotesImported};
 pub use unasked::{Brief, Context, Event, Notice, Prompted, Question, SetAside, StandingNotice};

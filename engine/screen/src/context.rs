@@ -12,6 +12,7 @@ mod judge;
 mod letters;
 mod lines;
 mod logins;
+mod names;
 mod nouns;
 mod phrases;
 mod prose;
@@ -94,6 +95,12 @@ const MARKS: &[(&str, Mark)] = &[
     ("smbclient", Mark::Command),
     ("rpcclient", Mark::Command),
     ("openssl enc", Mark::Command),
+    ("ssh-keygen", Mark::Command),
+    ("ldapsearch", Mark::Command),
+    ("ldapmodify", Mark::Command),
+    ("ldapadd", Mark::Command),
+    ("xfreerdp", Mark::Command),
+    ("rclone obscure", Mark::Command),
     ("http -a", Mark::UserFlag),
     ("https -a", Mark::UserFlag),
     ("account", Mark::Noun),
@@ -125,6 +132,7 @@ const MARKS: &[(&str, Mark)] = &[
     ("://", Mark::Address),
     ("-----begin", Mark::Pem),
     ("ls0tls1crudjti", Mark::Encoded),
+    ("eyjhdxrocyi6", Mark::Encoded),
     ("\"kty\"", Mark::JsonKey),
     ("putty-user-key-file-", Mark::Putty),
     ("basic", Mark::Scheme),
@@ -169,6 +177,7 @@ const MARKS: &[(&str, Mark)] = &[
     ("backup code", Mark::Codes),
     ("wiederherstellungscode", Mark::Codes),
     ("pin", Mark::Pin),
+    ("puk", Mark::Pin),
     ("pin code", Mark::Pin),
     ("pin-code", Mark::Pin),
     ("door code", Mark::Pin),
@@ -186,6 +195,7 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 });
 
 const PASSWORD: Kind = Kind::new("password");
+const NAME: Kind = Kind::new("user name");
 const CONNECTION: Kind = Kind::new("connection password");
 const PRIVATE_KEY: Kind = Kind::new("private key");
 const BASIC: Kind = Kind::new("basic auth");
@@ -255,7 +265,12 @@ impl Search<'_> {
                 let noun = Noun { span: span.clone(), class: Class::Login, kind: PASSWORD };
                 self.take(logins::value_of(text, &noun), PASSWORD);
             }
-            Mark::PasswordFlag => self.take(flags::of_password(text, span.end), PASSWORD),
+            Mark::PasswordFlag => {
+                if flags::takes_password(text, span.end) {
+                    self.take(names::drawn_before(text, span.start), NAME);
+                }
+                self.take(flags::of_password(text, span.end), PASSWORD);
+            }
             Mark::Command => self.take(flags::of_command(text, span.start, span.end), PASSWORD),
             Mark::Pgpass => self.take_span(lines::pgpass(text, span.start), PASSWORD),
             Mark::Hash => self.take_span(lines::hash(text, span.start), HASH),
@@ -292,6 +307,9 @@ impl Search<'_> {
                 // `credentials: bob:x` give a name and a password.
                 let pair = (noun.class == Class::Secret).then(|| logins::value_of(text, &noun)).flatten();
                 let value = pair.or_else(|| assign::value_of(text, &noun)).or_else(|| prose::value_of(text, &noun));
+                if noun.class == Class::Password {
+                    self.take(names::drawn_before(text, noun.span.start), NAME);
+                }
                 let before = || prose::value_before(text, &noun).filter(|_| noun.class == Class::Password);
                 self.take(value.or_else(before), noun.kind);
             }

@@ -18,14 +18,17 @@ use crate::finding::Finding;
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
     let mut found = prefixed::findings(text);
     found.sort_by_key(|finding| finding.span.start);
-    let mut near = near::findings(text);
-    for finding in &mut near {
+    let mut near = Vec::new();
+    for mut finding in near::findings(text) {
         // What its look says is more than what stands before it says.
         let after = found.partition_point(|known| known.span.start < finding.span.end);
-        let known = after.checked_sub(1).and_then(|at| found.get(at));
-        if let Some(known) = known.filter(|known| known.overlaps(&finding.span)) {
-            finding.kind = known.kind;
+        let known = after.checked_sub(1).and_then(|at| found.get(at)).filter(|known| known.overlaps(&finding.span));
+        match known {
+            Some(known) if known.span.start <= finding.span.start && finding.span.end <= known.span.end => continue,
+            Some(known) => finding.kind = known.kind,
+            None => {}
         }
+        near.push(finding);
     }
     found.append(&mut near);
     found

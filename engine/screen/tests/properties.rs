@@ -1,5 +1,4 @@
 //! What holds for every text: spans are sound, what is outside them stays, and screening twice is screening once.
-#![expect(clippy::indexing_slicing, reason = "tests may")]
 
 use proptest::prelude::*;
 use tessera_screen::{Finding, Name, Place, findings};

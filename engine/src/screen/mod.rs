@@ -4,6 +4,7 @@
 
 mod dropped;
 mod json;
+mod known;
 mod screened;
 mod texts;
 
@@ -11,6 +12,7 @@ mod texts;
 mod tests;
 
 pub use dropped::dropped;
-pub use screened::{Keeper, Screened, Secret, screened};
+pub use known::KnownValues;
+pub use screened::{Keeper, Screened, Secret, screened, screened_for};
 pub use tessera_screen::{Finding, Kind, Name, Place, findings, is_clean, places};
 pub use texts::{Part, Texts, Words};

@@ -4,6 +4,7 @@ use std::ops::{Deref, Range};
 
 use tessera_screen::{Name, Place, findings, places};
 
+use super::known::KnownValues;
 use super::texts::{Part, Texts};
 use crate::domain::{MemoryId, Timestamp};
 use crate::sync::{Action, Op};
@@ -101,9 +102,22 @@ impl<T> Deref for Screened<T> {
 /// # Errors
 /// When the keeper refuses.
 pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryId, keeper: &mut K) -> Result<Screened<T>, K::Error> {
+    screened_for(value, memory, keeper, &KnownValues::default())
+}
+
+/// The same, where some values are known to be credentials from elsewhere: they are found without a word around them.
+///
+/// # Errors
+/// When the keeper refuses.
+pub fn screened_for<T: Texts, K: Keeper>(
+    value: T,
+    memory: MemoryId,
+    keeper: &mut K,
+    known: &KnownValues,
+) -> Result<Screened<T>, K::Error> {
     let mut whole = Vec::new();
     value.each_text(&mut |part, text| {
-        if part == Part::Whole || !findings(text).is_empty() {
+        if part == Part::Whole || !findings(text).is_empty() || known.stands_in(text) {
             whole.push((part, text.to_owned()));
         }
     });
@@ -113,6 +127,9 @@ pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryId, keeper: &mut K)
     let mut taken = Taken { memory, keeper, values: Vec::new(), secrets: Vec::new() };
     for (part, text) in &whole {
         taken.note(*part, text)?;
+        for (value, kind) in known.in_text(text) {
+            taken.take(kind, value)?;
+        }
     }
     let mut value = value;
     let Taken { values, secrets, .. } = taken;
@@ -192,12 +209,12 @@ fn slug(place: &Place) -> String {
 }
 
 /// Where a value stands as a whole word.
-fn again<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+pub(super) fn again<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     text.match_indices(value).map(|(start, value)| start..start + value.len()).filter(move |span| {
         let before = text.get(..span.start).and_then(|head| head.chars().next_back());
         let after = text.get(span.end..).and_then(|rest| rest.chars().next());
         let (first, last) = (value.chars().next(), value.chars().next_back());
-        !(is_word(before) && is_word(first)) && !(is_word(after) && is_word(last))
+        !(is_word(before) && is_word(first) || is_word(after) && is_word(last))
     })
 }

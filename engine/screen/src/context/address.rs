@@ -1,7 +1,7 @@
 //! Addresses with a password before the host: `postgres://app:x@db/app`.
 
 use super::value::Value;
-use super::{judge, scan, stand_in};
+use super::{judge, names, scan, stand_in};
 
 const LONGEST: usize = 512;
 
@@ -19,6 +19,10 @@ pub(super) fn password(text: &str, after: usize) -> Option<Value> {
         let is_token = user_info.len() >= 16 && judge::is_drawn(user_info) && !stand_in::is_stand_in(user_info);
         return is_token.then(|| value(after, user_info.len()));
     };
+    // A drawn name is a key of its own: both are one credential.
+    if names::is_drawn(user) && !password.is_empty() {
+        return Some(value(after, user_info.len()));
+    }
     is_password(user, password).then(|| value(after + user.len() + 1, password.len()))
 }
 

@@ -5,6 +5,8 @@ use super::nouns::{Class, Noun};
 use super::value::{self, Value};
 use super::{letters, scan, stand_in};
 
+const JUDGED: usize = 256;
+
 /// How a value is bound to its noun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bond {
@@ -180,13 +182,15 @@ fn fallback(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
 
 /// True when a value that a noun is given is a credential.
 pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
-    let Some(inside) = text.get(value.span.clone()) else { return false };
+    // What is longer is judged by its beginning.
+    let inside = scan::rest(text, value.span.start, value.span.len().min(JUDGED));
     let name = text.get(noun.span.clone()).unwrap_or_default();
     let behind = scan::rest(text, value.span.end, 4);
     if behind.starts_with("...") || behind.starts_with('…') {
         return false;
     }
     if inside.len() < 4
+        || !value.is_quoted && judge::is_argument(inside)
         || stand_in::is_stand_in(inside)
         || judge::is_technical(inside)
         || inside.eq_ignore_ascii_case(name)
@@ -297,6 +301,10 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
 fn is_token(inside: &str, bond: Bond) -> bool {
     let least = if bond == Bond::Beside { 16 } else { 8 };
     if inside.len() < least || judge::is_uuid(inside) && bond != Bond::Sign {
+        return false;
+    }
+    // A long word behind `is` is a word.
+    if bond != Bond::Sign && !inside.bytes().any(|byte| byte.is_ascii_digit()) {
         return false;
     }
     let is_plain = inside.bytes().filter(|byte| b"\"'`<>(){}|\\^;,".contains(byte)).count() * 8 < inside.len();

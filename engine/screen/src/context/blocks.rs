@@ -75,12 +75,14 @@ fn is_prose(rest: &str, at: usize) -> bool {
     !line.starts_with('-') && !is_header && line.split(' ').filter(|word| !word.is_empty()).count() > 2
 }
 
-/// A block in base64 whose first letters stand here: `LS0tLS1CRUdJTi`, of which every block makes the same.
+/// A block in base64 whose first letters stand here: `LS0tLS1CRUdJTi`, of which every block makes the same; or what a
+/// registry of containers is logged in with.
 pub(super) fn encoded(text: &str, start: usize) -> Option<Range<usize>> {
     let end = scan::on_while(text, start, LONGEST, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
     let head = headers::decoded(scan::rest(text, start, (end - start).min(64) / 4 * 4))?;
     let title = String::from_utf8_lossy(&head);
-    (end - start > 2 * FEWEST && title.contains("PRIVATE KEY")).then_some(start..end)
+    let is_one = title.contains("PRIVATE KEY") || title.starts_with("{\"auths\"");
+    (end - start > 2 * FEWEST && is_one).then_some(start..end)
 }
 
 /// The secret part of a key in JSON whose kind of key stands here: the value of `d`, or of `k`.

@@ -22,25 +22,26 @@ pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
     is_one.then_some(Value { span: start..given.span.end, is_quoted: given.is_quoted })
 }
 
+/// The command of a `-p` that ends here, if it is one that takes a password so.
+fn command_of(text: &str, end: usize) -> Option<&'static str> {
+    const COMMANDS: &str = "psexec sshpass mysql mariadb mysqldump mongo smbclient docker podman helm az expect 7z";
+    const IN_CAPITALS: &str = "sqlcmd unzip zip";
+    let line = scan::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?.to_ascii_lowercase();
+    let is_login = |command: &str| !["docker", "podman", "helm", "az"].contains(&command) || line.contains(" login");
+    let commands = if scan::byte(text, end - 1) == b'P' { IN_CAPITALS } else { COMMANDS };
+    let is_one = |command: &&str| line.contains(*command) && is_login(command);
+    commands.split(' ').find(is_one).or_else(|| line.contains("psexec").then_some("psexec"))
+}
+
+/// True of a `-p` that ends here and has a password behind it.
+pub(super) fn takes_password(text: &str, end: usize) -> bool {
+    command_of(text, end).is_some()
+}
+
 /// The password behind a `-p` that ends here, of commands that take one so.
 pub(super) fn of_password(text: &str, end: usize) -> Option<Value> {
-    const COMMANDS: [&str; 12] = [
-        "psexec",
-        "sshpass",
-        "docker login",
-        "mysql",
-        "mariadb",
-        "mysqldump",
-        "mongo",
-        "az login",
-        "expect",
-        "smbclient",
-        "podman login",
-        "helm registry login",
-    ];
-    let line = scan::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?;
-    let command = COMMANDS.iter().find(|command| scan::holds(line, command))?;
-    let is_joined = command.starts_with("mysql") || *command == "mariadb" || *command == "sshpass";
+    let command = command_of(text, end)?;
+    let is_joined = command.starts_with("mysql") || ["mariadb", "sshpass", "7z"].contains(&command);
     let after = scan::after_blanks(text, end);
     if after == end && !is_joined || after > end && command.starts_with("mysql") {
         return None;
@@ -58,6 +59,10 @@ pub(super) fn of_command(text: &str, start: usize, end: usize) -> Option<Value> 
     let after = |option: &str| line.find(option).map(|at| end + at + option.len());
     match name.as_str() {
         "redis-cli" => logins::password(text, after(" -a ")?),
+        "ssh-keygen" => logins::password(text, after(" -N ")?),
+        "ldapsearch" | "ldapmodify" | "ldapadd" => logins::password(text, after(" -w ")?),
+        "xfreerdp" => logins::password(text, after(" /p:")?),
+        "rclone obscure" => logins::password(text, scan::after_blanks(text, end)),
         "openssl enc" => logins::password(text, after(" -k ")?),
         "smbclient" | "rpcclient" => logins::password(text, after("%")?),
         "net use" => {

@@ -55,11 +55,13 @@ pub(super) fn password(text: &str, at: usize) -> Option<Value> {
     let value = if value::is_quote(text, at) { value::quoted(text, at)? } else { value::bare(text, at, false)? };
     let inside = text.get(value.span.clone())?;
     let bond = if value.is_quoted { Bond::Sign } else { Bond::Beside };
+    let is_reference = inside.starts_with(['*', '&', '|']) && judge::words_in_hundred(inside) >= 50;
     let is_one = inside.len() >= 4
+        && !is_reference
         && !stand_in::is_stand_in(inside)
         && !judge::is_technical(inside)
         && !judge::is_expression(inside)
-        && !inside.starts_with(['(', '[', '{', '<', '-', '*', '&', '|'])
+        && !inside.starts_with(['(', '[', '{', '<', '-'])
         && assign::is_password(inside, value.is_quoted, bond);
     is_one.then_some(value)
 }

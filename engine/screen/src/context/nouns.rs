@@ -76,7 +76,8 @@ fn before(text: &str, start: usize) -> Option<String> {
         return None;
     }
     let first = scan::back_while(text, start - 1, 24, |byte| byte.is_ascii_alphanumeric());
-    text.get(first..start - 1).filter(|word| !word.is_empty()).map(str::to_ascii_lowercase)
+    let word = text.get(first..start - 1)?.trim_end_matches(|last: char| last.is_ascii_digit());
+    (!word.is_empty()).then(|| word.to_ascii_lowercase())
 }
 
 /// Words after a noun that do not change what it names.
@@ -87,7 +88,7 @@ const KEY_OWNERS: &str = "api access secret private auth account shared license 
      storage subscription consumer app application service client server session deploy admin webhook hmac aes \
      jwt personal developer live prod production sandbox integration insert query ingest rest crypt cipher \
      wallet unseal registration device provision token sdk oauth bot function host primary secondary user \
-     stream seed io authentication security recovery";
+     stream seed preshared io authentication security recovery";
 const MERGED_KEYS: &str =
     "apikey accesskey secretkey privatekey authkey accountkey sharedkey licensekey streamkey masterkey";
 /// Words that make a name public, or one of something else.
@@ -104,6 +105,11 @@ fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
     }
     let last = *words.last()?;
     let owner = words.len().checked_sub(2).and_then(|at| words.get(at).copied()).or(before);
+    // A second pass over a text is no password.
+    let counted = "one two three single multi first second third next last final each every per dry full hot";
+    if last == "pass" && owner.is_some_and(|owner| scan::is_among(counted, owner)) {
+        return None;
+    }
     if is_password(last) {
         return Some((Class::Password, if last.ends_with("phrase") { PASSPHRASE } else { PASSWORD }));
     }

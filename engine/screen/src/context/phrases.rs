@@ -49,14 +49,15 @@ pub(super) fn codes(text: &str, end: usize) -> Vec<Range<usize>> {
         if stop == start {
             break;
         }
+        let stop = paired(rest, start, stop);
         let word = rest.get(start..stop).unwrap_or_default();
         if is_code(word) {
             found.push(end + start..end + stop);
             words_between = 0;
         } else {
             words_between += 1;
-            // Codes stand together.
-            if !found.is_empty() {
+            // Codes stand together, or are numbered.
+            if !found.is_empty() && (word.len() > 2 || !word.bytes().all(|byte| byte.is_ascii_digit())) {
                 break;
             }
         }
@@ -65,11 +66,19 @@ pub(super) fn codes(text: &str, end: usize) -> Vec<Range<usize>> {
     found
 }
 
+/// Where a code of two groups of four digits with a space between ends, or any other word.
+fn paired(rest: &str, start: usize, stop: usize) -> usize {
+    let digits = |from: usize| scan::on_while(rest, from, 5, |byte| byte.is_ascii_digit());
+    let end = digits(stop + 1);
+    let is_pair = digits(start) == start + 4 && stop == start + 4 && scan::byte(rest, stop) == b' ' && end == stop + 5;
+    if is_pair && !scan::byte(rest, end).is_ascii_alphanumeric() { end } else { stop }
+}
+
 /// Groups of the same kind with hyphens between, or one long enough that is no word.
 fn is_code(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
-    let groups: Vec<&str> = word.split('-').collect();
+    let groups: Vec<&str> = word.split(['-', ' ']).collect();
     let is_grouped = groups.len() >= 2 && groups.iter().all(|group| (3..=12).contains(&group.len()));
     let is_date = groups.len() == 3 && letters == 0 && word.len() == 10;
     digits >= 2 && !is_date && (is_grouped && word.len() >= 8 || groups.len() == 1 && digits + letters >= 8)
@@ -84,9 +93,9 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
     let marked = text.get(start..end)?;
     let is_whole = !scan::byte(text, start.wrapping_sub(1)).is_ascii_alphanumeric()
         && scan::byte(text, start.wrapping_sub(1)) != b'_';
-    let is_named = marked.len() > 3 || marked == "PIN" || marked == "Pin";
+    let is_named = marked.len() > 3 || ["PIN", "Pin", "PUK"].contains(&marked);
     let head = scan::head(text, start, 8).trim_end();
-    let is_own = ["my", "My", "card", "phone", "door", "SIM"].iter().any(|word| head.ends_with(word));
+    let is_own = ["my", "My", "ATM", "card", "phone", "door", "SIM"].iter().any(|word| head.ends_with(word));
     if !is_whole || !is_named && !is_own {
         return None;
     }

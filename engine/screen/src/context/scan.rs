@@ -62,11 +62,6 @@ pub(super) fn begins(text: &str, opening: &str) -> bool {
     text.as_bytes().get(..opening.len()).is_some_and(|head| head.eq_ignore_ascii_case(opening.as_bytes()))
 }
 
-/// True when a text holds another, whatever the case of its letters.
-pub(super) fn holds(text: &str, part: &str) -> bool {
-    text.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
-}
-
 /// True when a word is one of those that are written with a space between.
 pub(super) fn is_among(words: &str, word: &str) -> bool {
     words.split(' ').any(|known| known == word)

@@ -146,7 +146,7 @@ fn says_so(value: &str) -> bool {
         return true;
     }
     // Long values that a machine drew hold any four letters by chance.
-    letters::runs(value).any(|(start, run)| {
+    letters::runs(scan::rest(value, 0, 128)).any(|(start, run)| {
         let edge = |at: Option<usize>| {
             at.and_then(|at| value.as_bytes().get(at)).is_none_or(|byte| !byte.is_ascii_digit() && *byte != b'+')
         };

@@ -153,6 +153,20 @@ fn passwords_are_found_in_every_syntax() {
             "echo 'bob:@@' | chpasswd",
             "echo '@@' | sudo -S ls",
             "redis-cli -h cache -a @@ ping",
+        ],
+        &["Xy7kQ9mB2z", "correcthorse#1482", "9L2nOqiCHm!gx"],
+    );
+}
+
+#[test]
+fn passwords_are_found_in_options() {
+    all_found(
+        &[
+            "ssh-keygen -N '@@' -f id",
+            "unzip -P @@ a.zip",
+            "7z x -p@@ a.7z",
+            "ldapsearch -D cn=admin -w @@ -b dc=ex",
+            "xfreerdp /u:bob /p:@@ /v:host",
             "htpasswd -b users bob @@",
             "smbclient //srv/share -U bob%@@",
             "net use z: \\\\srv\\share /user:bob @@",
@@ -309,6 +323,9 @@ fn phrases_codes_and_pins_are_found() {
     assert_eq!(found(&format!("Recovery phrase:\n{numbered}")), [numbered.trim_start_matches("1. ")]);
     assert_eq!(found("GitHub recovery code 065f6-8525a"), ["065f6-8525a"]);
     assert_eq!(found("backup codes: 1234-9876, 8273-1928\n4410-2235"), ["1234-9876", "8273-1928", "4410-2235"]);
+    assert_eq!(found("backup codes:\n1. 4f8a-92bd\n2. 77ac-01fe"), ["4f8a-92bd", "77ac-01fe"]);
+    assert_eq!(found("backup codes: 8291 0283, 1928 3746"), ["8291 0283", "1928 3746"]);
+    assert_eq!(found("SIM PIN 1234, PUK 12345678"), ["1234", "12345678"]);
     assert_eq!(found("PIN is 4711"), ["4711"]);
     assert_eq!(found("The PIN of the card: 0815."), ["0815"]);
     assert_eq!(found("my pin is 4711"), ["4711"]);
@@ -425,6 +442,8 @@ fn code_and_questions_are_left_alone() {
         "pass `spec=True`, or pass -march=x86-64 to the compiler",
         "return Err(Error::Auth(AuthError::Unsupported).into());",
         "{\"type\": \"password\", \"label\": \"Enter\"}",
+        "it is faster than a two-pass memchr2+SWAR loop",
+        "this secret is unambiguously binary",
         "signature, token costs: `write.rs:161-171`",
         "<input type=\"password\" name=\"password\" placeholder=\"Password\">",
     ]);

@@ -107,13 +107,14 @@ pub(super) fn may_begin(bytes: &[u8], at: usize) -> bool {
         // What comes after the dot of a file's name is its ending.
         b'.' => second.is_none_or(|second| !second.is_ascii_alphanumeric()),
         b'n' | b'r' | b't' => second == Some(&b'\\'),
-        _ => !before.is_ascii_alphanumeric() && *before != b'_',
+        // A plus sign stands in the middle of encoded bytes.
+        _ => !before.is_ascii_alphanumeric() && !matches!(before, b'_' | b'+'),
     }
 }
 
 /// True where a token may end: at the end, and before anything that is no letter, digit or underscore.
 pub(super) fn may_end(bytes: &[u8], at: usize) -> bool {
-    bytes.get(at).is_none_or(|after| !after.is_ascii_alphanumeric() && *after != b'_')
+    bytes.get(at).is_none_or(|after| !after.is_ascii_alphanumeric() && !matches!(after, b'_' | b'+'))
 }
 
 /// Passes on how many bytes were looked at; tests count them, to see that they grow with the text and no faster.

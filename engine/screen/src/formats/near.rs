@@ -11,6 +11,8 @@ use crate::finding::{Finding, Kind};
 const LONGEST_NAME: usize = 96;
 /// Bytes between the word and the value: quotes and signs, and white space as some programs write it.
 const WIDEST_GAP: usize = 100;
+/// No longer name is drawn by chance and still a name.
+const LONGEST_SPOKEN: usize = 40;
 /// Words between the word for a credential and the value: `token is …`.
 const MOST_FILLERS: usize = 2;
 /// Bytes before that word in which the provider may stand.
@@ -30,6 +32,8 @@ struct Context {
     provider: Provider,
     /// `=`, `:` or `>` stands between.
     assigns: bool,
+    /// No more than `key`: rows, files and caches have keys too.
+    bare: bool,
 }
 
 impl Context {
@@ -41,7 +45,8 @@ impl Context {
             Look::Plain => false,
             Look::Number => named && known && self.assigns,
             Look::Mixed | Look::Brief => named && known,
-            Look::Short => named,
+            Look::Short => named && (known || !self.bare),
+            Look::Uuid if self.bare => known,
             Look::Uuid | Look::Random => named || self.provider == Provider::Telling,
         }
     }
@@ -215,11 +220,18 @@ fn before(bytes: &[u8], value: usize) -> Option<Context> {
         assigns |= bytes.get(end..at)?.iter().any(|byte| b"=:>".contains(byte));
         let reach = end.saturating_sub(nouns::LONGEST_WORD);
         let length = bytes.get(reach..end)?.iter().rev().take_while(|byte| is_word(**byte)).count();
-        if length == 0 || (gap == 0 && at == value) {
-            return None;
-        }
         let start = end - length;
         let word = bytes.get(start..end)?;
+        // Nothing before it, or another sentence.
+        if length == 0 || (gap == 0 && at == value) || word.ends_with(b".") {
+            return None;
+        }
+        // A line of encoded bytes is no name, whatever letters it has.
+        let encoded = matches!(start.checked_sub(1).and_then(|at| bytes.get(at)), Some(b'+' | b'/'));
+        let wraps = encoded && bytes.get(end..at).is_some_and(|gap| gap.contains(&b'\n'));
+        if wraps || (word.len() >= LONGEST_SPOKEN && look::look(word) == Look::Random) {
+            return None;
+        }
         let noun = noun_in(word);
         if noun.is_some() || provider_in(word) == Provider::Telling {
             return before_word(bytes, start, noun, word, word, assigns);
@@ -252,7 +264,8 @@ fn before_word(
         found if noun.is_none() || found == Provider::Telling => found,
         found => found.max(provider_in(near)).max(provider_in(line)),
     };
-    Some(Context { noun, provider, assigns })
+    let bare = word.eq_ignore_ascii_case(b"key") && noun_in(last).is_none() && !last.eq_ignore_ascii_case(b"api");
+    Some(Context { noun, provider, assigns, bare })
 }
 
 const fn is_gap(byte: u8) -> bool {

@@ -278,6 +278,8 @@ fn what_was_drawn_for_something_else_is_none() {
         format!("checksum = \"{}\"", h(64)),
         format!("csrf_token={}", w(40)),
         format!("partition key {}", uuid()),
+        format!("{{\"key\": \"{}\"}}", uuid()),
+        format!("We rotated the token. {} is the build", h(40)),
         format!("publicToken = \"{}\"", w(43)),
         "the token is stored in Redis db 3, the key insight was to cache it".to_owned(),
         "api_key: <YOUR_API_KEY>".to_owned(),

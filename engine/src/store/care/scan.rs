@@ -1,16 +1,23 @@
 //! What is there already: credentials in clear that were stored, logged or copied before any were taken out. They are
 //! counted where they stand, never shown; with [`Scanning::Fix`] they are set aside or taken out.
 
-use rusqlite::{OptionalExtension, params};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::Value as Cell;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::scan_copies::{self, Step};
 use crate::domain::{Handle, Memory, MemoryId};
-use crate::screen::{dropped, findings, is_clean};
+use crate::screen::{KnownValues, Texts};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::clean::{self, Kinds};
 use crate::store::file::error::StoreError;
+use crate::store::file::home::Home;
+use crate::store::file::private::replace;
 use crate::store::logs::{small_files, traces};
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
@@ -96,62 +103,76 @@ impl Store {
     /// # Errors
     /// When the store cannot be read, or not be written; what was done by then is done.
     pub fn scan(&mut self, scanning: Scanning, progress: ScanProgress<'_>) -> Result<Scan, StoreError> {
-        let mut scan = Scan::default();
-        let files = self.home.small_files();
-        let copies = self.home.copies();
+        let (files, copies) = (self.home.small_files(), self.home.copies());
         let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, u64>(0));
         let rows =
             one("SELECT count(*) FROM memories").and_then(|rows| Ok(rows + one("SELECT count(*) FROM history")?));
         let all = rows.map_err(|error| self.failed(error))? + (files.len() + copies.len()) as u64;
-        let mut progress = |scan: &Scan| progress(scan.looked_at, all);
-        self.scan_memories(scanning, &mut scan, &mut progress)?;
-        self.scan_history(scanning, &mut scan, &mut progress)?;
-        self.scan_beside(scanning, &mut scan)?;
+        // What is found once is found again where no word around it says what it is.
+        let known = self.known_values(&files, &copies);
+        let mut run = Run { scanning, known, scan: Scan::default(), progress, all };
+        self.scan_memories(&mut run)?;
+        self.scan_history(&mut run)?;
+        self.scan_beside(&mut run)?;
         for path in files {
-            let name = path.strip_prefix(self.home.dir()).unwrap_or(&path).to_string_lossy().into_owned();
+            let which = in_home(&self.home, &path);
             let is_original = path.starts_with(self.home.setup_originals());
-            let (kinds, mut done) = scan_file(&path, if is_original { Scanning::Look } else { scanning });
-            if !kinds.is_empty() && scanning == Scanning::Fix && is_original {
-                // A copy of settings is given back as it was, or not at all: what is ours is taken out of them then.
-                done = std::fs::remove_file(&path).map(|()| true).map_err(|error| error.to_string());
-            }
-            scan.add("file", name, kinds, done);
-            scan.looked_at += 1;
-            progress(&scan);
+            let (kinds, done) = scan_file(&path, &run, is_original);
+            run.scan.add("file", which, kinds, done);
+            run.step(1);
         }
         for path in copies {
-            let name = path.strip_prefix(self.home.dir()).unwrap_or(&path).to_string_lossy().into_owned();
-            let (kinds, done) = match scan_copies::look(&path) {
-                Ok(kinds) if kinds.is_empty() || scanning == Scanning::Look => (kinds, Ok(false)),
-                Ok(kinds) => {
-                    let set_aside = self.write(|change| scan_copies::fix(change, &path, Step::SetAside));
-                    let done =
-                        set_aside.and_then(|()| self.write(|change| scan_copies::fix(change, &path, Step::TakeOut)));
-                    (kinds, done.map(|()| true).map_err(|error| error.to_string()))
-                }
-                Err(error) => (Kinds::new(), Err(format!("cannot be read: {error}"))),
-            };
-            scan.add("copy", name, kinds, done);
-            scan.looked_at += 1;
-            progress(&scan);
+            self.scan_copy(&path, &mut run);
         }
-        if scan.residues.iter().any(|residue| residue.fixed) {
+        if run.scan.residues.iter().any(|residue| residue.fixed) {
             self.write(|change| Ok(traces::note(change)?))?;
         }
         if scanning == Scanning::Fix {
             // Pages and the log that held a text before are written anew, also where an earlier run did not come so far.
-            self.scrub_if_due()?;
+            self.go_on_removing()?;
             self.maintain();
         }
-        Ok(scan)
+        Ok(run.scan)
     }
 
-    fn scan_memories(
-        &mut self,
-        scanning: Scanning,
-        scan: &mut Scan,
-        progress: &mut dyn FnMut(&Scan),
-    ) -> Result<(), StoreError> {
+    /// Every credential that is found in the home or was set aside before. What cannot be read is told where it is looked
+    /// through.
+    fn known_values(&self, files: &[PathBuf], copies: &[PathBuf]) -> KnownValues {
+        let mut known = KnownValues::default();
+        for path in files {
+            let text = small_files::text_of(path).ok().flatten().unwrap_or_default();
+            note_texts(&mut known, &text);
+            text.lines().for_each(|line| note_texts(&mut known, line));
+        }
+        scan_copies::note(&self.connection, &mut known);
+        for path in copies {
+            if let Ok(connection) = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY) {
+                scan_copies::note(&connection, &mut known);
+            }
+        }
+        for secret in self.secrets(None).unwrap_or_default() {
+            if let Ok(Some(value)) = self.secret_value(secret.memory, &secret.name) {
+                known.note(&secret.kind, &value);
+            }
+        }
+        known
+    }
+
+    fn scan_copy(&mut self, path: &Path, run: &mut Run<'_>) {
+        let (kinds, done) = match scan_copies::look(path, &run.known) {
+            Ok(kinds) if kinds.is_empty() || run.scanning == Scanning::Look => (kinds, Ok(false)),
+            Ok(kinds) => {
+                let mut fix = |step| self.write(|change| scan_copies::fix(change, path, step, &run.known));
+                let done = fix(Step::SetAside).and_then(|()| fix(Step::TakeOut));
+                (kinds, done.map(|()| true).map_err(|error| error.to_string()))
+            }
+            Err(error) => (Kinds::new(), Err(format!("cannot be read: {error}"))),
+        };
+        run.scan.add("copy", in_home(&self.home, path), kinds, done);
+        run.step(1);
+    }
+
+    fn scan_memories(&mut self, run: &mut Run<'_>) -> Result<(), StoreError> {
         let mut after = 0;
         loop {
             let rows = self.rows_after(after).map_err(|error| self.failed(error))?;
@@ -159,9 +180,9 @@ impl Store {
             after = last.0.handle.get();
             let mut found: Vec<(&Memory, Kinds)> = Vec::new();
             for (memory, trail) in &rows {
-                let mut kinds = clean::kinds_of(memory);
-                let trail = trail.as_ref().and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
-                for (kind, count) in trail.as_ref().map(clean::kinds_in).unwrap_or_default() {
+                let mut kinds = clean::kinds_of(memory, &run.known);
+                let trail = trail.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+                for (kind, count) in trail.map(|trail| clean::kinds_in(&trail, &run.known)).unwrap_or_default() {
                     // The same text, as the server has it.
                     kinds.entry(kind).or_insert(count);
                 }
@@ -170,16 +191,14 @@ impl Store {
                 }
             }
             let mut done = vec![false; found.len()];
-            if scanning == Scanning::Fix && !found.is_empty() {
-                done = self.write(|change| {
-                    found.iter().map(|(memory, _)| clean::memory_and_tell(change, memory)).collect::<Result<_, _>>()
-                })?;
+            if run.scanning == Scanning::Fix && !found.is_empty() {
+                let fix = |change: &Change<'_>, memory| clean::memory_and_tell(change, memory, &run.known);
+                done = self.write(|change| found.iter().map(|(memory, _)| fix(change, memory)).collect())?;
             }
             for ((memory, kinds), done) in found.into_iter().zip(done) {
-                scan.add("memory", Handle::to_string(&memory.handle), kinds, Ok(done));
+                run.scan.add("memory", memory.handle.to_string(), kinds, Ok(done));
             }
-            scan.looked_at += rows.len() as u64;
-            progress(scan);
+            run.step(rows.len());
         }
     }
 
@@ -197,40 +216,36 @@ impl Store {
         rows.collect()
     }
 
-    fn scan_history(
-        &mut self,
-        scanning: Scanning,
-        scan: &mut Scan,
-        progress: &mut dyn FnMut(&Scan),
-    ) -> Result<(), StoreError> {
+    fn scan_history(&mut self, run: &mut Run<'_>) -> Result<(), StoreError> {
         let mut after = 0_u64;
         loop {
-            let read = || -> rusqlite::Result<Vec<(u64, MemoryId, Option<String>)>> {
-                let sql = "SELECT rev, memory, before FROM history WHERE rev > ?1 ORDER BY rev LIMIT ?2";
-                let mut statement = self.connection.prepare_cached(sql)?;
-                statement.query_map(params![after, BATCH], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
-            };
-            let rows = read().map_err(|error| self.failed(error))?;
+            let rows = self.changes_after(after).map_err(|error| self.failed(error))?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0;
             let mut found: Vec<(u64, MemoryId, Kinds)> = Vec::new();
             for (rev, id, before) in &rows {
-                let kinds = before.as_ref().map(|before| kinds_in_json(before)).unwrap_or_default();
+                let kinds = before.as_ref().map(|before| kinds_in_json(before, &run.known)).unwrap_or_default();
                 if !kinds.is_empty() {
                     found.push((*rev, *id, kinds));
                 }
             }
             let mut done = vec![false; found.len()];
-            if scanning == Scanning::Fix && !found.is_empty() {
-                done = self.write(|change| found.iter().map(|(rev, ..)| clean::history(change, *rev)).collect())?;
+            if run.scanning == Scanning::Fix && !found.is_empty() {
+                let fix = |change: &Change<'_>, rev| clean::history(change, rev, &run.known);
+                done = self.write(|change| found.iter().map(|(rev, ..)| fix(change, *rev)).collect())?;
             }
             for ((_, id, kinds), done) in found.into_iter().zip(done) {
                 let handle = self.handle_of(id).map_err(|error| self.failed(error))?;
-                scan.add("history", handle, kinds, Ok(done));
+                run.scan.add("history", handle, kinds, Ok(done));
             }
-            scan.looked_at += rows.len() as u64;
-            progress(scan);
+            run.step(rows.len());
         }
+    }
+
+    fn changes_after(&self, after: u64) -> rusqlite::Result<Vec<(u64, MemoryId, Option<String>)>> {
+        let sql = "SELECT rev, memory, before FROM history WHERE rev > ?1 ORDER BY rev LIMIT ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_map(params![after, BATCH], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
     }
 
     fn handle_of(&self, id: MemoryId) -> rusqlite::Result<String> {
@@ -240,113 +255,154 @@ impl Store {
         Ok(handle.map_or_else(|| id.to_string(), |handle| handle.to_string()))
     }
 
-    fn scan_beside(&mut self, scanning: Scanning, scan: &mut Scan) -> Result<(), StoreError> {
+    fn scan_beside(&mut self, run: &mut Run<'_>) -> Result<(), StoreError> {
         for (table, key, column) in BESIDE {
-            let kinds = kinds_beside(&self.connection, table, column).map_err(|error| self.failed(error))?;
-            let is_found = !kinds.is_empty();
-            if is_found && scanning == Scanning::Fix {
-                self.write(|change| Ok(fix_beside(change.tx, table, key, column)?))?;
+            let kinds = kinds_beside(&self.connection, table, column, &run.known);
+            let kinds = kinds.map_err(|error| self.failed(error))?;
+            let is_fixed = !kinds.is_empty() && run.scanning == Scanning::Fix;
+            if is_fixed {
+                self.write(|change| Ok(fix_beside(change.tx, table, key, column, &run.known)?))?;
             }
-            scan.add("log", table.to_owned(), kinds, Ok(is_found && scanning == Scanning::Fix));
+            run.scan.add("log", table.to_owned(), kinds, Ok(is_fixed));
         }
         // A directory whose name is a secret is no place to remember.
-        let kinds = kinds_beside(&self.connection, "places", "path").map_err(|error| self.failed(error))?;
-        let is_fixed = !kinds.is_empty() && scanning == Scanning::Fix;
+        let kinds = kinds_beside(&self.connection, "places", "path", &run.known).map_err(|error| self.failed(error))?;
+        let is_fixed = !kinds.is_empty() && run.scanning == Scanning::Fix;
         if is_fixed {
-            self.write(forget_places)?;
+            self.write(|change| Ok(forget_places(change.tx, &run.known)?))?;
         }
-        scan.add("log", "places".to_owned(), kinds, Ok(is_fixed));
+        run.scan.add("log", "places".to_owned(), kinds, Ok(is_fixed));
         Ok(())
     }
 }
 
-fn forget_places(change: &Change<'_>) -> Result<(), StoreError> {
-    let mut statement = change.tx.prepare("SELECT path FROM places")?;
+/// A scan on its way.
+struct Run<'p> {
+    scanning: Scanning,
+    known: KnownValues,
+    scan: Scan,
+    progress: ScanProgress<'p>,
+    all: u64,
+}
+
+impl Run<'_> {
+    fn step(&mut self, looked_at: usize) {
+        self.scan.looked_at += looked_at as u64;
+        (self.progress)(self.scan.looked_at, self.all);
+    }
+}
+
+/// A file of the home as it is named there.
+fn in_home(home: &Home, path: &Path) -> String {
+    path.strip_prefix(home.dir()).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// Lets go of directories whose names hold a credential.
+pub(crate) fn forget_places(connection: &Connection, known: &KnownValues) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare("SELECT path FROM places")?;
     let paths: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for path in paths.iter().filter(|path| !is_clean(path)) {
-        change.tx.execute("DELETE FROM places WHERE path = ?1", [path])?;
+    for path in paths.iter().filter(|path| known.taken_out_of(path).is_some()) {
+        connection.execute("DELETE FROM places WHERE path = ?1", [path])?;
     }
     Ok(())
 }
 
+/// The texts of one column of a table.
+pub(crate) fn texts_beside(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<Vec<String>> {
+    let sql = format!("SELECT {column} FROM {table} WHERE {column} IS NOT NULL");
+    connection.prepare(&sql)?.query_map([], |row| row.get(0))?.collect()
+}
+
 /// The credentials of one column of a table.
-pub(crate) fn kinds_beside(connection: &rusqlite::Connection, table: &str, column: &str) -> rusqlite::Result<Kinds> {
-    let mut statement = connection.prepare(&format!("SELECT {column} FROM {table} WHERE {column} IS NOT NULL"))?;
-    let mut rows = statement.query([])?;
+pub(crate) fn kinds_beside(
+    connection: &Connection,
+    table: &str,
+    column: &str,
+    known: &KnownValues,
+) -> rusqlite::Result<Kinds> {
     let mut kinds = Kinds::new();
-    while let Some(row) = rows.next()? {
-        for (kind, count) in kinds_in_json(row.get_ref(0)?.as_str().unwrap_or_default()) {
-            *kinds.entry(kind).or_default() += count;
-        }
+    for (kind, count) in texts_beside(connection, table, column)?.iter().flat_map(|text| kinds_in_json(text, known)) {
+        *kinds.entry(kind).or_default() += count;
     }
     Ok(kinds)
 }
 
 /// Takes them out: nothing that is said there can be asked for again.
 pub(crate) fn fix_beside(
-    connection: &rusqlite::Connection,
+    connection: &Connection,
     table: &str,
     key: &str,
     column: &str,
+    known: &KnownValues,
 ) -> rusqlite::Result<()> {
     let mut statement =
         connection.prepare(&format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL"))?;
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, rusqlite::types::Value>(0)?, row.get::<_, String>(1)?));
-    let rows: Vec<(rusqlite::types::Value, String)> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Cell>(0)?, row.get::<_, String>(1)?));
+    let rows: Vec<(Cell, String)> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
     let update = format!("UPDATE OR REPLACE {table} SET {column} = ?2 WHERE {key} = ?1");
     for (key, text) in rows {
-        if let Some(clean) = without(&text) {
+        if let Some(clean) = without(&text, known) {
             connection.execute(&update, params![key, clean])?;
         }
     }
     Ok(())
 }
 
-/// The credentials of a text that may be JSON: those of the texts in it.
-pub(crate) fn kinds_in_json(text: &str) -> Kinds {
-    match serde_json::from_str::<serde_json::Value>(text) {
-        Ok(value) if !value.is_number() => clean::kinds_in(&value),
-        _ => {
-            let mut kinds = Kinds::new();
-            for finding in findings(text) {
-                *kinds.entry(finding.kind.as_str().to_owned()).or_default() += 1;
-            }
-            kinds
-        }
+/// JSON, unless it is a number or none at all.
+fn json_in(text: &str) -> Option<Value> {
+    serde_json::from_str::<Value>(text).ok().filter(|value| !value.is_number())
+}
+
+/// Notes the credentials of a text that may be JSON.
+pub(crate) fn note_texts(known: &mut KnownValues, text: &str) {
+    match json_in(text) {
+        Some(value) => value.each_text(&mut |_, text| known.note_all(text)),
+        None => known.note_all(text),
     }
+}
+
+/// The credentials of a text that may be JSON: those of the texts in it.
+pub(crate) fn kinds_in_json(text: &str, known: &KnownValues) -> Kinds {
+    if let Some(value) = json_in(text) {
+        return clean::kinds_in(&value, known);
+    }
+    let mut kinds = Kinds::new();
+    clean::count(&mut kinds, text, known);
+    kinds
 }
 
 /// The same text without them; `None` where there are none.
-pub(crate) fn without(text: &str) -> Option<String> {
-    let take = |text: &str| (!is_clean(text)).then(|| dropped(text).into_owned());
-    match serde_json::from_str::<serde_json::Value>(text) {
-        Ok(mut value) if !value.is_number() => small_files::each_string(&mut value, &take).then(|| value.to_string()),
-        _ => take(text),
+pub(crate) fn without(text: &str, known: &KnownValues) -> Option<String> {
+    match json_in(text) {
+        Some(mut value) => {
+            small_files::each_string(&mut value, &|text| known.taken_out_of(text)).then(|| value.to_string())
+        }
+        None => known.taken_out_of(text),
     }
 }
 
-fn scan_file(path: &std::path::Path, scanning: Scanning) -> (Kinds, Result<bool, String>) {
+fn scan_file(path: &Path, run: &Run<'_>, is_original: bool) -> (Kinds, Result<bool, String>) {
     let mut kinds = Kinds::new();
     let text = match small_files::text_of(path) {
         Ok(text) => text.unwrap_or_default(),
         Err(error) => return (kinds, Err(error.to_string())),
     };
-    let is_json = serde_json::from_str::<serde_json::Value>(&text).is_ok();
-    let parts: Vec<&str> = if is_json { vec![text.as_str()] } else { text.lines().collect() };
-    // A key of many lines is found in the whole text, and what stands in JSON in its lines.
-    let whole = [text.as_str()].into_iter().filter(|_| !is_json && !text.starts_with('{'));
-    for (kind, count) in parts.into_iter().chain(whole).flat_map(kinds_in_json) {
-        let most = kinds.entry(kind).or_insert(0);
-        *most = count.max(*most);
+    // What stands in JSON stands in its lines, or in the whole; a key of many lines stands in the whole of another text.
+    let is_lines = json_in(&text).is_none() && text.lines().next().is_some_and(|line| json_in(line).is_some());
+    let parts: Vec<&str> = if is_lines { text.lines().collect() } else { vec![text.as_str()] };
+    for (kind, count) in parts.into_iter().flat_map(|part| kinds_in_json(part, &run.known)) {
+        *kinds.entry(kind).or_default() += count;
     }
-    if kinds.is_empty() || scanning == Scanning::Look {
+    if kinds.is_empty() || run.scanning == Scanning::Look {
         return (kinds, Ok(false));
     }
-    let done = small_files::rewritten(path, &without).and_then(|_| match small_files::text_of(path)? {
-        Some(left) if !is_clean(&left) && !left.starts_with('{') => {
-            crate::store::file::private::replace(path, dropped(&left).as_bytes())
-        }
-        _ => Ok(()),
-    });
+    let done = if is_original {
+        // A copy of settings is given back as it was, or not at all: what is ours is taken out of them then.
+        fs::remove_file(path)
+    } else if is_lines {
+        small_files::rewritten(path, &|line| without(line, &run.known)).map(drop)
+    } else {
+        without(&text, &run.known).map_or(Ok(()), |clean| replace(path, clean.as_bytes()))
+    };
     (kinds, done.map(|()| true).map_err(|error| error.to_string()))
 }

@@ -7,10 +7,10 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde_json::Value;
 
-use super::scan::{BESIDE, fix_beside, kinds_beside};
+use super::scan::{BESIDE, fix_beside, forget_places, kinds_beside, note_texts, texts_beside};
 use crate::compose;
 use crate::domain::MemoryId;
-use crate::screen::{Part, Words, dropped, is_clean, screened};
+use crate::screen::{KnownValues, Part, Words, screened_for};
 use crate::store::base::kept;
 use crate::store::base::transaction::Change;
 use crate::store::change::clean::{Kinds, kinds_in};
@@ -35,17 +35,30 @@ const TEXTS: [(&str, Part); 11] = [
     ("category", Part::Slug),
 ];
 
+/// Notes the credentials of a store or a copy of one, as far as it can be read.
+pub(crate) fn note(connection: &Connection, known: &mut KnownValues) {
+    for row in rows(connection).unwrap_or_default() {
+        row.words().0.iter().for_each(|(_, text)| known.note_all(text));
+    }
+    for (table, _, column) in JSON.iter().chain(&BESIDE) {
+        if has(connection, table, column).is_ok_and(|has| has) {
+            let texts = texts_beside(connection, table, column).unwrap_or_default();
+            texts.iter().for_each(|text| note_texts(known, text));
+        }
+    }
+}
+
 /// The credentials of a copy.
-pub(crate) fn look(path: &Path) -> rusqlite::Result<Kinds> {
+pub(crate) fn look(path: &Path, known: &KnownValues) -> rusqlite::Result<Kinds> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut kinds = Kinds::new();
     let mut add = |more: Kinds| more.into_iter().for_each(|(kind, count)| *kinds.entry(kind).or_default() += count);
     for row in rows(&connection)? {
-        add(kinds_in(&row.words()));
+        add(kinds_in(&row.words(), known));
     }
     for (table, _, column) in JSON.iter().chain(&BESIDE) {
         if has(&connection, table, column)? {
-            add(kinds_beside(&connection, table, column)?);
+            add(kinds_beside(&connection, table, column, known)?);
         }
     }
     Ok(kinds)
@@ -64,33 +77,29 @@ pub(crate) enum Step {
 }
 
 /// Takes them out.
-pub(crate) fn fix(change: &Change<'_>, path: &Path, step: Step) -> Result<(), StoreError> {
+pub(crate) fn fix(change: &Change<'_>, path: &Path, step: Step, known: &KnownValues) -> Result<(), StoreError> {
     let copy = Copy::open(path)?;
     let transaction = copy.connection.unchecked_transaction()?;
     for row in rows(&copy.connection)? {
-        if !kinds_in(&row.words()).is_empty() {
-            row.fix(change, &copy)?;
+        if !kinds_in(&row.words(), known).is_empty() {
+            row.fix(change, &copy, known)?;
         }
     }
     for (table, key, column) in JSON {
         if has(&copy.connection, table, column)? {
-            fix_json(change, &copy.connection, table, key, column)?;
+            fix_json(change, &copy.connection, (table, key, column), known)?;
         }
     }
     for (table, key, column) in BESIDE {
         if has(&copy.connection, table, column)? {
-            fix_beside(&copy.connection, table, key, column)?;
+            fix_beside(&copy.connection, table, key, column, known)?;
         }
     }
     if step == Step::SetAside {
         return Ok(transaction.rollback()?);
     }
     if has(&copy.connection, "places", "path")? {
-        let mut statement = copy.connection.prepare("SELECT path FROM places")?;
-        let paths: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        for path in paths.iter().filter(|path| !is_clean(path)) {
-            copy.connection.execute("DELETE FROM places WHERE path = ?1", [path])?;
-        }
+        forget_places(&copy.connection, known)?;
     }
     transaction.commit()?;
     copy.finish()?;
@@ -146,9 +155,9 @@ impl Row {
 
     /// Writes the row without the credentials in it, and lets go of what derives from its text: whoever opens the copy
     /// makes it anew.
-    fn fix(&self, change: &Change<'_>, copy: &Copy) -> Result<(), StoreError> {
+    fn fix(&self, change: &Change<'_>, copy: &Copy, known: &KnownValues) -> Result<(), StoreError> {
         let mut keeper = change.secrets.keeper_of_old(change.tx, is_own(change, self.id)?);
-        let (clean, found) = screened(self.words(), self.id, &mut keeper)?.into_parts();
+        let (clean, found) = screened_for(self.words(), self.id, &mut keeper, known)?.into_parts();
         kept::write_all(change, self.id, &found)?;
         let mut clean = clean.0.into_iter().map(|(_, text)| text);
         for (column, part, text) in &self.texts {
@@ -201,9 +210,8 @@ fn is_own(change: &Change<'_>, id: MemoryId) -> rusqlite::Result<bool> {
 fn fix_json(
     change: &Change<'_>,
     connection: &Connection,
-    table: &str,
-    key: &str,
-    column: &str,
+    (table, key, column): (&str, &str, &str),
+    known: &KnownValues,
 ) -> Result<(), StoreError> {
     let sql = format!("SELECT {key}, memory, {column} FROM {table} WHERE {column} IS NOT NULL");
     let mut statement = connection.prepare(&sql)?;
@@ -211,15 +219,17 @@ fn fix_json(
     let rows: Vec<(Cell, MemoryId, String)> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
     for (row, id, text) in rows {
         let clean = match serde_json::from_str::<Value>(&text) {
-            Ok(value) if kinds_in(&value).is_empty() => continue,
+            Ok(value) if kinds_in(&value, known).is_empty() => continue,
             Ok(value) => {
                 let mut keeper = change.secrets.keeper_of_old(change.tx, is_own(change, id)?);
-                let (value, found) = screened(value, id, &mut keeper)?.into_parts();
+                let (value, found) = screened_for(value, id, &mut keeper, known)?.into_parts();
                 kept::write_all(change, id, &found)?;
                 value.to_string()
             }
-            Err(_) if is_clean(&text) => continue,
-            Err(_) => dropped(&text).into_owned(),
+            Err(_) => match known.taken_out_of(&text) {
+                Some(clean) => clean,
+                None => continue,
+            },
         };
         connection.execute(&format!("UPDATE {table} SET {column} = ?2 WHERE {key} = ?1"), params![row, clean])?;
     }

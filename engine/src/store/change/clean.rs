@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::outbox::tell;
 use super::write::{Written, write_row};
 use crate::compose::{self, Known};
-use crate::domain::{Memory, MemoryId, MemoryRef, Origin, Scope};
-use crate::screen::{Texts, dropped, findings, is_clean, screened};
+use crate::domain::{Memory, MemoryId, MemoryRef, Origin};
+use crate::screen::{KnownValues, Texts, findings, is_clean, screened_for};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::transaction::Change;
@@ -27,51 +27,59 @@ pub(crate) type Kinds = BTreeMap<String, u64>;
 const HELD: &str = "(a text with a credential)";
 
 /// The credentials in the texts of something.
-pub(crate) fn kinds_in(value: &impl Texts) -> Kinds {
+pub(crate) fn kinds_in(value: &impl Texts, known: &KnownValues) -> Kinds {
     let mut kinds = Kinds::new();
-    value.each_text(&mut |_, text| {
-        for finding in findings(text) {
-            *kinds.entry(finding.kind.as_str().to_owned()).or_default() += 1;
-        }
-    });
+    value.each_text(&mut |_, text| count(&mut kinds, text, known));
     kinds
 }
 
-/// The credentials of a row.
-pub(crate) fn kinds_of(memory: &Memory) -> Kinds {
-    let mut kinds = kinds_in(memory);
-    for finding in findings(memory.scope.as_str()) {
+/// Counts the credentials of a text.
+pub(crate) fn count(kinds: &mut Kinds, text: &str, known: &KnownValues) {
+    let found = findings(text);
+    for finding in &found {
         *kinds.entry(finding.kind.as_str().to_owned()).or_default() += 1;
     }
+    let is_found =
+        |value: &str| found.iter().any(|finding| text.get(finding.span.clone()).is_some_and(|has| has.contains(value)));
+    for (_, kind) in known.in_text(text).filter(|(value, _)| !is_found(value)) {
+        *kinds.entry(kind.to_owned()).or_default() += 1;
+    }
+}
+
+/// The credentials of a row.
+pub(crate) fn kinds_of(memory: &Memory, known: &KnownValues) -> Kinds {
+    let mut kinds = kinds_in(memory, known);
+    count(&mut kinds, memory.scope.as_str(), known);
     kinds
 }
 
 /// Takes the credentials out of a memory that is not removed: its row, and what the server is known to hold of it. True
 /// where there were some; the server is to be told then.
-pub(crate) fn memory(change: &Change<'_>, id: MemoryId) -> Result<bool, StoreError> {
+pub(crate) fn memory(change: &Change<'_>, id: MemoryId, values: &KnownValues) -> Result<bool, StoreError> {
     let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(false) };
-    let is_trail = trail(change, id, known.memory.share.is_none())?;
-    Ok(this_row(change, &known)? || is_trail)
+    let is_trail = trail(change, id, known.memory.share.is_none(), values)?;
+    Ok(this_row(change, &known, values)? || is_trail)
 }
 
 /// The same, with word left for the server.
-pub(crate) fn memory_and_tell(change: &Change<'_>, memory: &Memory) -> Result<bool, StoreError> {
-    let is_changed = self::memory(change, memory.id)?;
+pub(crate) fn memory_and_tell(change: &Change<'_>, memory: &Memory, values: &KnownValues) -> Result<bool, StoreError> {
+    let is_changed = self::memory(change, memory.id, values)?;
     if is_changed && memory.share.is_none() {
         tell(change, memory.id)?;
     }
     Ok(is_changed)
 }
 
-fn this_row(change: &Change<'_>, known: &Known) -> Result<bool, StoreError> {
+fn this_row(change: &Change<'_>, known: &Known, values: &KnownValues) -> Result<bool, StoreError> {
     let before = &known.memory;
-    if kinds_of(before).is_empty() {
+    if kinds_of(before, values).is_empty() {
         return Ok(false);
     }
     let is_own = before.share.is_none();
     let mut keeper = change.secrets.keeper_of_old(change.tx, is_own);
-    let (clean, found) = screened(before.clone(), before.id, &mut keeper)?.into_parts();
-    let scope: Scope = dropped(clean.scope.as_str()).parse()?;
+    let (clean, found) = screened_for(before.clone(), before.id, &mut keeper, values)?.into_parts();
+    let scope = values.taken_out_of(clean.scope.as_str());
+    let scope = scope.map_or_else(|| Ok(clean.scope.clone()), |scope| scope.parse())?;
     let composed = compose::carried(Memory { updated: change.now, scope, ..clean }, &O200k);
     let composed = composed.placed(before.handle, change.next_rev()?);
     write_row(change, &composed, Written::Again)?;
@@ -83,15 +91,15 @@ fn this_row(change: &Change<'_>, known: &Known) -> Result<bool, StoreError> {
 }
 
 /// The same for what a machine knows of the server's row.
-fn trail(change: &Change<'_>, id: MemoryId, is_own: bool) -> Result<bool, StoreError> {
+fn trail(change: &Change<'_>, id: MemoryId, is_own: bool, values: &KnownValues) -> Result<bool, StoreError> {
     let sql = "SELECT trail FROM trails WHERE memory = ?1";
     let text: Option<String> = change.tx.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
     let Some(Ok(value)) = text.map(|text| serde_json::from_str::<Value>(&text)) else { return Ok(false) };
     let is_held = ["live", "deleted"].map(|state| {
         let held = value.pointer(&format!("/shadow/row/state/{state}/content")).and_then(Value::as_str);
-        (state, held.is_some_and(|held| !is_clean(held)))
+        (state, held.is_some_and(|held| !is_clean(held) || values.stands_in(held)))
     });
-    let Some(mut value) = json(change, id, value, is_own)? else { return Ok(false) };
+    let Some(mut value) = json(change, id, value, is_own, values)? else { return Ok(false) };
     for (state, is_held) in is_held {
         if let (true, Some(content)) = (is_held, value.pointer_mut(&format!("/shadow/row/state/{state}/content"))) {
             *content = Value::String(HELD.to_owned());
@@ -103,18 +111,24 @@ fn trail(change: &Change<'_>, id: MemoryId, is_own: bool) -> Result<bool, StoreE
 }
 
 /// JSON that says something of a memory, without the credentials in it; `None` where there are none.
-pub(crate) fn json(change: &Change<'_>, id: MemoryId, value: Value, is_own: bool) -> Result<Option<Value>, StoreError> {
-    if kinds_in(&value).is_empty() {
+pub(crate) fn json(
+    change: &Change<'_>,
+    id: MemoryId,
+    value: Value,
+    is_own: bool,
+    values: &KnownValues,
+) -> Result<Option<Value>, StoreError> {
+    if kinds_in(&value, values).is_empty() {
         return Ok(None);
     }
     let mut keeper = change.secrets.keeper_of_old(change.tx, is_own);
-    let (value, found) = screened(value, id, &mut keeper)?.into_parts();
+    let (value, found) = screened_for(value, id, &mut keeper, values)?.into_parts();
     kept::write_all(change, id, &found)?;
     Ok(Some(value))
 }
 
 /// How a memory was before the change `rev`, and what was said of that change. True where there was a credential.
-pub(crate) fn history(change: &Change<'_>, rev: u64) -> Result<bool, StoreError> {
+pub(crate) fn history(change: &Change<'_>, rev: u64, values: &KnownValues) -> Result<bool, StoreError> {
     let sql = "SELECT memory, before FROM history WHERE rev = ?1";
     let found =
         change.tx.prepare_cached(sql)?.query_row([rev], |row| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?)));
@@ -123,8 +137,8 @@ pub(crate) fn history(change: &Change<'_>, rev: u64) -> Result<bool, StoreError>
     let owner = "SELECT shared_by IS NULL AND purged = 0 FROM memories WHERE id = ?1";
     let is_own = change.tx.prepare_cached(owner)?.query_row([id], |row| row.get(0)).optional()?.unwrap_or(false);
     let clean = match serde_json::from_str(&before) {
-        Ok(value) => json(change, id, value, is_own)?.map(|value| value.to_string()),
-        Err(_) => Some(before).filter(|before| !is_clean(before)).map(|before| dropped(&before).into_owned()),
+        Ok(value) => json(change, id, value, is_own, values)?.map(|value| value.to_string()),
+        Err(_) => values.taken_out_of(&before),
     };
     let Some(clean) = clean else { return Ok(false) };
     change.tx.prepare_cached("UPDATE history SET before = ?2 WHERE rev = ?1")?.execute(params![rev, clean])?;

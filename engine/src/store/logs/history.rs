@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use crate::domain::{Handle, Memory, MemoryId, MemoryRef, Origin, Timestamp};
-use crate::screen::{dropped, screened};
+use crate::screen::{KnownValues, dropped, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::store::Store;
@@ -105,6 +105,7 @@ pub(crate) fn record(
     let before = before.map(|before| looked_through(change, before)).transpose()?;
     let before = before.and_then(|before| serde_json::to_string(&before).ok());
     // What is said of a change is said in passing: nothing of it can be asked for again.
+    let reason = actor.reason.as_ref().map(|reason| without_its_values(change, memory.id, reason)).transpose()?;
     let said = |text: &Option<String>| text.as_ref().map(|text| dropped(text).into_owned());
     let sql = "INSERT INTO history (rev, op_id, memory, op, at, origin, session, client, reason, before)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
@@ -117,10 +118,27 @@ pub(crate) fn record(
         actor.origin.to_string(),
         said(&actor.session),
         said(&actor.client),
-        said(&actor.reason),
+        reason,
         before,
     ])?;
     Ok(())
+}
+
+/// What is said of a memory, without the values that were taken out of it: nothing around them may say what they are.
+fn without_its_values(change: &Change<'_>, id: MemoryId, text: &str) -> Result<String, StoreError> {
+    let mut known = KnownValues::default();
+    let mut statement =
+        change.tx.prepare_cached("SELECT name, kind, sealed FROM secrets WHERE memory = ?1 AND sealed IS NOT NULL")?;
+    let mut rows = statement.query([id])?;
+    while let Some(row) = rows.next()? {
+        let (name, kind, sealed): (String, String, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        match change.secrets.opened(change.tx, id, &name, &sealed) {
+            Ok(value) => known.note(&kind, &value),
+            // Its key is not here: then it cannot be told whether the words repeat it.
+            Err(_) => return Ok(String::new()),
+        }
+    }
+    Ok(known.taken_out_of(text).unwrap_or_else(|| text.to_owned()))
 }
 
 /// How a memory was, without the credentials of a row that was written before any were taken out.

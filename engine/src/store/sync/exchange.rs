@@ -7,7 +7,7 @@ use super::marks::{Position, note_mark, position};
 use super::meanings::believe;
 use super::offers;
 use crate::domain::MemoryId;
-use crate::screen::dropped;
+use crate::screen::{KnownValues, dropped};
 use crate::store::base::store::Store;
 use crate::store::change::clean;
 use crate::store::file::error::StoreError;
@@ -32,7 +32,7 @@ impl Store {
                 let Some(next) = waiting.next()? else { break };
                 let id: MemoryId = next.get(0)?;
                 // A row of before may hold a credential: it is taken out before anything of it is told.
-                clean::memory(change, id)?;
+                clean::memory(change, id, &KnownValues::default())?;
                 let op = match Held::of(change, id)? {
                     Some(mut held) => {
                         let op = held.local.op(MemoryId::generate(change.now), change.now);

@@ -1,0 +1,78 @@
+//! Values that are known to be credentials: found once with the words around them, they are found again without any.
+
+use std::collections::BTreeMap;
+
+use tessera_screen::findings;
+
+use super::screened::again;
+
+/// Letters from which on a value is looked for wherever it stands.
+const LEAST: usize = 8;
+
+/// Values that are known to be credentials, and what they are. Nothing shows them.
+#[derive(Clone, Default)]
+pub struct KnownValues(BTreeMap<String, String>);
+
+impl std::fmt::Debug for KnownValues {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "KnownValues({})", self.0.len())
+    }
+}
+
+impl KnownValues {
+    /// Notes a value. One that may be a word is not looked for where nothing says what it is.
+    pub fn note(&mut self, kind: &str, value: &str) {
+        let is_word = value.chars().all(char::is_alphabetic) || value.chars().all(char::is_numeric);
+        if value.len() >= LEAST && !is_word {
+            self.0.entry(value.to_owned()).or_insert_with(|| kind.to_owned());
+        }
+    }
+
+    /// Notes the credentials of a text.
+    pub fn note_all(&mut self, text: &str) {
+        for finding in findings(text) {
+            self.note(finding.kind.as_str(), text.get(finding.span).unwrap_or_default());
+        }
+    }
+
+    /// Those that stand in a text, with what they are.
+    pub fn in_text<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let stands = move |value: &str| again(text, value).next().is_some();
+        self.0.iter().map(|(value, kind)| (value.as_str(), kind.as_str())).filter(move |(value, _)| stands(value))
+    }
+
+    /// True when one stands in a text.
+    pub fn stands_in(&self, text: &str) -> bool {
+        self.in_text(text).next().is_some()
+    }
+
+    /// A text without them, and without what is found in it besides; `None` where there is nothing to take out.
+    pub fn taken_out_of(&self, text: &str) -> Option<String> {
+        let mut said = super::dropped(text).into_owned();
+        for (value, kind) in self.0.iter().filter(|(value, _)| text.contains(value.as_str())) {
+            let place = tessera_screen::Place { name: None, kind: kind.clone() }.to_string();
+            let spans: Vec<_> = again(&said, value).collect();
+            for span in spans.into_iter().rev() {
+                said.replace_range(span, &place);
+            }
+        }
+        (said != text).then_some(said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_found_again_without_a_word_around_it_unless_it_may_be_a_word_itself() {
+        let mut known = KnownValues::default();
+        known.note_all("the staging password is hunter2!X9");
+        known.note("password", "production");
+        let said = "it was hunter2!X9, in production";
+        assert!(known.stands_in(said) && !known.stands_in("xhunter2!X9y"));
+        assert_eq!(known.taken_out_of(said).unwrap(), "it was [secret dropped: password], in production");
+        assert_eq!(known.taken_out_of("in production"), None);
+        assert_eq!(format!("{known:?}"), "KnownValues(1)");
+    }
+}

@@ -1,0 +1,37 @@
+//! The arguments of `tessera setup`.
+
+use clap::{Args, ValueEnum};
+
+/// Connect a client.
+#[derive(Debug, Args)]
+pub(crate) struct Setup {
+    /// claude-code, claude-desktop, cursor, codex, gemini or vscode.
+    #[arg(value_enum)]
+    pub(crate) client: SetupClient,
+    /// For the project in this directory alone, in files that can be committed.
+    #[arg(long)]
+    pub(crate) project: bool,
+    /// Show the change without making it.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+/// Clients that can be set up.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SetupClient {
+    /// Claude Code: server and hooks.
+    ClaudeCode,
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Cursor.
+    Cursor,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Visual Studio Code.
+    Vscode,
+}
