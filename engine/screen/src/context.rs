@@ -14,10 +14,12 @@ mod lines;
 mod logins;
 mod names;
 mod nouns;
+mod pairs;
 mod phrases;
 mod prose;
 mod scan;
 mod stand_in;
+mod tables;
 mod value;
 
 use std::ops::Range;
@@ -55,6 +57,12 @@ enum Mark {
     Seed,
     Codes,
     Pin,
+    /// A lock that opens to numbers in order.
+    Lock,
+    At,
+    Oracle,
+    KnownName,
+    Slash,
 }
 
 /// Marks; letters in ASCII of either case.
@@ -181,7 +189,23 @@ const MARKS: &[(&str, Mark)] = &[
     ("pin code", Mark::Pin),
     ("pin-code", Mark::Pin),
     ("door code", Mark::Pin),
+    ("gate code", Mark::Pin),
     ("alarm code", Mark::Pin),
+    ("garage code", Mark::Pin),
+    ("entry code", Mark::Pin),
+    ("lock code", Mark::Pin),
+    ("one-time code", Mark::Codes),
+    ("türcode", Mark::Pin),
+    ("torcode", Mark::Pin),
+    ("combination", Mark::Lock),
+    ("combo", Mark::Lock),
+    ("kombination", Mark::Lock),
+    ("@", Mark::At),
+    ("sqlplus ", Mark::Oracle),
+    ("sqlldr ", Mark::Oracle),
+    ("admin/", Mark::KnownName),
+    ("root/", Mark::KnownName),
+    (" / ", Mark::Slash),
 ];
 
 static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
@@ -281,6 +305,11 @@ impl Search<'_> {
                 codes.into_iter().for_each(|code| self.take_span(Some(code), CODE));
             }
             Mark::Pin => self.take_span(phrases::pin(text, span.start, span.end), PIN),
+            Mark::Lock => self.take_span(phrases::combination(text, span.start, span.end), CODE),
+            Mark::At => self.take(pairs::around_at(text, span.start), CONNECTION),
+            Mark::Oracle => self.take(pairs::of_oracle(text, span.end), CONNECTION),
+            Mark::KnownName => self.take(pairs::of_known_name(text, span.start, span.end), PASSWORD),
+            Mark::Slash => self.take(pairs::behind_slash(text, span.start, span.end), PASSWORD),
         }
     }
 
@@ -291,6 +320,10 @@ impl Search<'_> {
         let name = nouns::name_at(text, &(mark.start..mark.end - usize::from(is_signed)));
         self.until = self.until.max(name.end);
         let Some(noun) = nouns::noun_of(text, &name) else { return };
+        let column = tables::column(text, &noun);
+        if !column.is_empty() {
+            return column.into_iter().for_each(|value| self.found.push(Finding { span: value.span, kind: noun.kind }));
+        }
         match noun.class {
             Class::Header => match headers::authorization(text, noun.span.end) {
                 Some(Given::Basic(value)) => self.take(Some(value), BASIC),
@@ -307,6 +340,12 @@ impl Search<'_> {
                 // `credentials: bob:x` give a name and a password.
                 let pair = (noun.class == Class::Secret).then(|| logins::value_of(text, &noun)).flatten();
                 let value = pair.or_else(|| assign::value_of(text, &noun)).or_else(|| prose::value_of(text, &noun));
+                let is_phrase = noun.kind == nouns::PASSPHRASE && value.is_none();
+                if let Some(span) = is_phrase.then(|| phrases::passphrase(text, noun.span.end)).flatten() {
+                    return self.take_span(Some(span), noun.kind);
+                }
+                let is_asked = noun.class == Class::Password && value.is_none();
+                let value = value.or_else(|| is_asked.then(|| prose::answer_to(text, &noun)).flatten());
                 if noun.class == Class::Password {
                     self.take(names::drawn_before(text, noun.span.start), NAME);
                 }

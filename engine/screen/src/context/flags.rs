@@ -49,7 +49,10 @@ pub(super) fn of_password(text: &str, end: usize) -> Option<Value> {
     let given =
         if value::is_quote(text, after) { value::quoted(text, after)? } else { value::bare(text, after, false)? };
     let inside = text.get(given.span.clone())?;
-    (!inside.starts_with('-') && is_password(inside, after > end)).then_some(given)
+    // `mysql -px`: whatever is joined is the password; words alone may be a port or a name nevertheless.
+    let is_mixed = inside.len() >= 6 && !inside.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_known = after > end || is_mixed && command.starts_with("mysql");
+    (!inside.starts_with('-') && is_password(inside, is_known)).then_some(given)
 }
 
 /// The password of a command that takes one in its own way, whose name stands here.
