@@ -43,7 +43,9 @@ fn before(user_info: &str, start: usize, is_at_host: bool) -> Option<Value> {
 /// `bob@example.org:x`, with nothing between.
 fn behind(text: &str, host: &str, host_end: usize) -> Option<Value> {
     let is_joined = scan::byte(text, host_end) == b':' && host.contains('.');
-    let given = is_joined.then(|| value::bare(text, host_end + 1, false))??;
+    // What is longer is no password that somebody chose.
+    let near = scan::rest(text, 0, host_end + FURTHEST);
+    let given = is_joined.then(|| value::bare(near, host_end + 1, false))??;
     let inside = text.get(given.span.clone())?;
     (is_given(inside) && is_strong(inside)).then_some(given)
 }

@@ -112,7 +112,8 @@ enum Step {
 /// What a word between the noun and its value does.
 fn step(word: &str, lower: &str) -> Step {
     // Another noun gives its own value.
-    let is_noun = ["passw", "token", "secret", "密码", "パスワード"].iter().any(|noun| lower.contains(noun));
+    let is_noun =
+        ["passw", "passphrase", "token", "secret", "密码", "パスワード"].iter().any(|noun| lower.contains(noun));
     if is_noun {
         return Step::Ends;
     }
