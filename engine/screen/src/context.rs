@@ -234,7 +234,7 @@ const PIN: Kind = Kind::new("PIN");
 /// The credentials of a text that are known by what stands around them.
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
     let Some(automaton) = AUTOMATON.as_ref() else { return Vec::new() };
-    let mut search = Search { text, found: Vec::new(), until: 0 };
+    let mut search = Search { text, found: Vec::new(), until: 0, in_vain: 0 };
     let mut taken = None;
     for hit in automaton.find_iter(text) {
         let Some((_, mark)) = MARKS.get(hit.pattern().as_usize()) else { continue };
@@ -245,19 +245,29 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
         }
         // What was taken out before is no mark, and nothing is read beyond it.
         let next = taken.peek().map_or(text.len(), |(place, _)| place.start);
-        if next >= span.end && span.start >= search.until {
+        let is_due = search.in_vain < LOOKS_AT_FIRST + span.start / BYTES_A_LOOK;
+        if next >= span.end && span.start >= search.until && is_due {
             search.text = text.get(..next).unwrap_or_default();
+            let before = search.found.len();
             search.look(*mark, &span);
+            search.in_vain += usize::from(search.found.len() == before);
         }
     }
     search.found
 }
+
+/// How many marks may have nothing near them, and for how many bytes one more may. No text of people or programs names
+/// credentials more often; what repeats their names without end costs no more than its length.
+const LOOKS_AT_FIRST: usize = 400;
+const BYTES_A_LOOK: usize = 32;
 
 struct Search<'a> {
     text: &'a str,
     found: Vec<Finding>,
     /// What stands before is a credential, or a name that was looked at already.
     until: usize,
+    /// How many marks had nothing near them.
+    in_vain: usize,
 }
 
 impl Search<'_> {
@@ -290,10 +300,10 @@ impl Search<'_> {
                 self.take(logins::value_of(text, &noun), PASSWORD);
             }
             Mark::PasswordFlag => {
-                if flags::takes_password(text, span.end) {
+                if let Some(command) = flags::command_of(text, span.end) {
                     self.take(names::drawn_before(text, span.start), NAME);
+                    self.take(flags::of_password(text, span.end, command), PASSWORD);
                 }
-                self.take(flags::of_password(text, span.end), PASSWORD);
             }
             Mark::Command => self.take(flags::of_command(text, span.start, span.end), PASSWORD),
             Mark::Pgpass => self.take_span(lines::pgpass(text, span.start), PASSWORD),

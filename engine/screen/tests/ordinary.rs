@@ -1,6 +1,6 @@
 //! The detector as ordinary life uses it: what people write down is found, by kind, and what they write about
 //! credentials, and all that this repository itself says, stays as it is.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr, reason = "tests may")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -305,7 +305,11 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
         && !last.is_empty()
         && last.len() <= 4
         && last.bytes().all(|byte| byte.is_ascii_digit());
-    let is_own = is_own || is_hyphened && !is_of_nouns && runs.len() <= 3;
+    // `ticket-4411` says where to look.
+    let is_reference = runs.first().is_some_and(|run| {
+        ["ticket", "issue", "case", "item", "step", "page", "row", "ref", "task", "card"].contains(run)
+    });
+    let is_own = (is_own || is_hyphened && !is_of_nouns && runs.len() <= 3) && !is_reference;
     let is_joined = runs.len() > 1 || shape.joints > 0;
     in_words >= 60 && !is_own && (is_joined || is_of_nouns && shape.digits <= 2)
 }
@@ -363,14 +367,21 @@ fn is_signing(text: &str, noun: &Noun) -> bool {
 
 /// True of words with hyphens between: `my-super-secret-key`.
 fn is_phrase(inside: &str) -> bool {
+    const TELLING: [&str; 12] =
+        ["see", "generated", "from", "ask", "set", "use", "stored", "managed", "read", "vault", "secrets", "rotated"];
     let words = inside.split(['-', '_']).filter(|word| !word.is_empty()).count();
-    words >= 3 && inside.len() >= 12 && inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    !inside.split(['-', '_']).any(|word| TELLING.contains(&word))
+        && words >= 3
+        && inside.len() >= 12
+        && inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
 /// True of a word that names no credential itself.
 fn is_long_word(inside: &str) -> bool {
     inside.len() >= 8
         && inside.bytes().all(|byte| byte.is_ascii_lowercase())
+        // `disabled`, `generated`, `encrypted`
+        && !inside.ends_with("ed")
         && !["pass", "secret", "token", "key", "auth"].iter().any(|noun| inside.contains(noun))
 }
 

@@ -43,7 +43,9 @@ fn before(user_info: &str, start: usize, is_at_host: bool) -> Option<Value> {
 /// `bob@example.org:x`, with nothing between.
 fn behind(text: &str, host: &str, host_end: usize) -> Option<Value> {
     let is_joined = scan::byte(text, host_end) == b':' && host.contains('.');
-    let given = is_joined.then(|| value::bare(text, host_end + 1, false))??;
+    // What is longer is no password that somebody chose.
+    let near = scan::rest(text, 0, host_end + FURTHEST);
+    let given = is_joined.then(|| value::bare(near, host_end + 1, false))??;
     let inside = text.get(given.span.clone())?;
     (is_given(inside) && is_strong(inside)).then_some(given)
 }
@@ -65,7 +67,11 @@ pub(super) fn of_known_name(text: &str, start: usize, end: usize) -> Option<Valu
     let given = is_whole.then(|| value::bare(text, end, false))??;
     let inside = text.get(given.span.clone())?;
     let is_path = inside.contains(['/', '.', '_', '-']);
-    let is_mixed = inside.len() >= 6 && inside.bytes().any(|byte| byte.is_ascii_digit());
+    // `root/etc2024` and `admin/v2beta3` are folders.
+    let digits = inside.split(|character: char| !character.is_ascii_digit()).filter(|group| !group.is_empty()).count();
+    let is_folder = inside.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        && (digits < 2 || inside.starts_with('v'));
+    let is_mixed = inside.len() >= 6 && digits > 0 && !is_folder;
     (!is_path && is_mixed && is_given(inside)).then_some(given)
 }
 
@@ -110,7 +116,7 @@ fn is_given(inside: &str) -> bool {
 fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
     let inner = inside.trim_end_matches(|last: char| last.is_ascii_punctuation());
-    let is_signed = inner.bytes().any(|byte| b"!#$%&*+?^~@".contains(&byte)) || shape.upper > 0 && shape.lower > 0;
+    let is_signed = inner.bytes().any(|byte| b"!#$%&*+?^~@".contains(&byte));
     shape.length >= 7 && shape.digits > 0 && shape.letters() > 2 && is_signed && !inside.contains(['/', '.', '(', '_'])
 }
 

@@ -97,7 +97,8 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
         return None;
     }
     let mut at = end;
-    let mut is_bound = true;
+    // An alarm or a lock has codes for other things, too.
+    let mut is_bound = !["alarm code", "lock code", "entry code"].contains(&marked.to_ascii_lowercase().as_str());
     for _ in 0..MOST_WORDS {
         let sign = scan::on_while(text, at, 4, |byte| b" \t:='\"*`#(".contains(&byte));
         is_bound |= text.get(at..sign)?.contains([':', '=']);
@@ -106,7 +107,9 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
         if stop > at {
             // No date, time, version or range; some locks want a sign at the end.
             let goes_on = b".-/:".contains(&scan::byte(text, stop)) && scan::byte(text, stop + 1).is_ascii_digit();
-            let is_number = !goes_on && !scan::byte(text, stop).is_ascii_alphanumeric();
+            let next = scan::rest(text, stop, 12).trim_start().split(|next: char| !next.is_alphabetic()).next();
+            let is_counted = next.is_some_and(|next| COUNTED.contains(&next));
+            let is_number = !goes_on && !is_counted && !scan::byte(text, stop).is_ascii_alphanumeric();
             let signed = stop + usize::from(matches!(scan::byte(text, stop), b'#' | b'*'));
             return (is_bound && (4..=8).contains(&(stop - at)) && is_number).then_some(at..signed);
         }
@@ -122,6 +125,9 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
 }
 
 const MOST_WORDS: usize = 8;
+/// Words that make a number one of things.
+const COUNTED: [&str; 10] =
+    ["bytes", "lines", "characters", "digits", "times", "ms", "seconds", "minutes", "days", "entries"];
 /// Words right before a number that make it the one that opens.
 const PIN_BINDERS: [&str; 22] = [
     "is", "code", "ist", "lautet", "=", "es", "est", "to", "auf", "-", "now", "jetzt", "number", "è", "é", "are", "be",
@@ -169,7 +175,11 @@ fn ends_with_word(text: &str, word: &str) -> bool {
 pub(super) fn passphrase(text: &str, end: usize) -> Option<Range<usize>> {
     let line = scan::rest(text, end, 200).lines().next()?;
     let closed = line.find([':', '=', '"', '\'', '“', '„', '`'])?;
-    let is_near = line.get(..closed)?.split_whitespace().count() <= 5;
+    let between: Vec<&str> = line.get(..closed)?.split_whitespace().collect();
+    // A passphrase for something, or what one is: no strength or policy of passphrases.
+    let is_near = between.len() <= 5
+        && between.first().is_none_or(|first| IS.contains(first) || OF.contains(first))
+        && (line.get(closed..)?.starts_with([':', '=']) || between.last().is_some_and(|last| IS.contains(last)));
     let lead = line.get(closed..)?;
     let value = lead.trim_start_matches([':', '=', ' ', '\t', '*']);
     let from = end + closed + lead.len() - value.len();
@@ -186,6 +196,10 @@ pub(super) fn passphrase(text: &str, end: usize) -> Option<Range<usize>> {
     };
     (is_near && (4..=12).contains(&words.len()) && words.iter().all(is_word)).then_some(given)
 }
+
+/// What a passphrase is, or is for.
+const IS: [&str; 5] = ["is", "ist", "lautet", "est", "es"];
+const OF: [&str; 14] = ["for", "of", "to", "on", "from", "für", "von", "vom", "zum", "zur", "de", "del", "du", "pour"];
 
 /// Words of a sentence about a passphrase, which none is made of.
 const EXPLAINING: [&str; 48] = [

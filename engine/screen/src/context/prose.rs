@@ -100,7 +100,10 @@ pub(super) fn value_before(text: &str, noun: &Noun) -> Option<Value> {
 pub(super) fn answer_to(text: &str, noun: &Noun) -> Option<Value> {
     let line = scan::rest(text, noun.span.end, FURTHEST / 2).split('\n').next()?;
     let asked = line.find('?').filter(|at| line.get(at + 1..).is_some_and(|rest| rest.trim().is_empty()))?;
-    pairs::answer(text, noun.span.end + asked + 1)
+    // The question is for it, or for that of something: not for its policy.
+    const OF: [&str; 10] = ["for", "of", "to", "on", "again", "für", "vom", "von", "de", "del"];
+    let is_of_it = line.get(..asked)?.split_whitespace().next().is_none_or(|first| OF.contains(&first));
+    is_of_it.then(|| pairs::answer(text, noun.span.end + asked + 1))?
 }
 
 enum Step {
@@ -112,7 +115,8 @@ enum Step {
 /// What a word between the noun and its value does.
 fn step(word: &str, lower: &str) -> Step {
     // Another noun gives its own value.
-    let is_noun = ["passw", "token", "secret", "密码", "パスワード"].iter().any(|noun| lower.contains(noun));
+    let is_noun =
+        ["passw", "passphrase", "token", "secret", "密码", "パスワード"].iter().any(|noun| lower.contains(noun));
     if is_noun {
         return Step::Ends;
     }

@@ -104,7 +104,7 @@ fn is_in_order(value: &str) -> bool {
 
 fn is_mostly_in_order(plain: &[u8]) -> bool {
     let mut is_ordered = vec![false; plain.len()];
-    // Long rows of hexadecimal digits that count down in pairs are what people shorten a real key to.
+    // Keys that people alter for a note count down here and there; a long one is an example only where it counts up.
     let is_long = plain.len() >= 32 && plain.iter().all(u8::is_ascii_hexdigit);
     for by in 1..=3 {
         for is_next in [is_after, is_before].into_iter().take(if is_long && by > 1 { 1 } else { 2 }) {
