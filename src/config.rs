@@ -9,7 +9,7 @@ use std::time::Duration;
 use etcetera::{AppStrategy, AppStrategyArgs};
 use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Home, Keyring, SecretMode, SecretRules, StoreConfig, SystemKeyring, Usage};
+use tessera_engine::store::{Home, Keyring, SecretMode, SecretRules, StoreConfig, Usage};
 
 use tessera_desk::project::{Claim, claim_of};
 use tessera_desk::sync::{Mode, Remote};
@@ -491,7 +491,7 @@ fn secret_rules(file: &ConfigFile) -> Result<SecretRules, SetupError> {
 /// The system's keyring, where this program can speak to one.
 fn keyring() -> Option<Arc<dyn Keyring>> {
     let text = |name: &str| variable(name)?.into_string().ok();
-    SystemKeyring::of_session(text).map(|keyring| -> Arc<dyn Keyring> { Arc::new(keyring) })
+    crate::keyring::of_session(text)
 }
 
 /// Sends the log to stderr, without the credentials in it: nothing by default, more with `-v`, or what `TESSERA_LOG` says.
