@@ -8,7 +8,7 @@ use std::time::Duration;
 use etcetera::{AppStrategy, AppStrategyArgs};
 use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Home, Keyring, SecretMode, SecretRules, StoreConfig, SystemKeyring, Usage};
+use tessera_engine::store::{Home, Keyring, SecretMode, SecretRules, StoreConfig, Usage};
 
 use tessera_desk::project::{Claim, claim_of};
 use tessera_desk::sync::{Mode, Remote};
@@ -489,5 +489,5 @@ fn secret_rules(file: &ConfigFile) -> Result<SecretRules, SetupError> {
 /// The system's keyring, where this program can speak to one.
 fn keyring() -> Option<Arc<dyn Keyring>> {
     let text = |name: &str| variable(name)?.into_string().ok();
-    SystemKeyring::of_session(text).map(|keyring| -> Arc<dyn Keyring> { Arc::new(keyring) })
+    crate::keyring::of_session(text)
 }

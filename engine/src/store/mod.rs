@@ -54,7 +54,6 @@ pub use logs::traces::Traces;
 pub use read::list::{ListRequest, Listing};
 pub use read::near::{Likeness, Near};
 /// The keyring of the session.
-pub use tessera_seal::Keyring as SystemKeyring;
 /// The value of a secret in clear: wiped when it is let go.
 pub use tessera_seal::Value as SecretValue;
 
