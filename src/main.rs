@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod config_file;
 mod exit;
+mod keyring;
 mod output;
 
 use clap::Parser;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tessera_desk::vault::Safe;
-use tessera_engine::store::{Keyring, SecretMode, SecretRules, SystemKeyring};
+use tessera_engine::store::{Keyring, SecretMode, SecretRules};
 use zeroize::Zeroizing;
 
 use super::{SECRET_KEY, SECRET_KEY_BEFORE, SECRETS_KEYRING, SECRETS_MODE, Setting, VAULT, home, switch, variable};
@@ -47,5 +47,5 @@ pub(crate) fn vault(home_flag: Option<PathBuf>) -> Result<Option<Safe>, SetupErr
 /// The system's keyring, where this program can speak to one.
 fn keyring() -> Option<Arc<dyn Keyring>> {
     let text = |name: &str| variable(name)?.into_string().ok();
-    SystemKeyring::of_session(text).map(|keyring| -> Arc<dyn Keyring> { Arc::new(keyring) })
+    crate::keyring::of_session(text)
 }

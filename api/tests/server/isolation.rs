@@ -11,12 +11,13 @@ const TABLES: [&str; 8] =
 
 /// What each of a memory's routes answers to: a stranger, somebody who may read, who may write, its owner, and somebody
 /// without a key.
-const MATRIX: [(&str, &str, &str, [u16; 5]); 12] = [
+const MATRIX: [(&str, &str, &str, [u16; 5]); 13] = [
     ("GET", "", "", [404, 200, 200, 200, 401]),
     ("PUT", "", r#"{"content":"another text"}"#, [404, 403, 200, 200, 401]),
     ("PUT", "", r#"{"content":"x","importance":0.3}"#, [404, 403, 403, 200, 401]),
     ("PUT", "", r#"{"tags":"theirs"}"#, [404, 403, 403, 200, 401]),
     ("PUT", "", r#"{"scope":"theirs"}"#, [404, 403, 403, 200, 401]),
+    ("POST", "/secret", "", [404, 404, 404, 200, 401]),
     ("POST", "/share", r#"{"shared_with":"eve"}"#, [404, 404, 404, 200, 401]),
     ("DELETE", "/share/eve", "", [404, 404, 404, 200, 401]),
     ("POST", "/links", r#"{"target_id":"OTHER","link_type":"see_also"}"#, [404, 403, 403, 200, 401]),
@@ -125,6 +126,6 @@ fn every_route_of_a_memory_knows_stranger_reader_writer_and_owner() {
                 assert_eq!(answer.status().as_u16(), expected, "{method} {tail} by caller {number}");
             }
         }
-        assert_eq!(asked, 60);
+        assert_eq!(asked, 65);
     });
 }

@@ -1,7 +1,8 @@
 //! The server with a real PostgreSQL, over HTTP: keys, isolation, and machines in sync.
 #![expect(clippy::unwrap_used, clippy::print_stderr, clippy::indexing_slicing, reason = "tests may")]
 
-#[expect(dead_code, reason = "tests of the vault's client need more of it")]
+mod audit;
+#[expect(dead_code, unused_imports, reason = "tests of the vault's client need more of it")]
 #[path = "../../../engine/vault/tests/vault/bao.rs"]
 mod bao;
 #[expect(dead_code, reason = "tests of the program crash it as well")]

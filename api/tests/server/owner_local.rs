@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 17] = [
     "users",
     "api_keys",
     "memories",
@@ -16,6 +16,12 @@ const TABLES: [&str; 11] = [
     "feed",
     "applied_ops",
     "restores",
+    "memory_secrets",
+    "vault_writes",
+    "vault_removals",
+    "audit",
+    "purges",
+    "fetched",
 ];
 
 /// Statements that are not local to one user, with the words that tell them; docs/SCALING.md says what each costs.

@@ -7,18 +7,9 @@ use serde_json::{Value, json};
 use tessera_api::{SecretMode, SecretRules};
 
 use crate::bao::Bao;
+use crate::secrets::{PASSWORD, id, said};
 use crate::site::{Site, key_rules, with_site};
 use crate::sync::id as new_id;
-
-const PASSWORD: &str = "hunter2!X9";
-
-fn said() -> String {
-    format!("The staging database password is {PASSWORD}")
-}
-
-fn id(stored: &Value) -> String {
-    stored["id"].as_str().unwrap().to_owned()
-}
 
 fn rules(bao: &Bao, token: &str) -> SecretRules {
     SecretRules { vault: Some(bao.config(token)), ..SecretRules::default() }

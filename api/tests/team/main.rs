@@ -8,6 +8,7 @@ mod cluster;
 mod contract;
 mod joining;
 mod machines;
+mod planted;
 mod proxy;
 mod restore;
 mod secrets;

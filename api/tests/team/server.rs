@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 
 use crate::cluster::Cluster;
 use crate::support::{Ran, Running, World};
@@ -19,7 +20,9 @@ pub(crate) struct TeamServer {
     world: World,
     address: String,
     running: Option<Running>,
-    variables: Vec<(&'static str, String)>,
+    variables: Vec<(String, String)>,
+    /// What it said on stderr.
+    pub(crate) log: Arc<Mutex<String>>,
 }
 
 impl TeamServer {
@@ -28,14 +31,14 @@ impl TeamServer {
         Self::start_with(&[])
     }
 
-    /// The same with more in its environment.
-    pub(crate) fn start_with(variables: &[(&'static str, &str)]) -> Option<Self> {
+    /// The same with variables of its environment.
+    pub(crate) fn start_with(variables: &[(&str, &str)]) -> Option<Self> {
         let cluster = Cluster::start()?;
         // A port that is free, and none that the system gives to connections: the server comes back to it.
         let mut ports = std::iter::repeat_with(|| format!("127.0.0.1:{}", fastrand::u16(10_000..32_000)));
         let address = ports.find(|address| TcpListener::bind(address).is_ok()).unwrap();
-        let variables = variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        let mut server = Self { cluster, world: World::new(), address, running: None, variables };
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut server = Self { cluster, world: World::new(), address, running: None, variables, log: Arc::default() };
         server.up();
         Some(server)
     }
@@ -47,6 +50,7 @@ impl TeamServer {
     /// Runs a command on the server's host.
     pub(crate) fn host(&self, args: &[&str]) -> Ran {
         let mut command = self.world.command(program());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         let ran: Ran = command.env("DATABASE_URL", self.cluster.url("server")).args(args).output().unwrap().into();
         assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
         ran
@@ -58,8 +62,11 @@ impl TeamServer {
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.args(["--key-rate", "100000", "--address-rate", "100000"]);
         let mut server = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
-        let line = BufReader::new(server.0.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+        let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
         assert!(line.contains(&self.address), "{line}");
+        let log = Arc::clone(&self.log);
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| *log.lock().unwrap() += &(line + "\n")));
         self.running = Some(server);
     }
 

@@ -1,33 +1,32 @@
-//! Keys in the system's keyring: what answers as `org.freedesktop.secrets` on the session's bus, which GNOME, KDE and others do.
+//! Keys in the system's keyring: GNOME's, KDE's or another that answers as `org.freedesktop.secrets`, the keychain of macOS,
+//! or the credential manager of Windows. How each is spoken to is left to crates; here is what is kept, and for how long
+//! one waits.
 //!
 //! It is locked with the session, and so guards against who gets the whole home as well. It does not guard against a
 //! program that runs as the same user while the session is open. Nobody is ever asked for a password: what is locked stays
-//! locked. macOS and Windows have keyrings of another kind, of which this knows nothing: there none answers.
+//! locked.
 
-mod bus;
-mod wire;
+#[cfg(any(target_os = "macos", windows))]
+#[path = "keyring/native.rs"]
+mod system;
+#[cfg(not(any(target_os = "macos", windows)))]
+#[path = "keyring/session_bus.rs"]
+mod system;
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use self::bus::{Bus, places};
-use self::wire::{Call, Path, path, truth_variant};
+use self::system::Place;
 use crate::key::{Key, KeyError, Keys};
 
 /// How long a keyring may take, whatever it does.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-const SERVICE: &str = "org.freedesktop.secrets";
-const ROOT: &str = "/org/freedesktop/secrets";
-const SERVICE_INTERFACE: &str = "org.freedesktop.Secret.Service";
-const COLLECTION_INTERFACE: &str = "org.freedesktop.Secret.Collection";
-const ITEM_INTERFACE: &str = "org.freedesktop.Secret.Item";
-
-/// What a path is that leads nowhere: no collection, and no question to a person.
-const NOWHERE: &str = "/";
+/// Under which name a keyring keeps what is ours.
+const SERVICE: &str = "tessera";
 
 /// Why a keyring gives or takes no key.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +39,7 @@ pub enum KeyringError {
         why: String,
     },
     /// It is locked, and only a person can unlock it.
-    #[error("the keyring is locked; unlock it, for example by logging in to the desktop")]
+    #[error("the keyring is locked")]
     Locked,
     /// It takes too long.
     #[error("the keyring does not answer within {after:?}")]
@@ -49,10 +48,10 @@ pub enum KeyringError {
         after: Duration,
     },
     /// It will not.
-    #[error("the keyring refuses: {name}")]
+    #[error("the keyring refuses: {why}")]
     Refused {
-        /// The bus's name of the error.
-        name: String,
+        /// What the system calls it.
+        why: String,
     },
     /// What answers is no keyring.
     #[error("what answers as the keyring answers as none does")]
@@ -69,17 +68,14 @@ pub enum KeyringError {
 /// The keyring of a session. Nothing is asked of it before it is used.
 #[derive(Debug, Clone)]
 pub struct Keyring {
-    address: String,
+    place: Place,
 }
 
 impl Keyring {
-    /// The keyring of the session whose variables these are; `None` at once where the session has no bus.
+    /// The keyring of the session whose variables these are; `None` at once where the session has none: on Linux, one
+    /// without a bus.
     pub fn of_session(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        let address = variable("DBUS_SESSION_BUS_ADDRESS").filter(|address| !address.is_empty()).or_else(|| {
-            let path = std::path::Path::new(&variable("XDG_RUNTIME_DIR")?).join("bus");
-            Some(format!("unix:path={}", path.to_str().filter(|_| path.exists())?))
-        })?;
-        Some(Self { address }).filter(|keyring| !places(&keyring.address).is_empty())
+        Place::of_session(variable).map(|place| Self { place })
     }
 
     /// The keys of an account, `None` where the keyring has none.
@@ -88,17 +84,8 @@ impl Keyring {
     /// When no keyring answers, or one that is locked.
     pub fn load(&self, account: &str) -> Result<Option<Keys>, KeyringError> {
         let account = account.to_owned();
-        self.ask(move |bus| {
-            let session = session(bus)?;
-            let Some(item) = item(bus, &account)? else { return Ok(None) };
-            let call = Call::of(SERVICE, &item, ITEM_INTERFACE, "GetSecret").path(&session);
-            let text = Zeroizing::new(bus.ask(call, |answer| {
-                answer.align(8)?;
-                let (_session, _parameters) = (answer.path()?, answer.bytes()?);
-                answer.bytes().map(<[u8]>::to_vec)
-            })?);
-            keys(str::from_utf8(&text).map_err(|_| KeyError::NotHex)?).map(Some)
-        })
+        let text = self.ask(move |place| place.read(&account))?;
+        text.map(|text| keys(str::from_utf8(&text).map_err(|_| KeyError::NotHex)?)).transpose()
     }
 
     /// Keeps the keys of an account, in the place of those it had.
@@ -107,16 +94,7 @@ impl Keyring {
     /// When no keyring answers, or one that is locked.
     pub fn save(&self, account: &str, keys: &Keys) -> Result<(), KeyringError> {
         let (account, text) = (account.to_owned(), text(keys));
-        self.ask(move |bus| {
-            let session = session(bus)?;
-            let collection = open_collection(bus)?;
-            let call = Call::of(SERVICE, &collection, COLLECTION_INTERFACE, "CreateItem")
-                .described_as("Tessera's key for secrets", &attributes(&account))
-                .secret(&session, text.as_bytes())
-                .truth(true);
-            let (_item, question) = bus.ask(call, |answer| Some((answer.path()?, answer.path()?)))?;
-            if question.as_str() == NOWHERE { Ok(()) } else { Err(KeyringError::Locked) }
-        })
+        self.ask(move |place| place.write(&account, text.as_bytes()))
     }
 
     /// Removes the keys of an account. None there is no error.
@@ -125,29 +103,20 @@ impl Keyring {
     /// When no keyring answers, or one that is locked.
     pub fn remove(&self, account: &str) -> Result<(), KeyringError> {
         let account = account.to_owned();
-        self.ask(move |bus| {
-            while let Some(item) = item(bus, &account)? {
-                let call = Call::of(SERVICE, &item, ITEM_INTERFACE, "Delete");
-                let question = bus.ask(call, path)?;
-                if question.as_str() != NOWHERE {
-                    return Err(KeyringError::Locked);
-                }
-            }
-            Ok(())
-        })
+        self.ask(move |place| place.erase(&account))
     }
 
-    /// Does something with the bus, on a thread of its own: even to connect may take forever.
+    /// Does something with the keyring, on a thread of its own: it may take forever, and may wait as an asynchronous task
+    /// must not.
     fn ask<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Bus) -> Result<T, KeyringError> + Send + 'static,
+        work: impl FnOnce(&Place) -> Result<T, KeyringError> + Send + 'static,
     ) -> Result<T, KeyringError> {
-        let (address, until) = (self.address.clone(), Instant::now() + PATIENCE);
+        let place = self.place.clone();
         let (done, wait) = sync_channel(1);
         let worker = thread::Builder::new().name("keyring".into()).spawn(move || {
-            let outcome = Bus::connect(&address, until).and_then(|mut bus| work(&mut bus));
             // Whoever does not wait any more wants no answer.
-            let _ = done.send(outcome);
+            let _ = done.send(work(&place));
         });
         worker.map_err(|error| KeyringError::Absent { why: error.to_string() })?;
         match wait.recv_timeout(PATIENCE) {
@@ -156,44 +125,6 @@ impl Keyring {
             Err(RecvTimeoutError::Disconnected) => Err(KeyringError::BadAnswer),
         }
     }
-}
-
-/// What an item is found by.
-fn attributes(account: &str) -> [(&'static str, &str); 2] {
-    [("service", "tessera"), ("account", account)]
-}
-
-/// A session with the keyring. The secret crosses the bus as it is: its socket is open to this user alone, who may ask the
-/// keyring for everything anyway.
-fn session(bus: &mut Bus) -> Result<Path, KeyringError> {
-    let call = Call::of(SERVICE, &Path::of(ROOT), SERVICE_INTERFACE, "OpenSession").text("plain").text_variant("");
-    bus.ask(call, |answer| {
-        answer.text_variant()?;
-        answer.path()
-    })
-}
-
-/// The item of an account.
-fn item(bus: &mut Bus, account: &str) -> Result<Option<Path>, KeyringError> {
-    let call = Call::of(SERVICE, &Path::of(ROOT), SERVICE_INTERFACE, "SearchItems").texts(&attributes(account));
-    let (open, locked) = bus.ask(call, |answer| Some((answer.paths()?, answer.paths()?)))?;
-    match open.into_iter().next() {
-        Some(item) => Ok(Some(item)),
-        None if locked.is_empty() => Ok(None),
-        None => Err(KeyringError::Locked),
-    }
-}
-
-/// The collection that is kept beyond the session.
-fn open_collection(bus: &mut Bus) -> Result<Path, KeyringError> {
-    let call = Call::of(SERVICE, &Path::of(ROOT), SERVICE_INTERFACE, "ReadAlias").text("default");
-    let collection = bus.ask(call, path)?;
-    if collection.as_str() == NOWHERE {
-        return Err(KeyringError::Absent { why: "it has no collection to keep a key in".into() });
-    }
-    let call = Call::of(SERVICE, &collection, "org.freedesktop.DBus.Properties", "Get");
-    let is_locked = bus.ask(call.text(COLLECTION_INTERFACE).text("Locked"), truth_variant)?;
-    if is_locked { Err(KeyringError::Locked) } else { Ok(collection) }
 }
 
 /// A line for each key, the one that seals first: as in a file.
@@ -214,4 +145,5 @@ fn keys(text: &str) -> Result<Keys, KeyringError> {
 }
 
 #[cfg(test)]
+#[cfg(not(any(target_os = "macos", windows)))]
 mod tests;

@@ -58,4 +58,4 @@ pub use read::secrets::{SecretRef, SecretRow, SecretUse};
 pub use read::stats::Stats;
 pub use sync::anew::Whole;
 pub use sync::server::{RefusedChange, ServerState, SyncStatus, Upload};
-pub use tessera_seal::{Keyring as SystemKeyring, Value as SecretValue};
+pub use tessera_seal::Value as SecretValue;

@@ -3,7 +3,9 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 
-use super::wire::{Answer, length};
+use std::time::Instant;
+
+use super::system::{attributes, bounded, open_collection};
 use super::*;
 
 /// A bus of a test's own with GNOME's keyring on it; both end with the value.
@@ -11,6 +13,7 @@ struct Desktop {
     bus: Child,
     daemon: Option<Child>,
     home: tempfile::TempDir,
+    address: String,
     keyring: Keyring,
 }
 
@@ -35,7 +38,7 @@ impl Desktop {
         BufReader::new(bus.stdout.take().unwrap()).read_line(&mut address).unwrap();
         let address = address.trim().to_owned();
         let keyring = Keyring::of_session(|name| (name == "DBUS_SESSION_BUS_ADDRESS").then(|| address.clone()));
-        Some(Self { bus, daemon: None, home, keyring: keyring.unwrap() })
+        Some(Self { bus, daemon: None, home, address, keyring: keyring.unwrap() })
     }
 
     /// A bus with an unlocked keyring on it.
@@ -48,7 +51,7 @@ impl Desktop {
         let home = self.home.path();
         let mut started = Command::new("gnome-keyring-daemon");
         started.args(["--foreground", "--unlock", "--components=secrets"]).env("HOME", home);
-        started.env("DBUS_SESSION_BUS_ADDRESS", &self.keyring.address).env("XDG_RUNTIME_DIR", home);
+        started.env("DBUS_SESSION_BUS_ADDRESS", &self.address).env("XDG_RUNTIME_DIR", home);
         started.env("XDG_DATA_HOME", home).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let Ok(mut daemon) = started.spawn() else {
             said_that_it_lacks("gnome-keyring-daemon");
@@ -93,6 +96,14 @@ fn ids(keys: &Keys) -> Vec<String> {
     std::iter::once(&keys.current).chain(&keys.before).map(|key| key.id().to_string()).collect()
 }
 
+fn kept_under(keyring: &Keyring, account: &str) -> usize {
+    let account = account.to_owned();
+    let count = move |place: &Place| {
+        bounded(async { Ok(place.service().await?.search_items(attributes(&account)).await.unwrap().unlocked.len()) })
+    };
+    keyring.ask(count).unwrap()
+}
+
 #[test]
 fn a_key_is_kept_replaced_and_removed() {
     let Some(mut desktop) = Desktop::start() else { return };
@@ -106,6 +117,7 @@ fn a_key_is_kept_replaced_and_removed() {
     assert_eq!(loaded("another's, with ünusual \"signs\""), Some(ids(&other)));
     keyring.save("one", &many).unwrap();
     assert_eq!(loaded("one"), Some(ids(&many)));
+    assert_eq!(kept_under(&keyring, "one"), 1);
     keyring.remove("one").unwrap();
     assert_eq!(loaded("one"), None);
     keyring.remove("one").unwrap();
@@ -125,13 +137,14 @@ fn what_is_locked_stays_locked_and_asks_nobody() {
     let keyring = &desktop.keyring;
     let keys = new_keys(1);
     keyring.save("one", &keys).unwrap();
-    keyring
-        .ask(|bus| {
-            let collection = open_collection(bus)?;
-            let call = Call::of(SERVICE, &Path::of(ROOT), SERVICE_INTERFACE, "Lock").paths(&[&collection]);
-            bus.ask(call, |answer| Some((answer.paths()?, answer.path()?))).map(drop)
+    let locked = |place: &Place| {
+        bounded(async {
+            let service = place.service().await?;
+            open_collection(&service).await?.lock().await.unwrap();
+            Ok(())
         })
-        .unwrap();
+    };
+    keyring.ask(locked).unwrap();
     let begun = Instant::now();
     assert_eq!(keyring.load("one").unwrap_err(), KeyringError::Locked);
     assert_eq!(keyring.save("one", &keys).unwrap_err(), KeyringError::Locked);
@@ -145,16 +158,7 @@ fn what_is_no_key_is_not_taken_for_one() {
     let Some(desktop) = Desktop::start() else { return };
     let keyring = &desktop.keyring;
     for (text, source) in [("", KeyError::Empty), ("hunter2", KeyError::NotHex), ("\u{0}\n", KeyError::NotHex)] {
-        keyring
-            .ask(move |bus| {
-                let (session, collection) = (session(bus)?, open_collection(bus)?);
-                let call = Call::of(SERVICE, &collection, COLLECTION_INTERFACE, "CreateItem")
-                    .described_as("x", &attributes("one"))
-                    .secret(&session, text.as_bytes())
-                    .truth(true);
-                bus.ask(call, path).map(drop)
-            })
-            .unwrap();
+        keyring.ask(move |place| place.write("one", text.as_bytes())).unwrap();
         assert_eq!(keyring.load("one").unwrap_err(), KeyringError::NoKey { source });
     }
 }
@@ -182,6 +186,8 @@ fn without_a_bus_nothing_is_tried() {
     for elsewhere in ["autolaunch:", "tcp:host=example.org,port=1", "disabled:", "unix:tmpdir=/tmp", "x"] {
         assert!(of(&[("DBUS_SESSION_BUS_ADDRESS", elsewhere)]).is_none(), "{elsewhere}");
     }
+    assert!(of(&[("DBUS_SESSION_BUS_ADDRESS", "tcp:host=example.org,port=1;unix:path=/tmp/b%20c")]).is_some());
+    assert_eq!(of(&[("DBUS_SESSION_BUS_ADDRESS", "unix:abstract=/x")]).is_some(), cfg!(target_os = "linux"));
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("bus"), "").unwrap();
     let keyring = of(&[("XDG_RUNTIME_DIR", home.path().to_str().unwrap())]).unwrap();
@@ -189,14 +195,14 @@ fn without_a_bus_nothing_is_tried() {
 }
 
 #[test]
-#[cfg(unix)]
 fn what_is_no_bus_is_neither_waited_for_nor_believed() {
     use std::os::unix::net::UnixListener;
 
     let home = tempfile::tempdir().unwrap();
     let bus = |name: &str| {
         let path = home.path().join(name);
-        (UnixListener::bind(&path).unwrap(), Keyring { address: format!("unix:path={},guid=1", path.display()) })
+        let address = format!("unix:path={}", path.display());
+        (UnixListener::bind(&path).unwrap(), Keyring::of_session(|_| Some(address.clone())).unwrap())
     };
     let (_silent, keyring) = bus("silent");
     // It accepts and says nothing.
@@ -211,56 +217,5 @@ fn what_is_no_bus_is_neither_waited_for_nor_believed() {
         let error = keyring.load("one").unwrap_err();
         assert!(matches!(error, KeyringError::Absent { .. } | KeyringError::BadAnswer), "{error}");
         server.join().unwrap();
-    }
-}
-
-#[test]
-fn an_address_is_read_as_the_bus_writes_it() {
-    use super::bus::Place;
-
-    let file = |path: &str| Place::File(path.into());
-    assert_eq!(places("unix:path=/run/user/1000/bus"), [file("/run/user/1000/bus")]);
-    assert_eq!(places("tcp:host=x;unix:guid=9,path=/tmp/a%20b%2c;unix:path=/c"), [file("/tmp/a b,"), file("/c")]);
-    assert_eq!(places("unix:path=/a%2"), []);
-    assert_eq!(places("unix:path=/a%zz;unix:path=/%ff"), []);
-    #[cfg(target_os = "linux")]
-    assert_eq!(places("unix:abstract=/tmp/dbus-x,guid=1"), [Place::Name("/tmp/dbus-x".into())]);
-}
-
-#[test]
-fn a_call_is_written_as_the_specification_says() {
-    let call = Call::of("a.b", &Path::of("/c"), "d.e", "F").text("xy").truth(true);
-    let mut wanted = vec![b'l', 1, 0, 1, 12, 0, 0, 0, 7, 0, 0, 0, 71, 0, 0, 0];
-    // Each field begins at a multiple of 8: which it is, of what kind, how long, and the text with a nought behind it.
-    wanted.extend_from_slice(b"\x01\x01o\0\x02\0\0\0/c\0\0\0\0\0\0");
-    wanted.extend_from_slice(b"\x02\x01s\0\x03\0\0\0d.e\0\0\0\0\0");
-    wanted.extend_from_slice(b"\x03\x01s\0\x01\0\0\0F\0\0\0\0\0\0\0");
-    wanted.extend_from_slice(b"\x06\x01s\0\x03\0\0\0a.b\0\0\0\0\0");
-    wanted.extend_from_slice(b"\x08\x01g\0\x02sb\0");
-    wanted.extend_from_slice(b"\x02\0\0\0xy\0\0\x01\0\0\0");
-    // The length of the fields is without what fills up to the body.
-    wanted[12] = u8::try_from(wanted.len() - 16 - 12).unwrap();
-    let message = call.message(7);
-    assert_eq!(message.as_slice(), wanted);
-    assert_eq!(length(&message[..16]), Some(message.len()));
-}
-
-#[test]
-fn no_message_whatever_is_in_it_stops_the_program() {
-    let secret = Call::of("a.b", &Path::of("/c"), "d.e", "F").paths(&[&Path::of("/x")]).secret(&Path::of("/s"), b"key");
-    let message = secret.message(7).to_vec();
-    let read = |message: &[u8]| {
-        let _ = length(message);
-        let Some(mut answer) = Answer::read(message).and_then(|answer| answer.outcome.ok()) else { return };
-        let _ = (answer.paths(), answer.align(8), answer.path(), answer.bytes(), answer.bytes(), answer.text_variant());
-    };
-    for at in 0..message.len() {
-        read(&message[..at]);
-        for byte in [0, 1, 2, 7, b'B', b'u', 0x7f, 0x80, 0xff] {
-            let mut changed = message.clone();
-            changed[1] = 2;
-            changed[at] = byte;
-            read(&changed);
-        }
     }
 }

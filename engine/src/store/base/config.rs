@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tessera_seal::{Keyring as SystemKeyring, KeyringError as SystemError, Keys};
+use tessera_seal::Keys;
 use zeroize::Zeroizing;
 
 use crate::domain::{Clock, Origin};
@@ -74,35 +74,6 @@ pub trait Keyring: Send + Sync {
 pub struct KeyringError {
     /// What it said, without any key.
     pub problem: String,
-}
-
-impl Keyring for SystemKeyring {
-    fn keys(&self, account: &str) -> Result<Option<Keys>, KeyringError> {
-        match self.load(account) {
-            Err(SystemError::Absent { .. }) => Ok(None),
-            loaded => loaded.map_err(said),
-        }
-    }
-
-    fn put(&self, account: &str, keys: &Keys) -> Result<bool, KeyringError> {
-        match self.save(account, keys) {
-            Ok(()) => Ok(true),
-            Err(SystemError::Absent { .. }) => Ok(false),
-            Err(error) => Err(said(error)),
-        }
-    }
-
-    fn remove(&self, account: &str) -> Result<(), KeyringError> {
-        match SystemKeyring::remove(self, account) {
-            Err(SystemError::Absent { .. }) => Ok(()),
-            removed => removed.map_err(said),
-        }
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is mapped over")]
-fn said(error: SystemError) -> KeyringError {
-    KeyringError { problem: error.to_string() }
 }
 
 /// What becomes of credentials, and where the keys are that they are sealed with.

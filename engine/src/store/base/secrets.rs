@@ -156,7 +156,9 @@ impl Secrets {
             Found::Locked(problem) => Some(problem),
             Found::None => None,
         };
-        let held = self.put(whose, &Keys::of(Key::generate().map_err(no_key)?), missing.is_none())?;
+        let keys = Keys::of(Key::generate().map_err(no_key)?);
+        // A keyring may hold none of ours and be locked: then it says so only now.
+        let held = self.put(whose, &keys, missing.is_none()).or_else(|_| self.put(whose, &keys, false))?;
         Ok(Held { missing, ..held })
     }
 

@@ -149,8 +149,9 @@ impl Ring {
 
 impl Keyring for Ring {
     fn keys(&self, account: &str) -> Result<Option<Keys>, KeyringError> {
-        self.open()?;
-        Ok(self.keys.lock().unwrap().get(account).cloned())
+        // Whether it has some, a keyring says even while it is locked.
+        let kept = self.keys.lock().unwrap().get(account).cloned();
+        if kept.is_some() { self.open().map(|()| kept) } else { Ok(None) }
     }
 
     fn put(&self, account: &str, keys: &Keys) -> Result<bool, KeyringError> {
@@ -196,6 +197,21 @@ fn a_keyring_keeps_the_key_and_one_that_is_locked_keeps_nothing_from_being_store
     assert_eq!(Store::open(config(&home, with_both)).unwrap().rotate_secret_key(|_| ()).unwrap().sealed_anew, 2);
     assert!(ring.keys.lock().unwrap().is_empty(), "a key that nothing needs is kept nowhere");
     all_open(&mut Store::open(config(&home, given(&["correct horse"]))).unwrap(), 2);
+}
+
+#[test]
+fn a_keyring_that_is_locked_before_it_has_a_key_is_done_without() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path().join("h"));
+    let ring = Arc::new(Ring { is_locked: AtomicBool::new(true), ..Ring::default() });
+    let opened =
+        || Store::open(config(&home, SecretRules { keyring: Some(ring.clone()), ..SecretRules::default() })).unwrap();
+    opened().remember(Draft::new(format!("the password of host 1 is {}", value(1)))).unwrap();
+    assert_eq!(opened().secret_key_place().unwrap(), Some(KeyPlace::File(home.secret_key())));
+    all_open(&mut opened(), 1);
+    ring.is_locked.store(false, Ordering::Relaxed);
+    all_open(&mut opened(), 1);
+    assert!(opened().rotate_secret_key(|_| ()).unwrap().sealed_anew == 1 && !home.secret_key().exists());
 }
 
 #[test]

@@ -1,0 +1,160 @@
+//! Linux and its like: what keeps secrets on the session's bus.
+//!
+//! Through the crate that `keyring`'s own store for the bus is made of, and not through that store: wherever something is
+//! locked, the store has a person asked for the password, and a hook would do so again at every prompt.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::str::FromStr as _;
+
+use secret_service::{Collection, EncryptionType, Error, SecretService};
+use tokio::time::timeout;
+use zbus::address::Address;
+use zbus::address::transport::{Transport, UnixSocket};
+use zbus::names::OwnedErrorName;
+use zbus::{DBusError as _, connection, fdo};
+use zeroize::Zeroizing;
+
+use super::{KeyringError, PATIENCE, SERVICE};
+
+/// A bus.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    address: Address,
+}
+
+impl Place {
+    /// The bus of a session, where it can be reached without starting one.
+    pub(super) fn of_session(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let address = variable("DBUS_SESSION_BUS_ADDRESS").filter(|address| !address.is_empty()).or_else(|| {
+            let path = std::path::Path::new(&variable("XDG_RUNTIME_DIR")?).join("bus");
+            Some(format!("unix:path={}", path.to_str().filter(|_| path.exists())?))
+        })?;
+        let mut addresses = address.split(';').filter_map(|one| Address::from_str(one).ok());
+        addresses.find(is_socket).map(|address| Self { address })
+    }
+
+    pub(super) fn read(&self, account: &str) -> Result<Option<Zeroizing<Vec<u8>>>, KeyringError> {
+        bounded(async {
+            let service = self.service().await?;
+            let found = service.search_items(attributes(account)).await.map_err(meant)?;
+            match found.unlocked.first() {
+                Some(item) => item.get_secret().await.map(|text| Some(Zeroizing::new(text))).map_err(meant),
+                None if found.locked.is_empty() => Ok(None),
+                None => Err(KeyringError::Locked),
+            }
+        })
+    }
+
+    pub(super) fn write(&self, account: &str, text: &[u8]) -> Result<(), KeyringError> {
+        bounded(async {
+            let service = self.service().await?;
+            let collection = open_collection(&service).await?;
+            let label = "Tessera's key for secrets";
+            collection.create_item(label, attributes(account), text, true, "text/plain").await.map_err(meant)?;
+            Ok(())
+        })
+    }
+
+    pub(super) fn erase(&self, account: &str) -> Result<(), KeyringError> {
+        bounded(async {
+            let service = self.service().await?;
+            let found = service.search_items(attributes(account)).await.map_err(meant)?;
+            for item in &found.unlocked {
+                item.delete().await.map_err(meant)?;
+            }
+            if found.locked.is_empty() { Ok(()) } else { Err(KeyringError::Locked) }
+        })
+    }
+
+    pub(super) async fn service(&self) -> Result<SecretService<'static>, KeyringError> {
+        let builder = connection::Builder::address(self.address.clone()).map_err(of_bus)?;
+        let connection = builder.build().await.map_err(of_bus)?;
+        // What crosses the bus is encrypted: whoever records the bus to find a fault records no key.
+        SecretService::connect_with_existing(EncryptionType::Dh, connection).await.map_err(meant)
+    }
+}
+
+/// The collection that is kept beyond the session. A locked one is not written to: that would ask for its password.
+pub(super) async fn open_collection<'a>(service: &'a SecretService<'_>) -> Result<Collection<'a>, KeyringError> {
+    let collection = service.get_default_collection().await.map_err(meant)?;
+    collection.ensure_unlocked().await.map_err(meant)?;
+    Ok(collection)
+}
+
+/// What an item is found by.
+pub(super) fn attributes(account: &str) -> HashMap<&str, &str> {
+    HashMap::from([("service", SERVICE), ("account", account)])
+}
+
+/// True for a socket that is there or is not; any other address starts a program, or leaves the machine.
+fn is_socket(address: &Address) -> bool {
+    match address.transport() {
+        Transport::Unix(socket) => match socket.path() {
+            UnixSocket::File(_) => true,
+            #[cfg(target_os = "linux")]
+            UnixSocket::Abstract(_) => true,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Does something here and now, and for no longer than one waits for it: nothing of it goes on behind.
+pub(super) fn bounded<T>(work: impl Future<Output = Result<T, KeyringError>>) -> Result<T, KeyringError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| KeyringError::Absent { why: error.to_string() })?;
+    let silent = || Err(KeyringError::Silent { after: PATIENCE });
+    let outcome = runtime.block_on(async { timeout(PATIENCE, work).await.unwrap_or_else(|_| silent()) });
+    runtime.shutdown_background();
+    outcome
+}
+
+fn meant(error: Error) -> KeyringError {
+    match error {
+        Error::Locked | Error::Prompt | Error::PromptDisconnected => KeyringError::Locked,
+        Error::NoResult => KeyringError::Absent { why: "it has no collection to keep a key in".into() },
+        Error::Unavailable => nobody(),
+        Error::Zbus(error) => of_bus(error),
+        Error::ZbusFdo(error) => of_standard(error),
+        _ => KeyringError::BadAnswer,
+    }
+}
+
+fn of_bus(error: zbus::Error) -> KeyringError {
+    match error {
+        zbus::Error::MethodError(name, ..) => refused(&name),
+        zbus::Error::FDO(error) => of_standard(*error),
+        zbus::Error::InputOutput(error) | zbus::Error::Connection(error, _) => {
+            KeyringError::Absent { why: format!("the session's bus cannot be reached: {error}") }
+        }
+        zbus::Error::Handshake(_) => KeyringError::Absent { why: "the session's bus does not let this user in".into() },
+        _ => KeyringError::BadAnswer,
+    }
+}
+
+fn of_standard(error: fdo::Error) -> KeyringError {
+    match error {
+        fdo::Error::ZBus(error) => of_bus(error),
+        error => refused(&error.name().into()),
+    }
+}
+
+/// What an error of the bus means, by its name. Its words are left out: they may repeat what was sent.
+fn refused(name: &OwnedErrorName) -> KeyringError {
+    match name.strip_prefix("org.freedesktop.") {
+        Some("Secret.Error.IsLocked") => KeyringError::Locked,
+        Some("DBus.Error.ServiceUnknown" | "DBus.Error.NameHasNoOwner") => nobody(),
+        Some(rest) if rest.starts_with("DBus.Error.Spawn") => {
+            KeyringError::Absent { why: "the service that keeps secrets cannot be started".into() }
+        }
+        Some("DBus.Error.NoReply" | "DBus.Error.Timeout" | "DBus.Error.TimedOut") => {
+            KeyringError::Silent { after: PATIENCE }
+        }
+        _ => KeyringError::Refused { why: name.to_string() },
+    }
+}
+
+fn nobody() -> KeyringError {
+    KeyringError::Absent { why: "nobody on the session's bus keeps secrets".into() }
+}
