@@ -3,7 +3,6 @@
 mod secrets;
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +20,6 @@ use tessera_setup::Places;
 
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
-
-use crate::output;
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
 
@@ -242,7 +239,7 @@ impl Setting {
         self.names.iter().find_map(|name| variable(name))
     }
 
-    fn text(&self) -> Option<String> {
+    pub(crate) fn text(&self) -> Option<String> {
         self.value().map(|value| value.to_string_lossy().into_owned())
     }
 
@@ -477,24 +474,4 @@ pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreCon
         meaning,
         secrets: secret_rules(&file)?,
     })
-}
-
-/// Sends the log to stderr, without the credentials in it: nothing by default, more with `-v`, or what `TESSERA_LOG` says.
-pub(crate) fn init_logging(verbose: u8) {
-    let filter = LOG.text().unwrap_or_else(|| {
-        match verbose {
-            0 => "off",
-            1 => "info",
-            _ => "debug",
-        }
-        .to_owned()
-    });
-    if filter == "off" {
-        return;
-    }
-    let builder = tracing_subscriber::fmt().with_writer(|| output::Log).with_ansi(std::io::stderr().is_terminal());
-    // Nobody reads the log any more: that is no reason to fail.
-    let builder = builder.with_env_filter(tracing_subscriber::EnvFilter::new(filter)).log_internal_errors(false);
-    // A second initialisation can only come from a test; the first one stands.
-    let _ = builder.try_init();
 }

@@ -6,6 +6,7 @@ mod config;
 mod config_file;
 mod exit;
 mod keyring;
+mod logging;
 mod output;
 
 use clap::Parser;
@@ -19,7 +20,7 @@ fn main() -> std::process::ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    config::init_logging(cli.verbose);
+    logging::init(cli.verbose);
     match commands::run(cli) {
         Ok(code) => code,
         Err(error) => exit::report(&error),

@@ -9,7 +9,7 @@ use tessera_engine::domain::{DomainError, Handle, Memory, MemoryId, MemoryRef, P
 use tessera_engine::store::{
     ElsewhereBecause, ListRequest, Revealed, RevealedSecret, SecretRef, SecretValue, StoreError,
 };
-use tessera_engine::sync::{Missing, Offer, ShownSecret};
+use tessera_engine::sync::{Missing, Offer, PurgeReport, ShownSecret};
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::Caller;
@@ -163,6 +163,21 @@ pub trait TeamVerb: Send {
 
     /// Does it. Called by [`Team::perform`] alone.
     fn run(self, team: &Team) -> impl Future<Output = Result<Self::Outcome, SyncError>> + Send;
+}
+
+/// Who has heard that a memory was removed for good, as the team server knows.
+#[derive(Debug, Clone, Copy)]
+pub struct PurgedThere {
+    /// The memory.
+    pub memory: MemoryId,
+}
+
+impl TeamVerb for PurgedThere {
+    type Outcome = PurgeReport;
+
+    async fn run(self, team: &Team) -> Result<PurgeReport, SyncError> {
+        Ok(team.remote.purged(self.memory).await?)
+    }
 }
 
 /// Gives back a secret whose value is not here: the team server is asked. Who asked is noted on both sides.

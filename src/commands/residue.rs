@@ -6,10 +6,13 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use tessera_desk::team::PurgedThere;
 use tessera_desk::verbs::{Purged, ScanSecrets};
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::store::{Purged as Removal, Residue, Scan, Scanning, Step, ToldServer};
+use tessera_engine::store::{Purged as Removal, Residue, Scan, Scanning, Step, ToldServer, Usage};
+use tessera_engine::sync::PurgeReport;
 
+use super::sync::runtime;
 use super::{Access, Context};
 use crate::exit::UserError;
 use crate::output;
@@ -41,24 +44,31 @@ pub(super) fn scan(context: &Context, fix: bool) -> anyhow::Result<ExitCode> {
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
+/// What stands at one place.
+struct Found<'s> {
+    kinds: BTreeMap<&'s str, u64>,
+    is_fixed: bool,
+    problem: Option<&'s str>,
+}
+
 fn tell(scan: &Scan, fix: bool) -> anyhow::Result<()> {
     if scan.residues.is_empty() {
         return output::line(&format!("No credential stands in clear in {} rows and files.", scan.looked_at));
     }
-    let mut places: BTreeMap<(&str, &str), (BTreeMap<&str, u64>, bool, Option<&str>)> = BTreeMap::new();
+    let mut places: BTreeMap<(&str, &str), Found<'_>> = BTreeMap::new();
     for Residue { place, which, kinds, fixed, problem } in &scan.residues {
-        let known = places.entry((place, which)).or_insert_with(|| (BTreeMap::new(), true, None));
-        kinds.iter().for_each(|(kind, count)| *known.0.entry(kind).or_default() += count);
-        known.1 &= fixed;
-        known.2 = known.2.or(problem.as_deref());
+        let new = || Found { kinds: BTreeMap::new(), is_fixed: true, problem: None };
+        let known = places.entry((place, which)).or_insert_with(new);
+        kinds.iter().for_each(|(kind, count)| *known.kinds.entry(kind).or_default() += count);
+        known.is_fixed &= fixed;
+        known.problem = known.problem.or(problem.as_deref());
     }
-    let row =
-        |((place, which), (kinds, fixed, problem)): (&(&str, &str), &(BTreeMap<&str, u64>, bool, Option<&str>))| {
-            let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-            let state = problem.unwrap_or(if *fixed { "taken out" } else { "in clear" });
-            vec![(*place).to_owned(), (*which).to_owned(), kinds.join(", "), state.to_owned()]
-        };
-    let rows = places.iter().take(MOST_TOLD).map(row).collect();
+    let mut rows = Vec::new();
+    for ((place, which), found) in places.iter().take(MOST_TOLD) {
+        let kinds: Vec<String> = found.kinds.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+        let state = found.problem.unwrap_or(if found.is_fixed { "taken out" } else { "in clear" });
+        rows.push(vec![(*place).to_owned(), (*which).to_owned(), kinds.join(", "), state.to_owned()]);
+    }
     output::text(&output::table(&["where", "which", "what", "state"], rows))?;
     if places.len() > MOST_TOLD {
         output::note(&format!("and {} more places; --json lists them all", places.len() - MOST_TOLD));
@@ -78,14 +88,59 @@ pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCod
     let Some(removal) = removal else {
         return Err(UserError(format!("{id}: was not removed for good here; `tessera forget --hard` does that")).into());
     };
+    // Who has heard of it only the server knows; what was done here is told without it too.
+    let heard = match removal.server {
+        Some(ToldServer::Done) => heard(context, &removal),
+        _ => None,
+    };
+    let is_heard = match &heard {
+        Some(Ok(report)) => {
+            report.machines.iter().all(|machine| machine.confirmed)
+                && report.others.iter().all(|other| other.confirmed >= other.machines)
+        }
+        Some(Err(_)) => false,
+        None => true,
+    };
     let is_done = removal.steps.iter().all(|step| step.done.is_some())
-        && matches!(removal.server, None | Some(ToldServer::Done | ToldServer::NeverHadIt));
+        && matches!(removal.server, None | Some(ToldServer::Done | ToldServer::NeverHadIt))
+        && is_heard;
     if context.json {
-        output::json(&json!({ "done": is_done, "removal": removal }))?;
+        let heard = heard.as_ref().map(|heard| match heard {
+            Ok(report) => json!(report),
+            Err(problem) => json!({ "problem": problem }),
+        });
+        output::json(&json!({ "done": is_done, "removal": removal, "heard": heard }))?;
     } else {
         told(&removal)?;
+        tell_heard(heard.as_ref())?;
     }
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// What the team server says of who has heard; `None` where no server is set here any more.
+fn heard(context: &Context, removal: &Removal) -> Option<Result<PurgeReport, String>> {
+    let team = context.team(Usage::Write).ok()?;
+    let asked = runtime().ok()?.block_on(team.perform(PurgedThere { memory: removal.id }));
+    Some(asked.map_err(|error| error.to_string()))
+}
+
+fn tell_heard(heard: Option<&Result<PurgeReport, String>>) -> anyhow::Result<()> {
+    let report = match heard {
+        None => return Ok(()),
+        Some(Err(problem)) => return output::line(&format!("  who has heard of it is not known now: {problem}")),
+        Some(Ok(report)) => report,
+    };
+    for machine in &report.machines {
+        let state = if machine.confirmed { "has removed it too" } else { "has not asked since" };
+        let name = format!("{} {}", machine.label, machine.machine);
+        let asked = machine.asked.as_ref().map(|at| format!(" (asked last at {at})")).unwrap_or_default();
+        output::line(&format!("  machine {}: {state}{asked}", output::shown(name.trim())))?;
+    }
+    for other in &report.others {
+        let user = output::shown(&other.user);
+        output::line(&format!("  {user}: {} of {} machines have heard", other.confirmed, other.machines))?;
+    }
+    Ok(())
 }
 
 fn told(removal: &Removal) -> anyhow::Result<()> {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::planted::{Planted, Search, planted};
 use crate::support::hooks::{event, hook, settled, stop, transcript};
-use crate::support::planted::{Planted, Search, planted};
 use crate::support::{Client, Ran, World};
 
 /// Everything that was said by commands, tools and hooks.
@@ -26,8 +26,10 @@ impl Said {
     }
 }
 
+type Door = fn(&World, &Planted, &mut Said);
+
 /// The doors by which a text becomes, or comes near, a memory. Each gets its share of what is planted.
-const DOORS: [(&str, fn(&World, &Planted, &mut Said)); 20] = [
+const DOORS: [(&str, Door); 20] = [
     ("remember", |world, secret, said| {
         drop(said.ran("remember", world.run(&["remember", &secret.sentence(), "--json"])));
     }),
@@ -78,7 +80,7 @@ const DOORS: [(&str, fn(&World, &Planted, &mut Said)); 20] = [
     }),
     ("import", |world, secret, said| {
         let line = json!({ "content": secret.sentence(), "key": format!("k{}", secret.number), "tags": short(secret),
-            "session": secret.sentence(), "cwd": format!("/w/{}", secret.value), "client": secret.sentence() });
+            "session": secret.sentence(), "cwd": format!("/w/{}", secret.sentence()), "client": secret.sentence() });
         let wrong = json!({ "content": "x", "importance": secret.sentence(), "shared_by": secret.sentence() });
         let lines = format!("{line}\n{wrong}\n");
         drop(said.ran("import", world.run_with_stdin(&["import", "-", "--mine"], lines.as_bytes())));
@@ -252,7 +254,12 @@ fn three_hundred_secrets_go_through_every_door_and_rest_nowhere_in_clear() {
         .map(|one| one["value"].as_str().unwrap())
         .collect();
     let stores = ["remember", "remember from stdin", "keywords", "entities", "update", "import", "notes of a file"];
-    let stored = by_door.iter().enumerate().filter(|(at, _)| stores.contains(&DOORS[at % DOORS.len()].0));
+    // A key of many lines is no keyword, and is refused as one.
+    let is_word = |door: &str| matches!(door, "keywords" | "entities");
+    let stored = by_door.iter().enumerate().filter(|(at, secret)| {
+        let door = DOORS[at % DOORS.len()].0;
+        stores.contains(&door) && !(is_word(door) && secret.kind == "private key")
+    });
     let lost: Vec<String> = stored
         .map(|(_, secret)| secret)
         .chain(by_tool)
@@ -260,7 +267,8 @@ fn three_hundred_secrets_go_through_every_door_and_rest_nowhere_in_clear() {
         .map(ToString::to_string)
         .collect();
     assert!(lost.is_empty(), "{} lost: {}", lost.len(), lost.join("\n"));
-    assert_eq!(world.run(&["secret", "scan"]).code, Some(0));
+    let scan = world.run(&["secret", "scan"]);
+    assert_eq!(scan.code, Some(0), "{}", scan.stdout);
 }
 
 #[test]

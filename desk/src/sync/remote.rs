@@ -1,5 +1,6 @@
 //! The team server as its client sees it.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use reqwest::header::RETRY_AFTER;
@@ -8,7 +9,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tessera_engine::domain::{MemoryId, Permission, Tag};
-use tessera_engine::sync::{KeptSecrets, Mark, Offer, Page, Push, Pushed, SentSecrets, ShownSecrets, Snapshot};
+use tessera_engine::sync::{
+    KeptSecrets, MACHINE_HEADER, Mark, Offer, Page, PurgeReport, Push, Pushed, SentSecrets, ShownSecrets, Snapshot,
+};
 use url::Url;
 
 /// How long a connection, and a whole request, may take.
@@ -116,6 +119,8 @@ pub struct Remote {
     client: Client,
     base: Url,
     key: String,
+    /// How this machine names itself, so that the server can say which ones have heard of something.
+    machine: OnceLock<String>,
 }
 
 impl std::fmt::Debug for Remote {
@@ -161,7 +166,7 @@ impl Remote {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(|error| wrong(&error))?;
-        Ok(Self { client, base, key: key.into() })
+        Ok(Self { client, base, key: key.into(), machine: OnceLock::new() })
     }
 
     /// The address, in the form that stores keep.
@@ -169,9 +174,16 @@ impl Remote {
         self.base.as_str().trim_end_matches('/')
     }
 
+    /// Names this machine in what is asked from now on.
+    pub(super) fn speak_as(&self, machine: String) {
+        // A machine has one name.
+        let _ = self.machine.set(machine);
+    }
+
     fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, RemoteError> {
         let url = self.base.join(path).map_err(|error| RemoteError::Address(error.to_string()))?;
-        Ok(self.client.request(method, url).bearer_auth(&self.key))
+        let request = self.client.request(method, url).bearer_auth(&self.key);
+        Ok(self.machine.get().into_iter().fold(request, |request, machine| request.header(MACHINE_HEADER, machine)))
     }
 
     async fn answer<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, RemoteError> {
@@ -251,6 +263,14 @@ impl Remote {
     /// Gives secrets to a server that has a place for them.
     pub(super) async fn keep_secrets(&self, secrets: &SentSecrets) -> Result<KeptSecrets, RemoteError> {
         self.answer(self.request(Method::PUT, "v1/sync/secrets")?.json(secrets)).await
+    }
+
+    /// Who has heard that a memory was removed for good.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, or the key may not ask.
+    pub async fn purged(&self, memory: MemoryId) -> Result<PurgeReport, RemoteError> {
+        self.answer(self.request(Method::GET, &format!("v1/sync/purged/{memory}"))?).await
     }
 
     /// A memory with its secrets put back in, as far as the server has them. It notes who asked.

@@ -37,7 +37,8 @@ pub async fn exchange(store: Store, remote: &Remote) -> Result<Exchanged, SyncEr
 
 /// Exchanges everything, and notes how it went.
 pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged, SyncError> {
-    let home = on(desk, |store| Ok(store.home().clone())).await?;
+    let (home, machine) = on(desk, |store| Ok((store.home().clone(), store.machine()?))).await?;
+    remote.speak_as(machine);
     let _turn = Turn::take(&home).ok_or(SyncError::Busy)?;
     let result = Round { desk, remote, done: Exchanged::default() }.run().await;
     let problem = match &result {

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use tessera_screen::{Place, findings};
+use tessera_screen::Place;
+
+use super::found::findings;
 
 /// A text in which no credential stands that was found: each is named by what it was.
 pub fn dropped(text: &str) -> Cow<'_, str> {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tessera_screen::findings;
-
+use super::found::findings;
 use super::screened::again;
 
 /// Letters from which on a value is looked for wherever it stands.

@@ -3,6 +3,7 @@
 //! room makes one, and [`crate::compose`] takes nothing else.
 
 mod dropped;
+mod found;
 mod json;
 mod known;
 mod screened;
@@ -12,7 +13,8 @@ mod texts;
 mod tests;
 
 pub use dropped::dropped;
+pub use found::{findings, is_clean};
 pub use known::KnownValues;
 pub use screened::{Keeper, Screened, Secret, screened, screened_for};
-pub use tessera_screen::{Finding, Kind, Name, Place, findings, is_clean, places};
+pub use tessera_screen::{Finding, Kind, Name, Place, places};
 pub use texts::{Part, Texts, Words};

@@ -2,8 +2,9 @@
 
 use std::ops::{Deref, Range};
 
-use tessera_screen::{Name, Place, findings, places};
+use tessera_screen::{Name, Place, places};
 
+use super::found::{SLUG, SLUG_DROPPED, findings};
 use super::known::KnownValues;
 use super::texts::{Part, Texts};
 use crate::domain::{MemoryId, Timestamp};
@@ -205,7 +206,7 @@ fn replaced(part: Part, text: &str, values: &[Found]) -> Option<String> {
 
 /// A place as it stands in a tag, which takes no brackets.
 fn slug(place: &Place) -> String {
-    place.name.as_ref().map_or_else(|| "secret-dropped".to_owned(), |name| format!("secret-{name}"))
+    place.name.as_ref().map_or_else(|| format!("{SLUG}{SLUG_DROPPED}"), |name| format!("{SLUG}{name}"))
 }
 
 /// Where a value stands as a whole word.
@@ -215,6 +216,6 @@ pub(super) fn again<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = R
         let before = text.get(..span.start).and_then(|head| head.chars().next_back());
         let after = text.get(span.end..).and_then(|rest| rest.chars().next());
         let (first, last) = (value.chars().next(), value.chars().next_back());
-        !(is_word(before) && is_word(first)) && !(is_word(after) && is_word(last))
+        !(is_word(before) && is_word(first) || is_word(after) && is_word(last))
     })
 }

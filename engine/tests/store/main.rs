@@ -9,6 +9,7 @@ mod nine;
 mod older;
 mod removed;
 mod replaced;
+mod residue;
 mod salvage;
 mod seven;
 mod six;

@@ -46,20 +46,21 @@ fn a_reader_in_the_way_is_told_and_the_words_go_when_it_has_ended() {
 }
 
 #[test]
-fn older_copies_that_hold_the_words_are_named() {
+fn older_copies_that_hold_the_words_are_rewritten_and_others_are_left() {
     let home = Home::new();
     let mut opened = home.open(NOW);
-    store(&mut opened, WORDS);
     store(&mut opened, "something else");
-    let backup = opened.backup(None).unwrap();
-    let other = opened.get(named(2)).unwrap().unwrap().id;
-    let gone = opened.forget(&[named(1)], Erase::Hard, &Actor::default()).unwrap();
-    assert_eq!(opened.traces(&[gone[0].id]).unwrap().copies, std::slice::from_ref(&backup));
-    assert!(opened.traces(&[gone[0].id]).unwrap().told()[0].contains("remove them"));
-    std::fs::remove_file(&backup).unwrap();
-    let fresh = opened.backup(None).unwrap();
-    assert_eq!(opened.traces(&[gone[0].id]).unwrap().copies.len(), 0, "made after it holds nothing");
-    assert_eq!(opened.traces(&[other]).unwrap().copies, [fresh]);
+    let other = opened.backup(None).unwrap();
+    let before = std::fs::read(&other).unwrap();
+    store(&mut opened, WORDS);
+    let elsewhere = home.dir.path().join("t/backups/mine.db");
+    opened.backup(Some(&elsewhere)).unwrap();
+    let gone = opened.forget(&[named(2)], Erase::Hard, &Actor::default()).unwrap();
+    let traces = opened.traces(&[gone[0].id]).unwrap();
+    assert_eq!((traces.copies.len(), traces.rewritten.as_slice()), (0, std::slice::from_ref(&elsewhere)));
+    assert!(traces.told()[0].contains("mine.db"));
+    assert_eq!(std::fs::read(&other).unwrap(), before);
+    assert!(!String::from_utf8_lossy(&std::fs::read(&elsewhere).unwrap()).contains(WORDS));
 }
 
 #[test]

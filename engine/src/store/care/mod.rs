@@ -1,6 +1,7 @@
 //! Care for a store: the doctor, salvage of a damaged one, backups.
 
 pub(crate) mod backup;
+pub(crate) mod beside;
 pub(crate) mod doctor;
 pub(crate) mod rotate;
 pub(crate) mod salvage;

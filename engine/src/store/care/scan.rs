@@ -4,14 +4,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::beside::{BESIDE, fix_beside, forget_places, json_in, kinds_beside, kinds_in_json, note_texts, without};
 use super::scan_copies::{self, Step};
 use crate::domain::{Handle, Memory, MemoryId};
-use crate::screen::{KnownValues, Texts};
+use crate::screen::KnownValues;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::clean::{self, Kinds};
@@ -77,24 +77,6 @@ impl Scan {
 
 /// Told how far a scan is: done, and all there is.
 pub type ScanProgress<'a> = &'a mut dyn FnMut(u64, u64);
-
-/// Texts beside memories, in tables of which a row is known by these columns.
-pub(crate) const BESIDE: [(&str, &str, &str); 14] = [
-    ("history", "rev", "reason"),
-    ("history", "rev", "session"),
-    ("history", "rev", "client"),
-    ("history", "rev", "origin"),
-    ("receipts", "n", "receipt"),
-    ("receipts", "n", "session"),
-    ("learning", "session", "cursor"),
-    ("learning", "session", "session"),
-    ("asked_in_vain", "n", "text"),
-    ("asked_in_vain", "n", "words"),
-    ("asked_in_vain", "n", "scope"),
-    ("outbox", "n", "refused"),
-    ("server", "only_row", "problem"),
-    ("secret_uses", "n", "session"),
-];
 
 impl Store {
     /// Looks for credentials in clear: in rows, live and deleted, their history and what a server is known to hold, in
@@ -288,97 +270,14 @@ struct Run<'p> {
 impl Run<'_> {
     fn step(&mut self, looked_at: usize) {
         self.scan.looked_at += looked_at as u64;
-        (self.progress)(self.scan.looked_at, self.all);
+        // What is changed leaves a change in the history, which is looked through too.
+        (self.progress)(self.scan.looked_at, self.all.max(self.scan.looked_at));
     }
 }
 
 /// A file of the home as it is named there.
 fn in_home(home: &Home, path: &Path) -> String {
     path.strip_prefix(home.dir()).unwrap_or(path).to_string_lossy().into_owned()
-}
-
-/// Lets go of directories whose names hold a credential.
-pub(crate) fn forget_places(connection: &Connection, known: &KnownValues) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare("SELECT path FROM places")?;
-    let paths: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for path in paths.iter().filter(|path| known.taken_out_of(path).is_some()) {
-        connection.execute("DELETE FROM places WHERE path = ?1", [path])?;
-    }
-    Ok(())
-}
-
-/// The texts of one column of a table.
-pub(crate) fn texts_beside(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<Vec<String>> {
-    let sql = format!("SELECT {column} FROM {table} WHERE {column} IS NOT NULL");
-    connection.prepare(&sql)?.query_map([], |row| row.get(0))?.collect()
-}
-
-/// The credentials of one column of a table.
-pub(crate) fn kinds_beside(
-    connection: &Connection,
-    table: &str,
-    column: &str,
-    known: &KnownValues,
-) -> rusqlite::Result<Kinds> {
-    let mut kinds = Kinds::new();
-    for (kind, count) in texts_beside(connection, table, column)?.iter().flat_map(|text| kinds_in_json(text, known)) {
-        *kinds.entry(kind).or_default() += count;
-    }
-    Ok(kinds)
-}
-
-/// Takes them out: nothing that is said there can be asked for again.
-pub(crate) fn fix_beside(
-    connection: &Connection,
-    table: &str,
-    key: &str,
-    column: &str,
-    known: &KnownValues,
-) -> rusqlite::Result<()> {
-    let mut statement =
-        connection.prepare(&format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL"))?;
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Cell>(0)?, row.get::<_, String>(1)?));
-    let rows: Vec<(Cell, String)> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
-    let update = format!("UPDATE OR REPLACE {table} SET {column} = ?2 WHERE {key} = ?1");
-    for (key, text) in rows {
-        if let Some(clean) = without(&text, known) {
-            connection.execute(&update, params![key, clean])?;
-        }
-    }
-    Ok(())
-}
-
-/// JSON, unless it is a number or none at all.
-fn json_in(text: &str) -> Option<Value> {
-    serde_json::from_str::<Value>(text).ok().filter(|value| !value.is_number())
-}
-
-/// Notes the credentials of a text that may be JSON.
-pub(crate) fn note_texts(known: &mut KnownValues, text: &str) {
-    match json_in(text) {
-        Some(value) => value.each_text(&mut |_, text| known.note_all(text)),
-        None => known.note_all(text),
-    }
-}
-
-/// The credentials of a text that may be JSON: those of the texts in it.
-pub(crate) fn kinds_in_json(text: &str, known: &KnownValues) -> Kinds {
-    if let Some(value) = json_in(text) {
-        return clean::kinds_in(&value, known);
-    }
-    let mut kinds = Kinds::new();
-    clean::count(&mut kinds, text, known);
-    kinds
-}
-
-/// The same text without them; `None` where there are none.
-pub(crate) fn without(text: &str, known: &KnownValues) -> Option<String> {
-    match json_in(text) {
-        Some(mut value) => {
-            small_files::each_string(&mut value, &|text| known.taken_out_of(text)).then(|| value.to_string())
-        }
-        None => known.taken_out_of(text),
-    }
 }
 
 fn scan_file(path: &Path, run: &Run<'_>, is_original: bool) -> (Kinds, Result<bool, String>) {

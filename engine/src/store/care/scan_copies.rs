@@ -7,7 +7,7 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde_json::Value;
 
-use super::scan::{BESIDE, fix_beside, forget_places, kinds_beside, note_texts, texts_beside};
+use super::beside::{BESIDE, fix_beside, forget_places, kinds_beside, note_texts, texts_beside};
 use crate::compose;
 use crate::domain::MemoryId;
 use crate::screen::{KnownValues, Part, Words, screened_for};
@@ -163,7 +163,7 @@ impl Row {
         for (column, part, text) in &self.texts {
             let is_list = serde_json::from_str::<Vec<String>>(text);
             let value = match &is_list {
-                Ok(items) => Value::from_iter(clean.by_ref().take(items.len()).map(slugged(*part))).to_string(),
+                Ok(items) => clean.by_ref().take(items.len()).map(slugged(*part)).collect::<Value>().to_string(),
                 Err(_) => clean.next().unwrap_or_default(),
             };
             let sql = format!("UPDATE memories SET {column} = ?2 WHERE id = ?1");

@@ -25,13 +25,15 @@ pub(crate) fn without(path: &Path, texts: &[String]) -> io::Result<bool> {
         .filter(|part| part.len() >= TELLING)
         .chain(texts.iter().map(String::as_str).filter(|text| !text.trim().is_empty() && text.len() < TELLING))
         .collect();
+    let is_lines = path.extension().is_none_or(|extension| extension != "json");
     let holds = |text: &str| telling.iter().any(|part| text.contains(part));
     rewritten(path, &|line| {
         if let Ok(mut value) = serde_json::from_str::<Value>(line)
             && !value.is_string()
         {
             let is_changed = each_string(&mut value, &|text| holds(text).then(String::new));
-            return is_changed.then(|| value.to_string());
+            // A line of an export is all of one memory; a queued turn is a turn without these words.
+            return is_changed.then(|| if is_lines { String::new() } else { value.to_string() });
         }
         holds(line).then(String::new)
     })

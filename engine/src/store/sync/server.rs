@@ -107,6 +107,16 @@ impl Store {
         self.connection.query_row(sql, [], read).optional().map_err(|error| self.failed(error))
     }
 
+    /// How this store names itself to its server: says nothing of it, and stays.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn machine(&self) -> Result<String, StoreError> {
+        let sql = "SELECT CAST(value AS BLOB) FROM meta WHERE key = 'store_id'";
+        let id: Vec<u8> = self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))?;
+        Ok(format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&id)))
+    }
+
     /// Makes a server this store's own. Joining it again changes nothing.
     ///
     /// # Errors
