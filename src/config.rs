@@ -1,5 +1,7 @@
 //! Settings: a flag, else the environment, else `config.toml`, else the default. Every one is declared here.
 
+mod secrets;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,17 +10,18 @@ use std::time::Duration;
 use etcetera::{AppStrategy, AppStrategyArgs};
 use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Home, Keyring, SecretMode, SecretRules, StoreConfig, Usage};
+use tessera_engine::store::{Home, StoreConfig, Usage};
 
 use tessera_desk::project::{Claim, claim_of};
 use tessera_desk::sync::{Mode, Remote};
 use tessera_desk::{Caller, Project};
 use tessera_hooks::{Settings as HookSettings, Surroundings};
 use tessera_setup::Places;
-use zeroize::Zeroizing;
 
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
+use secrets::secret_rules;
+pub(crate) use secrets::vault;
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
@@ -162,9 +165,20 @@ setting!(
 );
 setting!(
     VAULT,
-    ["VAULT_ADDR", "VAULT_TOKEN", "VAULT_ROLE"],
+    [
+        "VAULT_ADDR",
+        "VAULT_TOKEN",
+        "VAULT_TOKEN_FILE",
+        "VAULT_NAMESPACE",
+        "VAULT_MOUNT",
+        "VAULT_PREFIX",
+        "VAULT_ROLE",
+        "VAULT_K8S_MOUNT",
+        "VAULT_K8S_TOKEN_PATH",
+        "VAULT_CACERT"
+    ],
     None,
-    "older names, without effect yet: no secret is kept in a vault, and `tessera-server` does not start with them"
+    "where a vault is (HashiCorp Vault, OpenBao) and how to get in, for secrets.mode vault; their names are Vault's own"
 );
 
 /// Every setting, for `tessera settings` and the documentation.
@@ -413,12 +427,6 @@ pub(crate) fn project(dir: &Path) -> Scope {
     claim(dir).scope
 }
 
-/// Variables of these settings that are set.
-pub(crate) fn set_variables(settings: &[&Setting]) -> Vec<&'static str> {
-    let names = settings.iter().flat_map(|setting| setting.names);
-    names.copied().filter(|name| variable(name).is_some()).collect()
-}
-
 /// Where clients keep their settings.
 pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
     let home = etcetera::home_dir().map_err(|error| HOME.wrong(format!("no home directory: {error}")))?;
@@ -466,28 +474,4 @@ pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreCon
         meaning,
         secrets: secret_rules(&file)?,
     })
-}
-
-/// What becomes of credentials in texts, and with which key.
-fn secret_rules(file: &ConfigFile) -> Result<SecretRules, SetupError> {
-    let mode = SECRETS_MODE.parsed(file, SecretMode::default(), |text| {
-        let known = SecretMode::ALL.iter().find(|(name, _)| *name == text.to_lowercase());
-        known.map(|(_, mode)| *mode).ok_or_else(|| "is unknown; give encrypt, drop, refuse or vault".to_owned())
-    })?;
-    let uses_keyring = SECRETS_KEYRING.parsed(file, true, |text| match text.to_lowercase().as_str() {
-        "auto" => Ok(true),
-        other => switch(other),
-    })?;
-    let key = |setting: &Setting| setting.text().map(Zeroizing::new);
-    let given: Vec<_> = key(&SECRET_KEY).into_iter().chain(key(&SECRET_KEY_BEFORE)).collect();
-    if SECRET_KEY.value().is_none() && !given.is_empty() {
-        return Err(SECRET_KEY_BEFORE.wrong("is set without TESSERA_SECRET_KEY; set that to the key that is to seal"));
-    }
-    Ok(SecretRules { mode, given, keyring: if uses_keyring { keyring() } else { None } })
-}
-
-/// The system's keyring, where this program can speak to one.
-fn keyring() -> Option<Arc<dyn Keyring>> {
-    let text = |name: &str| variable(name)?.into_string().ok();
-    crate::keyring::of_session(text)
 }

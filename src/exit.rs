@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::process::ExitCode;
 
 use tessera_desk::sync::{RemoteError, SyncError};
+use tessera_desk::vault::SafeError;
 use tessera_engine::domain::DomainError;
 use tessera_engine::screen::dropped;
 use tessera_engine::store::StoreError;
@@ -88,7 +89,11 @@ fn code_of(error: &anyhow::Error) -> u8 {
         USAGE
     } else if error.is::<SetupError>() {
         SETUP
-    } else if error.is::<UserError>() || error.is::<RemoteError>() || error.is::<std::io::Error>() {
+    } else if error.is::<UserError>()
+        || error.is::<SafeError>()
+        || error.is::<RemoteError>()
+        || error.is::<std::io::Error>()
+    {
         USER
     } else {
         INTERNAL

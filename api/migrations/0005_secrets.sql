@@ -87,6 +87,8 @@ CREATE POLICY own ON audit          USING (user_id = (SELECT uid()));
 CREATE POLICY own ON purges         USING (owner = (SELECT uid()));
 CREATE POLICY own ON fetched        USING (user_id = (SELECT uid()));
 
+-- The digest of an op of before could tell a value that stood in it, by trying: it is emptied with the rows.
+GRANT UPDATE (hash) ON applied_ops TO tessera_app;
 GRANT SELECT, INSERT, DELETE ON memory_secrets, vault_writes, vault_removals TO tessera_app;
 GRANT UPDATE (kind, mark, sealed, place) ON memory_secrets TO tessera_app;
 GRANT UPDATE (since) ON vault_writes, vault_removals TO tessera_app;

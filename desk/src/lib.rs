@@ -7,8 +7,8 @@
 //! - [`files`], [`log`]: small files of somebody else's; one line for each fault.
 //! - [`meaning`]: vectors of memories, made when nobody waits for an answer.
 //! - [`views`]: shapes of JSON that more than one face shows.
-//! - `team`, `sync`, `shared` (feature `team`): the verbs that need a team server, its client, a store that many calls
-//!   share.
+//! - `team`, `sync`, `shared`, `vault` (feature `team`): the verbs that need a team server, its client, a store that many
+//!   calls share, the vault of this machine.
 //!
 //! Without the feature `team` nothing here knows a runtime or a network.
 
@@ -29,6 +29,8 @@ mod shared;
 pub mod sync;
 #[cfg(feature = "team")]
 pub mod team;
+#[cfg(feature = "team")]
+pub mod vault;
 pub mod verbs;
 pub mod views;
 

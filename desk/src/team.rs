@@ -200,6 +200,18 @@ pub struct FromServer {
     pub missing: Vec<String>,
 }
 
+impl FromServer {
+    /// What is here after all.
+    pub(crate) fn here(which: &SecretRef, revealed: Revealed) -> Self {
+        let Revealed { memory, secrets, content } = revealed;
+        let value = match (which, secrets.into_iter().next()) {
+            (SecretRef::Name(_), Some(RevealedSecret { value: Ok(value), .. })) => value,
+            _ => content,
+        };
+        Self { memory, value, missing: Vec::new() }
+    }
+}
+
 impl TeamVerb for RevealFromServer {
     type Outcome = FromServer;
 
@@ -208,13 +220,7 @@ impl TeamVerb for RevealFromServer {
         // What is here by now need not come from there.
         let here = team.on(move |store| Ok(store.reveal(&which, &actor))).await?;
         let (name, memory) = match here {
-            Ok(Revealed { memory, secrets, content }) => {
-                let value = match (&self.which, secrets.into_iter().next()) {
-                    (SecretRef::Name(_), Some(RevealedSecret { value: Ok(value), .. })) => value,
-                    _ => content,
-                };
-                return Ok(FromServer { memory, value, missing: Vec::new() });
-            }
+            Ok(revealed) => return Ok(FromServer::here(&self.which, revealed)),
             Err(StoreError::ValueElsewhere { name, memory, why: ElsewhereBecause::NeverHere }) => (name, memory),
             Err(error) => return Err(error.into()),
         };

@@ -6,6 +6,7 @@ use tessera_engine::domain::DomainError;
 use tessera_engine::store::StoreError;
 
 use tessera_desk::sync::SyncError;
+use tessera_desk::vault::SafeError;
 
 /// A tool call that cannot be carried out. Shown to the model, so that it can mend the call.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,9 @@ pub(crate) enum ToolError {
     /// The team server refuses or fails.
     #[error(transparent)]
     Sync(#[from] SyncError),
+    /// The vault refuses or fails.
+    #[error(transparent)]
+    Vault(#[from] SafeError),
     /// A tool of a team, where there is none.
     #[error(
         "needs a team server, and none is in use; `tessera sync join URL` joins one, memory_count says how things stand"

@@ -10,14 +10,15 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tessera_desk::sync::{Mode, Remote, SyncError};
 use tessera_desk::team::{Done, Team, at_desk};
-use tessera_desk::{Caller, Desk, SharedStore};
+use tessera_desk::vault::Safe;
+use tessera_desk::{Caller, Desk, Effect, SharedStore};
 use tessera_engine::Store;
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{ElsewhereBecause, StoreError};
 
 use crate::args::Args;
 use crate::error::ToolError;
-use crate::tools::{Call, Standing};
+use crate::tools::{Call, Elsewhere, Standing};
 use crate::{prompts, resources, tools};
 
 /// What a client is told of the server as a whole; at most 2000 characters.
@@ -38,12 +39,13 @@ pub struct Server {
     caller: Caller,
     team: Option<Team>,
     problem: Option<String>,
+    vault: Option<Safe>,
 }
 
 impl Server {
     /// Serves `store` to clients that are one caller, but for the name of the client program, which they tell.
     pub fn new(store: Store, caller: Caller) -> Self {
-        Self { store: SharedStore::new(store), caller, team: None, problem: None }
+        Self { store: SharedStore::new(store), caller, team: None, problem: None, vault: None }
     }
 
     /// Serves the store alone, and says why its team server is not used.
@@ -57,6 +59,12 @@ impl Server {
     pub fn with_team(self, remote: Remote, mode: Mode) -> Self {
         let team = Team::new(self.store.clone(), remote, mode);
         Self { team: Some(team), ..self }
+    }
+
+    /// Keeps secrets in a vault.
+    #[must_use]
+    pub fn with_vault(self, vault: Safe) -> Self {
+        Self { vault: Some(vault), ..self }
     }
 
     pub(crate) fn team(&self) -> Option<&Team> {
@@ -84,22 +92,19 @@ impl Server {
             Call::Fetching(call, fetch) => {
                 let asked = args.clone();
                 let done = self.at_desk(context, move |desk| call(desk, &asked)).await?;
-                let is_elsewhere = |error: &ToolError| {
-                    matches!(
-                        error,
-                        ToolError::Store(StoreError::ValueElsewhere { why: ElsewhereBecause::NeverHere, .. })
-                    )
-                };
-                if let (Ok(Done { outcome: Err(error), .. }), Some(team)) = (&done, &self.team)
-                    && is_elsewhere(error)
+                if let Ok(Done { outcome: Err(error), .. }) = &done
+                    && let Some(from) = self.elsewhere(error)
                 {
-                    return Ok(fetch(&args, team, self.caller_of(context)).await);
+                    return Ok(fetch(&args, from, self.caller_of(context)).await);
                 }
                 done
             }
             Call::Desk(call) => self.at_desk(context, move |desk| call(desk, &args)).await?,
             Call::Standing(call) => self.at_desk(context, move |desk| call(desk, &args, &standing)).await?,
         };
+        if tool.effect != Effect::Reads {
+            self.settle_vault();
+        }
         Ok(match done {
             Err(error) => Err(error.into()),
             Ok(Done { outcome: Ok(text), not_sent: Some(error), .. }) => {
@@ -107,6 +112,28 @@ impl Server {
             }
             Ok(Done { outcome, .. }) => outcome,
         })
+    }
+
+    /// Who has what a call did not find here.
+    fn elsewhere(&self, error: &ToolError) -> Option<Elsewhere<'_>> {
+        let ToolError::Store(StoreError::ValueElsewhere { why, .. }) = error else { return None };
+        match why {
+            ElsewhereBecause::NeverHere => self.team.as_ref().map(Elsewhere::Team),
+            ElsewhereBecause::InVault => self.vault.as_ref().map(|safe| Elsewhere::Vault(safe, &self.store)),
+            _ => None,
+        }
+    }
+
+    /// Has the vault told of what changed, once the reply is on its way. What it cannot be told now is kept sealed here,
+    /// and told after the next change, or by the next command.
+    fn settle_vault(&self) {
+        let Some(safe) = self.vault.clone() else { return };
+        let store = self.store.clone();
+        tokio::spawn(async move {
+            if let Err(error) = safe.settle(&store).await {
+                tracing::warn!(%error, "secrets wait for the vault");
+            }
+        });
     }
 
     pub(crate) fn store(&self) -> &SharedStore {

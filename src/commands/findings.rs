@@ -27,10 +27,10 @@ pub(super) fn rows(context: &Context) -> Vec<Row> {
         Ok(Some((remote, _))) => add("team server", RowVerdict::Ok, remote.address().to_owned()),
         Err(problem) => add("team server", RowVerdict::Bad, format!("is not in use: {problem}")),
     }
-    let vault = config::set_variables(&[&config::VAULT]);
-    if !vault.is_empty() {
-        let detail = format!("{} without effect: no memory is kept in a vault yet", vault.join(", "));
-        add("vault", RowVerdict::Ok, detail);
+    match config::vault(context.home.clone()) {
+        Ok(None) => {}
+        Ok(Some(_)) => add("vault", RowVerdict::Ok, "secrets go to the vault that is set".into()),
+        Err(problem) => add("vault", RowVerdict::Bad, problem.to_string()),
     }
     rows
 }

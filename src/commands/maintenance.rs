@@ -107,9 +107,16 @@ fn doctor_line(word: &str, style: Style, name: &str, detail: &str) -> anyhow::Re
 
 /// Copies the store.
 pub(super) fn backup(context: &Context, file: Option<&Path>) -> anyhow::Result<()> {
-    let target = context.open_existing()?.backup(file)?;
+    let store = context.open_existing()?;
+    let target = store.backup(file)?;
+    let sealed = store.secrets(None)?.len();
     if context.json {
-        return output::json(&json!({ "file": target }));
+        return output::json(&json!({ "file": target, "secrets": sealed, "holds_key": false }));
+    }
+    if sealed > 0 {
+        output::note(&format!(
+            "its {sealed} secrets are sealed, and the key is not in it: `tessera secret key` says where that is"
+        ));
     }
     output::line(&target.display().to_string())
 }

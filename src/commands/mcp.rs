@@ -27,6 +27,14 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
             server.without_team(problem.to_string())
         }
     };
+    let server = match config::vault(context.home.clone()) {
+        Ok(Some(safe)) => server.with_vault(safe),
+        Ok(None) => server,
+        Err(problem) => {
+            output::note(&format!("the vault is not in use: {problem}"));
+            server
+        }
+    };
     let key = match http {
         None => None,
         Some(address) => Some((address, http_key(context)?)),

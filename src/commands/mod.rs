@@ -99,6 +99,9 @@ impl Context {
             _ => false,
         };
         let Done { outcome, not_sent, not_heard } = directly(self.open(Usage::Write)?, remote, caller, goes_on, work)?;
+        if access != Access::Read {
+            self.settle_vault(self.open(Usage::Write)?);
+        }
         if let Some(error) = not_heard {
             output::note(&format!("without news from the server: {error}"));
         }
@@ -128,7 +131,27 @@ impl Context {
             Access::Add => self.open(Usage::Write)?,
             Access::Change => self.open_existing()?,
         };
-        work(&mut Desk::new(&mut store, caller))
+        let outcome = work(&mut Desk::new(&mut store, caller));
+        if access != Access::Read {
+            self.settle_vault(store);
+        }
+        outcome
+    }
+
+    /// Tells the vault of this machine what it is to learn. Where it cannot be told now, that is said, and done later.
+    fn settle_vault(&self, store: Store) {
+        let settled = || -> anyhow::Result<()> {
+            if !store.has_news_for_vault()? {
+                return Ok(());
+            }
+            if let Some(safe) = config::vault(self.home.clone())? {
+                sync::runtime()?.block_on(safe.settle(&SharedStore::new(store)))?;
+            }
+            Ok(())
+        };
+        if let Err(error) = settled() {
+            output::note(&format!("kept here, sealed, until the vault has it: {error}"));
+        }
     }
 
     /// The store with its team server.

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use tessera_desk::SharedStore;
 use tessera_desk::team::{FromServer, RevealFromServer};
 use tessera_desk::verbs::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
 use tessera_engine::domain::MemoryRef;
@@ -69,6 +70,11 @@ fn show(context: &Context, which: SecretRef) -> anyhow::Result<()> {
         {
             return show_from_server(context, which);
         }
+        Err(StoreError::ValueElsewhere { why: ElsewhereBecause::InVault, .. })
+            if config::vault(context.home.clone()).is_ok_and(|safe| safe.is_some()) =>
+        {
+            return show_from_vault(context, &which);
+        }
         here => here?,
     };
     let Revealed { memory, secrets, content } = &revealed;
@@ -101,15 +107,28 @@ fn show(context: &Context, which: SecretRef) -> anyhow::Result<()> {
 fn show_from_server(context: &Context, which: SecretRef) -> anyhow::Result<()> {
     let team = context.team(Usage::Write)?;
     let asks = RevealFromServer { which, caller: super::caller() };
-    let FromServer { memory, value, missing } = runtime()?.block_on(team.perform(asks))?;
+    let found = runtime()?.block_on(team.perform(asks))?;
+    print_fetched(context, &found, "server")
+}
+
+fn print_fetched(context: &Context, found: &FromServer, from: &str) -> anyhow::Result<()> {
+    let FromServer { memory, value, missing } = found;
     if context.json {
         return output::json(&json!({
-            "id": memory.id, "handle": memory.handle, "value": value.as_str(), "missing": missing, "from": "server",
+            "id": memory.id, "handle": memory.handle, "value": value.as_str(), "missing": missing, "from": from,
         }));
     }
-    output::line(&value)?;
+    output::line(value)?;
     missing.iter().for_each(|name| output::note(&format!("{name}: the value is not on the server either")));
     Ok(())
+}
+
+/// The same for a value that the vault of this machine has.
+fn show_from_vault(context: &Context, which: &SecretRef) -> anyhow::Result<()> {
+    let Some(safe) = config::vault(context.home.clone())? else { return Ok(()) };
+    let store = SharedStore::new(context.open_existing()?);
+    let found = runtime()?.block_on(safe.reveal(&store, which, &super::caller()))?;
+    print_fetched(context, &found, "vault")
 }
 
 fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {

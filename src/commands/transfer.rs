@@ -45,7 +45,7 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         let trust = if is_mine { Trust::User } else { Trust::Foreign };
         output::json(&json!({
             "stored": report.stored, "skipped": report.skipped, "vouched": report.vouched, "rejected": rejected,
-            "trust": trust,
+            "trust": trust, "set_aside": report.aside,
         }))?;
     } else {
         let counts =
@@ -54,6 +54,7 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         if report.vouched > 0 {
             output::line(&format!("{} of those there already are yours now", report.vouched))?;
         }
+        told_aside(report.aside)?;
         if !is_mine && report.stored > 0 {
             output::note(FOREIGN);
         }
@@ -69,15 +70,29 @@ pub(super) fn import_claude_md(context: &Context, path: &Path, scope: Option<Sco
     let dir = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
     let scope = scope.unwrap_or_else(|| dir.map_or(Scope::Global, |dir| config::project(&dir)));
     let import = ImportNotes { text, scope: scope.clone() };
-    let NotesImported { stored, skipped, rejected } = context.at_desk(Access::Add, |desk| Ok(desk.perform(import)?))?;
+    let NotesImported { stored, skipped, aside, rejected } =
+        context.at_desk(Access::Add, |desk| Ok(desk.perform(import)?))?;
     if context.json {
-        output::json(&json!({ "stored": stored, "skipped": skipped, "rejected": rejected, "scope": scope }))?;
+        output::json(
+            &json!({ "stored": stored, "skipped": skipped, "rejected": rejected, "scope": scope, "set_aside": aside }),
+        )?;
     } else {
         output::line(&format!("{stored} stored, {skipped} already there, {} refused, scope {scope}", rejected.len()))?;
+        told_aside(aside as u64)?;
         rejected.iter().for_each(|problem| output::note(problem));
     }
     meaning::make_waiting_after(context);
     Ok(if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Says that credentials stood in what was read.
+fn told_aside(count: u64) -> anyhow::Result<()> {
+    if count == 0 {
+        return Ok(());
+    }
+    output::line(&format!(
+        "{count} credentials were taken out of the texts; `tessera secret list` shows those that are kept"
+    ))
 }
 
 fn bar(size: u64) -> ProgressBar {

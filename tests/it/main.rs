@@ -24,4 +24,5 @@ mod serve;
 mod setup;
 mod support;
 mod terminal;
+mod vault;
 mod wings;

@@ -24,6 +24,7 @@ pub(crate) enum Deed {
     SecretSent,
     SecretShown,
     SecretDenied,
+    SecretForgotten,
     SecretMigrated,
     SecretResealed,
 }
@@ -47,6 +48,7 @@ impl Deed {
             Self::SecretSent => "secret_sent",
             Self::SecretShown => "secret_shown",
             Self::SecretDenied => "secret_denied",
+            Self::SecretForgotten => "secret_forgotten",
             Self::SecretMigrated => "secret_migrated",
             Self::SecretResealed => "secret_resealed",
         }

@@ -92,6 +92,7 @@ impl Db {
         }
         if done.next.is_none() && !only_count {
             done.resealed = self.reseal(by, secrets).await?;
+            self.empty_digests(by).await?;
         }
         Ok(done)
     }
@@ -149,6 +150,16 @@ impl Db {
             Ok::<_, DbError>(true)
         });
         Ok(written.await?)
+    }
+
+    /// Empties the digests of ops: of a text that is known but for a value, one tells that value to whoever tries enough.
+    async fn empty_digests(&self, by: Migrator<'_>) -> Result<(), DbError> {
+        let mut tx = by.begin(self).await?;
+        sqlx::query("UPDATE applied_ops SET hash = '' WHERE user_id = $1 AND hash <> ''")
+            .bind(by.user().as_str())
+            .execute(&mut *tx.tx)
+            .await?;
+        tx.commit().await
     }
 
     /// Seals again what was sealed with a key of before. Gives how many.

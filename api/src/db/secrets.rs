@@ -28,6 +28,26 @@ fn kept(row: &PgRow) -> Result<Kept, DbError> {
     })
 }
 
+/// A value in a vault that has no row.
+pub(crate) struct Orphan {
+    pub(crate) memory: MemoryId,
+    pub(crate) name: String,
+    tx: UserTx,
+}
+
+impl Orphan {
+    /// It left the vault.
+    pub(crate) async fn reaped(mut self) -> Result<(), DbError> {
+        sqlx::query("DELETE FROM vault_writes WHERE owner = $1 AND memory = $2 AND name = $3")
+            .bind(self.tx.user.as_str())
+            .bind(uuid(self.memory))
+            .bind(&self.name)
+            .execute(&mut *self.tx.tx)
+            .await?;
+        self.tx.commit().await
+    }
+}
+
 impl Db {
     /// The random value of this database that keys are made with.
     pub(crate) async fn secret_salt(&self) -> Result<Vec<u8>, DbError> {
@@ -51,7 +71,8 @@ impl Db {
     }
 
     /// A memory of the caller's own with its secrets and those that its text names otherwise: the other text of a conflict
-    /// names those of the memory it comes from. `None` for another's, an unknown and a purged one, which all take as long.
+    /// names those of the memory it comes from. A text that somebody else wrote has those of its memory alone: whoever knows
+    /// the name of another leads nobody to give it away. `None` for another's, an unknown and a purged one, which all take as long.
     pub(crate) async fn own_secrets(
         &self,
         caller: &Caller,
@@ -66,13 +87,15 @@ impl Db {
             .await?;
         let found = found.as_ref().map(stored).transpose()?.filter(|stored| stored.row.state.document().is_some());
         let names = found.as_ref().map(names).unwrap_or_default();
+        let is_by_owner = found.as_ref().is_none_or(|found| found.row.edited_by.is_none());
         let rows = sqlx::query(
             "SELECT DISTINCT ON (name) memory, name, sealed FROM memory_secrets WHERE owner = $1 AND name = ANY ($3)
-             ORDER BY name, memory <> $2, made DESC",
+                 AND (memory = $2 OR $4) ORDER BY name, memory <> $2, made DESC",
         )
         .bind(caller.user.as_str())
         .bind(uuid(memory))
         .bind(names)
+        .bind(is_by_owner)
         .fetch_all(&mut *tx.tx)
         .await?;
         let rows = rows.iter().map(kept).collect::<Result<Vec<_>, _>>()?;
@@ -106,6 +129,29 @@ impl Db {
         Ok(true)
     }
 
+    /// Removes a secret of a memory of the caller's own. False where there is none. What lies in a vault is an orphan from
+    /// then on, and leaves it at once.
+    pub(crate) async fn forget_secret(&self, caller: &Caller, memory: MemoryId, name: &str) -> Result<bool, DbError> {
+        let mut tx = self.by(caller).await?;
+        let forgotten = sqlx::query(
+            "WITH gone AS (DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3
+                 RETURNING owner, memory, name, place),
+             orphan AS (INSERT INTO vault_writes (owner, memory, name, since)
+                 SELECT owner, memory, name, now() - interval '1 day' FROM gone WHERE place = 'vault'
+                 ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since)
+             SELECT name FROM gone",
+        )
+        .bind(caller.user.as_str())
+        .bind(uuid(memory))
+        .bind(name)
+        .fetch_optional(&mut *tx.tx)
+        .await?;
+        let deed = if forgotten.is_some() { Deed::SecretForgotten } else { Deed::SecretDenied };
+        tx.audit(deed, &memory.to_string()).await?;
+        tx.commit().await?;
+        Ok(forgotten.is_some())
+    }
+
     /// Notes what is about to be put into a vault.
     pub(crate) async fn intend(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
@@ -121,8 +167,8 @@ impl Db {
         tx.commit().await
     }
 
-    /// What was put into a vault a while ago and has no row. What has one is forgotten here.
-    pub(crate) async fn orphans(&self, owner: &UserId) -> Result<Vec<(MemoryId, String)>, DbError> {
+    /// Forgets what was noted of values whose rows came.
+    pub(crate) async fn forget_written(&self, owner: &UserId) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
         sqlx::query(
             "DELETE FROM vault_writes w WHERE w.owner = $1 AND EXISTS (
@@ -131,27 +177,23 @@ impl Db {
         .bind(owner.as_str())
         .execute(&mut *tx.tx)
         .await?;
-        // Longer than any request may take.
-        let rows = sqlx::query(
-            "SELECT memory, name FROM vault_writes WHERE owner = $1 AND since < now() - interval '5 minutes' LIMIT 500",
-        )
-        .bind(owner.as_str())
-        .fetch_all(&mut *tx.tx)
-        .await?;
-        tx.commit().await?;
-        rows.iter().map(|row| Ok((MemoryId::from_uuid(row.try_get("memory")?), row.try_get("name")?))).collect()
+        tx.commit().await
     }
 
-    /// An orphan left the vault.
-    pub(crate) async fn reaped(&self, owner: &UserId, memory: MemoryId, name: &str) -> Result<(), DbError> {
+    /// A value that was put into the vault a while ago and has no row, if there is one: nobody puts it there again until
+    /// the orphan is reaped or let go.
+    pub(crate) async fn orphan(&self, owner: &UserId) -> Result<Option<Orphan>, DbError> {
         let mut tx = self.of(owner).await?;
-        sqlx::query("DELETE FROM vault_writes WHERE owner = $1 AND memory = $2 AND name = $3")
-            .bind(owner.as_str())
-            .bind(uuid(memory))
-            .bind(name)
-            .execute(&mut *tx.tx)
-            .await?;
-        tx.commit().await
+        // Longer than any request may take.
+        let row = sqlx::query(
+            "SELECT memory, name FROM vault_writes WHERE owner = $1 AND since < now() - interval '5 minutes'
+             ORDER BY since LIMIT 1 FOR UPDATE SKIP LOCKED",
+        )
+        .bind(owner.as_str())
+        .fetch_optional(&mut *tx.tx)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(Orphan { memory: MemoryId::from_uuid(row.try_get("memory")?), name: row.try_get("name")?, tx }))
     }
 
     /// The memories whose values are to leave the vault: their rows are gone.

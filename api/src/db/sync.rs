@@ -298,7 +298,8 @@ impl UserTx {
             .bind(uuid(op.op_id))
             .fetch_one(&mut *self.tx)
             .await?;
-        if known.try_get::<Vec<u8>, _>("hash")? != hash {
+        let known_hash: Vec<u8> = known.try_get("hash")?;
+        if !known_hash.is_empty() && known_hash != hash {
             return Ok(Some(Some(Refusal::OpReused)));
         }
         let refused: Option<String> = known.try_get("refused")?;

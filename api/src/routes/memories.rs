@@ -24,7 +24,7 @@ use crate::db::{Ask, Caller, ChangedAfter, Deed, Idempotency, Listed, Reply, Sto
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Params, Raw, id, if_match};
 use crate::recall::RecallError;
-use crate::secrets::{Aside, Looked, NoPlace, SetAside, field_of, unhinted};
+use crate::secrets::{Aside, Looked, NoPlace, SetAside, Taken, field_of, unhinted};
 
 /// Bytes of the texts of an answer without a budget, about.
 const MOST_MATCH_BYTES: usize = 1024 * 1024;
@@ -147,6 +147,13 @@ impl App {
         Ok(new.decrypted(&opened))
     }
 
+    /// Notes what was thrown away.
+    pub(super) async fn note_dropped(&self, caller: &Caller, memory: MemoryId, taken: &[Taken]) -> Result<(), Problem> {
+        let dropped = taken.iter().filter(|taken| taken.name.is_none());
+        let dropped: Vec<_> = dropped.map(|taken| (Deed::SecretDropped, format!("{memory} {}", taken.kind))).collect();
+        if dropped.is_empty() { Ok(()) } else { Ok(self.db.note(caller, &dropped).await?) }
+    }
+
     /// What is to be asked of the database, once what was set aside is in its place.
     async fn keep(
         &self,
@@ -157,11 +164,7 @@ impl App {
         idempotency: Option<Idempotency>,
     ) -> Result<(Ask, Vec<SetAside>), Problem> {
         self.secrets.put(&self.db, &caller.user, memory, &looked.taken).await?;
-        let dropped = looked.taken.iter().filter(|taken| taken.name.is_none());
-        let dropped: Vec<_> = dropped.map(|taken| (Deed::SecretDropped, format!("{memory} {}", taken.kind))).collect();
-        if !dropped.is_empty() {
-            self.db.note(caller, &dropped).await?;
-        }
+        self.note_dropped(caller, memory, &looked.taken).await?;
         let idempotency = idempotency.map(|given| Idempotency { body: unhinted(&given.body, &looked.taken), ..given });
         Ok((Ask { memory, action: looked.action, only_at, idempotency, at: self.clock.now() }, looked.set_aside))
     }

@@ -57,6 +57,7 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(memories::get_one, memories::update, memories::delete))
         .routes(routes!(memories::restore))
         .routes(routes!(secrets::show))
+        .routes(routes!(secrets::forget))
         .routes(routes!(secrets::migrate))
         .routes(routes!(links::link))
         .routes(routes!(links::unlink))

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
 use tessera_engine::domain::MemoryId;
 use tessera_engine::screen::{Place, places};
 use tessera_engine::sync::{
@@ -221,6 +222,23 @@ fn sound(name: String, kind: &str, value: String) -> Option<(String, Taken)> {
         && value.len() <= MOST_SECRET_BYTES;
     let text = name.to_string();
     is_sound.then(|| (text, Taken { name: Some(name), kind: kind.to_owned(), value: value.into() }))
+}
+
+/// Removes a secret of a memory of the caller's own for good; the text keeps its place.
+#[utoipa::path(delete, path = "/api/memories/{id}/secret/{name}",
+    params(("id" = String, Path, format = Uuid), ("name" = String, Path)),
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
+pub(super) async fn forget(
+    State(app): State<App>,
+    caller: Caller,
+    InPath((text, name)): InPath<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    caller.may_all()?;
+    let memory = id(&text)?;
+    if !app.db.forget_secret(&caller, memory, &name).await? {
+        return Err(Problem::not_found());
+    }
+    Ok(Json(json!({ "forgotten": name, "memory": memory })))
 }
 
 /// Takes out of the caller's memories what stands there in clear since before texts were looked through, for some seconds:

@@ -63,6 +63,7 @@ async fn carried_out(app: &App, caller: &Caller, sent: SentOp, now: Timestamp) -
     };
     let taken = aside.into_taken();
     app.secrets.put(&app.db, &caller.user, memory, &taken).await?;
+    app.note_dropped(caller, memory, &taken).await?;
     let hash = Sha256::digest(unhinted(&body, &taken));
     // What it means was found out of another text, where something was taken out of it.
     let sent = meaning.filter(|_| taken.is_empty()).map(|meaning| Sent { meaning, key: caller.key.clone() });

@@ -91,10 +91,11 @@ pub(crate) async fn reap(db: &Db, secrets: &Secrets) -> Result<u64, VaultedError
             db.left_vault(&user, memory).await?;
             reaped += 1;
         }
-        for (memory, name) in db.orphans(&user).await? {
-            let path = vault.template().path(user.as_str(), &memory.to_string())?;
-            without(vault, &path, &name).await?;
-            db.reaped(&user, memory, &name).await?;
+        db.forget_written(&user).await?;
+        while let Some(orphan) = db.orphan(&user).await? {
+            let path = vault.template().path(user.as_str(), &orphan.memory.to_string())?;
+            without(vault, &path, &orphan.name).await?;
+            orphan.reaped().await?;
             reaped += 1;
         }
     }

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stderr, clippy::indexing_slicing, reason = "tests may")]
 
 mod audit;
-#[expect(dead_code, unused_imports, reason = "tests of the vault's client need more of it")]
+#[expect(dead_code, reason = "tests of the vault's client need more of it")]
 #[path = "../../../engine/vault/tests/vault/bao.rs"]
 mod bao;
 #[expect(dead_code, reason = "tests of the program crash it as well")]

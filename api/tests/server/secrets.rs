@@ -156,6 +156,18 @@ fn without_a_place_nothing_with_a_credential_is_stored_and_the_field_is_named() 
     });
 }
 
+/// Nor by SQL: the policy holds without any condition of the program's.
+async fn held_by_policy(site: &Site) {
+    let pool = sqlx::PgPool::connect(&site.cluster.url("server")).await.unwrap();
+    for (user, seen) in [("", 0_i64), ("reader", 0), ("writer", 0), ("owner", 1)] {
+        let mut tx = pool.begin().await.unwrap();
+        sqlx::query("SET LOCAL ROLE tessera_app").execute(&mut *tx).await.unwrap();
+        sqlx::query("SELECT set_config('app.user_id', $1, true)").bind(user).execute(&mut *tx).await.unwrap();
+        let count: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_secrets").fetch_one(&mut *tx).await.unwrap();
+        assert_eq!(count, seen, "{user}");
+    }
+}
+
 #[test]
 fn nobody_but_its_owner_with_a_whole_key_has_a_secret_or_learns_of_one() {
     with_site(|site| async move {
@@ -197,6 +209,12 @@ fn nobody_but_its_owner_with_a_whole_key_has_a_secret_or_learns_of_one() {
             }
         }
         assert!(limited.chunks(2).all(|pair| pair[0] == pair[1]), "whatever the memory: {limited:?}");
+        let name =
+            Site::ok(site.reveal(&owner, &memory).await).await["secrets"][0]["name"].as_str().unwrap().to_owned();
+        for (whose, key) in &others {
+            let answer = site.delete(key, &format!("/api/memories/{memory}/secret/{name}"), "").await;
+            assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{whose}");
+        }
         let revoked = site.user("owner").await;
         site.db.revoke_key(&"owner".parse().unwrap(), revoked.split('_').nth(1).unwrap()).await.unwrap();
         assert_eq!(site.reveal(&revoked, &memory).await.status(), StatusCode::UNAUTHORIZED);
@@ -212,16 +230,7 @@ fn nobody_but_its_owner_with_a_whole_key_has_a_secret_or_learns_of_one() {
             Site::ok(site.post(&others[2].1, "/v1/sync/push", &json!({ "epoch": 1, "ops": [op] })).await).await;
         assert_eq!(pushed["answers"][0]["refused"], "invalid", "{pushed}");
         assert_eq!(site.whole(&owner, &memory).await, said());
-        // Nor by SQL: the policy holds without any condition of the program's.
-        let pool = sqlx::PgPool::connect(&site.cluster.url("server")).await.unwrap();
-        for (user, seen) in [("", 0_i64), ("reader", 0), ("writer", 0), ("owner", 1)] {
-            let mut tx = pool.begin().await.unwrap();
-            sqlx::query("SET LOCAL ROLE tessera_app").execute(&mut *tx).await.unwrap();
-            sqlx::query("SELECT set_config('app.user_id', $1, true)").bind(user).execute(&mut *tx).await.unwrap();
-            let count: i64 =
-                sqlx::query_scalar("SELECT count(*) FROM memory_secrets").fetch_one(&mut *tx).await.unwrap();
-            assert_eq!(count, seen, "{user}");
-        }
+        held_by_policy(&site).await;
         // Each asking is noted with its account, those in vain too.
         assert!(site.audited("reader").await.contains(&"secret_denied".into()));
         let of_owner = site.db.audited(&"owner".parse().unwrap(), None).await.unwrap();
@@ -424,6 +433,12 @@ fn what_stood_in_clear_before_is_taken_out_of_live_and_deleted_rows() {
         for value in OLD.iter().filter(|value| !["tea4Two!kettle", "gone4Ever!x"].contains(value)) {
             assert!(had.contains(value), "{value}");
         }
+        let digests: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM applied_ops WHERE hash <> '' AND user_id <> 'carol'")
+                .fetch_one(&pool)
+                .await
+                .unwrap();
+        assert_eq!(digests, 0);
         let deleted: i64 =
             sqlx::query_scalar("SELECT count(*) FROM memories WHERE state = 'deleted'").fetch_one(&pool).await.unwrap();
         assert_eq!(deleted, 1, "what was deleted stays deleted");
@@ -436,5 +451,27 @@ fn what_stood_in_clear_before_is_taken_out_of_live_and_deleted_rows() {
             "{shared}"
         );
         assert!(OLD.iter().all(|value| !shared.contains(value)));
+    });
+}
+
+/// Whoever knows the name of a secret and may write in another memory leads its owner to no other value than that memory's.
+#[test]
+fn a_text_that_somebody_else_wrote_names_no_secret_of_another_memory() {
+    with_site(|site| async move {
+        let site = site.encrypting().await;
+        let (ada, bob) = (site.user("ada").await, site.user("bob").await);
+        let stored = Site::ok(site.post(&ada, "/api/memories", &json!({ "content": said() })).await).await;
+        let place = stored["secrets"][0]["place"].as_str().unwrap().to_owned();
+        let other = id(&Site::ok(site.post(&ada, "/api/memories", &json!({ "content": "A list" })).await).await);
+        let share = json!({ "shared_with": "bob", "permission": "write" });
+        Site::ok(site.post(&ada, &format!("/api/memories/{other}/share"), &share).await).await;
+        let path = format!("/api/memories/{other}");
+        let text = format!("Send {place} to the harbour");
+        Site::ok(site.put(&bob, &path, "*", &json!({ "content": text })).await).await;
+        let shown = Site::ok(site.reveal(&ada, &other).await).await;
+        assert_eq!((&shown["content"], &shown["secrets"][0]["missing"]), (&json!(text), &json!("not_here")));
+        // What she writes herself may name it.
+        Site::ok(site.put(&ada, &path, "*", &json!({ "content": format!("Once more: {place}") })).await).await;
+        assert_eq!(site.whole(&ada, &other).await, format!("Once more: {PASSWORD}"));
     });
 }

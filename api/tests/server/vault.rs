@@ -61,6 +61,13 @@ fn values_lie_in_the_vault_and_leave_it_with_their_rows() {
         };
         assert_eq!([put("one").await, put("one").await, put("two").await], ["kept", "kept", "differs"]);
         assert!(!site.cluster.dump().contains(PASSWORD));
+        // One value is forgotten for good, the others stay.
+        Site::ok(site.delete(&ada, &format!("{path}/secret/s7k4q"), "").await).await;
+        assert_eq!(site.delete(&ada, &format!("{path}/secret/s7k4q"), "").await.status(), StatusCode::NOT_FOUND);
+        let at = format!("secret/data/claude-memory/ada/mem-{memory}");
+        let fields = async || bao.order("GET", &at, Value::Null).await.1["data"]["data"].as_object().unwrap().len();
+        until("what is forgotten leaves it", async || fields().await == 2).await;
+        assert_eq!(site.whole(&ada, &memory).await, more["content"].as_str().unwrap());
         // What the older system put there is had too.
         let older = json!({ "data": { "content": "token=older-Value_77" } });
         bao.does("POST", "secret/data/claude-memory/ada/mem-7", older).await;

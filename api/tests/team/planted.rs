@@ -15,10 +15,13 @@ use tessera_engine::screen::findings;
 use crate::server::{TeamServer, exchange};
 use crate::support::World;
 
+/// One way of a connection.
+type Way = Arc<Mutex<Vec<u8>>>;
+
 /// A port that leads to another, and what went through it: each way of each connection by itself.
 struct Wire {
     address: String,
-    ways: Arc<Mutex<Vec<Arc<Mutex<Vec<u8>>>>>>,
+    ways: Arc<Mutex<Vec<Way>>>,
 }
 
 impl Wire {

@@ -47,6 +47,8 @@ pub struct NotesImported {
     pub stored: usize,
     /// Notes that were there already.
     pub skipped: usize,
+    /// Credentials that were taken out of their texts.
+    pub aside: usize,
     /// Notes that were refused: how they begin, and why.
     pub rejected: Vec<String>,
 }
@@ -70,8 +72,15 @@ impl Verb for ImportNotes {
             }
             let head: String = dropped(&note.content).chars().take(40).collect();
             match desk.perform(note) {
-                Ok(_) => done.stored += 1,
-                Err(StoreError::Domain(error)) => done.rejected.push(format!("{head}: {error}")),
+                // A credential in it is known by its mark alone, once it was taken out.
+                Ok(known) if known.existed => done.skipped += 1,
+                Ok(stored) => {
+                    done.stored += 1;
+                    done.aside += stored.aside.len();
+                }
+                Err(error @ (StoreError::Domain(_) | StoreError::Credential { .. })) => {
+                    done.rejected.push(format!("{head}: {error}"));
+                }
                 Err(error) => return Err(error),
             }
         }

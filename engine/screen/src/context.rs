@@ -14,10 +14,12 @@ mod lines;
 mod logins;
 mod names;
 mod nouns;
+mod pairs;
 mod phrases;
 mod prose;
 mod scan;
 mod stand_in;
+mod tables;
 mod value;
 
 use std::ops::Range;
@@ -55,6 +57,12 @@ enum Mark {
     Seed,
     Codes,
     Pin,
+    /// A lock that opens to numbers in order.
+    Lock,
+    At,
+    Oracle,
+    KnownName,
+    Slash,
 }
 
 /// Marks; letters in ASCII of either case.
@@ -181,7 +189,23 @@ const MARKS: &[(&str, Mark)] = &[
     ("pin code", Mark::Pin),
     ("pin-code", Mark::Pin),
     ("door code", Mark::Pin),
+    ("gate code", Mark::Pin),
     ("alarm code", Mark::Pin),
+    ("garage code", Mark::Pin),
+    ("entry code", Mark::Pin),
+    ("lock code", Mark::Pin),
+    ("one-time code", Mark::Codes),
+    ("türcode", Mark::Pin),
+    ("torcode", Mark::Pin),
+    ("combination", Mark::Lock),
+    ("combo", Mark::Lock),
+    ("kombination", Mark::Lock),
+    ("@", Mark::At),
+    ("sqlplus ", Mark::Oracle),
+    ("sqlldr ", Mark::Oracle),
+    ("admin/", Mark::KnownName),
+    ("root/", Mark::KnownName),
+    (" / ", Mark::Slash),
 ];
 
 static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
@@ -210,7 +234,7 @@ const PIN: Kind = Kind::new("PIN");
 /// The credentials of a text that are known by what stands around them.
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
     let Some(automaton) = AUTOMATON.as_ref() else { return Vec::new() };
-    let mut search = Search { text, found: Vec::new(), until: 0 };
+    let mut search = Search { text, found: Vec::new(), until: 0, in_vain: 0 };
     let mut taken = None;
     for hit in automaton.find_iter(text) {
         let Some((_, mark)) = MARKS.get(hit.pattern().as_usize()) else { continue };
@@ -221,19 +245,29 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
         }
         // What was taken out before is no mark, and nothing is read beyond it.
         let next = taken.peek().map_or(text.len(), |(place, _)| place.start);
-        if next >= span.end && span.start >= search.until {
+        let is_due = search.in_vain < LOOKS_AT_FIRST + span.start / BYTES_A_LOOK;
+        if next >= span.end && span.start >= search.until && is_due {
             search.text = text.get(..next).unwrap_or_default();
+            let before = search.found.len();
             search.look(*mark, &span);
+            search.in_vain += usize::from(search.found.len() == before);
         }
     }
     search.found
 }
+
+/// How many marks may have nothing near them, and for how many bytes one more may. No text of people or programs names
+/// credentials more often; what repeats their names without end costs no more than its length.
+const LOOKS_AT_FIRST: usize = 400;
+const BYTES_A_LOOK: usize = 32;
 
 struct Search<'a> {
     text: &'a str,
     found: Vec<Finding>,
     /// What stands before is a credential, or a name that was looked at already.
     until: usize,
+    /// How many marks had nothing near them.
+    in_vain: usize,
 }
 
 impl Search<'_> {
@@ -266,10 +300,10 @@ impl Search<'_> {
                 self.take(logins::value_of(text, &noun), PASSWORD);
             }
             Mark::PasswordFlag => {
-                if flags::takes_password(text, span.end) {
+                if let Some(command) = flags::command_of(text, span.end) {
                     self.take(names::drawn_before(text, span.start), NAME);
+                    self.take(flags::of_password(text, span.end, command), PASSWORD);
                 }
-                self.take(flags::of_password(text, span.end), PASSWORD);
             }
             Mark::Command => self.take(flags::of_command(text, span.start, span.end), PASSWORD),
             Mark::Pgpass => self.take_span(lines::pgpass(text, span.start), PASSWORD),
@@ -281,6 +315,11 @@ impl Search<'_> {
                 codes.into_iter().for_each(|code| self.take_span(Some(code), CODE));
             }
             Mark::Pin => self.take_span(phrases::pin(text, span.start, span.end), PIN),
+            Mark::Lock => self.take_span(phrases::combination(text, span.start, span.end), CODE),
+            Mark::At => self.take(pairs::around_at(text, span.start), CONNECTION),
+            Mark::Oracle => self.take(pairs::of_oracle(text, span.end), CONNECTION),
+            Mark::KnownName => self.take(pairs::of_known_name(text, span.start, span.end), PASSWORD),
+            Mark::Slash => self.take(pairs::behind_slash(text, span.start, span.end), PASSWORD),
         }
     }
 
@@ -291,6 +330,10 @@ impl Search<'_> {
         let name = nouns::name_at(text, &(mark.start..mark.end - usize::from(is_signed)));
         self.until = self.until.max(name.end);
         let Some(noun) = nouns::noun_of(text, &name) else { return };
+        let column = tables::column(text, &noun);
+        if !column.is_empty() {
+            return column.into_iter().for_each(|value| self.found.push(Finding { span: value.span, kind: noun.kind }));
+        }
         match noun.class {
             Class::Header => match headers::authorization(text, noun.span.end) {
                 Some(Given::Basic(value)) => self.take(Some(value), BASIC),
@@ -307,6 +350,12 @@ impl Search<'_> {
                 // `credentials: bob:x` give a name and a password.
                 let pair = (noun.class == Class::Secret).then(|| logins::value_of(text, &noun)).flatten();
                 let value = pair.or_else(|| assign::value_of(text, &noun)).or_else(|| prose::value_of(text, &noun));
+                let is_phrase = noun.kind == nouns::PASSPHRASE && value.is_none();
+                if let Some(span) = is_phrase.then(|| phrases::passphrase(text, noun.span.end)).flatten() {
+                    return self.take_span(Some(span), noun.kind);
+                }
+                let is_asked = noun.class == Class::Password && value.is_none();
+                let value = value.or_else(|| is_asked.then(|| prose::answer_to(text, &noun)).flatten());
                 if noun.class == Class::Password {
                     self.take(names::drawn_before(text, noun.span.start), NAME);
                 }

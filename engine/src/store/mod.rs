@@ -40,7 +40,8 @@ pub use change::erase::{Erase, Forgotten};
 pub use change::import::{ImportProgress, Imported};
 pub use change::import_line::ImportAs;
 pub use change::places::Place;
-pub use change::reveal::{Revealed, RevealedSecret};
+pub use change::reveal::{Revealed, RevealedSecret, put_back};
+pub use change::vault::ForVault;
 pub use change::write::Stored;
 pub use file::error::{ElsewhereBecause, StoreError};
 pub use file::home::Home;
@@ -53,11 +54,8 @@ pub use logs::receipts::{Given, GivenAs, Receipt, ReceiptFilter, given_by};
 pub use logs::traces::Traces;
 pub use read::list::{ListRequest, Listing};
 pub use read::near::{Likeness, Near};
-/// The keyring of the session.
-/// The value of a secret in clear: wiped when it is let go.
-pub use tessera_seal::Value as SecretValue;
-
 pub use read::secrets::{SecretRef, SecretRow, SecretUse};
 pub use read::stats::Stats;
 pub use sync::anew::Whole;
 pub use sync::server::{RefusedChange, ServerState, SyncStatus, Upload};
+pub use tessera_seal::Value as SecretValue;

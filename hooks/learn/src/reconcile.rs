@@ -70,7 +70,11 @@ pub(crate) fn reconcile(
         supersedes: replaced.map(|memory| MemoryRef::Id(memory.id)),
         ..Remember::default()
     };
-    let stored = Desk::new(store, &caller(job)).perform(lesson)?;
+    let stored = match Desk::new(store, &caller(job)).perform(lesson) {
+        // The person wants no text with a credential kept: there is nothing to learn from it, now or later.
+        Err(StoreError::Credential { .. }) => return Ok(Outcome::Known),
+        stored => stored?,
+    };
     Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
 }
 

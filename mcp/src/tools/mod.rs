@@ -20,8 +20,9 @@ use std::sync::{Arc, LazyLock};
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use tessera_desk::team::Team;
+use tessera_desk::vault::Safe;
 use tessera_desk::verbs::Form;
-use tessera_desk::{Caller, Desk, Effect};
+use tessera_desk::{Caller, Desk, Effect, SharedStore};
 use tessera_engine::domain::{DomainError, RecallRequest, TokenBudget};
 use tessera_engine::pack::JsonRows;
 
@@ -59,7 +60,7 @@ pub(crate) struct Entry {
     pub(crate) name: &'static str,
     title: &'static str,
     description: &'static str,
-    effect: Effect,
+    pub(crate) effect: Effect,
     /// The schemas of its arguments.
     properties: fn() -> Value,
     required: &'static [&'static str],
@@ -77,10 +78,19 @@ pub(crate) enum Call {
     Desk(fn(&mut Desk<'_>, &Args) -> Reply),
     /// The same, with how things stand with the server.
     Standing(fn(&mut Desk<'_>, &Args, &Standing) -> Reply),
-    /// Something at the desk, and where what it needs is elsewhere, the same of the team server.
-    Fetching(fn(&mut Desk<'_>, &Args) -> Reply, for<'a> fn(&'a Args, &'a Team, Caller) -> Replying<'a>),
+    /// Something at the desk, and where what it needs is elsewhere, the same of whoever has it.
+    Fetching(fn(&mut Desk<'_>, &Args) -> Reply, for<'a> fn(&'a Args, Elsewhere<'a>, Caller) -> Replying<'a>),
     /// Something that only a team server can do.
     Team(for<'a> fn(&'a Args, &'a Team) -> Replying<'a>),
+}
+
+/// Who has what is not here.
+#[derive(Clone, Copy)]
+pub(crate) enum Elsewhere<'a> {
+    /// The team server.
+    Team(&'a Team),
+    /// The vault of this machine.
+    Vault(&'a Safe, &'a SharedStore),
 }
 
 /// The text of a reply.

@@ -1,13 +1,13 @@
 //! `secret_get`: gives back what was taken out of a text because it is a credential.
 
 use serde_json::json;
-use tessera_desk::team::{FromServer, RevealFromServer, Team};
+use tessera_desk::team::{FromServer, RevealFromServer};
 use tessera_desk::verbs::Reveal;
 use tessera_desk::{Caller, Desk, Effect};
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::{Revealed, RevealedSecret, SecretRef};
 
-use super::{Call, Entry, Reply, Replying};
+use super::{Call, Elsewhere, Entry, Reply, Replying};
 use crate::args::Args;
 
 pub(super) const TOOL: Entry = Entry {
@@ -33,10 +33,14 @@ fn which(args: &Args) -> Result<SecretRef, DomainError> {
     which.ok_or_else(missing)
 }
 
-/// The same of the team server.
-fn fetch<'a>(args: &'a Args, team: &'a Team, caller: Caller) -> Replying<'a> {
+/// The same of whoever has it.
+fn fetch<'a>(args: &'a Args, from: Elsewhere<'a>, caller: Caller) -> Replying<'a> {
     Box::pin(async move {
-        let FromServer { value, missing, .. } = team.perform(RevealFromServer { which: which(args)?, caller }).await?;
+        let which = which(args)?;
+        let FromServer { value, missing, .. } = match from {
+            Elsewhere::Team(team) => team.perform(RevealFromServer { which, caller }).await?,
+            Elsewhere::Vault(safe, store) => safe.reveal(store, &which, &caller).await?,
+        };
         let missing: String =
             missing.iter().map(|name| format!("\n{name}: the value is not on the server either")).collect();
         Ok(value.to_string() + &missing)

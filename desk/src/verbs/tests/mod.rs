@@ -3,6 +3,7 @@
 mod changing;
 mod finding;
 mod gaps;
+mod secrets;
 mod telling;
 
 use std::path::{Path, PathBuf};

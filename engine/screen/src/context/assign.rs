@@ -202,9 +202,14 @@ pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) 
         return false;
     }
     // `POSTGRES_PASSWORD=sunshine`: a program reads what stands there as it stands.
-    let is_setting = bond == Bond::Sign && !value.is_quoted && is_setting(text, noun, value);
+    let is_setting = bond == Bond::Sign && is_setting(text, noun, value);
     match noun.class {
-        Class::Password if is_setting && is_long_word(inside) => true,
+        Class::Password
+            if (is_setting || bond == Bond::Sign && is_paired(text, noun, inside)) && is_long_word(inside) =>
+        {
+            true
+        }
+        Class::Secret if is_signing(text, noun) && is_phrase(inside) => true,
         Class::Password => is_password(inside, value.is_quoted, bond),
         Class::Secret => {
             is_token(inside, bond) || value.is_quoted && is_made_up(inside) || bond != Bond::Beside && is_strong(inside)
@@ -293,6 +298,18 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
         && runs.len() <= 2
         && !is_of_nouns
         && last.bytes().all(|byte| byte.is_ascii_digit());
+    // `harbour-tulip-92`: no program names a thing so that stands behind `password`.
+    let is_hyphened = inside.split('-').count() <= 4
+        && inside.matches('-').count() == shape.joints
+        && shape.joints > 0
+        && !last.is_empty()
+        && last.len() <= 4
+        && last.bytes().all(|byte| byte.is_ascii_digit());
+    // `ticket-4411` says where to look.
+    let is_reference = runs.first().is_some_and(|run| {
+        ["ticket", "issue", "case", "item", "step", "page", "row", "ref", "task", "card"].contains(run)
+    });
+    let is_own = (is_own || is_hyphened && !is_of_nouns && runs.len() <= 3) && !is_reference;
     let is_joined = runs.len() > 1 || shape.joints > 0;
     in_words >= 60 && !is_own && (is_joined || is_of_nouns && shape.digits <= 2)
 }
@@ -318,19 +335,53 @@ fn is_strong(inside: &str) -> bool {
     is_signed && (shape.digits > 1 || judge::words_in_hundred(inside) < 50)
 }
 
-/// True of `NAME=value` with nothing between, the name in capitals.
+/// True of `NAME=value` or `NAME="value"` with nothing between, the name in capitals, or one of a file of properties.
 fn is_setting(text: &str, noun: &Noun, value: &Value) -> bool {
     let name = text.get(noun.span.clone()).unwrap_or_default();
-    value.span.start == noun.span.end + 1
-        && scan::byte(text, noun.span.end) == b'='
-        && name.contains('_')
-        && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+    let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    let is_near = value.span.start == noun.span.end + 1 + usize::from(value.is_quoted);
+    let is_named = name.bytes().all(is_capital) && (value.is_quoted || name.contains('_'))
+        || name.matches('.').count() > 1 && !value.is_quoted;
+    is_near && is_named && scan::byte(text, noun.span.end) == b'='
+}
+
+/// True where the line before gives the name that the password goes with: `User: bob`.
+fn is_paired(text: &str, noun: &Noun, inside: &str) -> bool {
+    let mut lines = scan::head(text, noun.span.start, 120).rsplit('\n');
+    let is_first = lines.next().is_some_and(|lead| lead.trim_matches([' ', '-', '*', '\t']).is_empty());
+    let before = lines.next().unwrap_or_default().trim();
+    before.split_once(':').is_some_and(|(name, given)| {
+        let name = name.trim_matches([' ', '-', '*']).to_ascii_lowercase();
+        let given = given.trim_matches([' ', '*', '`']);
+        let is_name = ["user", "username", "login", "benutzer", "nutzer", "usuario"].contains(&name.as_str());
+        is_first && is_name && !given.contains(' ') && given.len() > 1 && !given.eq_ignore_ascii_case(inside)
+    })
+}
+
+/// True of a setting that a program signs with: what stands there is used as it stands.
+fn is_signing(text: &str, noun: &Noun) -> bool {
+    let name = text.get(noun.span.clone()).unwrap_or_default();
+    let is_set = scan::byte(text, noun.span.end) == b'=';
+    is_set && ["JWT_", "SESSION_", "COOKIE_", "SIGNING_", "HMAC_"].iter().any(|owner| name.contains(owner))
+}
+
+/// True of words with hyphens between: `my-super-secret-key`.
+fn is_phrase(inside: &str) -> bool {
+    const TELLING: [&str; 12] =
+        ["see", "generated", "from", "ask", "set", "use", "stored", "managed", "read", "vault", "secrets", "rotated"];
+    let words = inside.split(['-', '_']).filter(|word| !word.is_empty()).count();
+    !inside.split(['-', '_']).any(|word| TELLING.contains(&word))
+        && words >= 3
+        && inside.len() >= 12
+        && inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
 /// True of a word that names no credential itself.
 fn is_long_word(inside: &str) -> bool {
     inside.len() >= 8
         && inside.bytes().all(|byte| byte.is_ascii_lowercase())
+        // `disabled`, `generated`, `encrypted`
+        && !inside.ends_with("ed")
         && !["pass", "secret", "token", "key", "auth"].iter().any(|noun| inside.contains(noun))
 }
 

@@ -6,6 +6,7 @@ use super::{headers, scan, value};
 
 const BEGIN: &str = "-----";
 const LONGEST: usize = 64 * 1024;
+const MOST_PUBLIC: usize = 4096;
 const LONGEST_JSON: usize = 2048;
 /// The shortest longest run of letters and digits that is no word.
 const FEWEST: usize = 24;
@@ -100,7 +101,8 @@ pub(super) fn json_key(text: &str, start: usize, end: usize) -> Option<Range<usi
 /// The private lines of a PuTTY key whose header begins here.
 pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
     let rest = scan::rest(text, start, LONGEST);
-    let at = rest.find("Private-Lines:")?;
+    // The public half comes first.
+    let at = scan::rest(text, start, MOST_PUBLIC).find("Private-Lines:")?;
     let mut end = at;
     for line in rest.get(at..)?.split_inclusive('\n') {
         let content = line.trim_end();

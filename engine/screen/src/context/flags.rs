@@ -23,7 +23,7 @@ pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
 }
 
 /// The command of a `-p` that ends here, if it is one that takes a password so.
-fn command_of(text: &str, end: usize) -> Option<&'static str> {
+pub(super) fn command_of(text: &str, end: usize) -> Option<&'static str> {
     const COMMANDS: &str = "psexec sshpass mysql mariadb mysqldump mongo smbclient docker podman helm az expect 7z";
     const IN_CAPITALS: &str = "sqlcmd unzip zip";
     let line = scan::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?.to_ascii_lowercase();
@@ -33,14 +33,8 @@ fn command_of(text: &str, end: usize) -> Option<&'static str> {
     commands.split(' ').find(is_one).or_else(|| line.contains("psexec").then_some("psexec"))
 }
 
-/// True of a `-p` that ends here and has a password behind it.
-pub(super) fn takes_password(text: &str, end: usize) -> bool {
-    command_of(text, end).is_some()
-}
-
-/// The password behind a `-p` that ends here, of commands that take one so.
-pub(super) fn of_password(text: &str, end: usize) -> Option<Value> {
-    let command = command_of(text, end)?;
+/// The password behind a `-p` that ends here, of a command that takes one so.
+pub(super) fn of_password(text: &str, end: usize, command: &str) -> Option<Value> {
     let is_joined = command.starts_with("mysql") || ["mariadb", "sshpass", "7z"].contains(&command);
     let after = scan::after_blanks(text, end);
     if after == end && !is_joined || after > end && command.starts_with("mysql") {
@@ -49,7 +43,10 @@ pub(super) fn of_password(text: &str, end: usize) -> Option<Value> {
     let given =
         if value::is_quote(text, after) { value::quoted(text, after)? } else { value::bare(text, after, false)? };
     let inside = text.get(given.span.clone())?;
-    (!inside.starts_with('-') && is_password(inside, after > end)).then_some(given)
+    // `mysql -px`: whatever is joined is the password; words alone may be a port or a name nevertheless.
+    let is_mixed = inside.len() >= 6 && !inside.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_known = after > end || is_mixed && command.starts_with("mysql");
+    (!inside.starts_with('-') && is_password(inside, is_known)).then_some(given)
 }
 
 /// The password of a command that takes one in its own way, whose name stands here.

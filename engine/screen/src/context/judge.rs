@@ -81,7 +81,10 @@ pub(super) fn is_expression(value: &str) -> bool {
         || value.starts_with("../")
         || value.contains(":\\");
     let is_address = value.contains("://");
+    // `name).await.map(Some`, `secret).await?`: the rest of a call that began before.
+    let is_end_of_call = (value.contains(").") || value.ends_with(")?")) && words_in_hundred(value) >= 50;
     OPENINGS.split(' ').any(|opening| value.starts_with(opening))
+        || is_end_of_call
         || is_call
         || is_index
         || is_path

@@ -28,7 +28,8 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     // `auth` and `account` are words of every text: only a sign makes what follows a login.
     let noun_text = text.get(noun.span.clone()).unwrap_or_default().to_ascii_lowercase();
     let is_common = noun_text.ends_with("auth") || noun_text.ends_with("account");
-    if is_common && !line.get(..offset)?.contains([':', '=', '(']) {
+    let lead = line.get(..offset)?;
+    if is_common && !lead.contains([':', '=', '(']) && !lead.ends_with(" is ") {
         return None;
     }
     let tail = line.get(offset..)?;
@@ -43,6 +44,10 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     }
     let gap = after.bytes().take_while(|byte| b" \"'`,/:|".contains(byte)).count();
     let between = after.get(..gap)?;
+    // An address of mail is a name, whatever stands behind it.
+    if between == " " && tail.get(..name)?.contains('@') {
+        return password(text, start + 1);
+    }
     if !between.contains(['/', ':', ',', '|']) || between.contains("::") {
         return None;
     }

@@ -30,7 +30,7 @@ pub(super) struct Noun {
 }
 
 const PASSWORD: Kind = Kind::new("password");
-const PASSPHRASE: Kind = Kind::new("passphrase");
+pub(super) const PASSPHRASE: Kind = Kind::new("passphrase");
 const SECRET: Kind = Kind::new("secret");
 const TOKEN: Kind = Kind::new("token");
 const API_KEY: Kind = Kind::new("API key");

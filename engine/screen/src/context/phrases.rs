@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::scan;
+use super::{scan, value};
 
 const FURTHEST: usize = 400;
 
@@ -57,7 +57,8 @@ pub(super) fn codes(text: &str, end: usize) -> Vec<Range<usize>> {
         } else {
             words_between += 1;
             // Codes stand together, or are numbered.
-            if !found.is_empty() && (word.len() > 2 || !word.bytes().all(|byte| byte.is_ascii_digit())) {
+            let joins = ["and", "und", "plus"].contains(&word);
+            if !found.is_empty() && !joins && (word.len() > 2 || !word.bytes().all(|byte| byte.is_ascii_digit())) {
                 break;
             }
         }
@@ -84,37 +85,170 @@ fn is_code(word: &str) -> bool {
     digits >= 2 && !is_date && (is_grouped && word.len() >= 8 || groups.len() == 1 && digits + letters >= 8)
 }
 
-/// The digits behind `PIN`.
+/// The digits behind `PIN`, or behind a code of a door.
 pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
-    const BINDERS: [&str; 22] = [
-        "is", "code", "is:", "ist", "lautet", "=", ":", "for", "the", "my", "es", "est", "to", "für", "-", "now",
-        "number", "card", "door", "of", "phone", "sim",
-    ];
     let marked = text.get(start..end)?;
     let is_whole = !scan::byte(text, start.wrapping_sub(1)).is_ascii_alphanumeric()
         && scan::byte(text, start.wrapping_sub(1)) != b'_';
-    let is_named = marked.len() > 3 || ["PIN", "Pin", "PUK"].contains(&marked);
-    let head = scan::head(text, start, 8).trim_end();
-    let is_own = ["my", "My", "ATM", "card", "phone", "door", "SIM"].iter().any(|word| head.ends_with(word));
+    let is_named = marked.len() > 3 || ["PIN", "PUK"].contains(&marked);
+    let head = scan::head(text, start, 12).trim_end().to_ascii_lowercase();
+    let is_own = PIN_OWNERS.iter().any(|owner| head.ends_with(owner));
     if !is_whole || !is_named && !is_own {
         return None;
     }
     let mut at = end;
-    for _ in 0..5 {
-        at = scan::on_while(text, at, 4, |byte| b" \t:='\"*`#(".contains(&byte));
+    // An alarm or a lock has codes for other things, too.
+    let mut is_bound = !["alarm code", "lock code", "entry code"].contains(&marked.to_ascii_lowercase().as_str());
+    for _ in 0..MOST_WORDS {
+        let sign = scan::on_while(text, at, 4, |byte| b" \t:='\"*`#(".contains(&byte));
+        is_bound |= text.get(at..sign)?.contains([':', '=']);
+        at = sign;
         let stop = scan::on_while(text, at, 24, |byte| byte.is_ascii_digit());
         if stop > at {
-            // No date, time, version or range.
+            // No date, time, version or range; some locks want a sign at the end.
             let goes_on = b".-/:".contains(&scan::byte(text, stop)) && scan::byte(text, stop + 1).is_ascii_digit();
-            let is_number = !goes_on && !scan::byte(text, stop).is_ascii_alphanumeric();
-            return ((4..=8).contains(&(stop - at)) && is_number).then_some(at..stop);
+            let next = scan::rest(text, stop, 12).trim_start().split(|next: char| !next.is_alphabetic()).next();
+            let is_counted = next.is_some_and(|next| COUNTED.contains(&next));
+            let is_number = !goes_on && !is_counted && !scan::byte(text, stop).is_ascii_alphanumeric();
+            let signed = stop + usize::from(matches!(scan::byte(text, stop), b'#' | b'*'));
+            return (is_bound && (4..=8).contains(&(stop - at)) && is_number).then_some(at..signed);
         }
         let word = scan::on_while(text, at, 24, |byte| !byte.is_ascii_whitespace() && byte != b':' && byte != b'=');
         let lower = text.get(at..word)?.to_lowercase();
-        if word == at || !BINDERS.contains(&lower.as_str()) && !lower.ends_with('s') {
+        if word == at || PIN_ENDS.contains(&lower.as_str()) || lower.ends_with(['.', ',', ';', '!', '?', '|']) {
             return None;
         }
+        is_bound = PIN_BINDERS.contains(&lower.as_str());
         at = word;
     }
     None
 }
+
+const MOST_WORDS: usize = 8;
+/// Words that make a number one of things.
+const COUNTED: [&str; 10] =
+    ["bytes", "lines", "characters", "digits", "times", "ms", "seconds", "minutes", "days", "entries"];
+/// Words right before a number that make it the one that opens.
+const PIN_BINDERS: [&str; 22] = [
+    "is", "code", "ist", "lautet", "=", "es", "est", "to", "auf", "-", "now", "jetzt", "number", "è", "é", "are", "be",
+    "reads", "–", "—", "->", "was",
+];
+/// Words that make a `PIN` one of a board, or the sentence one of something else.
+const PIN_ENDS: [&str; 18] = [
+    "header", "headers", "board", "gpio", "pins", "on", "and", "und", "not", "in", "has", "hat", "with", "mit",
+    "relay", "expires", "after", "socket",
+];
+const PIN_OWNERS: [&str; 15] = [
+    "my", "atm", "card", "phone", "door", "sim", "bank", "debit", "alarm", "account", "code", "safe", "garage",
+    "mailbox", "locker",
+];
+
+/// The numbers behind `combination` that open a lock: `12-34-56`, `4417`.
+pub(super) fn combination(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
+    const LOCKS: [&str; 8] = ["safe", "lock", "vault", "gate", "tresor", "schloss", "schloß", "locker"];
+    let before = scan::head(text, start, 24).rsplit('\n').next()?.to_lowercase();
+    let line = scan::rest(text, end, 80).lines().next().unwrap_or_default();
+    let digit = line.find(|character: char| character.is_ascii_digit())?;
+    let between = line.get(..digit)?.to_lowercase();
+    let names =
+        |text: &str| text.split(|character: char| !character.is_alphanumeric()).any(|word| is_lock(word, &LOCKS));
+    let is_bound =
+        between.trim_end().ends_with([':', '=']) || PIN_BINDERS.iter().any(|word| ends_with_word(&between, word));
+    if !names(&before) && !names(&between) || !is_bound {
+        return None;
+    }
+    let length = line.get(digit..)?.bytes().take_while(|byte| byte.is_ascii_digit() || b"-/ ".contains(byte)).count();
+    let numbers = line.get(digit..digit + length)?.trim_end_matches(['-', '/', ' ']);
+    let digits = numbers.bytes().filter(u8::is_ascii_digit).count();
+    (3..=12).contains(&digits).then(|| end + digit..end + digit + numbers.len())
+}
+
+fn is_lock(word: &str, locks: &[&str]) -> bool {
+    locks.iter().any(|lock| word == *lock || lock.len() > 3 && word.ends_with(lock) && word != "block")
+}
+
+fn ends_with_word(text: &str, word: &str) -> bool {
+    text.split_whitespace().next_back() == Some(word)
+}
+
+/// The words of a passphrase that a sign or quotes bind to its noun, which ends here.
+pub(super) fn passphrase(text: &str, end: usize) -> Option<Range<usize>> {
+    let line = scan::rest(text, end, 200).lines().next()?;
+    let closed = line.find([':', '=', '"', '\'', '“', '„', '`'])?;
+    let between: Vec<&str> = line.get(..closed)?.split_whitespace().collect();
+    // A passphrase for something, or what one is: no strength or policy of passphrases.
+    let is_near = between.len() <= 5
+        && between.first().is_none_or(|first| IS.contains(first) || OF.contains(first))
+        && (line.get(closed..)?.starts_with([':', '=']) || between.last().is_some_and(|last| IS.contains(last)));
+    let lead = line.get(closed..)?;
+    let value = lead.trim_start_matches([':', '=', ' ', '\t', '*']);
+    let from = end + closed + lead.len() - value.len();
+    let given = if value::is_quote(text, from) {
+        value::quoted(text, from)?.span
+    } else {
+        let is_given = lead.starts_with([':', '=']);
+        from..from + is_given.then(|| value.trim_end_matches([' ', '.', '\r', '|', '*']).len())?
+    };
+    let inside = text.get(given.clone())?;
+    let words: Vec<String> = inside.split(' ').map(str::to_lowercase).collect();
+    let is_word = |word: &String| {
+        word.chars().all(char::is_alphanumeric) && word.chars().count() <= 14 && !EXPLAINING.contains(&word.as_str())
+    };
+    (is_near && (4..=12).contains(&words.len()) && words.iter().all(is_word)).then_some(given)
+}
+
+/// What a passphrase is, or is for.
+const IS: [&str; 5] = ["is", "ist", "lautet", "est", "es"];
+const OF: [&str; 14] = ["for", "of", "to", "on", "from", "für", "von", "vom", "zum", "zur", "de", "del", "du", "pour"];
+
+/// Words of a sentence about a passphrase, which none is made of.
+const EXPLAINING: [&str; 48] = [
+    "see",
+    "ask",
+    "must",
+    "should",
+    "required",
+    "stored",
+    "least",
+    "words",
+    "word",
+    "characters",
+    "the",
+    "is",
+    "are",
+    "in",
+    "your",
+    "you",
+    "same",
+    "use",
+    "used",
+    "when",
+    "if",
+    "not",
+    "none",
+    "optional",
+    "needed",
+    "enter",
+    "type",
+    "vault",
+    "bitwarden",
+    "keychain",
+    "siehe",
+    "im",
+    "mindestens",
+    "wörter",
+    "muss",
+    "wird",
+    "liegt",
+    "voir",
+    "dans",
+    "palabras",
+    "encrypted",
+    "passphrase",
+    "password",
+    "key",
+    "for",
+    "für",
+    "be",
+    "from",
+];

@@ -3,7 +3,7 @@
 use super::assign::{self, Bond};
 use super::nouns::{Class, Noun};
 use super::value::{self, Value};
-use super::{logins, scan};
+use super::{logins, pairs, scan};
 
 /// Words that bind what follows to the noun before.
 const BINDERS: &str = "is are was be = : ist lautet heißt heisst war sind est sont c'est c’est es son é è sarà será sera это \
@@ -96,6 +96,16 @@ pub(super) fn value_before(text: &str, noun: &Noun) -> Option<Value> {
     (words_between <= 5 && is_whole).then_some(value)
 }
 
+/// The credential that answers a question for a noun: `the staging pw?` and, in the next line, `bob: x`.
+pub(super) fn answer_to(text: &str, noun: &Noun) -> Option<Value> {
+    let line = scan::rest(text, noun.span.end, FURTHEST / 2).split('\n').next()?;
+    let asked = line.find('?').filter(|at| line.get(at + 1..).is_some_and(|rest| rest.trim().is_empty()))?;
+    // The question is for it, or for that of something: not for its policy.
+    const OF: [&str; 10] = ["for", "of", "to", "on", "again", "für", "vom", "von", "de", "del"];
+    let is_of_it = line.get(..asked)?.split_whitespace().next().is_none_or(|first| OF.contains(&first));
+    is_of_it.then(|| pairs::answer(text, noun.span.end + asked + 1))?
+}
+
 enum Step {
     Binds,
     Passes,
@@ -105,7 +115,8 @@ enum Step {
 /// What a word between the noun and its value does.
 fn step(word: &str, lower: &str) -> Step {
     // Another noun gives its own value.
-    let is_noun = ["passw", "token", "secret", "密码", "パスワード"].iter().any(|noun| lower.contains(noun));
+    let is_noun =
+        ["passw", "passphrase", "token", "secret", "密码", "パスワード"].iter().any(|noun| lower.contains(noun));
     if is_noun {
         return Step::Ends;
     }
@@ -149,8 +160,10 @@ pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
             is_bound = true;
             at += next.len_utf8();
         } else if next.is_ascii_graphic() {
-            let value = is_bound.then(|| value::bare(text, at, false))??;
-            return is_said(text, noun, &value, Bond::Word).then_some(value);
+            let value = value::bare(text, at, false)?;
+            let bond = if is_bound { Bond::Word } else { Bond::Beside };
+            let is_near = is_bound || text.get(noun.span.end..at).is_some_and(|gap| gap == " ");
+            return (is_near && is_said(text, noun, &value, bond)).then_some(value);
         } else if next == '\n' || "。！？；".contains(next) {
             return None;
         } else {

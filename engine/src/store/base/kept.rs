@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 use tessera_seal::{KeyId, key_of};
 
+use super::config::Actor;
 use super::secrets::Secrets;
 use super::transaction::Change;
 use crate::domain::MemoryId;
@@ -52,5 +53,37 @@ fn sealing(change: &Change<'_>) -> Result<Option<String>, StoreError> {
 pub(crate) fn note_sealing(change: &Change<'_>, key: KeyId) -> Result<(), StoreError> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
     change.tx.prepare_cached(sql)?.execute((SEALING, key.to_string()))?;
+    Ok(())
+}
+
+/// Notes what is done with a secret.
+pub(crate) fn note(
+    change: &Change<'_>,
+    memory: MemoryId,
+    name: &str,
+    what: &str,
+    actor: &Actor,
+) -> Result<(), StoreError> {
+    let sql =
+        "INSERT INTO secret_uses (at, memory, name, use, origin, session, client) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let origin = actor.origin.to_string();
+    let values = params![change.now, memory, name, what, origin, actor.session, actor.client];
+    change.tx.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}
+
+/// Where a secret is that was removed here, and that a vault may have still.
+pub(crate) const LEAVING: &str = "leaving";
+
+/// Removes secrets of a memory, of one name or all; of those that a vault may have, the name stays until it has let go of
+/// them.
+pub(crate) fn let_go(change: &Change<'_>, memory: MemoryId, name: Option<&str>) -> Result<(), StoreError> {
+    for sql in [
+        "UPDATE secrets SET place = 'leaving', sealed = NULL, kind = '', mark = x'' WHERE memory = ?1
+         AND (?2 IS NULL OR name = ?2) AND place = 'vault'",
+        "DELETE FROM secrets WHERE memory = ?1 AND (?2 IS NULL OR name = ?2) AND place <> 'leaving'",
+    ] {
+        change.tx.prepare_cached(sql)?.execute(params![memory, name])?;
+    }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use tessera_seal::SealError;
 
+use crate::store::base::config::SecretMode;
 use crate::store::base::secrets::KeyPlace;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
@@ -50,6 +51,9 @@ impl Store {
         }
         if in_vault > 0 {
             told.push_str(&format!("; {in_vault} are in a vault"));
+        }
+        if self.secrets.rules().mode == SecretMode::Vault && open > 0 {
+            told.push_str(&format!("; {open} of these wait here for the vault"));
         }
         let needed = self.needed_keys().map_err(|error| self.failed(error))?;
         let before: Vec<_> = needed.iter().filter(|id| **id != key.to_string()).collect();

@@ -27,6 +27,8 @@ pub struct Imported {
     pub skipped: u64,
     /// Those of them that were foreign, and are the person's own now.
     pub vouched: u64,
+    /// Credentials that were taken out of their texts.
+    pub aside: u64,
     /// Lines that were refused: (line number, why).
     pub rejected: Vec<(u64, String)>,
 }
@@ -89,8 +91,9 @@ impl Store {
             self.write(|change| read.iter().map(|one| one.store(change, whose)).collect::<Result<Vec<_>, _>>())?;
         for ((number, line), outcome) in batch.into_iter().zip(outcomes) {
             match outcome {
-                Outcome::Stored(id) => {
+                Outcome::Stored(id, aside) => {
                     report.stored += 1;
+                    report.aside += aside;
                     later.extend(line.links.into_iter().map(|link| (number, id, link)));
                 }
                 Outcome::Skipped => report.skipped += 1,
@@ -155,7 +158,7 @@ fn read_batch(
 }
 
 enum Outcome {
-    Stored(MemoryId),
+    Stored(MemoryId, u64),
     Skipped,
     Vouched,
     Rejected(String),
@@ -209,7 +212,8 @@ impl Incoming {
             return vouch(change, id, whose);
         }
         let stored = insert(change, draft, composed)?;
-        Ok(if stored.existed { Outcome::Skipped } else { Outcome::Stored(stored.memory.id) })
+        let aside = stored.aside.len() as u64;
+        Ok(if stored.existed { Outcome::Skipped } else { Outcome::Stored(stored.memory.id, aside) })
     }
 }
 

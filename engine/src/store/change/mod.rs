@@ -14,4 +14,5 @@ pub(crate) mod reveal;
 pub(crate) mod rights;
 pub(crate) mod secrets;
 pub(crate) mod update;
+pub(crate) mod vault;
 pub(crate) mod write;

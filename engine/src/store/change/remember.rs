@@ -117,7 +117,10 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
 /// kept as they come.
 fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>, StoreError> {
     let memory = composed.memory();
-    if !matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn) {
+    let is_said = matches!(memory.origin, Origin::User | Origin::Agent | Origin::AutoLearn);
+    // Who reads a file again compares texts as they stand there, and one with a credential is another one here.
+    let is_reread = matches!(memory.origin, Origin::File) && !places_of(memory).is_empty();
+    if !is_said && !is_reread {
         return Ok(None);
     }
     let sql = sql!(

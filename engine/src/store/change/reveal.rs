@@ -7,8 +7,8 @@ use super::erase::Erase;
 use crate::domain::{Memory, MemoryId, MemoryRef, Timestamp};
 use crate::screen::places;
 use crate::store::base::config::Actor;
+use crate::store::base::kept::{let_go, note};
 use crate::store::base::store::Store;
-use crate::store::base::transaction::Change;
 use crate::store::file::error::{ElsewhereBecause, StoreError};
 use crate::store::logs::traces;
 use crate::store::read::secrets::{SECRET, SecretRef, SecretRow, secret};
@@ -107,8 +107,7 @@ impl Store {
         }
         self.write(|change| {
             for secret in &gone {
-                let sql = "DELETE FROM secrets WHERE memory = ?1 AND name = ?2";
-                change.tx.prepare_cached(sql)?.execute(params![secret.memory, secret.name])?;
+                let_go(change, secret.memory, Some(&secret.name))?;
                 note(change, secret.memory, &secret.name, "forgotten", actor)?;
             }
             traces::note(change).map_err(StoreError::from)
@@ -125,7 +124,7 @@ impl Store {
                 SECRET,
                 " FROM secrets JOIN memories ON memories.id = secrets.memory
                  WHERE name >= ?1 AND name < ?1 || '~' AND purged = 0 AND shared_by IS NULL
-                 ORDER BY deleted IS NOT NULL, made DESC, handle DESC"
+                 AND place <> 'leaving' ORDER BY deleted IS NOT NULL, made DESC, handle DESC"
             );
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.query_map([beginning], secret)?.collect::<rusqlite::Result<Vec<_>>>()
@@ -224,29 +223,20 @@ fn only_one(asked: &str, rows: &[SecretRow]) -> Result<(), StoreError> {
     Err(StoreError::ManySecrets { asked: asked.to_owned(), found })
 }
 
-/// Notes what is done with a secret.
-pub(crate) fn note(
-    change: &Change<'_>,
-    memory: MemoryId,
-    name: &str,
-    what: &str,
-    actor: &Actor,
-) -> Result<(), StoreError> {
-    let sql =
-        "INSERT INTO secret_uses (at, memory, name, use, origin, session, client) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let origin = actor.origin.to_string();
-    let values = params![change.now, memory, name, what, origin, actor.session, actor.client];
-    change.tx.prepare_cached(sql)?.execute(values)?;
-    Ok(())
-}
-
 /// A text with values in the places of their secrets.
 fn filled(content: &str, secrets: &[RevealedSecret]) -> Value {
+    put_back(content, |name| {
+        let named = secrets.iter().find(|secret| secret.name == name)?;
+        named.value.as_ref().ok().map(|value| value.as_str())
+    })
+}
+
+/// A text with the values that are known in the places of their secrets.
+pub fn put_back<'v>(content: &str, value_of: impl Fn(&str) -> Option<&'v str>) -> Value {
     let mut text = Value::new(String::with_capacity(content.len()));
     let mut at = 0;
     for (span, place) in places(content) {
-        let named = |secret: &&RevealedSecret| place.name.as_ref().is_some_and(|name| name.as_str() == secret.name);
-        let Some(Ok(value)) = secrets.iter().find(named).map(|secret| &secret.value) else { continue };
+        let Some(value) = place.name.as_ref().and_then(|name| value_of(name.as_str())) else { continue };
         text.push_str(content.get(at..span.start).unwrap_or_default());
         text.push_str(value);
         at = span.end;

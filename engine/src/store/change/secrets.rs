@@ -19,8 +19,6 @@ pub(crate) fn write_all(change: &Change<'_>, memory: MemoryId, secrets: &[Secret
 
 /// Removes all secrets of a memory.
 pub(crate) fn remove(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
-    for sql in ["DELETE FROM secrets WHERE memory = ?1", "DELETE FROM secret_uses WHERE memory = ?1"] {
-        change.tx.prepare_cached(sql)?.execute([memory])?;
-    }
-    Ok(())
+    change.tx.prepare_cached("DELETE FROM secret_uses WHERE memory = ?1")?.execute([memory])?;
+    kept::let_go(change, memory, None)
 }

@@ -188,8 +188,11 @@ pub enum ElsewhereBecause {
     #[error("it was forgotten on {0}")]
     Forgotten(Timestamp),
     /// A vault has it.
-    #[error("a vault keeps it; `tessera secret show` asks that vault where VAULT_ADDR is set")]
+    #[error("a vault keeps it: set VAULT_ADDR, and a token, and it is asked")]
     InVault,
+    /// The vault has nothing of it any more.
+    #[error("it was moved to a vault, and the vault has not got it any more")]
+    NotInVault,
 }
 
 impl StoreError {

@@ -163,7 +163,7 @@ impl Store {
                 "SELECT ",
                 SECRET,
                 " FROM secrets JOIN memories ON memories.id = secrets.memory
-                 WHERE ?1 IS NULL OR memory = ?1 ORDER BY made DESC, name"
+                 WHERE place <> 'leaving' AND (?1 IS NULL OR memory = ?1) ORDER BY made DESC, name"
             );
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([of], secret)?;

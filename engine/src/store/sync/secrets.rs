@@ -3,8 +3,8 @@
 use rusqlite::params;
 
 use crate::domain::MemoryId;
+use crate::store::base::kept::note;
 use crate::store::base::store::Store;
-use crate::store::change::reveal::note;
 use crate::store::file::error::StoreError;
 use crate::store::sync::arrival::by_sync;
 use crate::sync::{Became, KeptSecrets, MOST_SECRET_BYTES, MOST_SECRETS, SentSecret};

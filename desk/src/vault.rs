@@ -1,0 +1,139 @@
+//! A vault for the secrets of one machine: what was sealed here moves there after its commit, and is asked for there.
+
+use tessera_engine::Store;
+use tessera_engine::domain::MemoryRef;
+use tessera_engine::store::{ElsewhereBecause, ForVault, SecretRef, StoreError};
+use tessera_vault::{Config, Fields, Vault, VaultError};
+use tokio_util::sync::CancellationToken;
+
+pub use tessera_vault::VARIABLES;
+
+use crate::caller::Caller;
+use crate::shared::SharedStore;
+use crate::team::FromServer;
+
+/// Why a vault does not have, or does not give, what it should.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SafeError {
+    /// The vault, or the way to it.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The process ends.
+    #[error("the process ends")]
+    Ended,
+}
+
+/// A vault that a person set.
+#[derive(Clone)]
+pub struct Safe(Vault);
+
+impl std::fmt::Debug for Safe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Safe").finish_non_exhaustive()
+    }
+}
+
+impl Safe {
+    /// The vault of the settings; `None` where none is set. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When a setting cannot be used.
+    pub fn of(value: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, VaultError> {
+        Config::read(value)?.map(|config| Vault::new(config).map(Self)).transpose()
+    }
+
+    /// Tells the vault all that it is to learn. Gives the number of values that are there alone now.
+    ///
+    /// # Errors
+    /// When it does not answer or refuses: what it has not learned stays here, sealed, and is told again.
+    pub async fn settle(&self, store: &SharedStore) -> Result<u64, SafeError> {
+        let owner = on(store, |store| store.vault_owner()).await?;
+        let mut moved = 0;
+        loop {
+            let news = on(store, Store::for_vault).await?;
+            let mut has_learned = false;
+            for news in news {
+                if news.values.is_empty() && news.leaving.is_empty() {
+                    continue;
+                }
+                self.tell(&owner, &news).await?;
+                moved += on(store, move |store| store.vault_has(&news)).await?;
+                has_learned = true;
+            }
+            if !has_learned {
+                return Ok(moved);
+            }
+        }
+    }
+
+    async fn tell(&self, owner: &str, news: &ForVault) -> Result<(), VaultError> {
+        let path = self.0.template().path(owner, &news.memory.to_string())?;
+        if news.is_over {
+            return self.0.delete(&path).await;
+        }
+        let change = |fields: &mut Fields| {
+            for (name, value) in &news.values {
+                fields.insert(name.as_str(), value.as_str());
+            }
+            news.leaving.iter().for_each(|name| drop(fields.remove(name)));
+        };
+        self.0.update(&path, change).await.map(drop)
+    }
+
+    /// Gives back what the vault keeps. Who asked is noted before it is given.
+    ///
+    /// # Errors
+    /// When there is no such secret, or the vault does not answer, refuses, or has not got it.
+    pub async fn reveal(
+        &self,
+        store: &SharedStore,
+        which: &SecretRef,
+        caller: &Caller,
+    ) -> Result<FromServer, SafeError> {
+        let (asked, actor) = (which.clone(), caller.actor(None));
+        let (name, memory) = match on(store, move |store| Ok(store.reveal(&asked, &actor))).await? {
+            Err(StoreError::ValueElsewhere { name, memory, why: ElsewhereBecause::InVault }) => (name, memory),
+            Err(error) => return Err(error.into()),
+            // It is here after all.
+            Ok(revealed) => return Ok(FromServer::here(which, revealed)),
+        };
+        let owner = on(store, |store| store.vault_owner()).await?;
+        let path = self.0.template().path(&owner, &memory.to_string())?;
+        let fields = self.0.read(&path).await?.map(|found| found.data).unwrap_or_default();
+        let wanted: Vec<String> = match which {
+            SecretRef::Name(_) => vec![name.clone()],
+            SecretRef::Memory(_) => fields.names().map(str::to_owned).collect(),
+        };
+        let values: Vec<(String, String)> =
+            wanted.iter().filter_map(|name| Some((name.clone(), fields.get(name)?.to_owned()))).collect();
+        if values.is_empty() {
+            let why = ElsewhereBecause::NotInVault;
+            return Err(StoreError::ValueElsewhere { name, memory, why }.into());
+        }
+        let actor = caller.actor(None);
+        let given: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
+        on(store, move |store| given.iter().try_for_each(|name| store.note_secret_use(memory, name, "shown", &actor)))
+            .await?;
+        let reference = MemoryRef::Id(memory);
+        let memory = on(store, move |store| store.get(reference)?.ok_or(StoreError::NotFound(reference))).await?;
+        let value = match (which, values.as_slice()) {
+            (SecretRef::Name(_), [(_, value)]) => value.clone().into(),
+            _ => tessera_engine::store::put_back(&memory.content, |name| {
+                values.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+            }),
+        };
+        Ok(FromServer { memory, value, missing: Vec::new() })
+    }
+}
+
+/// Runs work on the store, off this thread.
+async fn on<T: Send + 'static>(
+    store: &SharedStore,
+    work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, SafeError> {
+    Ok(store.run(&CancellationToken::new(), work).await.ok_or(SafeError::Ended)??)
+}

@@ -1,0 +1,51 @@
+//! Settings of secrets: what becomes of credentials, where their key is, and which vault has them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tessera_desk::vault::Safe;
+use tessera_engine::store::{Keyring, SecretMode, SecretRules};
+use zeroize::Zeroizing;
+
+use super::{SECRET_KEY, SECRET_KEY_BEFORE, SECRETS_KEYRING, SECRETS_MODE, Setting, VAULT, home, switch, variable};
+use crate::config_file::ConfigFile;
+use crate::exit::SetupError;
+
+/// What becomes of credentials in texts, and with which key.
+pub(super) fn secret_rules(file: &ConfigFile) -> Result<SecretRules, SetupError> {
+    let mode = SECRETS_MODE.parsed(file, SecretMode::default(), |text| {
+        let known = SecretMode::ALL.iter().find(|(name, _)| *name == text.to_lowercase());
+        known.map(|(_, mode)| *mode).ok_or_else(|| "is unknown; give encrypt, drop, refuse or vault".to_owned())
+    })?;
+    let uses_keyring = SECRETS_KEYRING.parsed(file, true, |text| match text.to_lowercase().as_str() {
+        "auto" => Ok(true),
+        other => switch(other),
+    })?;
+    let key = |setting: &Setting| setting.text().map(Zeroizing::new);
+    let given: Vec<_> = key(&SECRET_KEY).into_iter().chain(key(&SECRET_KEY_BEFORE)).collect();
+    if SECRET_KEY.value().is_none() && !given.is_empty() {
+        return Err(SECRET_KEY_BEFORE.wrong("is set without TESSERA_SECRET_KEY; set that to the key that is to seal"));
+    }
+    Ok(SecretRules { mode, given, keyring: if uses_keyring { keyring() } else { None } })
+}
+
+/// The vault of this machine, where secrets go to one; `None` where they do not.
+pub(crate) fn vault(home_flag: Option<PathBuf>) -> Result<Option<Safe>, SetupError> {
+    let file = ConfigFile::read(&home(home_flag)?)?;
+    let is_read = secret_rules(&file)?.mode == SecretMode::Vault;
+    let text = |name: &str| variable(name)?.into_string().ok();
+    if !is_read {
+        return Ok(None);
+    }
+    match Safe::of(text) {
+        Ok(Some(safe)) => Ok(Some(safe)),
+        Ok(None) => Err(VAULT.wrong("is not set, and secrets.mode is vault: secrets stay here, sealed, until it is")),
+        Err(problem) => Err(VAULT.wrong(problem)),
+    }
+}
+
+/// The system's keyring, where this program can speak to one.
+fn keyring() -> Option<Arc<dyn Keyring>> {
+    let text = |name: &str| variable(name)?.into_string().ok();
+    crate::keyring::of_session(text)
+}
