@@ -20,11 +20,11 @@ pub fn is_clean(text: &str) -> bool {
 }
 
 fn is_slug_of_place(value: &str) -> bool {
-    // In a tag a hyphen stands for the space before it.
-    value
-        .trim_matches(|c: char| !c.is_alphanumeric())
-        .strip_prefix(SLUG)
-        .is_some_and(|rest| rest == SLUG_DROPPED || Name::parse(rest).is_some())
+    // In a tag a hyphen stands for the space before it: words before the place may be taken for a part of it.
+    let value = value.trim_matches(|c: char| !c.is_alphanumeric());
+    let is_words = |text: &str| text.chars().all(|c| c.is_alphabetic() || c == '-');
+    let parts = value.rsplit_once(SLUG).filter(|(before, _)| is_words(before));
+    parts.is_some_and(|(_, rest)| rest == SLUG_DROPPED || Name::parse(rest).is_some())
 }
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn the_place_of_a_secret_in_a_tag_is_no_credential_and_all_else_is() {
-        for clean in ["db_password=secret-s7k4q", "db_password=secret-dropped", "密码是-secret-s7k4q"] {
+        for clean in ["db_password=secret-s7k4q", "db_password=secret-dropped", "密码是-secret-s7k4q", "la-contraseña-es-secret-s7k4q"] {
             assert!(is_clean(clean), "{clean}");
         }
         assert!(!is_clean("db_password=secret-S7k4q!9"));
