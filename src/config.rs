@@ -149,7 +149,7 @@ setting!(
     SECRETS_KEYRING,
     ["TESSERA_SECRETS_KEYRING"],
     Some("secrets.keyring"),
-    "auto (default: the key of secrets lies in the system's keyring where one answers) or off (always in secret.key)"
+    "auto (default: the key of secrets lies in the system's keyring where one answers, on Linux in a program built with --features keyring) or off (always in secret.key)"
 );
 setting!(
     SECRET_KEY,

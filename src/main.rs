@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod config_file;
 mod exit;
+#[cfg(any(feature = "keyring", target_os = "macos", windows))]
 mod keyring;
 mod logging;
 mod output;

@@ -45,7 +45,14 @@ pub(crate) fn vault(home_flag: Option<PathBuf>) -> Result<Option<Safe>, SetupErr
 }
 
 /// The system's keyring, where this program can speak to one.
+#[cfg(any(feature = "keyring", target_os = "macos", windows))]
 fn keyring() -> Option<Arc<dyn Keyring>> {
     let text = |name: &str| variable(name)?.into_string().ok();
     crate::keyring::of_session(text)
+}
+
+/// This program was built without what speaks to a session's bus.
+#[cfg(not(any(feature = "keyring", target_os = "macos", windows)))]
+fn keyring() -> Option<Arc<dyn Keyring>> {
+    None
 }

@@ -15,7 +15,7 @@ const MAY_NOT: [(&str, &[&str]); 19] = [
     ("engine/src/meaning/", &["tokio::", "println!", "eprintln!"]),
     ("engine/src/screen/", &["tokio::", "println!", "eprintln!"]),
     ("engine/src/store/", &["tessera_screen", "tessera_encoder", "tokio::", "println!", "eprintln!"]),
-    ("engine/screen", &["tessera_engine", "tessera_seal", "tokio::", "std::fs", "eprintln!"]),
+    ("engine/screen/src", &["tessera_engine", "tessera_seal", "tokio::", "std::fs", "eprintln!"]),
     ("engine/src", &["tessera_", "tokio::", "println!", "eprintln!"]),
     ("engine/encoder", &["tessera_engine", "tokio::", "eprintln!"]),
     ("desk/src/sync", &["tessera_mcp", "tessera_hooks", "tessera_learn", "tessera_setup", "tessera_api", "println!"]),
