@@ -54,6 +54,7 @@ BEGIN
     RAISE EXCEPTION 'what is audited stays as it is';
 END $$;
 CREATE TRIGGER only_added BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION only_added();
+CREATE TRIGGER never_emptied BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION only_added();
 
 -- What was removed for good, and who saw it then.
 CREATE TABLE purges (

@@ -128,7 +128,7 @@ pub fn screened_for<T: Texts, K: Keeper>(
     let mut taken = Taken { memory, keeper, values: Vec::new(), secrets: Vec::new() };
     for (part, text) in &whole {
         taken.note(*part, text)?;
-        for (value, kind) in known.in_text(text) {
+        for (value, kind) in known.in_text(text).filter(|_| *part != Part::Identity) {
             taken.take(kind, value)?;
         }
     }
@@ -183,7 +183,8 @@ fn replaced(part: Part, text: &str, values: &[Found]) -> Option<String> {
         let here = findings(text).into_iter();
         here.filter_map(|finding| Some((finding.span.clone(), found(text.get(finding.span)?)?))).collect()
     };
-    for found in values.iter().filter(|found| found.value.len() >= LEAST_REPEATED) {
+    let repeated = values.iter().filter(|found| part != Part::Identity && found.value.len() >= LEAST_REPEATED);
+    for found in repeated {
         spans.extend(again(text, &found.value).map(|span| (span, found)));
     }
     spans.sort_by_key(|(span, _)| (span.start, std::cmp::Reverse(span.end)));

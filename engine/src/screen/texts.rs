@@ -10,6 +10,9 @@ pub enum Part {
     Text,
     /// A tag or another name without spaces.
     Slug,
+    /// What a project or a directory is called: only what looks like a credential in itself is one there. A password that
+    /// somebody chose after their project leaves the project its name.
+    Identity,
     /// A text that is one secret as a whole, because somebody said so.
     Whole,
 }
@@ -68,7 +71,7 @@ fn changed_category(category: &mut Category, change: &mut dyn FnMut(Part, &str) 
 
 /// A project may be called by an address with a password in it.
 fn changed_scope(scope: &mut Scope, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
-    if let Some(changed) = change(Part::Text, scope.as_str()) {
+    if let Some(changed) = change(Part::Identity, scope.as_str()) {
         *scope = changed.parse().unwrap_or_default();
     }
 }
@@ -119,10 +122,11 @@ impl Texts for Draft {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
         see(part_of(self.sensitive.as_ref()), &self.content);
         each(self.keywords.iter().chain(&self.entities).chain(&self.sensitive), see);
-        each(self.session.iter().chain(&self.client).chain(&self.cwd), see);
+        each(self.session.iter().chain(&self.client), see);
+        self.cwd.iter().for_each(|dir| see(Part::Identity, dir));
         self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
-        see(Part::Text, self.scope.as_str());
+        see(Part::Identity, self.scope.as_str());
         each_name(&self.origin, see);
     }
 
@@ -132,9 +136,10 @@ impl Texts for Draft {
         changed_name(&mut self.origin, change);
         change_words(&mut self.keywords, change);
         change_words(&mut self.entities, change);
-        for name in [&mut self.session, &mut self.client, &mut self.cwd].into_iter().flatten() {
+        for name in [&mut self.session, &mut self.client].into_iter().flatten() {
             change_in(name, Part::Text, change);
         }
+        self.cwd.iter_mut().for_each(|dir| change_in(dir, Part::Identity, change));
         self.tags = std::mem::take(&mut self.tags).into_iter().filter_map(|tag| changed_tag(tag, change)).collect();
         self.category.iter_mut().for_each(|category| changed_category(category, change));
     }
@@ -146,7 +151,7 @@ impl Texts for Patch {
         each(self.keywords.iter().flatten().chain(self.entities.iter().flatten()).chain(&self.sensitive), see);
         self.tags.iter().flatten().for_each(|tag| see(Part::Slug, tag.as_str()));
         self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
-        self.scope.iter().for_each(|scope| see(Part::Text, scope.as_str()));
+        self.scope.iter().for_each(|scope| see(Part::Identity, scope.as_str()));
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
@@ -167,10 +172,11 @@ impl Texts for Memory {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
         each([&self.content], see);
         each(self.keywords.iter().chain(&self.entities), see);
-        each(self.session.iter().chain(&self.client).chain(&self.cwd), see);
+        each(self.session.iter().chain(&self.client), see);
+        self.cwd.iter().for_each(|dir| see(Part::Identity, dir));
         self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         see(Part::Slug, self.category.as_str());
-        see(Part::Text, self.scope.as_str());
+        see(Part::Identity, self.scope.as_str());
         each_name(&self.origin, see);
     }
 
@@ -180,9 +186,10 @@ impl Texts for Memory {
         changed_name(&mut self.origin, change);
         change_words(&mut self.keywords, change);
         change_words(&mut self.entities, change);
-        for name in [&mut self.session, &mut self.client, &mut self.cwd].into_iter().flatten() {
+        for name in [&mut self.session, &mut self.client].into_iter().flatten() {
             change_in(name, Part::Text, change);
         }
+        self.cwd.iter_mut().for_each(|dir| change_in(dir, Part::Identity, change));
         self.tags = std::mem::take(&mut self.tags).into_iter().filter_map(|tag| changed_tag(tag, change)).collect();
         changed_category(&mut self.category, change);
     }
@@ -192,7 +199,7 @@ impl Texts for Details {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
         each(self.keywords.iter().chain(&self.entities).chain(&self.session), see);
         see(Part::Slug, self.category.as_str());
-        see(Part::Text, self.scope.as_str());
+        see(Part::Identity, self.scope.as_str());
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "clippy takes only #[test] functions for tests; helpers are too")]
 
 mod again;
+mod attacked;
 mod derived;
 mod expiry;
 mod meaning;

@@ -6,8 +6,8 @@ use tessera_seal::{KeyId, key_of};
 use super::config::Actor;
 use super::secrets::Secrets;
 use super::transaction::Change;
-use crate::domain::MemoryId;
-use crate::screen::Secret;
+use crate::domain::{Memory, MemoryId, Trust};
+use crate::screen::{KnownValues, Secret, places};
 use crate::store::file::error::StoreError;
 
 /// The key in `meta` that names the key that seals now, as far as this store knows.
@@ -21,6 +21,56 @@ pub(crate) fn write_all(change: &Change<'_>, memory: MemoryId, secrets: &[Secret
         let (sealed, mark) = sealed_now(change, memory, secret)?;
         let values = params![memory, secret.name.as_str(), secret.kind, mark, sealed, change.now];
         change.tx.prepare_cached(sql)?.execute(values)?;
+    }
+    Ok(())
+}
+
+/// The values that were taken out of a memory before, as far as they open: they are known again without a word around them.
+pub(crate) fn values_of(change: &Change<'_>, memory: MemoryId) -> Result<KnownValues, StoreError> {
+    let sql = "SELECT name, kind, sealed FROM secrets WHERE memory = ?1 AND sealed IS NOT NULL";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    let rows = statement.query_map([memory], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let mut known = KnownValues::default();
+    for row in rows {
+        let (name, kind, sealed): (String, String, Vec<u8>) = row?;
+        if let Ok(value) = change.secrets.opened(change.tx, memory, &name, &sealed) {
+            known.note(&kind, &value);
+        }
+    }
+    Ok(known)
+}
+
+/// Keeps for a memory what is sealed for another one.
+pub(crate) fn write_again(
+    change: &Change<'_>,
+    (from, to): (MemoryId, MemoryId),
+    secret: &Secret,
+) -> Result<(), StoreError> {
+    let name = secret.name.as_str();
+    let value = change.secrets.opened(change.tx, from, name, &secret.sealed)?;
+    let keys = change.secrets.keys(change.tx)?.keys;
+    let (sealed, mark) = Secrets::sealed_anew(change.tx, &keys, (to, name), &value)?;
+    write_all(change, to, &[Secret { mark, sealed, ..secret.clone() }])
+}
+
+/// Keeps for a memory of the person's own what its text names and another of theirs holds: each goes its own way then.
+pub(crate) fn adopt(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    if memory.share.is_some() || memory.edited_by.is_some() || memory.trust == Trust::Foreign {
+        return Ok(());
+    }
+    for (_, place) in places(&memory.content) {
+        let Some(name) = place.name else { continue };
+        let sql = "SELECT secrets.memory, kind, mark, sealed FROM secrets JOIN memories ON memories.id = secrets.memory
+                   WHERE name = ?1 AND sealed IS NOT NULL AND shared_by IS NULL AND secrets.memory <> ?2
+                   AND NOT EXISTS (SELECT 1 FROM secrets WHERE memory = ?2 AND name = ?1) LIMIT 1";
+        let read = |row: &rusqlite::Row<'_>| {
+            let secret = Secret { name: name.clone(), kind: row.get(1)?, mark: row.get(2)?, sealed: row.get(3)? };
+            Ok((row.get::<_, MemoryId>(0)?, secret))
+        };
+        let found = change.tx.prepare_cached(sql)?.query_row(params![name.as_str(), memory.id], read).optional()?;
+        if let Some((holder, secret)) = found {
+            write_again(change, (holder, memory.id), &secret)?;
+        }
     }
     Ok(())
 }

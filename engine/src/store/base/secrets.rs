@@ -87,9 +87,33 @@ impl Secrets {
         // A keyring that is locked keeps nothing from being stored: what is new is sealed with a key of the file.
         let held = match self.found(&whose)? {
             Found::Keys(held) => held,
-            Found::None | Found::Locked(_) => self.made(&whose)?,
+            Found::None => {
+                self.lacks_none(connection, None)?;
+                self.made(&whose)?
+            }
+            Found::Locked(_) => self.made(&whose)?,
         };
+        if held.missing.is_none() {
+            self.lacks_none(connection, Some(&held.keys))?;
+        }
         Ok(known.insert(held).clone())
+    }
+
+    /// Refuses to seal with a key beside which what is kept here does not open: one that was lost or mistyped would
+    /// otherwise be noticed when a value is asked for, and nobody would know any more which key it was.
+    fn lacks_none(&self, connection: &Connection, keys: Option<&Keys>) -> Result<(), StoreError> {
+        let sql = "SELECT sealed FROM secrets WHERE sealed IS NOT NULL ORDER BY made DESC LIMIT 1";
+        let last: Option<Vec<u8>> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        let Some(Ok(needed)) = last.as_deref().map(key_of) else { return Ok(()) };
+        if keys.is_some_and(|keys| keys.of_id(needed).id() == needed) {
+            return Ok(());
+        }
+        Err(StoreError::NoKey {
+            problem: format!(
+                "what is kept here was sealed with key {needed}, which is not at hand, so nothing is sealed with another                  one; give it back as a line of {}, or by TESSERA_SECRET_KEY (TESSERA_SECRET_KEY_BEFORE beside a new one), or                  let go of what it sealed with `tessera secret forget`",
+                self.file.display()
+            ),
+        })
     }
 
     /// The keys that there are; none are made.
@@ -241,8 +265,8 @@ impl Secrets {
         let Some(held) = held else {
             return Err(StoreError::NoKey {
                 problem: format!(
-                    "secret {name} was sealed with key {needed}, and there is none here; put {} of the machine that \
-                     sealed it in its place, or set TESSERA_SECRET_KEY",
+                    "secret {name} was sealed with key {needed}, and there is none here; put the line of \
+                     its key into {}, or set TESSERA_SECRET_KEY",
                     self.file.display()
                 ),
             });

@@ -10,6 +10,7 @@ use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp};
 use crate::screen::{Screened, findings, screened};
 use crate::store::base::config::Actor;
+use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -75,11 +76,15 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
         reason: None,
     };
     if let Some(known) = same_text(change, composed)? {
+        for secret in composed.secrets() {
+            kept::write_again(change, (composed.memory().id, known.id), secret)?;
+        }
         return said_again(change, known, draft, &actor);
     }
     let composed = composed.placed(change.next_handle()?, change.next_rev()?);
     let memory = composed.memory();
     write_row(change, &composed, Written::New)?;
+    kept::adopt(change, memory)?;
     history::record(change, memory, Operation::Create, &actor, None)?;
     tell(change, memory.id)?;
     for link in &draft.links {

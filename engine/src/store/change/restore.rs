@@ -3,7 +3,7 @@
 use super::links;
 use super::outbox::tell;
 use super::rights::refuse_foreign;
-use super::write::{Stored, Written, set_aside, write_row};
+use super::write::{Stored, Written, places_of, write_row};
 use crate::compose;
 use crate::domain::MemoryRef;
 use crate::screen::screened;
@@ -58,6 +58,8 @@ fn restore(
     links::elect_around(change, composed.memory())?;
     history::record(change, composed.memory(), Operation::Restore, actor, Some(before))?;
     tell(change, before.id)?;
-    let aside = set_aside(&composed, Some(before));
+    // What an earlier text names was set aside then.
+    let (had, mut aside) = (places_of(before), places_of(composed.memory()));
+    aside.retain(|place| !had.contains(place));
     Ok(Stored { memory: composed.memory().clone(), tokens: composed.costs().detail, existed: true, aside })
 }

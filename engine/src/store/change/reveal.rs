@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 use tessera_seal::Value;
 
 use super::erase::Erase;
-use crate::domain::{Memory, MemoryId, MemoryRef, Timestamp};
+use crate::domain::{Memory, MemoryId, MemoryRef, Timestamp, Trust};
 use crate::screen::places;
 use crate::store::base::config::Actor;
 use crate::store::base::kept::{let_go, note};
@@ -180,6 +180,7 @@ impl Store {
             // The text of another memory may be repeated, as in a conflict or an import: the value is that one's.
             let row = match here {
                 Some(row) => Some(row),
+                None if memory.trust == Trust::Foreign || memory.edited_by.is_some() => None,
                 None => self.kept(&name)?.into_iter().find(|row| row.name == name),
             };
             wanted.push(Wanted { name, kind: place.kind, row });

@@ -1,16 +1,19 @@
 //! Changing fields of a memory that is there.
 
+use super::erase::Erase;
 use super::links;
 use super::outbox::tell;
 use super::write::{Stored, Written, set_aside, write_row};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Memory, MemoryRef, Patch, Permission};
-use crate::screen::screened;
+use crate::screen::{screened, screened_for};
 use crate::store::base::config::Actor;
+use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::store::logs::traces;
 use crate::text::O200k;
 
 impl Store {
@@ -21,7 +24,7 @@ impl Store {
     pub fn update(&mut self, reference: MemoryRef, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
         patch.check()?;
         let stored = self.write(|change| update(change, reference, patch, actor))?;
-        self.maintain();
+        self.scrubbed(if patch.sensitive.is_some() { Erase::Hard } else { Erase::Soft });
         Ok(stored)
     }
 
@@ -63,9 +66,17 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
 
 /// Writes a live memory with fields changed.
 pub(crate) fn rewrite(change: &Change<'_>, before: &Known, patch: &Patch, actor: &Actor) -> Result<Stored, StoreError> {
-    let patch = screened(patch.clone(), before.memory.id, &mut change.secrets.keeper(change.tx))?;
+    let id = before.memory.id;
+    let known = kept::values_of(change, id)?;
+    let patch = screened_for(patch.clone(), id, &mut change.secrets.keeper(change.tx), &known)?;
     let composed = compose::edited(before, &patch, change.now, &O200k)?;
-    put(change, &before.memory, &composed, actor)
+    let stored = put(change, &before.memory, &composed, actor)?;
+    if patch.sensitive.is_some() {
+        // What it said before is what was to be set aside.
+        change.tx.prepare_cached("UPDATE history SET before = NULL WHERE memory = ?1")?.execute([id])?;
+        traces::note(change)?;
+    }
+    Ok(stored)
 }
 
 /// Writes what a live memory became, with its provenance, and leaves word for a server.
@@ -81,7 +92,12 @@ pub(crate) fn put(
     if memory.trust != before.trust {
         links::elect_around(change, memory)?;
     }
-    history::record(change, memory, Operation::Update, actor, Some(before))?;
+    kept::adopt(change, memory)?;
+    // A text of before credentials were looked for goes into the history without them.
+    let old = &mut change.secrets.keeper_of_old(change.tx, before.share.is_none());
+    let (clean, found) = screened(before.clone(), before.id, old)?.into_parts();
+    kept::write_all(change, before.id, &found)?;
+    history::record(change, memory, Operation::Update, actor, Some(&clean))?;
     tell(change, memory.id)?;
     let aside = set_aside(&composed, Some(before));
     Ok(Stored { memory: memory.clone(), tokens: composed.costs().detail, existed: true, aside })

@@ -31,7 +31,11 @@ pub struct Stored {
 pub(crate) fn set_aside(composed: &Composed, before: Option<&Memory>) -> Vec<Place> {
     let before: Vec<Place> = before.map_or_else(Vec::new, places_of);
     let mut aside = places_of(composed.memory());
-    aside.retain(|place| !before.contains(place));
+    // What somebody typed as a place was set aside by nobody.
+    let is_new = |place: &Place| {
+        place.name.as_ref().is_none_or(|name| composed.secrets().iter().any(|secret| secret.name == *name))
+    };
+    aside.retain(|place| !before.contains(place) && is_new(place));
     for secret in composed.secrets() {
         if !aside.iter().any(|place| place.name.as_ref() == Some(&secret.name)) {
             aside.push(Place { name: Some(secret.name.clone()), kind: secret.kind.clone() });

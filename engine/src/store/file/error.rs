@@ -133,7 +133,7 @@ pub enum StoreError {
         asked: String,
     },
     /// Several secrets have names that begin so.
-    #[error("{asked} is not one secret alone: {}; give the whole name, or the memory", found.join(", "))]
+    #[error("several are called so, as far as {asked} goes ({}); give the whole name, or the memory", found.join(", "))]
     ManySecrets {
         /// What was asked for.
         asked: String,
