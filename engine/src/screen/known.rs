@@ -8,6 +8,9 @@ use super::screened::again;
 /// Letters from which on a value is looked for wherever it stands.
 const LEAST: usize = 8;
 
+/// Letters from which on a word that is a piece of a value gives it away.
+const PIECE: usize = 16;
+
 /// Values that are known to be credentials, and what they are. Nothing shows them.
 #[derive(Clone, Default)]
 pub struct KnownValues(BTreeMap<String, String>);
@@ -42,7 +45,20 @@ impl KnownValues {
 
     /// True when one stands in a text.
     pub fn stands_in(&self, text: &str) -> bool {
-        self.in_text(text).next().is_some()
+        self.in_text(text).next().is_some() || self.piece(text).is_some()
+    }
+
+    /// What a single word is a piece of, such as a line of a key that was taken for a name; capitals do not matter, as
+    /// keywords have none. Whole values are none of their pieces.
+    pub fn piece(&self, word: &str) -> Option<&str> {
+        let is_of_key = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
+        let is_mixed = word.contains(|c: char| c.is_ascii_digit()) && word.contains(|c: char| c.is_ascii_alphabetic());
+        if word.len() < PIECE || !is_mixed || !word.chars().all(is_of_key) {
+            return None;
+        }
+        let word = word.to_ascii_lowercase();
+        let longer = self.0.iter().filter(|(value, _)| value.len() > word.len());
+        longer.filter(|(value, _)| value.to_ascii_lowercase().contains(&word)).map(|(_, kind)| kind.as_str()).next()
     }
 
     /// A text without them, and without what is found in it besides; `None` where there is nothing to take out.
@@ -54,6 +70,9 @@ impl KnownValues {
             for span in spans.into_iter().rev() {
                 said.replace_range(span, &place);
             }
+        }
+        if let (true, Some(kind)) = (said == text, self.piece(text)) {
+            said = tessera_screen::Place { name: None, kind: kind.to_owned() }.to_string();
         }
         (said != text).then_some(said)
     }
@@ -73,5 +92,18 @@ mod tests {
         assert_eq!(known.taken_out_of(said).unwrap(), "it was [secret dropped: password], in production");
         assert_eq!(known.taken_out_of("in production"), None);
         assert_eq!(format!("{known:?}"), "KnownValues(1)");
+    }
+
+    #[test]
+    fn a_word_that_is_a_line_of_a_known_value_is_a_piece_of_it_and_no_other_word_is() {
+        let mut known = KnownValues::default();
+        known.note("private key", "-----BEGIN\nnY7p4bKq2Lw9Zt5XcV1mQ0bZ\nharbour-crane-of-the-north\n-----END");
+        assert_eq!(known.piece("nY7p4bKq2Lw9Zt5XcV1m"), Some("private key"));
+        assert_eq!(known.taken_out_of("ny7p4bkq2lw9zt5xcv1mq0bz").unwrap(), "[secret dropped: private key]");
+        for other in
+            ["nY7p4bKq2Lw9Zt5", "harbour-crane-of-the-north", "the line nY7p4bKq2Lw9Zt5XcV1m", "x1x2x3x4x5x6x7x8"]
+        {
+            assert_eq!((known.piece(other), known.taken_out_of(other)), (None, None), "{other}");
+        }
     }
 }

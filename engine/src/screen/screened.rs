@@ -134,7 +134,7 @@ pub fn screened_for<T: Texts, K: Keeper>(
     }
     let mut value = value;
     let Taken { values, secrets, .. } = taken;
-    value.change_texts(&mut |part, text| replaced(part, text, &values));
+    value.change_texts(&mut |part, text| replaced(part, text, &values).or_else(|| piece_replaced(part, text, known)));
     Ok(Screened { value, secrets })
 }
 
@@ -203,6 +203,12 @@ fn replaced(part: Part, text: &str, values: &[Found]) -> Option<String> {
         at = span.end;
     }
     (at > 0).then(|| written + text.get(at..).unwrap_or_default())
+}
+
+/// What stands in the place of a word that is a piece of a known value. It is not set aside: it opens nothing.
+fn piece_replaced(part: Part, text: &str, known: &KnownValues) -> Option<String> {
+    let place = Place { name: None, kind: known.piece(text)?.to_owned() };
+    Some(if part == Part::Slug { slug(&place) } else { place.to_string() })
 }
 
 /// A place as it stands in a tag, which takes no brackets.

@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryRef, Timestamp};
-use tessera_engine::store::{Scanning, StoreError, Upload};
+use tessera_engine::store::{Actor, Erase, Scanning, StoreError, Upload};
 
 use crate::support::{Home, named};
 
@@ -118,4 +119,108 @@ fn no_server_is_told_of_a_credential_that_stood_there_before() {
     let id = store.get(named(2)).unwrap().unwrap().id;
     assert_eq!(store.secrets(Some(id)).unwrap().len(), 1);
     assert!(store.get(MemoryRef::Id(id)).unwrap().unwrap().updated > Timestamp::from_micros(0));
+}
+
+/// What SQLite says of a database, and how many memories are in it.
+fn state_of(path: &Path) -> (String, u32) {
+    let connection = Connection::open(path).unwrap();
+    let one = |sql: &str| connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    let count =
+        connection.query_row("SELECT count(*) FROM memories WHERE content <> ''", [], |row| row.get(0)).unwrap();
+    (one("PRAGMA integrity_check"), count)
+}
+
+/// A store, and copies of it by names and in directories that a person chose.
+fn with_copies(home: &Home) -> (Store, Vec<PathBuf>) {
+    let store = home.open(THEN);
+    let dir = home.dir.path().join("t");
+    let copies: Vec<PathBuf> =
+        ["my copy.db", "notes.txt", "tessera.db.bak", "old/older/tessera.db"].map(|name| dir.join(name)).to_vec();
+    fs::create_dir_all(dir.join("old/older")).unwrap();
+    store.backup(Some(&copies[0])).unwrap();
+    for copy in &copies[1..] {
+        fs::copy(&copies[0], copy).unwrap();
+    }
+    let foreign = Connection::open(dir.join("foreign.sqlite")).unwrap();
+    let told = format!("CREATE TABLE notes (said TEXT); INSERT INTO notes VALUES ('{}, the harbour crane')", VALUES[0]);
+    foreign.execute_batch(&told).unwrap();
+    fs::write(dir.join("old/mine.jsonl"), format!("{{\"content\": \"the password is {}\"}}\n", VALUES[1])).unwrap();
+    fs::write(dir.join("old/packed.tar"), format!("a\0the password is {}\0b", VALUES[1])).unwrap();
+    (store, copies)
+}
+
+#[test]
+fn a_copy_is_a_database_by_any_name_and_stays_whole_and_what_is_not_ours_is_left_and_told() {
+    let home = Home::with("v9.db");
+    let (mut store, copies) = with_copies(&home);
+    let before: Vec<_> = copies.iter().map(|copy| state_of(copy)).collect();
+    let strange = ["foreign.sqlite", "old/packed.tar"].map(|name| home.dir.path().join("t").join(name));
+    let bytes = strange.clone().map(|path| fs::read(path).unwrap());
+    let done = store.scan(Scanning::Fix, &mut |_, _| {}).unwrap();
+    let problems: Vec<&str> = done
+        .residues
+        .iter()
+        .filter(|residue| residue.problem.is_some())
+        .map(|residue| residue.which.as_str())
+        .collect();
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems.contains(&"foreign.sqlite") && problems.iter().any(|which| which.ends_with("packed.tar")));
+    let left = standing(&home);
+    assert_eq!(left, [format!("foreign.sqlite: {}", VALUES[0]), format!("packed.tar: {}", VALUES[1])]);
+    assert_eq!(copies.iter().map(|copy| state_of(copy)).collect::<Vec<_>>(), before);
+    assert!(before.iter().all(|(state, count)| state == "ok" && *count > 10), "{before:?}");
+    assert_eq!(strange.map(|path| fs::read(path).unwrap()), bytes);
+}
+
+#[test]
+fn what_is_removed_for_good_goes_from_copies_of_any_name_and_from_directories() {
+    let home = Home::with("v9.db");
+    let (mut store, copies) = with_copies(&home);
+    let dir = home.dir.path().join("t");
+    let text = store.get(named(1)).unwrap().unwrap().content;
+    fs::write(dir.join("old/exported.jsonl"), serde_json::json!({ "content": text }).to_string()).unwrap();
+    Connection::open(dir.join("foreign.sqlite")).unwrap().execute("UPDATE notes SET said = ?1", [&text]).unwrap();
+    let before: Vec<_> = copies.iter().map(|copy| state_of(copy)).collect();
+    let id = store.get(named(1)).unwrap().unwrap().id;
+    store.forget(&[MemoryRef::Id(id)], Erase::Hard, &Actor::default()).unwrap();
+    for (copy, (_, count)) in copies.iter().zip(before) {
+        assert_eq!(state_of(copy), ("ok".to_owned(), count - 1), "{}", copy.display());
+        assert!(!String::from_utf8_lossy(&fs::read(copy).unwrap()).contains(&text));
+    }
+    assert!(!fs::read_to_string(dir.join("old/exported.jsonl")).unwrap().contains(&text));
+    let left: Vec<PathBuf> = store.traces(&[id]).unwrap().copies;
+    assert_eq!(left, [dir.join("foreign.sqlite")], "it is told, and never removed");
+    assert!(String::from_utf8_lossy(&fs::read(&left[0]).unwrap()).contains(&text));
+}
+
+#[test]
+fn what_is_read_into_another_form_and_lines_of_a_key_are_found_in_the_row() {
+    let home = Home::with("v9.db");
+    drop(home.open(THEN));
+    let path = home.dir.path().join("t/tessera.db");
+    let token = format!("gh{}_{}", "p", "x7Kq2Lw9Zt5XcV1mQ0bZr4Ns8Ty6Uh3Pd1Ga");
+    let line = "nY7p4bKq2Lw9Zt5XcV1mQ0bZr4Ns8Ty6Uh3Pd1GanY7p4bKq2Lw9Zt5XcV1mQ0bZ";
+    let (begin, end) =
+        (["-----BEGIN RSA PRI", "VATE KEY-----"].concat(), ["-----END RSA PRI", "VATE KEY-----"].concat());
+    let key = format!("The deploy key:\n{begin}\nMIIEowIBAAKCAQEA{line}\n{line}\n{end}");
+    let connection = Connection::open(&path).unwrap();
+    let set = |sql: &str, value: &str| assert_eq!(connection.execute(sql, [value]).unwrap(), 1);
+    set("UPDATE memories SET scope = ?1 WHERE handle = 1", &format!("https://bob:{token}@git.example.com/r.git"));
+    set("UPDATE memories SET content = ?1 WHERE handle = 3", &key);
+    set("UPDATE memories SET entities = json_array(?1), keywords = json_array(lower(?1)) WHERE handle = 4", line);
+    drop(connection);
+    let mut store = home.open(THEN);
+    let seen = store.scan(Scanning::Look, &mut |_, _| {}).unwrap();
+    for number in ["#1", "#3", "#4"] {
+        let is_told = seen.residues.iter().any(|residue| residue.place == "memory" && residue.which == number);
+        assert!(is_told, "{number}: {:?}", seen.residues);
+    }
+    assert_eq!(fixed(&mut store).unwrap(), 0);
+    let values = given_back(&store);
+    assert!(values.iter().any(|value| value.contains(&token)) && values.iter().any(|value| value.contains(line)));
+    drop(store);
+    let left = String::from_utf8_lossy(&fs::read(&path).unwrap()).to_lowercase();
+    assert!(!left.contains(&token.to_lowercase()) && !left.contains(&line[..32].to_lowercase()));
+    let mut store = home.open(THEN);
+    assert_eq!(store.scan(Scanning::Look, &mut |_, _| {}).unwrap().residues, []);
 }

@@ -18,6 +18,7 @@ use crate::store::change::clean::{self, Kinds};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::private::replace;
+use crate::store::logs::copies::{FOREIGN, is_foreign};
 use crate::store::logs::{small_files, traces};
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
@@ -106,6 +107,11 @@ impl Store {
         for path in copies {
             self.scan_copy(&path, &mut run);
         }
+        self.scan_settings(&mut run);
+        if !self.home.is_walked_whole() {
+            let problem = "there is more in it than is looked through".to_owned();
+            run.scan.add("home", ".".to_owned(), Kinds::new(), Err(problem));
+        }
         if run.scan.residues.iter().any(|residue| residue.fixed) {
             self.write(|change| Ok(traces::note(change)?))?;
         }
@@ -142,6 +148,7 @@ impl Store {
 
     fn scan_copy(&mut self, path: &Path, run: &mut Run<'_>) {
         let (kinds, done) = match scan_copies::look(path, &run.known) {
+            _ if is_foreign(path) => (Kinds::new(), Err(FOREIGN.to_owned())),
             Ok(kinds) if kinds.is_empty() || run.scanning == Scanning::Look => (kinds, Ok(false)),
             Ok(kinds) => {
                 let mut fix = |step| self.write(|change| scan_copies::fix(change, path, step, &run.known));
@@ -154,6 +161,19 @@ impl Store {
         run.step(1);
     }
 
+    /// The user's settings are looked at and never rewritten. The keys that are set there belong there.
+    fn scan_settings(&self, run: &mut Run<'_>) {
+        let path = self.home.config();
+        let is_key = |line: &&str| ["key", "token"].iter().any(|name| line.trim_start().starts_with(name));
+        let text = small_files::text_of(&path).ok().flatten().unwrap_or_default();
+        let mut kinds = Kinds::new();
+        text.lines().filter(|line| !is_key(line)).for_each(|line| clean::count(&mut kinds, line, &run.known));
+        if !kinds.is_empty() {
+            let problem = "is yours to edit: settings are left as they are".to_owned();
+            run.scan.add("file", in_home(&self.home, &path), kinds, Err(problem));
+        }
+    }
+
     fn scan_memories(&mut self, run: &mut Run<'_>) -> Result<(), StoreError> {
         let mut after = 0;
         loop {
@@ -163,6 +183,11 @@ impl Store {
             let mut found: Vec<(&Memory, Kinds)> = Vec::new();
             for (memory, trail) in &rows {
                 let mut kinds = clean::kinds_of(memory, &run.known);
+                let raw = clean::raw(&self.connection, memory.id).map_err(|error| self.failed(error))?;
+                for (kind, count) in clean::kinds_in(&raw, &run.known) {
+                    // The same text, as it stands in the row.
+                    kinds.entry(kind).or_insert(count);
+                }
                 let trail = trail.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok());
                 for (kind, count) in trail.map(|trail| clean::kinds_in(&trail, &run.known)).unwrap_or_default() {
                     // The same text, as the server has it.
@@ -295,7 +320,9 @@ fn scan_file(path: &Path, run: &Run<'_>, is_original: bool) -> (Kinds, Result<bo
     if kinds.is_empty() || run.scanning == Scanning::Look {
         return (kinds, Ok(false));
     }
-    let done = if is_original {
+    let done = if let Err(problem) = small_files::check_is_text(&text) {
+        Err(problem)
+    } else if is_original {
         // A copy of settings is given back as it was, or not at all: what is ours is taken out of them then.
         fs::remove_file(path)
     } else if is_lines {

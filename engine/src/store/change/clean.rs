@@ -3,14 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use super::outbox::tell;
 use super::write::{Written, write_row};
 use crate::compose::{self, Known};
 use crate::domain::{Memory, MemoryId, MemoryRef, Origin};
-use crate::screen::{KnownValues, Texts, findings, is_clean, screened_for};
+use crate::enrich;
+use crate::screen::{KnownValues, Part, Texts, Words, findings, is_clean, screened_for};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::transaction::Change;
@@ -44,6 +45,25 @@ pub(crate) fn count(kinds: &mut Kinds, text: &str, known: &KnownValues) {
     for (_, kind) in known.in_text(text).filter(|(value, _)| !is_found(value)) {
         *kinds.entry(kind.to_owned()).or_default() += 1;
     }
+    if let (true, Some(kind)) = (found.is_empty(), known.piece(text)) {
+        *kinds.entry(kind.to_owned()).or_default() += 1;
+    }
+}
+
+/// Columns that are read into another form than the one they stand in: a password in the address of a scope is not seen
+/// in the memory, and stands in the row.
+pub(crate) fn raw(connection: &Connection, id: MemoryId) -> rusqlite::Result<Words> {
+    let sql = "SELECT scope, origin, category FROM memories WHERE id = ?1
+               UNION ALL SELECT value, NULL, NULL FROM json_each((SELECT tags FROM memories WHERE id = ?1))";
+    let mut words = Vec::new();
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([id])?;
+    while let Some(row) = rows.next()? {
+        for at in 0..3 {
+            words.extend(row.get::<_, Option<String>>(at)?.map(|text| (Part::Slug, text)));
+        }
+    }
+    Ok(Words(words))
 }
 
 /// The credentials of a row.
@@ -72,12 +92,18 @@ pub(crate) fn memory_and_tell(change: &Change<'_>, memory: &Memory, values: &Kno
 
 fn this_row(change: &Change<'_>, known: &Known, values: &KnownValues) -> Result<bool, StoreError> {
     let before = &known.memory;
-    if kinds_of(before, values).is_empty() {
+    let raw = raw(change.tx, before.id)?;
+    if kinds_of(before, values).is_empty() && kinds_in(&raw, values).is_empty() {
         return Ok(false);
     }
     let is_own = before.share.is_none();
     let mut keeper = change.secrets.keeper_of_old(change.tx, is_own);
     let (clean, found) = screened_for(before.clone(), before.id, &mut keeper, values)?.into_parts();
+    kept::write_all(change, before.id, &screened_for(raw, before.id, &mut keeper, values)?.into_parts().1)?;
+    let clean = match before.entities == enrich::entities(&before.content) {
+        true => Memory { entities: enrich::entities(&clean.content), ..clean },
+        false => clean,
+    };
     let scope = values.taken_out_of(clean.scope.as_str());
     let scope = scope.map_or_else(|| Ok(clean.scope.clone()), |scope| scope.parse())?;
     let composed = compose::carried(Memory { updated: change.now, scope, ..clean }, &O200k);

@@ -31,6 +31,12 @@ const OURS: [&str; 14] = [
 const OURS_WITH_SUFFIX: [&str; 8] =
     [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, SECRET_KEY, private::SCRATCH];
 
+/// Directories within directories of a home that are looked into, and files that are looked at.
+const MOST_DEPTH: usize = 8;
+const MOST_FILES: usize = 20_000;
+/// How a database of SQLite begins.
+const DATABASE_HEAD: &[u8; 16] = b"SQLite format 3\0";
+
 const DATABASE: &str = "tessera.db";
 const SNAPSHOT: &str = "tessera.snapshot";
 const MARKER: &str = "store.json";
@@ -132,30 +138,53 @@ impl Home {
         self.file(&format!("{SET_ASIDE}{stamp}"))
     }
 
-    /// Copies of the database that stand in the home: backups, and damaged ones that were set aside.
+    /// Copies of the database that stand in the home: backups, damaged ones that were set aside, and every other file that
+    /// begins as a database does, by whatever name and in whatever directory.
     pub fn copies(&self) -> Vec<PathBuf> {
-        let aside = list(&self.0).into_iter().filter(|path| is_named(path, |name| name.starts_with(SET_ASIDE)));
-        let aside = aside.map(|dir| dir.join(DATABASE));
-        let mut copies: Vec<PathBuf> =
-            list(&self.backups()).into_iter().chain(aside).filter(|path| path.is_file()).collect();
+        let mut copies: Vec<PathBuf> = list(&self.backups()).into_iter().filter(|path| path.is_file()).collect();
+        copies.extend(self.files().into_iter().filter(|path| self.is_own_copy(path) || is_database(path)));
+        copies.retain(|path| !is_beside_database(path));
         copies.sort();
+        copies.dedup();
         copies
+    }
+
+    /// True for a copy that Tessera itself put there.
+    pub(crate) fn is_own_copy(&self, path: &Path) -> bool {
+        let is_aside = |dir: &Path| dir.parent() == Some(&self.0) && is_named(dir, |name| name.starts_with(SET_ASIDE));
+        let dir = path.parent();
+        dir == Some(&self.backups()) || dir.is_some_and(is_aside) && is_named(path, |name| name == DATABASE)
     }
 
     /// Files in which a text may stand beside the database and its copies: queued turns, logs, copies of settings, and what
     /// a person put into the home, such as an export. Not those that hold keys, nor the person's own settings.
     pub fn small_files(&self) -> Vec<PathBuf> {
-        let is_text = |name: &str| {
-            let others = [DATABASE, SNAPSHOT, ACCESS_LOG, SET_ASIDE, SECRET_KEY, private::SCRATCH];
-            let known = [MARKER, OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, HTTP_KEY, CONFIG, SETUP, TOLD_ONCE];
-            !others.iter().any(|prefix| name.starts_with(prefix)) && !known.contains(&name)
-        };
-        let dirs = [self.queue(), self.setup_originals()];
-        let beside = dirs.iter().flat_map(|dir| list(dir));
-        let own = list(&self.0).into_iter().filter(|path| is_named(path, is_text));
-        let mut files: Vec<PathBuf> = own.chain(beside).filter(|path| path.is_file()).collect();
-        files.sort();
-        files
+        let copies = self.copies();
+        let is_small = |path: &PathBuf| copies.binary_search(path).is_err() && !is_beside_database(path);
+        self.files().into_iter().filter(is_small).collect()
+    }
+
+    /// The files of the home and of the directories in it that may hold a text, sorted.
+    fn files(&self) -> Vec<PathBuf> {
+        walk(&self.0).0.into_iter().filter(|path| self.may_hold_text(path)).collect()
+    }
+
+    /// False where there are more files in the home than are looked through.
+    pub(crate) fn is_walked_whole(&self) -> bool {
+        walk(&self.0).1
+    }
+
+    fn may_hold_text(&self, path: &Path) -> bool {
+        // A file of keys is never opened here, wherever somebody put a copy of it.
+        let nowhere = [SNAPSHOT, SECRET_KEY, HTTP_KEY, private::SCRATCH];
+        if is_named(path, |name| nowhere.iter().any(|prefix| name.starts_with(prefix))) {
+            return false;
+        }
+        let ours = [MARKER, OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, CONFIG, SETUP, TOLD_ONCE];
+        // Whoever closes a file of the live database lets go of the locks that its process has on it.
+        let live = [DATABASE, "tessera.db-wal", "tessera.db-shm", "tessera.db-journal"];
+        let is_ours = |name: &str| ours.contains(&name) || live.contains(&name) || name.starts_with(ACCESS_LOG);
+        path.parent() != Some(&self.0) || !is_named(path, is_ours)
     }
 
     /// The directory of ended turns that wait to be learned from.
@@ -270,6 +299,50 @@ fn list(dir: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
+/// Every file below a directory, sorted, and true where these are all that are to be looked at. Links are not followed;
+/// what a program hides for itself and the working tree of a project are no part of a home.
+fn walk(dir: &Path) -> (Vec<PathBuf>, bool) {
+    let (mut dirs, mut files, mut is_whole) = (vec![(dir.to_path_buf(), 0)], Vec::new(), true);
+    while let Some((dir, depth)) = dirs.pop() {
+        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_file() => files.push(path),
+                Ok(kind) if kind.is_dir() => {
+                    let is_foreign = is_named(&path, |name| name.starts_with('.')) || path.join(".git").exists();
+                    match is_foreign {
+                        true => {}
+                        false if depth < MOST_DEPTH => dirs.push((path, depth + 1)),
+                        false => is_whole = false,
+                    }
+                }
+                _ => {}
+            }
+        }
+        if files.len() > MOST_FILES {
+            is_whole = false;
+            break;
+        }
+    }
+    files.sort();
+    (files, is_whole)
+}
+
+/// True for a file that begins as every database of SQLite does.
+pub(crate) fn is_database(path: &Path) -> bool {
+    let mut head = [0; DATABASE_HEAD.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut head));
+    read.is_ok() && head == *DATABASE_HEAD
+}
+
+/// True for what SQLite keeps beside a database while it is open: it comes and goes with it.
+fn is_beside_database(path: &Path) -> bool {
+    ["-wal", "-shm", "-journal"].iter().any(|end| {
+        let main = path.to_str().and_then(|path| path.strip_suffix(end)).map(Path::new);
+        main.is_some_and(|main| main.is_file() && (is_database(main) || is_named(main, |name| name == DATABASE)))
+    })
+}
+
 fn is_named(path: &Path, is: impl Fn(&str) -> bool) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(is)
 }
@@ -334,6 +407,31 @@ mod tests {
             fs::write(path, "x").unwrap();
         }
         assert_eq!(home.copies(), [backup, aside.join("tessera.db")]);
+    }
+
+    #[test]
+    fn a_database_is_a_copy_wherever_it_lies_and_a_file_of_keys_is_never_looked_at() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path());
+        for made in ["backups", "old/older", ".hidden", "project/.git"] {
+            fs::create_dir_all(home.dir().join(made)).unwrap();
+        }
+        let head = "SQLite format 3\0 and the rest";
+        let copies = ["backups/a.db", "my copy.db", "notes.txt", "old/older/tessera.db", "tessera.db.bak"];
+        let others = ["tessera.db", "tessera.db-wal", "backups/a.db-shm", "my copy.db-wal", ".hidden/a.db"];
+        for name in copies.iter().chain(&others) {
+            fs::write(home.dir().join(name), head).unwrap();
+        }
+        let small = ["config.toml.bak", "old/mine.jsonl"];
+        let never =
+            ["secret.key", "secret.key.bak", "old/secret.key", "config.toml", "project/a.txt", "tessera.snapshot"];
+        for name in small.iter().chain(&never) {
+            fs::write(home.dir().join(name), "text").unwrap();
+        }
+        let named = |names: &[&str]| names.iter().map(|name| home.dir().join(name)).collect::<Vec<_>>();
+        assert_eq!(home.copies(), named(&copies));
+        assert_eq!(home.small_files(), named(&small));
+        assert!(home.is_walked_whole());
     }
 
     #[cfg(unix)]

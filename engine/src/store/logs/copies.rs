@@ -10,7 +10,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params_from_iter};
 
 use crate::domain::MemoryId;
-use crate::store::file::home::Home;
+use crate::store::file::home::{Home, is_database};
 
 /// How long another program is waited for that has a copy open.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -55,6 +55,20 @@ impl Copy {
         }
         Ok(())
     }
+}
+
+/// How a database is told that is not one of ours.
+pub(crate) const FOREIGN: &str = "is a database, and no store of Tessera: it is left as it is";
+
+/// True for a database that can be read and is no store.
+pub(crate) fn is_foreign(path: &Path) -> bool {
+    let read = || -> rusqlite::Result<bool> {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let sql =
+            "SELECT count(*) FROM pragma_table_info('memories') WHERE name IN ('id', 'handle', 'content', 'scope')";
+        connection.query_row(sql, [], |row| Ok(row.get::<_, i64>(0)? < 4))
+    };
+    is_database(path) && read().unwrap_or(false)
 }
 
 /// True when a copy can be read and holds nothing of these memories.

@@ -62,9 +62,19 @@ pub(crate) fn rewritten(path: &Path, change: &dyn Fn(&str) -> Option<String>) ->
         }
     }
     if is_changed {
+        check_is_text(&text)?;
         private::replace(path, kept.as_bytes())?;
     }
     Ok(is_changed)
+}
+
+/// A file that is no text has lengths and places in it, which a changed word would put wrong.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn check_is_text(text: &str) -> io::Result<()> {
+    let problem = "is no text, and is left as it is: remove it where you want it gone";
+    if text.contains('\0') { Err(io::Error::new(io::ErrorKind::InvalidData, problem)) } else { Ok(()) }
 }
 
 /// The text of a file; `None` where it is gone.

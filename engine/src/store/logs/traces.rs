@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::OptionalExtension;
 use serde::Serialize;
 
-use super::copies::{holds_piece, is_free_of, remove_beside, take_out};
+use super::copies::{FOREIGN, holds_piece, is_foreign, is_free_of, remove_beside, take_out};
 use super::purges::{self, COPIES, FILES, PAGES, step};
 use super::{questions, small_files};
 use crate::domain::MemoryId;
@@ -160,6 +160,11 @@ impl Store {
         let held: Vec<PathBuf> = self.home.copies().into_iter().filter(|path| !is_free_of(path, &left)).collect();
         let mut outcomes = Vec::new();
         for path in held {
+            if is_foreign(&path) {
+                // Whether it holds a word of it is asked where the words are still known.
+                outcomes.push((self.in_home(&path), Some(FOREIGN.to_owned())));
+                continue;
+            }
             let done = take_out(&path, &self.connection, &left);
             remove_beside(&path);
             outcomes.push((self.in_home(&path), done.err().map(|error| error.to_string())));
@@ -184,16 +189,21 @@ impl Store {
         for path in self.traces(removed)?.copies {
             let Ok(bytes) = fs::read(&path) else { continue };
             outcomes.push(match holds_piece(&bytes, texts) {
-                false => (self.in_home(&path), true, NOT_IN_IT),
-                true if fs::remove_file(&path).is_ok() => (self.in_home(&path), true, REMOVED),
-                true => (self.in_home(&path), false, "holds it, and can be neither rewritten nor removed"),
+                false => (self.in_home(&path), true, NOT_IN_IT.to_owned()),
+                true if is_foreign(&path) => (self.in_home(&path), false, format!("holds it, {FOREIGN}")),
+                // What a person put there is theirs to remove.
+                true if !self.home.is_own_copy(&path) => {
+                    (self.in_home(&path), false, "holds it, and cannot be rewritten".to_owned())
+                }
+                true if fs::remove_file(&path).is_ok() => (self.in_home(&path), true, REMOVED.to_owned()),
+                true => (self.in_home(&path), false, "holds it, and can be neither rewritten nor removed".to_owned()),
             });
         }
         for path in self.home.small_files() {
             outcomes.extend(match small_files::without(&path, texts) {
                 Ok(false) => None,
-                Ok(true) => Some((self.in_home(&path), true, "was rewritten without it")),
-                Err(_) => Some((self.in_home(&path), false, "cannot be read or rewritten")),
+                Ok(true) => Some((self.in_home(&path), true, "was rewritten without it".to_owned())),
+                Err(error) => Some((self.in_home(&path), false, format!("cannot be read or rewritten: {error}"))),
             });
         }
         self.write(|change| {
