@@ -126,12 +126,22 @@ fn ends(character: char, after: &str, is_query: bool) -> bool {
 
 /// How long the letters without spaces between are that begin here inside a value: `龙虎豹9!x`, `x9龙虎y`, `x9!龙虎豹`.
 fn letters_inside(rest: &str, place: usize) -> Option<usize> {
-    /// Letters of the words that go on behind a value.
+    // Letters of the words that go on behind a value.
     const GO_ON: &str = "是为為就请不别了的吧哦啊谢用登在和并但也可即它跟与或及到这那里中上下内后前时";
     const LONGEST_HEAD: usize = 16;
     const LONGEST_PART: usize = 4;
+    // How words go on behind a value in scripts that write them on.
+    const ENDINGS: [&str; 26] = [
+        "で", "だ", "に", "を", "は", "が", "の", "と", "な", "や", "も", "か", "よ", "ね", "입", "이", "인", "예",
+        "로", "으", "은", "는", "가", "을", "를", "에",
+    ];
     let tail = rest.get(place..)?;
-    let run = tail.find(|character| !is_ideographic(character)).unwrap_or(tail.len());
+    let run: usize = tail
+        .chars()
+        .take(LONGEST_HEAD + 1)
+        .take_while(|character| is_ideographic(*character))
+        .map(char::len_utf8)
+        .sum();
     let letters = tail.get(..run).filter(|letters| !letters.is_empty())?;
     let next = tail.get(run..)?.chars().next();
     let goes_on = next.is_some_and(|next| next.is_ascii_alphanumeric() || "!#$%&*+?@^_~-=".contains(next));
@@ -140,8 +150,10 @@ fn letters_inside(rest: &str, place: usize) -> Option<usize> {
         return (goes_on && count <= LONGEST_HEAD).then_some(run);
     }
     let is_han = letters.chars().all(|letter| matches!(letter, '\u{4e00}'..='\u{9fff}'));
+    let is_ended = ENDINGS.iter().any(|ending| letters.starts_with(ending));
+    let is_own = is_han || rest.starts_with(is_ideographic) && !is_ended;
     let is_end = next.is_none_or(|next| next.is_whitespace() || is_ideographic_end(next));
-    (count <= LONGEST_PART && is_han && (goes_on || is_end) && !letters.contains(|letter| GO_ON.contains(letter)))
+    (count <= LONGEST_PART && is_own && (goes_on || is_end) && !letters.contains(|letter| GO_ON.contains(letter)))
         .then_some(run)
 }
 
