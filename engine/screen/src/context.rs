@@ -57,6 +57,12 @@ enum Mark {
     Seed,
     Codes,
     Pin,
+    /// What a body of a private key has near its beginning.
+    KeyBody,
+    /// The seed of one-time codes.
+    OtpSeed,
+    /// The short name of a password.
+    Short,
     /// A lock that opens to numbers in order.
     Lock,
     At,
@@ -200,6 +206,14 @@ const MARKS: &[(&str, Mark)] = &[
     ("combination", Mark::Lock),
     ("combo", Mark::Lock),
     ("kombination", Mark::Lock),
+    ("ibadanbgkqhkig9w0baqef", Mark::KeyBody),
+    ("ibaakca", Mark::KeyBody),
+    ("ageambmgbyqgsm49", Mark::KeyBody),
+    ("caqawbqydk2vwbciei", Mark::KeyBody),
+    ("totp seed", Mark::OtpSeed),
+    ("otp seed", Mark::OtpSeed),
+    ("2fa seed", Mark::OtpSeed),
+    (" p: ", Mark::Short),
     ("@", Mark::At),
     ("sqlplus ", Mark::Oracle),
     ("sqlldr ", Mark::Oracle),
@@ -229,6 +243,7 @@ const COOKIE: Kind = Kind::new("session cookie");
 const HASH: Kind = Kind::new("password hash");
 const SEED: Kind = Kind::new("seed phrase");
 const CODE: Kind = Kind::new("recovery code");
+const OTP: Kind = Kind::new("one-time code seed");
 const PIN: Kind = Kind::new("PIN");
 
 /// The credentials of a text that are known by what stands around them.
@@ -297,7 +312,8 @@ impl Search<'_> {
             Mark::PasswordFlag if is_name_of_flag(text, span.end) => self.noun(&(span.end - 1..span.end + 1)),
             Mark::LogIn => {
                 let noun = Noun { span: span.clone(), class: Class::Login, kind: PASSWORD };
-                self.take(logins::value_of(text, &noun), PASSWORD);
+                let value = logins::value_of(text, &noun);
+                self.take(value.or_else(|| prose::value_used(text, span.start)), PASSWORD);
             }
             Mark::PasswordFlag => {
                 if let Some(command) = flags::command_of(text, span.end) {
@@ -315,6 +331,12 @@ impl Search<'_> {
                 codes.into_iter().for_each(|code| self.take_span(Some(code), CODE));
             }
             Mark::Pin => self.take_span(phrases::pin(text, span.start, span.end), PIN),
+            Mark::KeyBody => self.take_span(blocks::body(text, span.start), PRIVATE_KEY),
+            Mark::OtpSeed => {
+                let noun = Noun { span: span.clone(), class: Class::Token, kind: OTP };
+                self.take(assign::value_of(text, &noun).or_else(|| prose::value_of(text, &noun)), OTP);
+            }
+            Mark::Short => self.take(pairs::behind_short(text, span.start, span.end), PASSWORD),
             Mark::Lock => self.take_span(phrases::combination(text, span.start, span.end), CODE),
             Mark::At => self.take(pairs::around_at(text, span.start), CONNECTION),
             Mark::Oracle => self.take(pairs::of_oracle(text, span.end), CONNECTION),
@@ -343,13 +365,14 @@ impl Search<'_> {
             },
             Class::Login => {
                 let value = encoded_pair(text, &noun).or_else(|| logins::value_of(text, &noun));
-                let value = value.or_else(|| assign::value_of(text, &noun));
+                let value = value.or_else(|| assign::value_of(text, &noun)).or_else(|| account_token(text, &noun));
                 self.take(value.or_else(|| prose::value_before(text, &noun)), noun.kind);
             }
             Class::Password | Class::Secret | Class::Token => {
                 // `credentials: bob:x` give a name and a password.
                 let pair = (noun.class == Class::Secret).then(|| logins::value_of(text, &noun)).flatten();
                 let value = pair.or_else(|| assign::value_of(text, &noun)).or_else(|| prose::value_of(text, &noun));
+                let value = value.or_else(|| prose::value_below(text, &noun));
                 let is_phrase = noun.kind == nouns::PASSPHRASE && value.is_none();
                 if let Some(span) = is_phrase.then(|| phrases::passphrase(text, noun.span.end)).flatten() {
                     return self.take_span(Some(span), noun.kind);
@@ -358,6 +381,7 @@ impl Search<'_> {
                 let value = value.or_else(|| is_asked.then(|| prose::answer_to(text, &noun)).flatten());
                 if noun.class == Class::Password {
                     self.take(names::drawn_before(text, noun.span.start), NAME);
+                    self.take(prose::value_replaced(text, &noun), noun.kind);
                 }
                 let before = || prose::value_before(text, &noun).filter(|_| noun.class == Class::Password);
                 self.take(value.or_else(before), noun.kind);
@@ -381,6 +405,15 @@ impl Search<'_> {
 fn is_name_of_flag(text: &str, end: usize) -> bool {
     let name = text.get(end - 1..).unwrap_or_default();
     ["pass", "pw", "psw"].iter().any(|word| scan::begins(name, word))
+}
+
+/// `twilio auth x`: this provider calls so what others call a token.
+fn account_token(text: &str, noun: &Noun) -> Option<Value> {
+    let is_owned = scan::head(text, noun.span.start, 7).eq_ignore_ascii_case("twilio ");
+    let value = is_owned.then(|| value::bare(text, scan::after_blanks(text, noun.span.end), false))??;
+    let inside = text.get(value.span.clone())?;
+    let is_token = inside.len() == 32 && inside.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_token && judge::is_drawn(inside)).then_some(value)
 }
 
 /// `"auth": "base64 of a name and a password"`.

@@ -27,7 +27,11 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
         return nested(text, at).filter(|value| is_credential(text, noun, value, bond));
     }
     let at = after_wrapping(text, after_marks(text, at));
-    let value = if value::is_quote(text, at) { value::quoted(text, at)? } else { value::bare(text, at, is_query)? };
+    let value = if value::is_quote(text, at) {
+        value::quoted(text, at).or_else(|| value::unclosed(text, at))?
+    } else {
+        value::bare(text, at, is_query)?
+    };
     let value = unmarked(text, at, value);
     if is_credential(text, noun, &value, bond) {
         return Some(value);
@@ -183,7 +187,9 @@ fn fallback(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
 /// True when a value that a noun is given is a credential.
 pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     // What is longer is judged by its beginning.
-    let inside = scan::rest(text, value.span.start, value.span.len().min(JUDGED));
+    let whole = scan::rest(text, value.span.start, value.span.len().min(JUDGED));
+    // Letters of scripts without spaces may belong to it or to the sentence: what they stand around says whether it is one.
+    let inside = if value.is_quoted { whole } else { whole.trim_matches(value::is_ideographic) };
     let name = text.get(noun.span.clone()).unwrap_or_default();
     let behind = scan::rest(text, value.span.end, 4);
     if behind.starts_with("...") || behind.starts_with('…') {
@@ -255,9 +261,11 @@ pub(super) fn is_password(inside: &str, is_quoted: bool, bond: Bond) -> bool {
         return false;
     }
     let is_mixed = shape.symbols > 0 && (shape.length >= 6 || shape.digits > 0)
-        || shape.digits > 0 && shape.letters() > 0 && shape.length >= 5;
+        || shape.digits > 0 && shape.letters() + shape.foreign > 0 && shape.length >= 5;
     if is_mixed {
-        return !is_name_of_words(inside, shape, in_words) && (bond != Bond::Beside || shape.length >= 6);
+        // What stands in quotes behind `is` is meant as it stands.
+        let is_meant = is_quoted && bond == Bond::Word && shape.joints == 0 && !is_of_nouns(inside);
+        return (is_meant || !is_name_of_words(inside, shape, in_words)) && (bond != Bond::Beside || shape.length >= 6);
     }
     if shape.foreign > 0 {
         return is_quoted && bond != Bond::Beside;
@@ -287,10 +295,7 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
         return false;
     }
     let runs: Vec<&str> = letters::runs(inside).map(|(_, run)| run).collect();
-    let is_of_nouns = runs.iter().any(|run| {
-        let run = run.to_ascii_lowercase();
-        ["pass", "pwd", "secret", "token", "key", "user", "cred", "auth", "login"].iter().any(|noun| run.contains(noun))
-    });
+    let is_of_nouns = is_of_nouns(inside);
     // `dragonhunter-6196`: words and a number of one's own.
     let last = inside.rsplit(['-', '_', '.', '/']).next().unwrap_or_default();
     let is_own = shape.joints == 1
@@ -302,9 +307,10 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
     let is_hyphened = inside.split('-').count() <= 4
         && inside.matches('-').count() == shape.joints
         && shape.joints > 0
-        && !last.is_empty()
-        && last.len() <= 4
-        && last.bytes().all(|byte| byte.is_ascii_digit());
+        && ends_in_number(last);
+    // `K3strel-9-Otter`: digits for letters, and a number.
+    let is_hyphened =
+        is_hyphened || shape.joints > 0 && shape.joints == inside.matches('-').count() && shape.upper > 0 && groups > 1;
     // `ticket-4411` says where to look.
     let is_reference = runs.first().is_some_and(|run| {
         ["ticket", "issue", "case", "item", "step", "page", "row", "ref", "task", "card"].contains(run)
@@ -312,6 +318,23 @@ fn is_name_of_words(inside: &str, shape: Shape, in_words: usize) -> bool {
     let is_own = (is_own || is_hyphened && !is_of_nouns && runs.len() <= 3) && !is_reference;
     let is_joined = runs.len() > 1 || shape.joints > 0;
     in_words >= 60 && !is_own && (is_joined || is_of_nouns && shape.digits <= 2)
+}
+
+/// True of a part that is a number of at most four digits, or a word with one of at most three behind it: `92`, `Plume77`.
+fn ends_in_number(part: &str) -> bool {
+    let word = part.trim_end_matches(|last: char| last.is_ascii_digit());
+    let digits = part.len() - word.len();
+    // `v2` is a version.
+    let is_word = word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    word.is_empty() && (1..=4).contains(&digits) || is_word && (1..=3).contains(&digits)
+}
+
+/// True of a value that names what holds credentials: `user_password_1`.
+fn is_of_nouns(inside: &str) -> bool {
+    letters::runs(inside).any(|(_, run)| {
+        let run = run.to_ascii_lowercase();
+        ["pass", "pwd", "secret", "token", "key", "user", "cred", "auth", "login"].iter().any(|noun| run.contains(noun))
+    })
 }
 
 /// True of what a machine drew, long enough for how it is bound.

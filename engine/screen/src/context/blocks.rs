@@ -117,3 +117,30 @@ pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
     let block = rest.get(..end)?.trim_end();
     Some(start..start + block.len())
 }
+
+/// The body of a private key without the lines around it, which holds what stands here.
+pub(super) fn body(text: &str, mark: usize) -> Option<Range<usize>> {
+    /// The length of a key comes before its version.
+    const LENGTH: usize = 6;
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    let start = scan::back_while(text, mark, LENGTH, is_part);
+    let is_whole = !is_part(scan::byte(text, start.wrapping_sub(1)));
+    if !is_whole || !scan::rest(text, start, 3).starts_with("MI") && !scan::rest(text, start, 3).starts_with("MC4") {
+        return None;
+    }
+    let mut end = scan::on_while(text, start, LONGEST, is_part);
+    // Further lines are of the body while they have nothing else.
+    for line in scan::rest(text, end, LONGEST).split_inclusive('\n').skip(1) {
+        let content = line.trim();
+        let is_body = !content.is_empty() && content.bytes().all(is_part);
+        if !is_body {
+            break;
+        }
+        let next = scan::after_space(text, end);
+        end = next + content.len();
+    }
+    (end - start >= SHORTEST_BODY).then_some(start..end)
+}
+
+/// As long as the body of a key of Ed25519.
+const SHORTEST_BODY: usize = 60;

@@ -86,6 +86,16 @@ pub(super) fn behind_slash(text: &str, start: usize, end: usize) -> Option<Value
     (is_given(inside) && is_strong(inside)).then_some(given)
 }
 
+/// `u: bob p: x`: the password behind the short name of one, which begins here.
+pub(super) fn behind_short(text: &str, start: usize, end: usize) -> Option<Value> {
+    let head = scan::head(text, start, FURTHEST).rsplit('\n').next()?.trim_end_matches([' ', ',', ';', '/', '|']);
+    let (names, name) = head.rsplit_once(": ")?;
+    let named = names.rsplit(|character: char| !character.is_alphanumeric()).next()?.to_ascii_lowercase();
+    let is_named = ["u", "user", "username", "login"].contains(&named.as_str()) && !name.contains(' ');
+    let given = is_named.then(|| value::bare(text, end, false))??;
+    is_given(text.get(given.span.clone())?).then_some(given)
+}
+
 /// What answers a question for a password: `the staging pw?` and, in the next line, `bob: x`.
 pub(super) fn answer(text: &str, question: usize) -> Option<Value> {
     let line_end = scan::on_while(text, question, 3, |byte| byte != b'\n');
@@ -113,7 +123,7 @@ fn is_given(inside: &str) -> bool {
 }
 
 /// True of letters with a number, and a sign among them.
-fn is_strong(inside: &str) -> bool {
+pub(super) fn is_strong(inside: &str) -> bool {
     let shape = Shape::of(inside);
     let inner = inside.trim_end_matches(|last: char| last.is_ascii_punctuation());
     let is_signed = inner.bytes().any(|byte| b"!#$%&*+?^~@".contains(&byte));

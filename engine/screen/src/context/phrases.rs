@@ -92,7 +92,7 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
         && scan::byte(text, start.wrapping_sub(1)) != b'_';
     let is_named = marked.len() > 3 || ["PIN", "PUK"].contains(&marked);
     let head = scan::head(text, start, 12).trim_end().to_ascii_lowercase();
-    let is_own = PIN_OWNERS.iter().any(|owner| head.ends_with(owner));
+    let is_own = PIN_OWNERS.iter().any(|owner| head.ends_with(owner)) || is_of_lock(scan::rest(text, end, 40));
     if !is_whole || !is_named && !is_own {
         return None;
     }
@@ -122,6 +122,15 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
         at = word;
     }
     None
+}
+
+/// True of ` for the safe`.
+fn is_of_lock(rest: &str) -> bool {
+    const LOCKS: &str =
+        "safe door gate garage alarm phone card locker mailbox sim vault tablet office building lift gun";
+    let mut words = rest.split_whitespace();
+    let is_of = words.next().is_some_and(|word| ["for", "of", "to"].contains(&word));
+    is_of && words.take(4).take_while(|word| *word != "is").any(|word| scan::is_among(LOCKS, word))
 }
 
 const MOST_WORDS: usize = 8;

@@ -3,7 +3,7 @@
 use super::assign::{self, Bond};
 use super::nouns::{Class, Noun};
 use super::value::{self, Value};
-use super::{logins, pairs, scan};
+use super::{judge, logins, pairs, scan};
 
 /// Words that bind what follows to the noun before.
 const BINDERS: &str = "is are was be = : ist lautet heißt heisst war sind est sont c'est c’est es son é è sarà será sera это \
@@ -14,6 +14,9 @@ const HARMLESS: &str = "now set to still currently literally just simply the sam
      folgendes: probably again wieder temporär";
 /// Words after which no value comes.
 const REFUSALS: &str = "not no never stored kept required nicht kein pas an a in expired missing when if";
+/// Words that make the noun before them the name of a thing.
+const THINGS: &str = "service services store storage policy policies manager page field form reset provider backend module \
+     package library database db hash hashing checker generator";
 const MOST_WORDS: usize = 10;
 const FURTHEST: usize = 160;
 
@@ -23,6 +26,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let limit = at + FURTHEST;
     let is_verb = text.get(noun.span.clone()).is_some_and(|name| name.eq_ignore_ascii_case("pass"));
     let mut bound = None;
+    let mut is_below = false;
     if scan::rest(text, at, 2) == "::" {
         return None;
     }
@@ -36,9 +40,17 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     if rest.starts_with("'s ") || rest.starts_with("? ") {
         (bound, at) = (Some(Bond::Word), scan::on_while(text, at, 2, |byte| byte != b' '));
     }
+    // `the password service is x`: the noun says what a thing is for.
+    let next = scan::rest(text, at, 24).split_whitespace().next();
+    if next.is_some_and(|next| scan::is_among(THINGS, next)) {
+        return None;
+    }
     for _ in 0..MOST_WORDS {
         let closed = scan::on_while(text, at, 3, |byte| b"*\"`')".contains(&byte));
-        let start = assign::after_marks(text, scan::after_blanks(text, closed));
+        let mut start = assign::after_marks(text, scan::after_blanks(text, closed));
+        if !is_below && let Some(next) = wrapped(text, start, bound == Some(Bond::Word)) {
+            (start, is_below) = (next, true);
+        }
         if start >= limit || scan::byte(text, start) == b'\n' || start >= text.len() {
             return None;
         }
@@ -101,10 +113,73 @@ pub(super) fn answer_to(text: &str, noun: &Noun) -> Option<Value> {
     let line = scan::rest(text, noun.span.end, FURTHEST / 2).split('\n').next()?;
     let asked = line.find('?').filter(|at| line.get(at + 1..).is_some_and(|rest| rest.trim().is_empty()))?;
     // The question is for it, or for that of something: not for its policy.
-    const OF: [&str; 10] = ["for", "of", "to", "on", "again", "für", "vom", "von", "de", "del"];
     let is_of_it = line.get(..asked)?.split_whitespace().next().is_none_or(|first| OF.contains(&first));
     is_of_it.then(|| pairs::answer(text, noun.span.end + asked + 1))?
 }
+
+/// Where a sentence goes on that a line breaks off here: with its verb in small letters, or with what the verb binds.
+fn wrapped(text: &str, at: usize, is_bound: bool) -> Option<usize> {
+    const VERBS: &str = "is ist lautet est es was är è é";
+    let next = at + scan::rest(text, at, 2).len() - scan::rest(text, at, 2).trim_start_matches('\r').len();
+    let start = (scan::byte(text, next) == b'\n').then(|| scan::after_blanks(text, next + 1))?;
+    let line = scan::rest(text, start, FURTHEST).lines().next()?;
+    let has_verb = line.split_whitespace().take(MOST_BELOW).any(|word| scan::is_among(VERBS, word));
+    let goes_on = line.starts_with(|first: char| first.is_lowercase()) && has_verb;
+    (goes_on || is_bound && !line.contains(' ')).then_some(start)
+}
+
+/// How many words of a sentence's next line may come up to its verb.
+const MOST_BELOW: usize = 4;
+
+/// The credential alone in the line below its noun: `password:` and, in the next line, `x`.
+pub(super) fn value_below(text: &str, noun: &Noun) -> Option<Value> {
+    let closed = scan::on_while(text, noun.span.end, 8, |byte| b":*\"'` \t\r".contains(&byte));
+    let start = (scan::byte(text, closed) == b'\n').then(|| scan::after_blanks(text, closed + 1))?;
+    let line = scan::rest(text, start, FURTHEST).lines().next()?.trim_end();
+    let value =
+        if value::is_quote(text, start) { value::quoted(text, start)? } else { value::bare(text, start, false)? };
+    let inside = text.get(value.span.clone())?;
+    let is_alone = line.trim_matches(['"', '\'', '`']).len() == inside.len();
+    // Without a sign the noun is a title, or one word of a list.
+    let is_signed = text.get(noun.span.end..closed)?.contains(':');
+    let lead = scan::head(text, noun.span.start, FURTHEST).rsplit('\n').next()?;
+    let title = lead.trim_start_matches(['#', '*', ' ', '-']);
+    let is_title = title.split_whitespace().count() <= 2
+        && text.get(noun.span.start - title.len()..)?.starts_with(|first: char| first.is_uppercase());
+    let is_one = is_signed || is_title && (pairs::is_strong(inside) || judge::is_drawn(inside));
+    (is_alone && is_one && is_said(text, noun, &value, Bond::Beside)).then_some(value)
+}
+
+/// The password that a sentence says was replaced: `changed the password from x to y`.
+pub(super) fn value_replaced(text: &str, noun: &Noun) -> Option<Value> {
+    let line = scan::rest(text, noun.span.end, FURTHEST / 2).lines().next()?;
+    let at = [" from ", " von "].iter().find_map(|from| line.find(from).map(|at| at + from.len()))?;
+    let start = noun.span.end + at;
+    let value =
+        if value::is_quote(text, start) { value::quoted(text, start)? } else { value::bare(text, start, false)? };
+    let behind = scan::rest(text, value.span.end + usize::from(value.is_quoted), 6);
+    let is_replaced = [" to ", " zu ", " auf ", " -> "].iter().any(|to| behind.starts_with(to));
+    const CHANGES: [&str; 8] = ["chang", "rotat", "updat", "reset", "switch", "set", "änder", "geändert"];
+    let verb = scan::head(text, noun.span.start, FURTHEST / 2).rsplit('\n').next()?.to_lowercase();
+    let is_changed = CHANGES.iter().any(|change| verb.contains(change));
+    let between: Vec<&str> = line.get(..at)?.split_whitespace().collect();
+    let is_near = between.len() <= 5 && between.first().is_some_and(|first| OF.contains(first));
+    (is_replaced && is_changed && is_near && is_said(text, noun, &value, Bond::Word)).then_some(value)
+}
+
+/// What is used to log in, where that stands: `use x to log in`.
+pub(super) fn value_used(text: &str, log_in: usize) -> Option<Value> {
+    let head = scan::head(text, log_in, FURTHEST / 2).strip_suffix(" to ")?;
+    let word = head.split_whitespace().next_back()?;
+    let is_used = head.strip_suffix(word)?.trim_end().to_ascii_lowercase().ends_with("use");
+    let at = log_in - " to ".len() - word.len();
+    let value = is_used.then(|| logins::password(text, at))??;
+    let inside = text.get(value.span.clone())?;
+    (pairs::is_strong(inside) || judge::is_drawn(inside)).then_some(value)
+}
+
+/// Words behind a noun that say what the credential is of, or where it came from.
+const OF: [&str; 11] = ["for", "of", "to", "on", "again", "from", "für", "vom", "von", "de", "del"];
 
 enum Step {
     Binds,
@@ -145,8 +220,10 @@ fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
 pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
     const PARTICLES: &str = "是为為就：:=＝ \tはがをのに，,—–-→⇒>改成设設置定到了已的如下现在現는은이가";
     const WORDS: [&str; 5] = ["это", "является", "для", "от", "к"];
+    // Behind these and behind blanks a value begins, whatever its first letter is.
+    const STRONG: &str = "是为為：:=＝は \t";
     let mut at = noun.span.end;
-    let mut is_bound = false;
+    let (mut is_bound, mut is_new) = (false, false);
     let limit = at + FURTHEST / 2;
     while at < limit {
         if value::is_quote(text, at) {
@@ -154,7 +231,16 @@ pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
         }
         let rest = text.get(at..)?;
         let next = rest.chars().next()?;
-        if let Some(word) = WORDS.iter().find(|word| rest.starts_with(*word)) {
+        // `パスワードははやぶさ9`: the second is the value's.
+        let is_bond = STRONG.contains(next) && !(next == 'は' && is_new && at > noun.span.end + 1);
+        let is_begun = is_bound && !next.is_ascii() && !is_bond && (is_new || !PARTICLES.contains(next));
+        if let Some(value) = is_begun.then(|| mixed_value(text, noun, at)).flatten() {
+            return Some(value);
+        }
+        is_new = STRONG.contains(next);
+        let is_word =
+            |word: &&&str| rest.strip_prefix(**word).is_some_and(|after| !after.starts_with(char::is_alphabetic));
+        if let Some(word) = WORDS.iter().find(is_word) {
             at += word.len();
         } else if PARTICLES.contains(next) {
             is_bound = true;
@@ -172,4 +258,11 @@ pub(super) fn foreign_value(text: &str, noun: &Noun) -> Option<Value> {
         }
     }
     None
+}
+
+/// The credential that begins here with a letter that is none of ASCII, and has letters or digits in ASCII behind it.
+fn mixed_value(text: &str, noun: &Noun, at: usize) -> Option<Value> {
+    let value = value::bare(text, at, false)?;
+    let is_mixed = text.get(value.span.clone())?.bytes().any(|byte| byte.is_ascii_alphanumeric());
+    (is_mixed && is_said(text, noun, &value, Bond::Word)).then_some(value)
 }

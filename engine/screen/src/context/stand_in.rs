@@ -93,7 +93,8 @@ fn is_monotone(value: &str, length: usize) -> bool {
 fn is_in_order(value: &str) -> bool {
     let plain: Vec<u8> =
         value.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()).collect();
-    if plain.len() < 6 {
+    // What stands between letters of other scripts is no row of its own.
+    if plain.len() < 6 || !value.is_ascii() {
         return false;
     }
     let letters: Vec<u8> = plain.iter().copied().filter(u8::is_ascii_lowercase).collect();

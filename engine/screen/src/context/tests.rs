@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod wording;
+
 /// The values found in a text.
 fn found(text: &str) -> Vec<&str> {
     let mut spans: Vec<_> = findings(text).into_iter().map(|finding| finding.span).collect();

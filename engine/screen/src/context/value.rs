@@ -69,6 +69,15 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
     Some(Value { span: start + lead..start + lead + value.trim().len(), is_quoted: true })
 }
 
+/// The value behind a quote that begins here and that nothing closes on its line.
+pub(super) fn unclosed(text: &str, at: usize) -> Option<Value> {
+    let line = scan::rest(text, at, LONGEST).lines().next()?;
+    let (open, close) = QUOTES.iter().find(|(open, _)| line.starts_with(open))?;
+    let inner = line.get(open.len()..)?;
+    let is_open = !inner.contains(close) && inner.starts_with(|first: char| first.is_ascii_alphanumeric());
+    is_open.then(|| bare(text, at + open.len(), false))?
+}
+
 fn ends_in_escape(text: &str) -> bool {
     text.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
@@ -77,7 +86,15 @@ fn ends_in_escape(text: &str) -> bool {
 pub(super) fn bare(text: &str, at: usize, is_query: bool) -> Option<Value> {
     let rest = scan::rest(text, at, LONGEST);
     let mut length = rest.len();
+    let mut passed = 0;
     for (place, character) in rest.char_indices() {
+        if place < passed {
+            continue;
+        }
+        if let Some(run) = letters_inside(rest, place) {
+            passed = place + run;
+            continue;
+        }
         let after = rest.get(place + character.len_utf8()..).unwrap_or_default();
         if ends(character, after, is_query) && place > 0 || character.is_whitespace() || is_ideographic_end(character) {
             length = place;
@@ -97,15 +114,58 @@ fn ends(character: char, after: &str, is_query: bool) -> bool {
         '&' => is_query || is_pair(after),
         ']' => after.starts_with('('),
         '%' => is_query && after.starts_with("26"),
-        ';' | ',' => after.is_empty() || after.starts_with(char::is_whitespace) || is_pair(after),
+        // A full-width comma reads as a plain one.
+        ';' | ',' => {
+            after.is_empty()
+                || after.starts_with(|next: char| next.is_whitespace() || is_ideographic(next))
+                || is_pair(after)
+        }
         _ => false,
     }
 }
 
+/// How long the letters without spaces between are that begin here inside a value: `龙虎豹9!x`, `x9龙虎y`, `x9!龙虎豹`.
+fn letters_inside(rest: &str, place: usize) -> Option<usize> {
+    // Letters of the words that go on behind a value.
+    const GO_ON: &str = "是为為就请不别了的吧哦啊谢用登在和并但也可即它跟与或及到这那里中上下内后前时";
+    const LONGEST_HEAD: usize = 16;
+    const LONGEST_PART: usize = 4;
+    // How words go on behind a value in scripts that write them on.
+    const ENDINGS: [&str; 26] = [
+        "で", "だ", "に", "を", "は", "が", "の", "と", "な", "や", "も", "か", "よ", "ね", "입", "이", "인", "예",
+        "로", "으", "은", "는", "가", "을", "를", "에",
+    ];
+    let tail = rest.get(place..)?;
+    let run: usize = tail
+        .chars()
+        .take(LONGEST_HEAD + 1)
+        .take_while(|character| is_ideographic(*character))
+        .map(char::len_utf8)
+        .sum();
+    let letters = tail.get(..run).filter(|letters| !letters.is_empty())?;
+    let next = tail.get(run..)?.chars().next();
+    let goes_on = next.is_some_and(|next| next.is_ascii_alphanumeric() || "!#$%&*+?@^_~-=".contains(next));
+    let count = letters.chars().count();
+    if place == 0 {
+        return (goes_on && count <= LONGEST_HEAD).then_some(run);
+    }
+    let is_han = letters.chars().all(|letter| matches!(letter, '\u{4e00}'..='\u{9fff}'));
+    let is_ended = ENDINGS.iter().any(|ending| letters.starts_with(ending));
+    let is_own = is_han || rest.starts_with(is_ideographic) && !is_ended;
+    let is_end = next.is_none_or(|next| next.is_whitespace() || is_ideographic_end(next));
+    (count <= LONGEST_PART && is_own && (goes_on || is_end) && !letters.contains(|letter| GO_ON.contains(letter)))
+        .then_some(run)
+}
+
+/// True of a letter of a script without spaces.
+pub(super) fn is_ideographic(character: char) -> bool {
+    matches!(character, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
+}
+
 /// True of full stops and brackets of scripts without spaces, and their particles after a bare value.
 fn is_ideographic_end(character: char) -> bool {
-    matches!(character, '\u{3001}'..='\u{3002}' | '\u{ff0c}' | '\u{300c}'..='\u{300f}' | '\u{3040}'..='\u{30ff}'
-        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '“' | '”' | '„' | '»' | '«')
+    is_ideographic(character)
+        || matches!(character, '\u{3001}'..='\u{3002}' | '\u{ff0c}' | '\u{300c}'..='\u{300f}' | '“' | '”' | '„' | '»' | '«')
 }
 
 /// True where a name and an equals sign follow: the next of a list of pairs.
@@ -171,6 +231,10 @@ mod tests {
             ("x9)", "x9"),
             ("x9</p>", "x9"),
             ("x9です", "x9"),
+            ("龙虎豹9!Xq", "龙虎豹9!Xq"),
+            ("Xq9!龙虎豹", "Xq9!龙虎豹"),
+            ("Xq龙虎9!，端口", "Xq龙虎9!"),
+            ("Xq9!请保密", "Xq9!"),
             ("a\\nb", "a"),
             ("x9\", y", "x9"),
             ("x,user=y", "x"),
