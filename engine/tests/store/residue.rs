@@ -134,13 +134,14 @@ fn state_of(path: &Path) -> (String, u32) {
 fn with_copies(home: &Home) -> (Store, Vec<PathBuf>) {
     let store = home.open(THEN);
     let dir = home.dir.path().join("t");
-    let copies: Vec<PathBuf> =
-        ["my copy.db", "notes.txt", "tessera.db.bak", "old/older/tessera.db"].map(|name| dir.join(name)).to_vec();
+    let mine = dir.join("my copy.db");
+    let others = ["notes.txt", "tessera.db.bak", "old/older/tessera.db"].map(|name| dir.join(name));
     fs::create_dir_all(dir.join("old/older")).unwrap();
-    store.backup(Some(&copies[0])).unwrap();
-    for copy in &copies[1..] {
-        fs::copy(&copies[0], copy).unwrap();
+    store.backup(Some(&mine)).unwrap();
+    for other in &others {
+        fs::copy(&mine, other).unwrap();
     }
+    let copies: Vec<PathBuf> = [mine].into_iter().chain(others).collect();
     let foreign = Connection::open(dir.join("foreign.sqlite")).unwrap();
     let told = format!("CREATE TABLE notes (said TEXT); INSERT INTO notes VALUES ('{}, the harbour crane')", VALUES[0]);
     foreign.execute_batch(&told).unwrap();

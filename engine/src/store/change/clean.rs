@@ -100,13 +100,11 @@ fn this_row(change: &Change<'_>, known: &Known, values: &KnownValues) -> Result<
     let mut keeper = change.secrets.keeper_of_old(change.tx, is_own);
     let (clean, found) = screened_for(before.clone(), before.id, &mut keeper, values)?.into_parts();
     kept::write_all(change, before.id, &screened_for(raw, before.id, &mut keeper, values)?.into_parts().1)?;
-    let clean = match before.entities == enrich::entities(&before.content) {
-        true => Memory { entities: enrich::entities(&clean.content), ..clean },
-        false => clean,
-    };
+    let is_derived = before.entities == enrich::entities(&before.content);
+    let entities = if is_derived { enrich::entities(&clean.content) } else { clean.entities.clone() };
     let scope = values.taken_out_of(clean.scope.as_str());
     let scope = scope.map_or_else(|| Ok(clean.scope.clone()), |scope| scope.parse())?;
-    let composed = compose::carried(Memory { updated: change.now, scope, ..clean }, &O200k);
+    let composed = compose::carried(Memory { updated: change.now, scope, entities, ..clean }, &O200k);
     let composed = composed.placed(before.handle, change.next_rev()?);
     write_row(change, &composed, Written::Again)?;
     kept::write_all(change, before.id, &found)?;

@@ -184,7 +184,7 @@ impl Home {
         // Whoever closes a file of the live database lets go of the locks that its process has on it.
         let live = [DATABASE, "tessera.db-wal", "tessera.db-shm", "tessera.db-journal"];
         let is_ours = |name: &str| ours.contains(&name) || live.contains(&name) || name.starts_with(ACCESS_LOG);
-        path.parent() != Some(&self.0) || !is_named(path, is_ours)
+        (path.parent() != Some(&self.0) || !is_named(path, is_ours)) && !is_same_file(path, &self.database())
     }
 
     /// The directory of ended turns that wait to be learned from.
@@ -328,6 +328,19 @@ fn walk(dir: &Path) -> (Vec<PathBuf>, bool) {
     (files, is_whole)
 }
 
+/// True for two names of one file.
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let file = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
+    file(one).is_some_and(|one| file(other) == Some(one))
+}
+
+#[cfg(not(unix))]
+fn is_same_file(_: &Path, _: &Path) -> bool {
+    false
+}
+
 /// True for a file that begins as every database of SQLite does.
 pub(crate) fn is_database(path: &Path) -> bool {
     let mut head = [0; DATABASE_HEAD.len()];
@@ -432,6 +445,17 @@ mod tests {
         assert_eq!(home.copies(), named(&copies));
         assert_eq!(home.small_files(), named(&small));
         assert!(home.is_walked_whole());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn another_name_of_the_live_database_is_no_copy_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path());
+        fs::write(home.database(), "SQLite format 3\0 and the rest").unwrap();
+        fs::hard_link(home.database(), home.dir().join("same.db")).unwrap();
+        std::os::unix::fs::symlink(home.database(), home.dir().join("link.db")).unwrap();
+        assert_eq!((home.copies(), home.small_files()), (vec![], vec![]));
     }
 
     #[cfg(unix)]
