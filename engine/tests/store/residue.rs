@@ -225,3 +225,19 @@ fn what_is_read_into_another_form_and_lines_of_a_key_are_found_in_the_row() {
     let mut store = home.open(THEN);
     assert_eq!(store.scan(Scanning::Look, &mut |_, _| {}).unwrap().residues, []);
 }
+
+#[test]
+fn settings_are_looked_at_and_never_rewritten_and_the_key_that_is_set_there_belongs_there() {
+    let home = Home::new();
+    let mut store = home.open(THEN);
+    let config = home.dir.path().join("t/config.toml");
+    let set = format!("[sync]\nkey = \"gh{}_{}\"\n", "p", "x7Kq2Lw9Zt5XcV1mQ0bZr4Ns8Ty6Uh3Pd1Ga");
+    fs::write(&config, &set).unwrap();
+    assert_eq!(store.scan(Scanning::Fix, &mut |_, _| {}).unwrap().residues, []);
+    let noted = format!("{set}# the password is {}\n", VALUES[0]);
+    fs::write(&config, &noted).unwrap();
+    let done = store.scan(Scanning::Fix, &mut |_, _| {}).unwrap();
+    assert_eq!((done.left(), done.residues.len()), (1, 1), "{done:?}");
+    assert!(done.residues.iter().all(|residue| residue.which == "config.toml" && residue.problem.is_some()));
+    assert_eq!(fs::read_to_string(&config).unwrap(), noted);
+}
