@@ -1,6 +1,6 @@
 //! Finds credentials in texts: where they stand, and of what kind they are.
 //!
-//! Two families look: [`formats`] knows what tokens of providers look like, [`context`] what people and programs write
+//! Two families look: `formats` knows what tokens of providers look like, `context` what people and programs write
 //! around a password. What neither can tell from an ordinary word, a hash or an identifier stays in the text. Pure: no
 //! clock, no storage, no network; time grows with the length of the text and nothing else.
 
