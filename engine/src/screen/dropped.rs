@@ -8,9 +8,6 @@ use super::found::findings;
 
 /// A text in which no credential stands that was found: each is named by what it was.
 pub fn dropped(text: &str) -> Cow<'_, str> {
-    if is_plain_name(text) {
-        return Cow::Borrowed(text);
-    }
     let found = findings(text);
     if found.is_empty() {
         return Cow::Borrowed(text);
@@ -23,13 +20,6 @@ pub fn dropped(text: &str) -> Cow<'_, str> {
     }
     kept.push_str(text.get(at..).unwrap_or_default());
     Cow::Owned(kept)
-}
-
-/// A UUID, or a name of letters without a digit and without anything that binds a value to a word: a session, a tool, a
-/// project. A hook says such names at every prompt, and looks at no other text: it need not make the detector ready.
-fn is_plain_name(text: &str) -> bool {
-    let is_name = |c: char| c.is_ascii_alphabetic() || "/._-".contains(c);
-    text.chars().all(is_name) || uuid::Uuid::try_parse(text).is_ok()
 }
 
 #[cfg(test)]

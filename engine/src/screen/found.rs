@@ -9,6 +9,9 @@ pub(super) const SLUG_DROPPED: &str = "dropped";
 
 /// The credentials of a text, in order. Places where one was taken out before are none, in a tag neither.
 pub fn findings(text: &str) -> Vec<Finding> {
+    if is_plain_name(text) {
+        return Vec::new();
+    }
     let mut found = tessera_screen::findings(text);
     found.retain(|finding| !text.get(finding.span.clone()).is_some_and(is_slug_of_place));
     found
@@ -17,6 +20,16 @@ pub fn findings(text: &str) -> Vec<Finding> {
 /// True when a text holds no credential.
 pub fn is_clean(text: &str) -> bool {
     findings(text).is_empty()
+}
+
+/// Letters of a piece of a plain name: every token that is letters alone is longer.
+const LONGEST_PIECE: usize = 12;
+
+/// A UUID, or a name of short pieces of letters: a session, a tool, a project. Nothing is found in one; a hook says such names
+/// at every prompt and looks at no other text, so it need not make the detector ready.
+fn is_plain_name(text: &str) -> bool {
+    let is_piece = |piece: &str| piece.len() <= LONGEST_PIECE && piece.bytes().all(|byte| byte.is_ascii_alphabetic());
+    text.split(['/', '.', '_', '-']).all(is_piece) || uuid::Uuid::try_parse(text).is_ok_and(|_| text.len() == 36)
 }
 
 fn is_slug_of_place(value: &str) -> bool {
@@ -30,6 +43,23 @@ fn is_slug_of_place(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn in_a_plain_name_nothing_would_be_found(name in "([a-zA-Z]{0,12}[/._-]){0,6}[a-zA-Z]{0,12}", id: u128) {
+            let id = uuid::Uuid::from_u128(id).to_string();
+            for name in [name, id] {
+                proptest::prop_assert!(is_plain_name(&name));
+                proptest::prop_assert!(tessera_screen::findings(&name).is_empty(), "{}", name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_of_letters_alone_is_no_plain_name() {
+        let token = format!("hf_{}", "kQzWmXvTgRbNpLsJhDyFcVuKeMoGtAiBwZ");
+        assert!(!is_plain_name(&token) && !is_clean(&token));
+    }
 
     #[test]
     fn the_place_of_a_secret_in_a_tag_is_no_credential_and_all_else_is() {
