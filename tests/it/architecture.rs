@@ -68,6 +68,7 @@ fn sources() -> Vec<(String, String)> {
         "engine/screen",
         "engine/seal",
         "engine/vault",
+        "engine/markdown",
         "engine/tests",
         "desk",
         "mcp/src",

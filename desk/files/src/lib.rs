@@ -1,0 +1,1 @@
+//! A folder of text files, reached through a handle that nothing leads out of.
