@@ -1,6 +1,7 @@
 //! What can be typed: types only.
 
 mod eval;
+mod files;
 mod gaps;
 mod project;
 mod secret;
@@ -18,6 +19,7 @@ use tessera_engine::domain::{
 };
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
+pub(crate) use files::{AddArguments, FilesTask};
 pub(crate) use gaps::GapsArguments;
 pub(crate) use project::ProjectTask;
 pub(crate) use secret::SecretTask;
@@ -182,6 +184,11 @@ pub(crate) enum Command {
         #[arg(long, default_value_t = 14, value_name = "N")]
         days: u32,
     },
+    /// Know folders of notes: what their files say is found as memories are.
+    #[command(subcommand)]
+    Files(FilesTask),
+    /// Run one command of the memory tool: a JSON object on stdin, what it answers on stdout.
+    MemoryTool,
     /// List what was asked often and that nothing answers.
     Gaps(GapsArguments),
     /// Connect a client: shows the change, asks, and makes it.

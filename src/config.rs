@@ -20,6 +20,7 @@ use tessera_setup::Places;
 
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
+pub(crate) use files::{FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules};
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
 
@@ -39,6 +40,9 @@ macro_rules! setting {
         pub(crate) const $name: Setting = Setting { names: &[$($variable),+], key: $key, help: $help };
     };
 }
+
+// After the macro, which it uses.
+mod files;
 
 setting!(HOME, ["TESSERA_HOME", "MEMORY_HOME"], None, "directory of the store (default: the user's data directory)");
 setting!(
@@ -182,7 +186,7 @@ setting!(
 );
 
 /// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 26] = [
+pub(crate) const SETTINGS: [&Setting; 31] = [
     &HOME,
     &DATABASE,
     &NOW,
@@ -191,6 +195,11 @@ pub(crate) const SETTINGS: [&Setting; 26] = [
     &LOG,
     &NO_COLOR,
     &KEEP_QUESTIONS,
+    &MEMORY_FILES,
+    &FILES_OVERWRITE,
+    &FILES_MAX_BYTES,
+    &FILES_MAX_TOKENS,
+    &FILES_TOPIC,
     &RECALL,
     &RECALL_TOKENS,
     &BRIEF_TOKENS,

@@ -120,6 +120,7 @@ fn row(note: &Note) -> Row {
             origin: tessera_engine::domain::Origin::Agent,
             session: None,
             conflict_of: None,
+            file: None,
         },
     };
     let composed = carried(memory_of(&document, Beside::of(MemoryId::from_key(&note.text))), &O200k);

@@ -5,6 +5,7 @@
 //! - [`project`]: which project a directory belongs to, and whether it is believed.
 //! - [`queue`]: sessions that wait to be learned from. [`screen`]: what learning must not see.
 //! - [`files`], [`log`]: small files of somebody else's; one line for each fault.
+//! - [`folders`]: directories of notes that recall knows, and the memory tool.
 //! - [`meaning`]: vectors of memories, made when nobody waits for an answer.
 //! - [`views`]: shapes of JSON that more than one face shows.
 //! - `team`, `sync`, `shared`, `vault` (feature `team`): the verbs that need a team server, its client, a store that many
@@ -18,6 +19,7 @@ mod caller;
 mod claude_md;
 mod desk;
 pub mod files;
+pub mod folders;
 pub mod log;
 pub mod meaning;
 pub mod project;

@@ -3,6 +3,7 @@
 mod demo;
 mod eval;
 mod explain;
+mod files;
 mod findings;
 mod gaps;
 pub(crate) mod hook;
@@ -32,6 +33,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use tessera_desk::folders::{Glance, refresh};
 use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};
 use tessera_desk::{Caller, Desk, Project, SharedStore};
@@ -131,11 +133,26 @@ impl Context {
             Access::Add => self.open(Usage::Write)?,
             Access::Change => self.open_existing()?,
         };
+        self.refresh_files(&store);
         let outcome = work(&mut Desk::new(&mut store, caller));
         if access != Access::Read {
             self.settle_vault(store);
         }
         outcome
+    }
+
+    /// Takes what changed in folders of files. What cannot be taken now is as it was.
+    fn refresh_files(&self, store: &Store) {
+        let refreshed = || -> anyhow::Result<()> {
+            let glance = Glance::of(store)?;
+            if !glance.is_idle() && glance.differs() {
+                refresh(&mut self.open(Usage::Write)?)?;
+            }
+            Ok(())
+        };
+        if let Err(error) = refreshed() {
+            output::note(&format!("files are as they were: {error}"));
+        }
     }
 
     /// Tells the vault of this machine what it is to learn. Where it cannot be told now, that is said, and done later.
@@ -221,6 +238,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Learn => learn::run(&context)?,
         Command::Log { session, limit } => receipts::log(&context, session, limit)?,
         Command::Why { id } => receipts::why(&context, id)?,
+        Command::Files(task) => files::run(&context, task)?,
+        Command::MemoryTool => return files::tool(&context),
         Command::Gaps(args) => gaps::run(&context, &args)?,
         Command::Ledger { days } => receipts::ledger(&context, days)?,
         Command::Setup(args) => setup::run(&context, &args)?,

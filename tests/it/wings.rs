@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The wings in the order of `engine/src/store/mod.rs`: each may use those before it.
-const WINGS: [&str; 9] = ["file", "rows", "base", "logs", "read", "change", "sync", "open", "care"];
+const WINGS: [&str; 10] = ["file", "rows", "base", "logs", "read", "change", "files", "sync", "open", "care"];
 
 /// The files of a tree by name (`change/links`), without their tests. A `mod.rs` declares and re-exports, nothing else.
 type Files = BTreeMap<String, String>;

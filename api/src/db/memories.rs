@@ -8,8 +8,8 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row as _};
 use tessera_engine::compose::{Beside, Composed, Decided, Known, memory_of};
 use tessera_engine::domain::{
-    Category, Content, Importance, Link, LinkKind, Memory, MemoryId, MemoryType, Origin, Permission, Scope, Share, Tag,
-    Timestamp, Trust,
+    Category, Content, FilePath, Importance, Link, LinkKind, Memory, MemoryId, MemoryType, Origin, Permission, Scope,
+    Share, Tag, Timestamp, Trust,
 };
 use tessera_engine::pack::{LineCosts, Passage};
 use tessera_engine::sync::{Details, Document, Rights, Row, State};
@@ -79,6 +79,7 @@ codec! {
     "origin" => |query, it| query.bind(it.details.map_or_else(|| "user".to_owned(), |of| of.origin.to_string()));
     "session" => |query, it| query.bind(it.details.and_then(|of| of.session.as_deref()));
     "conflict_of" => |query, it| query.bind(it.details.and_then(|of| of.conflict_of).map(uuid));
+    "file" => |query, it| query.bind(it.details.and_then(|of| of.file.as_ref()).map(FilePath::as_str));
     derived:
     "summary" => |query, it| query.bind(it.composed.map_or("", |of| of.memory().summary.as_str()));
     "standing" => |query, it| query.bind(it.composed.is_some_and(Composed::is_standing));
@@ -288,6 +289,7 @@ fn document(row: &PgRow) -> Result<Document, DbError> {
         origin: read::<Origin>("origin", row.try_get("origin")?)?,
         session: row.try_get("session")?,
         conflict_of: conflict_of.map(MemoryId::from_uuid),
+        file: row.try_get::<Option<&str>, _>("file")?.map(|text| read("file", text)).transpose()?,
     };
     Ok(Document {
         content: Content::try_from(row.try_get::<String, _>("content")?).map_err(|e| wrong("content")(&e))?,

@@ -44,12 +44,13 @@ use tokio::sync::Mutex;
 use crate::keys::Key;
 
 /// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
-const MIGRATIONS: [(i64, &str, &str); 5] = [
+const MIGRATIONS: [(i64, &str, &str); 6] = [
     (1, "server", include_str!("../../migrations/0001_server.sql")),
     (2, "distributed", include_str!("../../migrations/0002_distributed.sql")),
     (3, "rights", include_str!("../../migrations/0003_rights.sql")),
     (4, "meaning", include_str!("../../migrations/0004_meaning.sql")),
     (5, "secrets", include_str!("../../migrations/0005_secrets.sql")),
+    (6, "files", include_str!("../../migrations/0006_files.sql")),
 ];
 
 fn migrator() -> migrate::Migrator {

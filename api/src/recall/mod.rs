@@ -279,7 +279,7 @@ async fn rows(tx: &mut UserTx, page: Vec<Ranked>) -> Result<Vec<Found>, DbError>
         let (share, edited_by) = (stored.share(), stored.row.edited_by.clone());
         // The summary that was counted, however one would be made today.
         let summary = stored.summary.clone();
-        let beside = Beside { id: stored.row.memory, handle: short, summary, share, edited_by };
+        let beside = Beside { id: stored.row.memory, handle: short, summary, share, edited_by, stands_for_file: false };
         let mut memory = memory_of(document, beside);
         let (uses, used): (i32, Option<i64>) = (row.try_get("uses")?, row.try_get("used")?);
         memory.access_count = u32::try_from(uses).unwrap_or(0);

@@ -26,6 +26,7 @@ fn document(text: &str) -> Document {
         origin: Origin::Agent,
         session: None,
         conflict_of: None,
+        file: None,
     };
     Document { content: Content::try_from(text.to_owned()).unwrap(), tags: [].into(), links: [].into(), details }
 }

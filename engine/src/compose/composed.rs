@@ -32,7 +32,7 @@ impl Composed {
     }
 
     /// The same with what was taken out of its texts.
-    fn beside_secrets(mut self, secrets: &[Secret]) -> Self {
+    pub(super) fn beside_secrets(mut self, secrets: &[Secret]) -> Self {
         self.secrets.extend_from_slice(secrets);
         self
     }
@@ -148,7 +148,7 @@ impl Known {
     fn has_lines_of(&self, other: &Memory) -> bool {
         fn shown(of: &Memory) -> impl PartialEq {
             let words = (&of.tags, &of.entities, &of.category, &of.summary);
-            (&of.share, &of.edited_by, words, of.kind, of.importance, of.created.date())
+            (&of.share, &of.edited_by, &of.file, words, of.kind, of.importance, of.created.date())
         }
         self.memory.content == other.content && shown(&self.memory) == shown(other)
     }
@@ -159,6 +159,9 @@ type Terms = (bool, u16, u64, Vec<u8>);
 
 /// The way to a composed memory: summary, analysis and counts, each taken over or made.
 pub(super) fn compose(memory: Memory, known: Option<&Known>, counter: &impl TokenCounter) -> Composed {
+    if memory.is_whole_file() {
+        return whole_file(memory);
+    }
     let is_kept = |known: &&Known| {
         let is_readable = memory.deleted.is_some() || is_current(&known.forward);
         is_readable && known.has_terms_of(&memory)
@@ -198,6 +201,13 @@ fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: 
         secrets: Vec::new(),
     }
     .beside(known)
+}
+
+/// What stands for a file: nobody finds it, and no line of a reply shows it. Its parts are memories of their own.
+fn whole_file(memory: Memory) -> Composed {
+    let summary = memory.file.as_ref().map(|file| file.path.to_string()).unwrap_or_default();
+    let sensitive = !places(&memory.content).is_empty();
+    empty(Memory { summary, sensitive, ..memory })
 }
 
 fn is_current(forward: &[u8]) -> bool {
@@ -340,7 +350,10 @@ pub fn arrived(news: Arrived<'_>, known: Option<&Known>, now: Timestamp, counter
     let Arrived { id, document, share, edited_by, is_deleted } = news;
     let here = known.map(|known| &known.memory);
     let handle = here.map_or(Handle::FIRST, |here| here.handle);
-    let mut memory = memory_of(document, Beside { id, handle, summary: String::new(), share, edited_by });
+    let mut memory = memory_of(
+        document,
+        Beside { id, handle, summary: String::new(), stands_for_file: share.is_none(), share, edited_by },
+    );
     memory.updated = now;
     memory.deleted = is_deleted.then(|| here.and_then(|here| here.deleted).unwrap_or(now));
     if let Some(here) = here {
@@ -369,6 +382,11 @@ fn emptied(memory: Memory) -> Composed {
         deleted: memory.deleted,
         ..Memory::blank(memory.id, String::new(), memory.created)
     };
+    empty(memory)
+}
+
+/// A memory beside which nothing is kept.
+fn empty(memory: Memory) -> Composed {
     let (forward, meaning, costs) = (Vec::new(), Vec::new(), LineCosts::default());
     let (has_new_terms, has_new_costs) = (true, true);
     Composed {

@@ -1,6 +1,8 @@
 //! What a memory says: the fields that are given, those that are derived where they are not, and how far it is believed.
 
-use crate::domain::{DomainError, Draft, Handle, Memory, MemoryId, Patch, Share, Timestamp, Trust, has_long_name};
+use crate::domain::{
+    DomainError, Draft, Handle, InFile, Memory, MemoryId, Patch, Share, Timestamp, Trust, has_long_name,
+};
 use crate::enrich;
 use crate::sync::Document;
 
@@ -10,7 +12,9 @@ const CONFLICT: &str = "conflict";
 /// A new memory: what the draft leaves out follows from its text. It has no place in a store yet.
 pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> {
     let content = draft.check()?.as_str().to_owned();
-    let entities = if draft.entities.is_empty() { enrich::entities(&content) } else { draft.entities.clone() };
+    let is_whole = draft.file.as_ref().is_some_and(|file| file.is_whole);
+    let entities =
+        if draft.entities.is_empty() && !is_whole { enrich::entities(&content) } else { draft.entities.clone() };
     Ok(Memory {
         category: draft.category.clone().unwrap_or_else(|| enrich::category(&content)),
         kind: draft.kind.unwrap_or_else(|| enrich::kind(&content, &entities)),
@@ -27,6 +31,7 @@ pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> 
         session: draft.session.clone(),
         cwd: draft.cwd.clone(),
         client: draft.client.clone(),
+        file: draft.file.clone(),
         ..Memory::blank(draft.id.unwrap_or_else(|| MemoryId::generate(now)), content, now)
     })
 }
@@ -88,12 +93,14 @@ pub struct Beside {
     pub share: Option<Share>,
     /// Who wrote the text as it is, if not the owner.
     pub edited_by: Option<String>,
+    /// True where a document of a file stands for it, and its parts are memories of their own.
+    pub stands_for_file: bool,
 }
 
 /// A memory that says what a document says, never used yet. What another user shares is not believed as one's own is.
 pub fn memory_of(document: &Document, beside: Beside) -> Memory {
     let (content, details) = (document.content.as_str().to_owned(), document.details.clone());
-    let Beside { id, handle, summary, share, edited_by } = beside;
+    let Beside { id, handle, summary, share, edited_by, stands_for_file } = beside;
     Memory {
         handle,
         summary,
@@ -112,6 +119,7 @@ pub fn memory_of(document: &Document, beside: Beside) -> Memory {
         share,
         edited_by,
         conflict_of: details.conflict_of,
+        file: details.file.map(|path| InFile { path, heading: None, is_whole: stands_for_file }),
         links: document.links.iter().copied().collect(),
         ..Memory::blank(id, content, details.created)
     }

@@ -6,6 +6,7 @@
 
 mod composed;
 mod fields;
+mod parts;
 mod server;
 
 #[cfg(test)]
@@ -16,4 +17,5 @@ pub use composed::{
     reanalysed, restored, settled_apart, shortened,
 };
 pub use fields::{Beside, memory_of};
+pub use parts::{Filed, PartText, file_draft, filed, is_as_it_was, known_again, moved, part_draft};
 pub use server::{Decided, Outcome, cleaned, document, edit, outcome};

@@ -105,7 +105,7 @@ fn decided(row: Row, known: Option<&Known>, counter: &impl TokenCounter) -> Deci
 impl Beside {
     /// What stands beside a document on a server: nothing that depends on who reads it.
     pub fn of(id: MemoryId) -> Self {
-        Self { id, handle: Handle::FIRST, summary: String::new(), share: None, edited_by: None }
+        Self { id, handle: Handle::FIRST, summary: String::new(), share: None, edited_by: None, stands_for_file: false }
     }
 }
 

@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Category, DomainError, Handle, Link, MAX_TAGS, MemoryId, Origin, Scope, Share, Tag, Timestamp, Trust};
+use super::{
+    Category, DomainError, Handle, InFile, Link, MAX_TAGS, MemoryId, Origin, Scope, Share, Tag, Timestamp, Trust,
+};
 
 /// The longest content that is stored, in bytes of UTF-8.
 pub const MAX_CONTENT_BYTES: usize = 32 * 1024;
@@ -205,12 +207,25 @@ pub struct Memory {
     /// The memory of which it is the other text: both were changed apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict_of: Option<MemoryId>,
+    /// Where it stands, if a file gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<InFile>,
     /// Typed links from it to others.
     #[serde(default)]
     pub links: Vec<Link>,
 }
 
 impl Memory {
+    /// True for what stands for a file as a whole: its parts are found, and not it.
+    pub fn is_whole_file(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.is_whole)
+    }
+
+    /// True for what stands in a file: it is the file that says it, and no server is told of it.
+    pub fn is_part_of_file(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| !file.is_whole)
+    }
+
     /// A memory of which nothing is said but its text: each other field is as it is where nobody gave it, and as a
     /// removal for good leaves it.
     pub fn blank(id: MemoryId, content: String, created: Timestamp) -> Self {
@@ -243,6 +258,7 @@ impl Memory {
             share: None,
             edited_by: None,
             conflict_of: None,
+            file: None,
             links: Vec::new(),
         }
     }
@@ -315,6 +331,8 @@ pub struct Draft {
     pub cwd: Option<String>,
     /// The client program.
     pub client: Option<String>,
+    /// Where it stands, if a file gives it.
+    pub file: Option<InFile>,
     /// Links from it.
     pub links: Vec<Link>,
     /// Where the whole text is to be set aside as one secret: what is said of it in its place.

@@ -3,6 +3,7 @@
 mod budget;
 mod error;
 mod expiry;
+mod file;
 mod id;
 mod link;
 mod memory;
@@ -16,6 +17,7 @@ mod time;
 pub use budget::{TokenBudget, TokenCount, TokenProfile};
 pub use error::DomainError;
 pub use expiry::Expiry;
+pub use file::{FilePath, InFile, content_of_file, file_of_content};
 pub use id::{Handle, MemoryId, MemoryRef};
 pub use link::{Link, LinkKind};
 pub use memory::{Content, Draft, Importance, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch};

@@ -95,22 +95,24 @@ impl LineCosts {
     }
 }
 
-/// Whose a memory is and who wrote its text, if not the reader: ` (from mara, edited by jon)`, or nothing.
+/// Whose a memory is and who wrote its text, if not the reader, and where it stands: ` (from mara, edited by jon)`,
+/// ` (in /memories/user/preferences.md, Editors)`, or nothing.
 pub fn attribution(memory: &Memory) -> String {
     let owner = memory.share.as_ref().map(|share| format!("from {}", neutral_line(&share.by)));
     let author = memory.edited_by.as_ref().map(|name| format!("edited by {}", neutral_line(name)));
-    match (owner, author) {
-        (None, None) => String::new(),
-        (Some(one), None) | (None, Some(one)) => format!(" ({one})"),
-        (Some(owner), Some(author)) => format!(" ({owner}, {author})"),
-    }
+    let place = file_of(memory).map(|path| format!("in {path}"));
+    let said: Vec<String> = [owner, author, place, heading_of(memory)].into_iter().flatten().collect();
+    if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
 }
 
 /// The same as a line of JSON: `"edited_by":"jon","shared_by":"mara",`, or nothing.
 pub(super) fn json_attribution(memory: &Memory) -> Option<String> {
     let author = memory.edited_by.as_deref().map(|name| ("edited_by", name));
     let owner = memory.share.as_ref().map(|share| ("shared_by", share.by.as_str()));
-    let named = author.into_iter().chain(owner);
+    let place = memory.file.as_ref().map(|file| ("file", file.path.as_str()));
+    let heading = memory.file.as_ref().and_then(|file| file.heading.as_deref()).map(|heading| ("heading", heading));
+    // In the order of their names, as everywhere.
+    let named = author.into_iter().chain(place).chain(heading).chain(owner);
     let fields: String =
         named.map(|(key, name)| format!("\"{key}\":{},", serde_json::Value::from(&*neutral_line(name)))).collect();
     (!fields.is_empty()).then(|| fields + "\n")
@@ -152,6 +154,10 @@ struct DetailBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_by: Option<String>,
     entities: Vec<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heading: Option<String>,
     id: Handle,
     importance: Importance,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,6 +173,10 @@ struct DetailBody<'a> {
 struct IndexBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heading: Option<String>,
     id: Handle,
     #[serde(skip_serializing_if = "Option::is_none")]
     shared_by: Option<String>,
@@ -181,6 +191,8 @@ pub(super) fn json_detail(memory: &Memory) -> String {
         created: memory.created.date().to_string(),
         edited_by: memory.edited_by.as_deref().map(neutral_line),
         entities: memory.entities.iter().map(|name| neutral(name)).collect(),
+        file: file_of(memory),
+        heading: heading_of(memory),
         id: memory.handle,
         importance: memory.importance,
         share_permission: memory.share.as_ref().map(|share| share.permission),
@@ -194,10 +206,20 @@ pub(super) fn json_detail(memory: &Memory) -> String {
 pub(super) fn json_index(memory: &Memory) -> String {
     body_of(&IndexBody {
         edited_by: memory.edited_by.as_deref().map(neutral_line),
+        file: file_of(memory),
+        heading: heading_of(memory),
         id: memory.handle,
         shared_by: memory.share.as_ref().map(|share| neutral_line(&share.by)),
         summary: neutral(&memory.summary),
     })
+}
+
+fn file_of(memory: &Memory) -> Option<String> {
+    memory.file.as_ref().map(|file| neutral_line(file.path.as_str()))
+}
+
+fn heading_of(memory: &Memory) -> Option<String> {
+    memory.file.as_ref()?.heading.as_deref().map(neutral_line)
 }
 
 fn body_of(object: &impl Serialize) -> String {

@@ -6,7 +6,7 @@
 //!
 //! Wings, in the order of their dependencies (nothing points back): `file` (the home and its files), `rows` (columns and
 //! what they mean), `base` (the open store, its index, its transactions), `logs` (what is noted beside memories), `read`,
-//! `change` (what changes memories), `sync` (a team server's news), `open` (opening and bringing up to date), `care` (the
+//! `change` (what changes memories), `files` (files that recall knows), `sync` (a team server's news), `open` (opening and bringing up to date), `care` (the
 //! doctor, salvage, backups).
 
 mod file;
@@ -20,6 +20,8 @@ mod logs;
 mod read;
 
 mod change;
+
+mod files;
 
 mod sync;
 
@@ -46,6 +48,9 @@ pub use change::write::Stored;
 pub use file::error::{ElsewhereBecause, StoreError};
 pub use file::home::Home;
 pub use file::private::{dir_of, lock, make_private_dir, private_file, replace, sync_dir, try_lock};
+pub use files::asked::{FileRow, NoteRow, PartRow, Pending, RelationRow};
+pub use files::folders::{Folder, MEMORIES};
+pub use files::states::{FileStamp, Intent, SeenFile, TakenFile};
 pub use logs::history::{HistoryEntry, Operation};
 pub use logs::learning::{Progress, Spending};
 pub use logs::purges::{Purged, Step, ToldServer};

@@ -138,6 +138,7 @@ pub(super) fn own_text(document: Document) -> Document {
         origin: Origin::User,
         session: None,
         conflict_of: None,
+        file: None,
     };
     Document { content: document.content, tags: BTreeSet::new(), links: BTreeSet::new(), details }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Category, Content, DomainError, Importance, Link, Memory, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp,
-    Trust, check_words,
+    Category, Content, DomainError, FilePath, Importance, Link, Memory, MemoryId, MemoryType, Origin, Scope, Tag,
+    Timestamp, Trust, check_words,
 };
 
 /// Links of a memory, at most.
@@ -59,6 +59,9 @@ pub struct Details {
     pub session: Option<String>,
     /// The memory of which this is the other text of a conflict.
     pub conflict_of: Option<MemoryId>,
+    /// The file that it is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FilePath>,
 }
 
 impl Document {
@@ -84,6 +87,7 @@ impl Document {
                 origin: memory.origin.clone(),
                 session: memory.session.clone(),
                 conflict_of: memory.conflict_of,
+                file: memory.file.as_ref().map(|file| file.path.clone()),
             },
         })
     }

@@ -147,6 +147,7 @@ impl World {
             expires,
             vouched: None,
             conflict_of: None,
+            file: None,
         };
         let document =
             Document { content: self.text(memory, user), tags: BTreeSet::new(), links: BTreeSet::new(), details };

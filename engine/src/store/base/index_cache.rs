@@ -167,7 +167,7 @@ pub(crate) fn snapshot_bytes(connection: &Connection) -> rusqlite::Result<Vec<u8
     let tx = connection.unchecked_transaction()?;
     let rev: u64 = tx.query_row("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;
     let identity = identity_at(&tx, rev)?;
-    let sql = sql!("SELECT ", IndexColumns::LIST, " FROM memories WHERE deleted IS NULL ORDER BY handle");
+    let sql = sql!("SELECT ", IndexColumns::LIST, " FROM memories WHERE deleted IS NULL AND whole = 0 ORDER BY handle");
     let mut statement = tx.prepare(sql)?;
     let rows: rusqlite::Result<Vec<IndexRow>> =
         statement.query_map([], index_row)?.map(|index_row| readable(&tx, index_row?)).collect();

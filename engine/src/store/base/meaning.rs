@@ -97,7 +97,7 @@ impl Store {
     pub fn meanings(&self) -> Result<Meanings, StoreError> {
         // The first byte is the version of the encoder.
         let sql = "SELECT count(*) FILTER (WHERE meaning >= ?1 AND meaning < ?2), count(*) FILTER (WHERE meaning < ?1),
-                       count(*) FILTER (WHERE meaning >= ?2) FROM memories WHERE deleted IS NULL";
+                       count(*) FILTER (WHERE meaning >= ?2) FROM memories WHERE deleted IS NULL AND whole = 0";
         let read =
             |row: &rusqlite::Row<'_>| Ok(Meanings { made: row.get(0)?, waiting: row.get(1)?, later: row.get(2)? });
         self.connection
@@ -182,14 +182,14 @@ impl Store {
     /// Some rows that wait, the newest first: those that have no vectors, and after them those with vectors of an older
     /// encoder. With the latter, the rev up to which there may be more of them.
     fn some_waiting(&self, most: usize) -> rusqlite::Result<(Vec<Waiting>, Option<u64>)> {
-        let fresh = "SELECT handle, rev, content FROM memories WHERE meaning = x'' AND deleted IS NULL
+        let fresh = "SELECT handle, rev, content FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0
                      ORDER BY rev DESC LIMIT ?1";
         let (rows, _) = self.taken(fresh, params![most as u64], most)?;
         let left = self.left_to_encode()?;
         if !rows.is_empty() || left == 0 {
             return Ok((rows, None));
         }
-        let outdated = "SELECT handle, rev, content FROM memories WHERE rev <= ?2 AND meaning < ?3 AND deleted IS NULL
+        let outdated = "SELECT handle, rev, content FROM memories WHERE rev <= ?2 AND meaning < ?3 AND deleted IS NULL AND whole = 0
                         ORDER BY rev DESC LIMIT ?1";
         let (rows, is_more) = self.taken(outdated, params![most as u64, left, [ENCODER_VERSION]], most)?;
         let next = rows.last().filter(|_| is_more).map_or(0, |last| last.rev.saturating_sub(1));

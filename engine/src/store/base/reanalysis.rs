@@ -85,7 +85,7 @@ impl Store {
             .map(|head| format!("substr(forward, 1, length(?{0})) = ?{0}", head + 2))
             .collect();
         let sql = format!(
-            "SELECT {KNOWN} FROM memories WHERE rev <= ?1 AND deleted IS NULL AND NOT coalesce({}, 0)
+            "SELECT {KNOWN} FROM memories WHERE rev <= ?1 AND deleted IS NULL AND whole = 0 AND NOT coalesce({}, 0)
              ORDER BY rev DESC LIMIT {STEP}",
             begins.join(" OR ")
         );

@@ -34,7 +34,8 @@ impl Store {
     }
 
     fn all_waiting(&self) -> rusqlite::Result<Vec<(u32, String)>> {
-        let sql = "SELECT handle, content FROM memories WHERE meaning = x'' AND deleted IS NULL ORDER BY rev";
+        let sql =
+            "SELECT handle, content FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0 ORDER BY rev";
         let mut statement = self.connection.prepare_cached(sql)?;
         statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
@@ -48,7 +49,7 @@ impl Store {
     }
 
     fn show_each(&self, mut show: impl FnMut(Handle, &str, &[u8])) -> rusqlite::Result<()> {
-        let sql = "SELECT handle, content, meaning FROM memories WHERE deleted IS NULL ORDER BY handle";
+        let sql = "SELECT handle, content, meaning FROM memories WHERE deleted IS NULL AND whole = 0 ORDER BY handle";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {

@@ -210,7 +210,7 @@ impl Store {
     }
 
     fn stale_rows(&self) -> rusqlite::Result<Vec<Handle>> {
-        let sql = sql!("SELECT ", MEMORY, ", forward FROM memories WHERE deleted IS NULL");
+        let sql = sql!("SELECT ", MEMORY, ", forward FROM memories WHERE deleted IS NULL AND whole = 0");
         let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
         let mut stale = Vec::new();

@@ -276,6 +276,7 @@ fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError>
     change.tx.execute_batch(
         "UPDATE memories SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT handle FROM memories);
          INSERT OR IGNORE INTO outbox (memory) SELECT id FROM memories WHERE shared_by IS NULL AND purged = 0
+             AND (file IS NULL OR whole = 1)
              ORDER BY handle;",
     )?;
     if !is_private_whole {

@@ -165,6 +165,7 @@ impl Line {
             session: self.session.clone(),
             cwd: self.cwd.clone(),
             client: self.client.clone(),
+            file: None,
             links: Vec::new(),
             sensitive: None,
         })

@@ -131,7 +131,7 @@ fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>,
     let sql = sql!(
         "SELECT ",
         MEMORY,
-        " FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
+        " FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL AND file IS NULL
          AND superseded_by IS NULL AND conflict_of IS NULL AND trust <> 'foreign' AND (expires IS NULL OR expires > ?4)
          ORDER BY handle LIMIT 1"
     );

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tessera_seal::SealError;
 
-use crate::domain::{DomainError, MemoryId, MemoryRef, Timestamp};
+use crate::domain::{DomainError, FilePath, MemoryId, MemoryRef, Timestamp};
 
 /// A failure of the store. Messages name paths and ids, never the text of a memory.
 #[derive(Debug, thiserror::Error)]
@@ -103,6 +103,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// Something that cannot be done with a file, or a part of one. The user mends it.
+    #[error("{path}: {problem}")]
+    InFile {
+        /// The file, by its folder.
+        path: FilePath,
+        /// Why.
+        problem: String,
     },
     /// A credential stands in what was to be stored, and the settings say that no such text is.
     #[error("{field}: holds a {kind}, and secrets.mode is refuse; take it out, or set secrets.mode to encrypt")]

@@ -11,7 +11,7 @@ use super::private;
 pub struct Home(PathBuf);
 
 /// Files and directories that are ours, each by its whole name.
-const OURS: [&str; 14] = [
+const OURS: [&str; 16] = [
     MARKER,
     OPEN_LOCK,
     BACKUPS,
@@ -20,6 +20,8 @@ const OURS: [&str; 14] = [
     TOLD_ONCE,
     SYNC_LOCK,
     MEANING_LOCK,
+    FILES_LOCK,
+    MEMORIES,
     HTTP_KEY,
     CONFIG,
     SETUP,
@@ -53,6 +55,8 @@ const HOOKS_LOG_OLD: &str = "hooks.log.old";
 const TOLD_ONCE: &str = "told-once";
 const SYNC_LOCK: &str = "sync.lock";
 const MEANING_LOCK: &str = "meaning.lock";
+const FILES_LOCK: &str = "files.lock";
+const MEMORIES: &str = "memories";
 const SECRET_KEY: &str = "secret.key";
 const HTTP_KEY: &str = "mcp-http.key";
 const CONFIG: &str = "config.toml";
@@ -180,7 +184,11 @@ impl Home {
         if is_named(path, |name| nowhere.iter().any(|prefix| name.starts_with(prefix))) {
             return false;
         }
-        let ours = [MARKER, OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, CONFIG, SETUP, TOLD_ONCE];
+        // What somebody keeps in files is theirs to change.
+        if path.starts_with(self.memories()) {
+            return false;
+        }
+        let ours = [MARKER, OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, FILES_LOCK, CONFIG, SETUP, TOLD_ONCE];
         // Whoever closes a file of the live database lets go of the locks that its process has on it.
         let live = [DATABASE, "tessera.db-wal", "tessera.db-shm", "tessera.db-journal"];
         let is_ours = |name: &str| ours.contains(&name) || live.contains(&name) || name.starts_with(ACCESS_LOG);
@@ -230,6 +238,16 @@ impl Home {
     /// Held by the process that makes vectors of memories that wait for them.
     pub fn meaning_lock(&self) -> PathBuf {
         self.file(MEANING_LOCK)
+    }
+
+    /// Held by the process that changes what is known of files.
+    pub fn files_lock(&self) -> PathBuf {
+        self.file(FILES_LOCK)
+    }
+
+    /// The directory of files that the memory tool sees.
+    pub fn memories(&self) -> PathBuf {
+        self.file(MEMORIES)
     }
 
     /// The key that MCP over HTTP asks for.
@@ -389,6 +407,8 @@ mod tests {
             home.told_once(),
             home.sync_lock(),
             home.meaning_lock(),
+            home.files_lock(),
+            home.memories(),
             home.http_key(),
             home.config(),
             home.setup(),

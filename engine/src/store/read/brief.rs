@@ -34,7 +34,7 @@ const BRIEF: &str = sql!(
     "SELECT ",
     IndexColumns::LIST,
     " FROM memories WHERE scope IN ('global', ?1) AND (standing = 1 OR category = 'decisions')
-     AND deleted IS NULL AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'
+     AND deleted IS NULL AND whole = 0 AND (expires IS NULL OR expires > ?2) AND trust <> 'foreign'
      AND origin <> 'conversation' AND ",
     HOLDS,
     " AND NOT EXISTS (SELECT 1 FROM links WHERE source = memories.id AND type = 'resolved_by')

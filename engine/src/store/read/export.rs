@@ -10,13 +10,14 @@ use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 
 impl Store {
-    /// Writes every memory that is not deleted, oldest first, one JSON object a line. Returns how many.
+    /// Writes every memory that is not deleted, oldest first, one JSON object a line. Returns how many. What stands in files
+    /// is left out: the files are there to be copied.
     ///
     /// # Errors
     /// When the store cannot be read or the lines not be written.
     pub fn export(&self, out: &mut dyn Write) -> Result<u64, StoreError> {
         let failed = |error| self.failed(error);
-        let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE deleted IS NULL ORDER BY handle");
+        let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE deleted IS NULL AND file IS NULL ORDER BY handle");
         let mut statement = self.connection.prepare(sql).map_err(failed)?;
         let mut rows = statement.query([]).map_err(failed)?;
         let mut written = 0;

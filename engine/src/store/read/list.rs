@@ -56,7 +56,7 @@ impl Store {
     pub fn imported(&self) -> Result<Vec<MemoryRef>, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryRef>> {
             let sql = "SELECT handle FROM memories WHERE trust = 'foreign' AND shared_by IS NULL AND edited_by IS NULL
-                       AND deleted IS NULL ORDER BY handle";
+                       AND deleted IS NULL AND file IS NULL ORDER BY handle";
             let mut statement = self.connection.prepare(sql)?;
             statement.query_map([], |row| row.get(0).map(MemoryRef::Handle))?.collect()
         };
@@ -69,7 +69,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let asked: BTreeSet<String> = names.iter().map(|name| fold(name)).collect();
-        let sql = "SELECT DISTINCT value FROM memories, json_each(entities) WHERE purged = 0";
+        let sql = "SELECT DISTINCT value FROM memories, json_each(entities) WHERE purged = 0 AND whole = 0";
         let mut statement = self.connection.prepare(sql)?;
         let written = statement.query_map([], |row| row.get::<_, String>(0))?;
         let mut same: Vec<String> = written
@@ -105,7 +105,7 @@ impl Store {
 
 fn conditions(request: &ListRequest, now: Timestamp) -> (String, Vec<Value>) {
     let filters = &request.filters;
-    let mut sql = vec!["purged = 0".to_owned()];
+    let mut sql = vec!["purged = 0 AND whole = 0".to_owned()];
     let mut values: Vec<Value> = Vec::new();
     if request.deleted {
         sql.push("deleted IS NOT NULL".into());

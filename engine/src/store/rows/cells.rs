@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::codec::{FromCell, FromColumns, Reader, ToCell, ToColumns, Values};
 use crate::domain::{
-    Category, DomainError, Handle, Importance, LinkKind, MemoryId, MemoryType, Origin, Permission, Scope, Share, Tag,
-    Timestamp, Trust,
+    Category, DomainError, FilePath, Handle, Importance, InFile, LinkKind, MemoryId, MemoryType, Origin, Permission,
+    Scope, Share, Tag, Timestamp, Trust,
 };
 use crate::pack::Passage;
 
@@ -88,7 +88,7 @@ macro_rules! named {
     )+};
 }
 
-named!(Category, MemoryType, Scope, Tag, Permission, LinkKind);
+named!(FilePath, Category, MemoryType, Scope, Tag, Permission, LinkKind);
 
 impl FromCell for Origin {
     fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {
@@ -181,6 +181,25 @@ impl ToColumns for Option<Share> {
                 to.push(share.permission.to_cell()?);
             }
             None => to.extend([ToSqlOutput::Borrowed(ValueRef::Null), ToSqlOutput::Borrowed(ValueRef::Null)]),
+        }
+        Ok(())
+    }
+}
+
+impl FromColumns for Option<InFile> {
+    fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
+        // A copy of a store of before has none of these.
+        let (path, heading, is_whole): (Option<FilePath>, _, Option<bool>) = (from.cell()?, from.cell()?, from.cell()?);
+        Ok(path.map(|path| InFile { path, heading, is_whole: is_whole.unwrap_or_default() }))
+    }
+}
+
+impl ToColumns for Option<InFile> {
+    fn to_columns<'a>(&'a self, to: &mut Values<'a>) -> rusqlite::Result<()> {
+        let null = || ToSqlOutput::Borrowed(ValueRef::Null);
+        match self {
+            Some(file) => to.extend([file.path.to_cell()?, file.heading.to_cell()?, file.is_whole.to_cell()?]),
+            None => to.extend([null(), null(), false.to_cell()?]),
         }
         Ok(())
     }

@@ -36,6 +36,7 @@ columns! {
         "conflict_of" => conflict_of,
         "edited_by" => edited_by,
         "vouched" => vouched,
+        "file" & "heading" & "whole" => file,
     } beside {
         handle: Handle::FIRST,
         links: Vec::new(),

@@ -132,7 +132,7 @@ impl Store {
             let sql = "INSERT INTO server (only_row, url, user, epoch, cursor, is_whole) VALUES (1, ?1, ?2, 0, 0, 0)";
             change.tx.execute(sql, [url, user])?;
             if upload == Upload::Nothing {
-                change.tx.execute("INSERT OR IGNORE INTO private SELECT id FROM memories WHERE purged = 0", [])?;
+                change.tx.execute("INSERT OR IGNORE INTO private SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)", [])?;
                 change.tx.execute("DELETE FROM outbox", [])?;
             }
             Ok(())
@@ -154,7 +154,7 @@ impl Store {
             change.tx.execute_batch(
                 "DELETE FROM trails; DELETE FROM private; DELETE FROM outbox; DELETE FROM server; DELETE FROM marks;
                  DELETE FROM offers; UPDATE secrets SET told = 0;
-                 INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 ORDER BY handle;",
+                 INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1) ORDER BY handle;",
             )?;
             Ok(())
         })?;

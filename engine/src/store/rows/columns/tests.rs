@@ -7,7 +7,8 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::*;
 use crate::domain::{
-    Category, Importance, MemoryId, MemoryType, Origin, Permission, Scope, Share, Tag, Timestamp, Trust,
+    Category, FilePath, Importance, InFile, MemoryId, MemoryType, Origin, Permission, Scope, Share, Tag, Timestamp,
+    Trust,
 };
 use crate::pack::Passage;
 use crate::store::open::in_memory::InMemory;
@@ -64,12 +65,16 @@ prop_compose! {
         (sensitive, rev, deleted) in (any::<bool>(), 0..=i64::MAX.cast_unsigned(), option::of(time())),
         (by, may_write, edited_by) in (option::of("[a-z]{1,9}"), any::<bool>(), option::of("[a-z]{1,9}")),
         (conflict_of, vouched) in (option::of(id()), option::of(trust())),
+        file in option::of(("[a-z]{1,9}", option::of(".*"), any::<bool>())),
     ) -> Memory {
         let permission = if may_write { Permission::Write } else { Permission::Read };
         let share = by.map(|by| Share { by, permission });
+        let file = file.map(|(name, heading, is_whole)| {
+            InFile { path: FilePath::new("memories", &name).unwrap(), heading, is_whole }
+        });
         Memory {
             created, updated, last_accessed, access_count, expires, origin, trust, vouched, session, cwd, client,
-            sensitive, rev, deleted, share, edited_by, conflict_of, ..memory
+            sensitive, rev, deleted, share, edited_by, conflict_of, file, ..memory
         }
     }
 }

@@ -1,0 +1,151 @@
+//! Which folders there are.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use tessera_engine::Store;
+use tessera_engine::domain::{DomainError, Scope, Trust};
+use tessera_engine::store::{Folder, MEMORIES, StoreError};
+use tessera_files::Tree;
+
+use super::read::{held_to_write, note_memories};
+use super::refresh::{Refreshed, refresh_held};
+use crate::caller::Caller;
+use crate::desk::{Effect, Verb};
+
+/// The longest name of a folder, in characters.
+const MOST_CHARS: usize = 64;
+
+/// Has the texts of a directory known from now on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddFolder {
+    /// The directory.
+    pub dir: PathBuf,
+    /// Its name in paths; the directory's own, if absent.
+    pub name: Option<String>,
+    /// Where what its files say belongs.
+    pub scope: Scope,
+    /// How far what is written there by hand is believed.
+    pub trust: Trust,
+    /// True where its files may be changed by whoever is asked to.
+    pub is_writable: bool,
+    /// True where a team server is told of its files.
+    pub is_told: bool,
+}
+
+impl Verb for AddFolder {
+    type Outcome = (Folder, Refreshed);
+    const EFFECT: Effect = Effect::Adds;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Self::Outcome, StoreError> {
+        note_memories(store)?;
+        let wrong = |problem: String, fix: &'static str| StoreError::Domain(DomainError::invalid("dir", problem, fix));
+        let dir = self
+            .dir
+            .canonicalize()
+            .map_err(|error| wrong(format!("cannot be reached: {error}"), "name a directory that is there"))?;
+        let name = self.name.unwrap_or_else(|| dir.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        let name = checked_name(&name)?;
+        Tree::open(&dir, &name).map_err(|error| wrong(error.to_string(), "name a directory that can be read"))?;
+        let home = store.home().dir().canonicalize().unwrap_or_else(|_| store.home().dir().to_owned());
+        if home.starts_with(&dir) || dir.starts_with(&home) {
+            return Err(wrong("holds the store, or lies in it".to_owned(), "name a directory of notes"));
+        }
+        for known in store.folders()? {
+            let is_other = known.name == name && known.dir != dir;
+            if is_other {
+                return Err(wrong(
+                    format!("is another directory than the folder {name}"),
+                    "give it another name with --name",
+                ));
+            }
+            if known.name != name && (known.dir.starts_with(&dir) || dir.starts_with(&known.dir)) {
+                return Err(wrong(format!("and the folder {} share files", known.name), "remove that one first"));
+            }
+        }
+        let Self { scope, trust, is_writable, is_told, .. } = self;
+        let folder = Folder { name, dir, scope, trust, is_writable, is_told, identity: None, away: None };
+        let _held = held_to_write(store)?;
+        store.put_folder(&folder)?;
+        let refreshed = refresh_held(store)?;
+        Ok((folder, refreshed))
+    }
+}
+
+/// A name that can begin a path.
+fn checked_name(name: &str) -> Result<String, StoreError> {
+    let name = name.trim();
+    let is_plain = |character: char| !character.is_control() && !matches!(character, '/' | '\\' | ':');
+    if name.is_empty() || name.starts_with('.') || name.chars().count() > MOST_CHARS || !name.chars().all(is_plain) {
+        let fix = "give a short name without slashes and without a point at its beginning";
+        return Err(DomainError::invalid("name", format!("{name:?} cannot name a folder"), fix).into());
+    }
+    Ok(name.to_owned())
+}
+
+/// Lets go of a folder: what its files say goes out of recall, the files stay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoveFolder {
+    /// Its name.
+    pub name: String,
+}
+
+impl Verb for RemoveFolder {
+    type Outcome = usize;
+    const EFFECT: Effect = Effect::Destroys;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<usize, StoreError> {
+        let unknown =
+            |fix| StoreError::Domain(DomainError::invalid("name", format!("{:?} is no folder", self.name), fix));
+        if self.name == MEMORIES {
+            return Err(unknown("that can be let go of: it is the store's own"));
+        }
+        if !store.folders()?.iter().any(|folder| folder.name == self.name) {
+            return Err(unknown("`tessera files list` names them"));
+        }
+        let _held = held_to_write(store)?;
+        store.forget_folder(&self.name, &caller.actor(Some("its folder was let go of".to_owned())))
+    }
+}
+
+/// How a folder stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FolderState {
+    /// Its name.
+    pub name: String,
+    /// Where it lies.
+    pub dir: PathBuf,
+    /// Where what it says belongs.
+    pub scope: Scope,
+    /// How far what is written there by hand is believed.
+    pub trust: Trust,
+    /// True where its files may be changed.
+    pub is_writable: bool,
+    /// True where a team server is told of its files.
+    pub is_told: bool,
+    /// Its files that are known.
+    pub files: usize,
+    /// Those of them of which no whole copy is kept: a credential stands in them, or they are too large.
+    pub not_kept: usize,
+    /// Why it cannot be read.
+    pub away: Option<String>,
+}
+
+/// Lists the folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Folders;
+
+impl Verb for Folders {
+    type Outcome = Vec<FolderState>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<FolderState>, StoreError> {
+        let state = |folder: Folder| {
+            let files = store.files_in(&folder.name)?;
+            let Folder { name, dir, scope, trust, is_writable, is_told, away, .. } = folder;
+            let not_kept = files.iter().filter(|file| !file.is_kept).count();
+            Ok(FolderState { name, dir, scope, trust, is_writable, is_told, files: files.len(), not_kept, away })
+        };
+        store.folders()?.into_iter().map(state).collect()
+    }
+}

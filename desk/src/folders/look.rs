@@ -1,0 +1,93 @@
+//! What a folder looks like: its directories, each with its texts and one number that stands for them.
+
+use std::collections::BTreeMap;
+
+use tessera_files::{Entry, FileError, Stamp, Tree, WalkOptions};
+
+use super::read::MOST_BYTES;
+
+/// Files of a folder that are looked at, at most.
+const MOST_FILES: usize = 200_000;
+
+/// A folder as it looks.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    pub(super) directories: Vec<Directory>,
+    /// Directories that could not be read to their end: what is known of their files is as true as before.
+    pub(super) unreadable: Vec<String>,
+}
+
+/// A directory of a folder.
+#[derive(Debug)]
+pub(super) struct Directory {
+    /// Beneath the folder; empty for itself.
+    pub(super) path: String,
+    pub(super) digest: u64,
+    /// Its texts, by their paths beneath the folder.
+    pub(super) files: Vec<(String, Stamp)>,
+    /// Files that are there and could not be looked at.
+    pub(super) unreadable: Vec<String>,
+}
+
+impl Look {
+    /// Looks through a folder.
+    ///
+    /// # Errors
+    /// When the folder itself cannot be read.
+    pub(super) fn at(tree: &Tree) -> Result<Self, FileError> {
+        let mut look = Self::default();
+        tree.walk(&options(), &mut |entry| match entry {
+            Entry::Directory { path, digest, files } => look.directories.push(Directory {
+                path: path.to_owned(),
+                digest,
+                files: files.iter().map(|file| (joined(path, &file.name), file.stamp)).collect(),
+                unreadable: Vec::new(),
+            }),
+            Entry::UnreadableDirectory { path } => look.unreadable.push(path.to_owned()),
+            Entry::UnreadableFile { path } => {
+                if let Some(directory) = look.directories.last_mut() {
+                    directory.unreadable.push(path.to_owned());
+                }
+            }
+        })?;
+        Ok(look)
+    }
+
+    /// True where there is no text in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.directories.iter().all(|directory| directory.files.is_empty())
+    }
+
+    /// True for a directory of which it is not known what is in it.
+    pub(super) fn hides(&self, path: &str) -> bool {
+        self.unreadable.iter().any(|hidden| is_below(path, hidden))
+    }
+}
+
+/// True when a folder looks as its directories are known to, without keeping what is in them.
+///
+/// # Errors
+/// When the folder itself cannot be read.
+pub(super) fn is_as_known(tree: &Tree, known: &BTreeMap<String, u64>) -> Result<bool, FileError> {
+    let (mut is_same, mut same, mut hidden) = (true, 0, Vec::new());
+    tree.walk(&options(), &mut |entry| match entry {
+        Entry::Directory { path, digest, .. } if known.get(path) == Some(&digest) => same += 1,
+        Entry::Directory { .. } => is_same = false,
+        Entry::UnreadableDirectory { path } => hidden.push(path.to_owned()),
+        Entry::UnreadableFile { .. } => {}
+    })?;
+    let not_seen = || known.keys().filter(|path| hidden.iter().any(|hidden| is_below(path, hidden))).count();
+    Ok(is_same && same + if hidden.is_empty() { 0 } else { not_seen() } == known.len())
+}
+
+fn options() -> WalkOptions {
+    WalkOptions { most_bytes: MOST_BYTES, most_files: MOST_FILES, endings: Vec::new() }
+}
+
+fn is_below(path: &str, directory: &str) -> bool {
+    directory.is_empty() || path == directory || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn joined(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
+}

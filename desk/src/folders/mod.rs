@@ -1,0 +1,18 @@
+//! Folders of files that recall knows: what changed in them is found and taken, what changed in their memories is written
+//! to them, and the memory tool's commands are run on them. Files are the truth of what they say; nothing here writes into
+//! a file but what somebody asked for.
+
+mod add;
+mod edit;
+mod glance;
+mod layout;
+mod look;
+mod read;
+mod refresh;
+mod tool;
+
+pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
+pub use edit::{forget_parts, update_part};
+pub use glance::Glance;
+pub use refresh::{Refreshed, refresh, refresh_patiently};
+pub use tool::{FileCommand, FileRules, ToolReply};

@@ -1,0 +1,104 @@
+//! A folder opened, and a file read as the store takes it.
+
+use std::fs::File;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tessera_engine::Store;
+use tessera_engine::domain::{FilePath, Scope, Trust};
+use tessera_engine::store::{FileStamp, Folder, MEMORIES, SeenFile, StoreError, try_lock};
+use tessera_files::{FileError, ReadFile, RelativePath, Tree};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The largest file that is read for what it says.
+pub(super) const MOST_BYTES: u64 = 1024 * 1024;
+
+/// How long somebody waits who wants to write.
+const PATIENCE: Duration = Duration::from_secs(30);
+const NAP: Duration = Duration::from_millis(3);
+
+/// Whoever holds it is alone in changing what is known of files.
+pub(super) struct Held(#[expect(dead_code, reason = "held, and let go of with it")] File);
+
+/// Waits until nobody else changes what is known of files, for so long at most; `None` then.
+pub(super) fn held(store: &Store, patience: Duration) -> Result<Option<Held>, StoreError> {
+    let path = store.home().files_lock();
+    let begun = Instant::now();
+    loop {
+        match try_lock(&path) {
+            Ok(Some(file)) => return Ok(Some(Held(file))),
+            Ok(None) if begun.elapsed() < patience => sleep(NAP),
+            Ok(None) => return Ok(None),
+            Err(source) => return Err(StoreError::File { path, source }),
+        }
+    }
+}
+
+/// The same for somebody who has something to write.
+pub(super) fn held_to_write(store: &Store) -> Result<Held, StoreError> {
+    held(store, PATIENCE)?.ok_or_else(|| StoreError::Busy { path: store.home().files_lock() })
+}
+
+/// The folder that is always there, known from when its directory is.
+pub(super) fn note_memories(store: &mut Store) -> Result<(), StoreError> {
+    let dir = store.home().memories();
+    if !dir.is_dir() || store.folders()?.iter().any(|folder| folder.name == MEMORIES) {
+        return Ok(());
+    }
+    store.put_folder(&Folder {
+        name: MEMORIES.to_owned(),
+        dir,
+        scope: Scope::Global,
+        trust: Trust::User,
+        is_writable: true,
+        is_told: true,
+        identity: None,
+        away: None,
+    })
+}
+
+/// A folder by its name.
+pub(super) fn folder(store: &Store, path: &FilePath) -> Result<Folder, StoreError> {
+    let found = store.folders()?.into_iter().find(|folder| folder.name == path.folder());
+    found.ok_or_else(|| refused(path, "is in no folder that is known; `tessera files list` names them"))
+}
+
+/// The folder of a file that is to be changed, opened.
+pub(super) fn writable(store: &Store, path: &FilePath) -> Result<(Folder, Tree, RelativePath), StoreError> {
+    let folder = folder(store, path)?;
+    if !folder.is_writable {
+        return Err(refused(
+            path,
+            "is in a folder that is only read; `tessera files add` with --writable changes that",
+        ));
+    }
+    let (tree, inside) = opened(&folder, path)?;
+    Ok((folder, tree, inside))
+}
+
+/// A folder, and a path in it.
+pub(super) fn opened(folder: &Folder, path: &FilePath) -> Result<(Tree, RelativePath), StoreError> {
+    let tree = Tree::open(&folder.dir, &folder.name).map_err(|error| failed(path, &error))?;
+    let inside = RelativePath::found(path.inside(), &folder.name).map_err(|error| failed(path, &error))?;
+    Ok((tree, inside))
+}
+
+/// A file as the store takes it; `None` for one that is no text.
+pub(super) fn seen(path: FilePath, read: ReadFile) -> Option<SeenFile> {
+    let stamp = stamp_of(&read.stamp, xxh3_64(&read.bytes));
+    let text = String::from_utf8(read.bytes).ok().filter(|text| !text.contains('\0'))?;
+    Some(SeenFile { path, stamp, text })
+}
+
+pub(super) fn stamp_of(stamp: &tessera_files::Stamp, hash: u64) -> FileStamp {
+    FileStamp { size: stamp.size, modified: stamp.modified, inode: stamp.inode, hash }
+}
+
+/// Why something cannot be done with a file.
+pub(super) fn refused(path: &FilePath, problem: &str) -> StoreError {
+    StoreError::InFile { path: path.clone(), problem: problem.to_owned() }
+}
+
+pub(super) fn failed(path: &FilePath, error: &FileError) -> StoreError {
+    refused(path, &error.to_string())
+}

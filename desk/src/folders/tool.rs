@@ -1,0 +1,214 @@
+//! The memory tool: its six commands on the files of one folder, with the exact words that models were trained on. What a
+//! command writes is looked through for credentials first, and known as the caller's.
+
+use serde_json::Value;
+use tessera_engine::Store;
+use tessera_engine::domain::{FilePath, MemoryId};
+use tessera_engine::screen::{Secret, findings};
+use tessera_engine::store::{Intent, MEMORIES, SeenFile, StoreError};
+use tessera_engine::text::{O200k, TokenCounter};
+use tessera_files::{Change, Command, FileError, Limits, Prepared, RelativePath, Reply, Tree, prepare};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::read::{MOST_BYTES, held_to_write, note_memories, seen};
+use super::refresh::refresh_held;
+use crate::caller::Caller;
+use crate::desk::{Effect, Verb};
+
+/// What holds of the memory tool's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileRules {
+    /// True where `create` may write over a file that is there; its old text stays in the history.
+    pub overwrite: bool,
+    /// Bytes of a file that is written.
+    pub most_bytes: u64,
+    /// Tokens of a reply.
+    pub max_tokens: u32,
+}
+
+impl Default for FileRules {
+    fn default() -> Self {
+        Self { overwrite: false, most_bytes: Limits::USUAL.most_bytes, max_tokens: 8_000 }
+    }
+}
+
+/// Runs one command of the memory tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileCommand {
+    /// The command, as a client sends it.
+    pub command: Value,
+    /// What holds of it.
+    pub rules: FileRules,
+}
+
+/// What a command answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolReply {
+    /// The text.
+    pub text: String,
+    /// True where it was not done.
+    pub is_error: bool,
+}
+
+impl Verb for FileCommand {
+    type Outcome = ToolReply;
+    const EFFECT: Effect = Effect::Destroys;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<ToolReply, StoreError> {
+        match run(store, caller, &self) {
+            Ok(text) => Ok(ToolReply { text, is_error: false }),
+            Err(Failed::File(error)) => Ok(ToolReply { text: error.to_string(), is_error: true }),
+            Err(Failed::Store(error)) => Err(error),
+        }
+    }
+}
+
+enum Failed {
+    File(FileError),
+    Store(StoreError),
+}
+
+impl From<FileError> for Failed {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String, Failed> {
+    let mut command = Command::from_json(&asked.command)?;
+    let tree = Tree::create(&store.home().memories(), MEMORIES)?;
+    note_memories(store)?;
+    let limits = Limits { most_bytes: asked.rules.most_bytes, overwrite: asked.rules.overwrite, ..Limits::USUAL };
+    if !command.writes() {
+        return Ok(within(&prepare(&tree, &command, &limits)?.reply, asked.rules.max_tokens));
+    }
+    refuse_credentials(&tree, &command)?;
+    let _held = held_to_write(store)?;
+    // What somebody changed by hand is theirs.
+    refresh_held(store)?;
+    let secrets = screened(store, &tree, &mut command)?;
+    let lock = tree.lock()?;
+    let prepared = prepare(&tree, &command, &limits)?;
+    let reply = within(&prepared.reply, asked.rules.max_tokens);
+    let aside = told(&secrets);
+    carry_out(store, caller, &tree, &lock, prepared, secrets)?;
+    Ok(reply + &aside)
+}
+
+/// A path is shown wherever its file is: no credential may stand in it.
+fn refuse_credentials(tree: &Tree, command: &Command) -> Result<(), Failed> {
+    for path in command.paths() {
+        tree.path(path)?;
+        if let Some(finding) = findings(path).first() {
+            let kind = finding.kind.as_str().to_owned();
+            return Err(StoreError::Credential { field: "path", kind }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Takes credentials out of what a command writes.
+fn screened(store: &Store, tree: &Tree, command: &mut Command) -> Result<Vec<Secret>, Failed> {
+    let Some(path) = command.paths().first().map(|path| tree.path(path)).transpose()? else { return Ok(Vec::new()) };
+    if path.is_root() {
+        return Ok(Vec::new());
+    }
+    let mut secrets = Vec::new();
+    let mut id = None;
+    for text in command.texts_mut() {
+        if findings(text).is_empty() {
+            continue;
+        }
+        let id = match id {
+            Some(id) => id,
+            None => *id.insert(id_of(store, &path)?),
+        };
+        let (clean, found) = store.screened_for_file(text, id)?;
+        *text = clean;
+        secrets.extend(found);
+    }
+    Ok(secrets)
+}
+
+fn id_of(store: &Store, path: &RelativePath) -> Result<MemoryId, StoreError> {
+    store.id_of_file(&FilePath::new(path.folder(), path.relative())?)
+}
+
+/// What is said of what was set aside.
+fn told(secrets: &[Secret]) -> String {
+    let said = secrets.iter().map(|secret| {
+        format!("\n[secret {}: {}] stands for a credential that was taken out and sealed.", secret.name, secret.kind)
+    });
+    said.collect()
+}
+
+fn carry_out(
+    store: &mut Store,
+    caller: &Caller,
+    tree: &Tree,
+    lock: &tessera_files::Lock,
+    prepared: Prepared,
+    secrets: Vec<Secret>,
+) -> Result<(), Failed> {
+    let path_of = |path: &RelativePath| FilePath::new(path.folder(), path.relative()).map_err(StoreError::from);
+    let (mut intents, mut moves, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    for change in &prepared.changes {
+        match change {
+            Change::Write { path, text, .. } => {
+                let (path, hash) = (path_of(path)?, xxh3_64(text.as_bytes()));
+                // A secret is sealed for the memory that it was screened for.
+                let memory = store.id_of_file(&path)?;
+                intents.push(Intent { path, hash, memory, secrets: secrets.clone() });
+            }
+            Change::Move { from, to, .. } => moves.push((path_of(from)?, path_of(to)?)),
+            Change::Remove { path, .. } => gone.push(path_of(path)?),
+        }
+    }
+    let actor = caller.actor(None);
+    if !intents.is_empty() {
+        store.intend(&intents, &actor)?;
+    }
+    prepared.commit_under(tree, lock)?;
+    let mut files: Vec<SeenFile> = Vec::new();
+    for intent in &intents {
+        let inside = RelativePath::found(intent.path.inside(), tree.name())?;
+        let read = tree.read(&inside, MOST_BYTES.max(Limits::USUAL.most_bytes))?;
+        files.extend(seen(intent.path.clone(), read));
+    }
+    store.move_files(&moves, &actor)?;
+    if !gone.is_empty() {
+        store.files_gone(&gone, &actor)?;
+    }
+    store.take_files(&files)?;
+    Ok(())
+}
+
+/// A reply of so many tokens at most; what is left out is said, and how to see it.
+fn within(reply: &Reply, most: u32) -> String {
+    let text = reply.text();
+    let is_within = |text: &str| O200k.count(text) <= most;
+    // A token has a byte at least.
+    if text.len() <= most as usize || is_within(&text) {
+        return text;
+    }
+    let (mut fits, mut too_many) = (0, reply.rows.len());
+    while fits + 1 < too_many {
+        let middle = usize::midpoint(fits, too_many);
+        if is_within(&reply.first(middle, 0)) { fits = middle } else { too_many = middle }
+    }
+    if fits > 0 || is_within(&reply.first(0, 0)) && reply.rows.first().is_none_or(|row| row.len() < 64) {
+        return reply.first(fits, 0);
+    }
+    let (mut fits, mut too_many) = (0, reply.rows.first().map_or(0, String::len));
+    while fits + 1 < too_many {
+        let middle = usize::midpoint(fits, too_many);
+        if is_within(&reply.first(0, middle)) { fits = middle } else { too_many = middle }
+    }
+    reply.first(0, fits)
+}

@@ -1,0 +1,311 @@
+//! What a file says, as memories: one for each part of it, and which of them are those that were there before.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use tessera_markdown::{Note, Part, PartKind};
+
+use super::composed::{Composed, Known, compose};
+use super::fields;
+use crate::domain::{
+    Category, DomainError, Draft, FilePath, InFile, MAX_NAME_CHARS, MAX_TAGS, Memory, MemoryId, Origin, Scope, Tag,
+    Timestamp, Trust,
+};
+use crate::screen::Screened;
+use crate::text::TokenCounter;
+
+/// Two texts of at least this share of common words are one text that was edited, where they stand in the same place.
+const LIKE_IN_PLACE: f64 = 0.25;
+/// And this share where they do not.
+const LIKE_ANYWHERE: f64 = 0.6;
+
+/// Who wrote what a file says, and where it belongs.
+#[derive(Debug, Clone)]
+pub struct Filed {
+    /// The file.
+    pub path: FilePath,
+    /// Where its parts belong.
+    pub scope: Scope,
+    /// Who wrote what is new in it.
+    pub origin: Origin,
+    /// How far that is believed, where that does not follow from who wrote it.
+    pub vouched: Option<Trust>,
+    /// When it came to be.
+    pub created: Timestamp,
+    /// The session.
+    pub session: Option<String>,
+    /// The client program.
+    pub client: Option<String>,
+}
+
+/// The memory that a part of a file is to be.
+pub fn part_draft(filed: &Filed, note: &Note, part: &Part, text: &str) -> Draft {
+    let content = text.get(part.text.clone()).unwrap_or_default().to_owned();
+    // What every note has above its lists says nothing.
+    let is_telling = |heading: &&String| {
+        **heading != note.title && !["observations", "relations"].contains(&heading.to_lowercase().as_str())
+    };
+    let heading = part.headings.last().filter(is_telling);
+    let category = part.category.as_deref().and_then(|category| category.parse::<Category>().ok());
+    Draft {
+        id: None,
+        category,
+        tags: tags_of(part.tags.iter().chain(&note.tags)),
+        keywords: names_of(std::iter::once(&note.title).chain(part.headings.iter())),
+        file: Some(InFile {
+            path: filed.path.clone(),
+            heading: heading.map(|heading| clipped(heading)),
+            is_whole: false,
+        }),
+        ..draft_of(filed, content)
+    }
+}
+
+/// The memory that stands for a file as a whole.
+pub fn file_draft(filed: &Filed, id: MemoryId, note: &Note, content: String) -> Draft {
+    Draft {
+        id: Some(id),
+        category: Some(Category::default()),
+        kind: Some(crate::domain::MemoryType::default()),
+        importance: Some(crate::domain::Importance::from_percent(50)),
+        tags: tags_of(note.tags.iter()),
+        file: Some(InFile::whole(filed.path.clone())),
+        ..draft_of(filed, content)
+    }
+}
+
+fn draft_of(filed: &Filed, content: String) -> Draft {
+    Draft {
+        scope: filed.scope.clone(),
+        created: Some(filed.created),
+        origin: filed.origin.clone(),
+        vouched: filed.vouched,
+        session: filed.session.clone(),
+        client: filed.client.clone(),
+        ..Draft::new(content)
+    }
+}
+
+/// Those that are tags: a file may say what it likes.
+fn tags_of<'a>(said: impl Iterator<Item = &'a String>) -> Vec<Tag> {
+    let mut seen = BTreeSet::new();
+    let tags = said.filter_map(|tag| tag.parse::<Tag>().ok()).filter(|tag| seen.insert(tag.clone()));
+    tags.take(MAX_TAGS).collect()
+}
+
+fn names_of<'a>(said: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let names = said.map(|name| clipped(name)).filter(|name| !name.trim().is_empty() && seen.insert(name.clone()));
+    names.take(16).collect()
+}
+
+fn clipped(name: &str) -> String {
+    name.chars().filter(|character| *character != '\0').take(MAX_NAME_CHARS).collect()
+}
+
+/// A part, or a whole file, as it is to be written: new, or in the place of a memory that was there. Whose text stayed
+/// as it was stays theirs.
+///
+/// # Errors
+/// Naming the field that is refused.
+pub fn filed(
+    known: Option<&Known>,
+    draft: &Screened<Draft>,
+    now: Timestamp,
+    counter: &impl TokenCounter,
+) -> Result<Composed, DomainError> {
+    let mut memory = fields::new(draft, now)?;
+    if let Some(before) = known.map(|known| &known.memory) {
+        let is_same_text = before.content == memory.content;
+        let is_said = |category: &Option<Category>| category.is_some();
+        memory = Memory {
+            id: before.id,
+            handle: before.handle,
+            summary: before.summary.clone(),
+            created: before.created,
+            updated: now,
+            last_accessed: before.last_accessed,
+            access_count: before.access_count,
+            links: before.links.clone(),
+            conflict_of: before.conflict_of,
+            rev: before.rev,
+            category: if is_same_text && !is_said(&draft.category) { before.category.clone() } else { memory.category },
+            importance: if is_same_text { before.importance } else { memory.importance },
+            ..memory
+        };
+        if is_same_text {
+            (memory.origin, memory.vouched) = (before.origin.clone(), before.vouched);
+            (memory.session, memory.client) = (before.session.clone(), before.client.clone());
+        }
+        memory.trust = memory.earned_trust();
+    }
+    Ok(compose(memory, known, counter).beside_secrets(draft.secrets()))
+}
+
+/// A memory of a file that is under another name now.
+pub fn moved(known: &Known, memory: Memory, now: Timestamp, counter: &impl TokenCounter) -> Composed {
+    compose(Memory { updated: now, ..memory }, Some(known), counter)
+}
+
+/// True when a memory says what it said: nothing of it need be written.
+pub fn is_as_it_was(before: &Memory, now: &Memory) -> bool {
+    let told = Memory { updated: before.updated, summary: before.summary.clone(), ..now.clone() };
+    *before == Memory { rev: before.rev, ..told }
+}
+
+/// A part as far as it takes to know it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartText<'a> {
+    /// Whether it is an observation.
+    pub is_observation: bool,
+    /// What it says.
+    pub text: &'a str,
+}
+
+impl<'a> PartText<'a> {
+    /// A part of a text.
+    pub fn of(part: &Part, text: &'a str) -> Self {
+        let is_observation = part.kind == PartKind::Observation;
+        Self { is_observation, text: text.get(part.text.clone()).unwrap_or_default() }
+    }
+}
+
+/// For each part that a file has now, which of those before it is, in their order: the same text; else what stands in
+/// the same place between two that stayed, and says much the same or is alone there; else what says nearly the same
+/// elsewhere. None is taken twice.
+pub fn known_again(before: &[PartText<'_>], now: &[PartText<'_>]) -> Vec<Option<usize>> {
+    let mut found = same_texts(before, now);
+    let mut taken: Vec<bool> = vec![false; before.len()];
+    for at in found.iter().flatten() {
+        if let Some(taken) = taken.get_mut(*at) {
+            *taken = true;
+        }
+    }
+    if found.iter().all(Option::is_some) {
+        return found;
+    }
+    for (gap, olds) in gaps(&found, before.len()) {
+        let olds: Vec<usize> = olds.filter(|at| taken.get(*at) == Some(&false)).collect();
+        let is_alone = gap.len() == 1 && olds.len() == 1;
+        pair(&mut found, &mut taken, before, now, (gap.collect(), olds), if is_alone { 0.0 } else { LIKE_IN_PLACE });
+    }
+    let left: Vec<usize> = (0..now.len()).filter(|at| found.get(*at) == Some(&None)).collect();
+    let olds: Vec<usize> = (0..before.len()).filter(|at| taken.get(*at) == Some(&false)).collect();
+    pair(&mut found, &mut taken, before, now, (left, olds), LIKE_ANYWHERE);
+    found
+}
+
+fn same_texts(before: &[PartText<'_>], now: &[PartText<'_>]) -> Vec<Option<usize>> {
+    let mut there: BTreeMap<(bool, &str), VecDeque<usize>> = BTreeMap::new();
+    for (at, part) in before.iter().enumerate() {
+        there.entry((part.is_observation, part.text)).or_default().push_back(at);
+    }
+    now.iter().map(|part| there.get_mut(&(part.is_observation, part.text))?.pop_front()).collect()
+}
+
+/// Runs of parts that were not found, each with the places before in which they may have stood.
+fn gaps(found: &[Option<usize>], most: usize) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
+    let mut gaps = Vec::new();
+    let mut at = 0;
+    while at < found.len() {
+        if found.get(at).is_some_and(Option::is_some) {
+            at += 1;
+            continue;
+        }
+        let begin = at;
+        while found.get(at) == Some(&None) {
+            at += 1;
+        }
+        let after = begin.checked_sub(1).and_then(|at| found.get(at).copied().flatten()).map_or(0, |at| at + 1);
+        let until = found.get(at).copied().flatten().unwrap_or(most);
+        gaps.push((begin..at, after..until.max(after)));
+    }
+    gaps
+}
+
+/// Pairs the likest first.
+fn pair(
+    found: &mut [Option<usize>],
+    taken: &mut [bool],
+    before: &[PartText<'_>],
+    now: &[PartText<'_>],
+    (news, olds): (Vec<usize>, Vec<usize>),
+    least: f64,
+) {
+    let words = |parts: &[PartText<'_>], at: usize| -> BTreeSet<String> {
+        let text = parts.get(at).map(|part| part.text.to_lowercase()).unwrap_or_default();
+        text.split(|character: char| !character.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    if news.is_empty() || olds.is_empty() {
+        return;
+    }
+    let old_words: Vec<_> = olds.iter().map(|at| words(before, *at)).collect();
+    let mut pairs = Vec::new();
+    for new in &news {
+        let new_words = words(now, *new);
+        for (old, old_words) in olds.iter().zip(&old_words) {
+            let is_same_kind =
+                now.get(*new).map(|part| part.is_observation) == before.get(*old).map(|part| part.is_observation);
+            let likeness = shared(&new_words, old_words);
+            if is_same_kind && likeness >= least {
+                pairs.push((likeness, *new, *old));
+            }
+        }
+    }
+    pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    for (_, new, old) in pairs {
+        if let (Some(place), Some(taken)) = (found.get_mut(new), taken.get_mut(old))
+            && place.is_none()
+            && !*taken
+        {
+            (*place, *taken) = (Some(old), true);
+        }
+    }
+}
+
+/// The words that two texts have in common, of all that either has.
+fn shared(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
+    let all = one.union(other).count();
+    if all == 0 { 0.0 } else { one.intersection(other).count() as f64 / all as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts<'a>(texts: &[&'a str]) -> Vec<PartText<'a>> {
+        texts.iter().map(|text| PartText { is_observation: true, text }).collect()
+    }
+
+    fn again(before: &[&str], now: &[&str]) -> Vec<Option<usize>> {
+        known_again(&parts(before), &parts(now))
+    }
+
+    #[test]
+    fn what_stayed_is_known_wherever_it_stands_and_an_edit_by_its_place() {
+        let before = ["likes tabs", "uses Python with types", "works in Lisbon"];
+        assert_eq!(again(&before, &before), [Some(0), Some(1), Some(2)]);
+        assert_eq!(again(&before, &["works in Lisbon", "likes tabs"]), [Some(2), Some(0)]);
+        let edited = ["likes tabs", "writes Rust", "works in Lisbon"];
+        assert_eq!(again(&before, &edited), [Some(0), Some(1), Some(2)], "alone in its place");
+        let added = ["likes tabs", "is new here", "uses Python with strict types", "works in Lisbon"];
+        assert_eq!(again(&before, &added), [Some(0), None, Some(1), Some(2)]);
+        assert_eq!(again(&before, &["something else", "and another"]), [None, None]);
+    }
+
+    #[test]
+    fn equal_texts_are_told_apart_by_their_order_and_none_is_taken_twice() {
+        assert_eq!(again(&["a", "a", "b"], &["a", "b", "a", "a"]), [Some(0), Some(2), Some(1), None]);
+        let one = [PartText { is_observation: false, text: "a" }];
+        assert_eq!(known_again(&one, &parts(&["a"])), [None], "an observation is no paragraph");
+    }
+
+    #[test]
+    fn what_moved_and_was_edited_is_known_by_most_of_its_words() {
+        let before = ["the staging database runs on port 5433", "backups at two", "x y z"];
+        let now = ["x y z", "q", "backups at two", "the staging database now runs on port 5433"];
+        assert_eq!(again(&before, &now), [Some(2), None, Some(1), Some(0)]);
+    }
+}

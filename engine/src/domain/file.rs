@@ -1,0 +1,169 @@
+//! Where in a file a memory stands: files are texts in folders that recall knows, and their parts are memories.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::DomainError;
+
+/// The longest path of a file, in bytes.
+const MAX_PATH_BYTES: usize = 1_024;
+
+/// The path of a file as everybody sees it: `/memories/user/preferences.md`, the name of its folder first. It says
+/// nothing of where the folder lies on a machine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FilePath(String);
+
+impl FilePath {
+    /// The path of a file by its folder and its path in there, both without a slash at either end.
+    ///
+    /// # Errors
+    /// When either cannot be part of a path.
+    pub fn new(folder: &str, inside: &str) -> Result<Self, DomainError> {
+        format!("/{folder}/{inside}").parse()
+    }
+
+    /// The path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name of the folder.
+    pub fn folder(&self) -> &str {
+        self.parts().0
+    }
+
+    /// The path in the folder: `user/preferences.md`.
+    pub fn inside(&self) -> &str {
+        self.parts().1
+    }
+
+    /// The name of the file: `preferences.md`.
+    pub fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The name without what follows its last point: `preferences`.
+    pub fn stem(&self) -> &str {
+        let name = self.name();
+        name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
+    }
+
+    /// True for a file that is read as Markdown.
+    pub fn is_markdown(&self) -> bool {
+        let ending = self.name().rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
+        ending.is_some_and(|ending| matches!(ending.as_str(), "md" | "markdown" | "mdx" | "mkd"))
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        self.0.strip_prefix('/').and_then(|path| path.split_once('/')).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for FilePath {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let refused = |problem: &str| {
+            let fix = "give the folder's name and the path in it, for example /memories/user/preferences.md";
+            Err(DomainError::invalid("file", problem.to_owned(), fix))
+        };
+        if text.len() > MAX_PATH_BYTES {
+            return refused("is too long for a path");
+        }
+        let Some(inside) = text.strip_prefix('/') else { return refused("does not begin with a slash") };
+        let names: Vec<&str> = inside.split('/').collect();
+        if names.len() < 2 || names.iter().any(|name| matches!(*name, "" | "." | "..")) {
+            return refused("is not the path of a file in a folder");
+        }
+        if inside.chars().any(|character| character.is_control() || character == '\\') {
+            return refused("holds a character that no path may have");
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for FilePath {
+    type Error = DomainError;
+
+    fn try_from(text: String) -> Result<Self, DomainError> {
+        text.parse()
+    }
+}
+
+impl From<FilePath> for String {
+    fn from(path: FilePath) -> Self {
+        path.0
+    }
+}
+
+/// Where a memory stands that a file gave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFile {
+    /// The file.
+    pub path: FilePath,
+    /// The heading above it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
+    /// True for what stands for the file as a whole: it travels, and its parts are found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_whole: bool,
+}
+
+impl InFile {
+    /// A file as a whole.
+    pub fn whole(path: FilePath) -> Self {
+        Self { path, heading: None, is_whole: true }
+    }
+}
+
+/// What stands for a text without any word, which no memory may have: a character that nobody sees.
+const BLANK: char = '\u{2060}';
+
+/// The text of a file as the content of a memory.
+pub fn content_of_file(text: &str) -> String {
+    if text.trim().is_empty() { format!("{BLANK}{text}") } else { text.to_owned() }
+}
+
+/// The text of a file, from the content of the memory that stands for it.
+pub fn file_of_content(content: &str) -> &str {
+    content.strip_prefix(BLANK).filter(|rest| rest.trim().is_empty()).unwrap_or(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_its_folder_and_a_file_in_it() {
+        let path = FilePath::new("memories", "user/work prefs.v2.md").unwrap();
+        assert_eq!((path.as_str(), path.folder()), ("/memories/user/work prefs.v2.md", "memories"));
+        assert_eq!(
+            (path.inside(), path.name(), path.stem()),
+            ("user/work prefs.v2.md", "work prefs.v2.md", "work prefs.v2")
+        );
+        assert!(path.is_markdown() && !FilePath::new("memories", "a.txt").unwrap().is_markdown());
+        assert_eq!(FilePath::new("memories", ".md").unwrap().stem(), ".md");
+        for bad in ["", "memories/a", "/memories", "/memories/", "/memories/../a", "/memories//a", "/m/a\n", "/m/a\\b"]
+        {
+            assert!(bad.parse::<FilePath>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_words_is_a_content_and_comes_back() {
+        for text in ["", "\n", " \n\n", "a", "\u{2060}a", "a\n"] {
+            let content = content_of_file(text);
+            assert!(!content.trim().is_empty());
+            assert_eq!(file_of_content(&content), text);
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! What is known of files: asked by path, by name, by folder, and by what waits to be written to disk.
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::states::FileStamp;
+use crate::domain::{FilePath, Memory, MemoryId, MemoryRef};
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+use crate::store::rows::memory as row;
+
+/// A file as it was last read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRow {
+    /// Where.
+    pub path: FilePath,
+    /// The memory that stands for it.
+    pub id: MemoryId,
+    /// What it was.
+    pub stamp: FileStamp,
+    /// True where the memory holds the text as it is on disk.
+    pub is_kept: bool,
+}
+
+/// What a file says of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoteRow {
+    /// The file.
+    pub file: FileRow,
+    /// Its title.
+    pub title: String,
+    /// What kind of note it is.
+    pub kind: String,
+    /// Its permalink.
+    pub permalink: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// The rest of its front matter.
+    pub fields: serde_json::Value,
+    /// Why its front matter cannot be read.
+    pub problem: Option<String>,
+}
+
+/// Where a part stands in its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartRow {
+    /// The memory.
+    pub id: MemoryId,
+    /// What stands for the file.
+    pub file: MemoryId,
+    /// True for an observation.
+    pub is_observation: bool,
+    /// Its category as it is written.
+    pub category: Option<String>,
+    /// What stands in parentheses at its end.
+    pub context: Option<String>,
+    /// Its text, in bytes of the file.
+    pub span: std::ops::Range<usize>,
+    /// Its lines, from 1.
+    pub lines: (u32, u32),
+}
+
+/// What a file says of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelationRow {
+    /// What stands for the file that says it.
+    pub source: MemoryId,
+    /// What the other is to it.
+    pub kind: String,
+    /// The other, as it is written.
+    pub name: String,
+    /// What stands for the other, where it is there.
+    pub target: Option<MemoryId>,
+    /// What stands in parentheses behind it.
+    pub context: Option<String>,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+/// A file whose memory was changed elsewhere than in the file: it is to be written, or removed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pending {
+    /// The memory that stands for it, as it is now.
+    pub memory: Memory,
+    /// The file as it was last read, if it was.
+    pub on_disk: Option<FileRow>,
+}
+
+const FILE: &str = "files.path, files.memory, files.size, files.modified, files.inode, files.hash, files.kept";
+const NOTE: &str = "files.title, files.kind, files.permalink, files.tags, files.fields, files.problem";
+
+impl Store {
+    /// The files of a folder, by path.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn files_in(&self, folder: &str) -> Result<Vec<FileRow>, StoreError> {
+        self.files_below(folder, "")
+    }
+
+    /// The files of a folder whose path in it begins with `inside`, by path.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn files_below(&self, folder: &str, inside: &str) -> Result<Vec<FileRow>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<FileRow>> {
+            // As a range, which the index of paths answers.
+            let from = format!("/{folder}/{inside}");
+            let sql = format!("SELECT {FILE} FROM files WHERE path >= ?1 AND path < ?2 ORDER BY path");
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let until = format!("{from}\u{10ffff}");
+            statement.query_map([from, until], file)?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// A file by its path.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn file_at(&self, path: &FilePath) -> Result<Option<FileRow>, StoreError> {
+        let sql = format!("SELECT {FILE} FROM files WHERE path = ?1");
+        let read = || self.connection.prepare_cached(&sql)?.query_row([path.as_str()], file).optional();
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// What a file says of itself, by the memory that stands for it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn note_of(&self, id: MemoryId) -> Result<Option<NoteRow>, StoreError> {
+        let sql = format!("SELECT {FILE}, {NOTE} FROM files WHERE memory = ?1");
+        let read = || self.connection.prepare_cached(&sql)?.query_row([id], note).optional();
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// What the files of a folder, or of all, say of themselves; the one that was changed last first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn notes(&self, folder: Option<&str>) -> Result<Vec<NoteRow>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<NoteRow>> {
+            let sql = format!(
+                "SELECT {FILE}, {NOTE} FROM files WHERE ?1 IS NULL OR substr(path, 1, length(?1)) = ?1
+                 ORDER BY modified DESC, path"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let prefix = folder.map(|folder| format!("/{folder}/"));
+            statement.query_map([prefix], note)?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Notes that a name may mean, as it is compared loosely.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn notes_named(&self, key: &str) -> Result<Vec<NoteRow>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<NoteRow>> {
+            let sql = format!(
+                "SELECT {FILE}, {NOTE} FROM names JOIN files ON files.memory = names.memory WHERE names.key = ?1
+                 ORDER BY files.path"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_map([key], note)?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// The parts of a file, in their order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn parts_of(&self, file: MemoryId) -> Result<Vec<PartRow>, StoreError> {
+        let sql = "SELECT memory, file, kind, category, context, begins, ends, first_line, last_line FROM parts
+                   WHERE file = ?1 AND n >= 0 ORDER BY n";
+        let read = || -> rusqlite::Result<Vec<PartRow>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map([file], part)?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Where a memory stands in a file; `None` for one that does not.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn part(&self, memory: MemoryId) -> Result<Option<PartRow>, StoreError> {
+        let sql = "SELECT memory, file, kind, category, context, begins, ends, first_line, last_line FROM parts
+                   WHERE memory = ?1 AND n >= 0";
+        let read = || self.connection.prepare_cached(sql)?.query_row([memory], part).optional();
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// What a file says of others, and what others say of it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn relations_of(&self, file: MemoryId) -> Result<Vec<RelationRow>, StoreError> {
+        let sql = "SELECT source, type, name, target, context, line FROM relations WHERE source = ?1 OR target = ?1
+                   ORDER BY source, line, type, key";
+        let read = || -> rusqlite::Result<Vec<RelationRow>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([file], |row| {
+                Ok(RelationRow {
+                    source: row.get(0)?,
+                    kind: row.get(1)?,
+                    name: row.get(2)?,
+                    target: row.get(3)?,
+                    context: row.get(4)?,
+                    line: row.get(5)?,
+                })
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Files whose memories were changed elsewhere: by a team server, by bringing one back, by settling a conflict.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn pending_files(&self) -> Result<Vec<Pending>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Pending>> {
+            let sql = format!(
+                "SELECT memories.id, {FILE} FROM memories LEFT JOIN files ON files.memory = memories.id
+                 WHERE whole = 1 AND purged = 0 AND shared_by IS NULL
+                     AND (files.seen <> rev OR (files.memory IS NULL AND deleted IS NULL))
+                 ORDER BY rev"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let rows = statement.query_map([], |row| {
+                let id: MemoryId = row.get(0)?;
+                let is_known = row.get::<_, Option<String>>(1)?.is_some();
+                Ok((id, if is_known { Some(file_at(row, 1)?) } else { None }))
+            })?;
+            let found: Vec<(MemoryId, Option<FileRow>)> = rows.collect::<Result<_, _>>()?;
+            let mut pending = Vec::new();
+            for (id, on_disk) in found {
+                let memory = row::find(&self.connection, MemoryRef::Id(id))?;
+                pending.extend(memory.map(|memory| Pending { memory, on_disk }));
+            }
+            Ok(pending)
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// True when a file's memory was changed elsewhere than in the file.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn has_pending_files(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM memories LEFT JOIN files ON files.memory = memories.id
+                   WHERE whole = 1 AND purged = 0 AND shared_by IS NULL
+                       AND (files.seen <> rev OR (files.memory IS NULL AND deleted IS NULL)))";
+        let read = || self.connection.prepare_cached(sql)?.query_row(params![], |row| row.get(0));
+        read().map_err(|error| self.failed(error))
+    }
+}
+
+fn file(row: &Row<'_>) -> rusqlite::Result<FileRow> {
+    file_at(row, 0)
+}
+
+fn file_at(row: &Row<'_>, at: usize) -> rusqlite::Result<FileRow> {
+    let wrong = |error| rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, Box::new(error));
+    let unsigned = |at: usize| row.get::<_, i64>(at).map(i64::cast_unsigned);
+    Ok(FileRow {
+        path: row.get::<_, String>(at)?.parse().map_err(wrong)?,
+        id: row.get(at + 1)?,
+        stamp: FileStamp {
+            size: unsigned(at + 2)?,
+            modified: row.get(at + 3)?,
+            inode: unsigned(at + 4)?,
+            hash: unsigned(at + 5)?,
+        },
+        is_kept: row.get(at + 6)?,
+    })
+}
+
+fn note(row: &Row<'_>) -> rusqlite::Result<NoteRow> {
+    let json = |at: usize| row.get::<_, String>(at);
+    Ok(NoteRow {
+        file: file(row)?,
+        title: row.get(7)?,
+        kind: row.get(8)?,
+        permalink: row.get(9)?,
+        tags: serde_json::from_str(&json(10)?).unwrap_or_default(),
+        fields: serde_json::from_str(&json(11)?).unwrap_or_default(),
+        problem: row.get(12)?,
+    })
+}
+
+fn part(row: &Row<'_>) -> rusqlite::Result<PartRow> {
+    let number = |at: usize| row.get::<_, u32>(at).map(|value| value as usize);
+    Ok(PartRow {
+        id: row.get(0)?,
+        file: row.get(1)?,
+        is_observation: row.get::<_, String>(2)? == "observation",
+        category: row.get(3)?,
+        context: row.get(4)?,
+        span: number(5)?..number(6)?,
+        lines: (row.get(7)?, row.get(8)?),
+    })
+}

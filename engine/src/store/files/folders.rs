@@ -1,0 +1,145 @@
+//! Folders: directories on this machine whose texts are known.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rusqlite::{Row, params};
+
+use crate::domain::{Scope, Trust};
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+
+/// The folder that is always there: the one that the memory tool sees.
+pub const MEMORIES: &str = "memories";
+
+/// A directory on this machine whose texts are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// Its name: what the paths of its files begin with.
+    pub name: String,
+    /// Where it lies.
+    pub dir: PathBuf,
+    /// Where what its files say belongs.
+    pub scope: Scope,
+    /// How far what somebody writes there by hand is believed.
+    pub trust: Trust,
+    /// True where its files may be changed.
+    pub is_writable: bool,
+    /// True where a team server is told of its files.
+    pub is_told: bool,
+    /// Device and inode of the directory when it was last read.
+    pub identity: Option<(u64, u64)>,
+    /// Why it could not be read last time.
+    pub away: Option<String>,
+}
+
+const COLUMNS: &str = "name, dir, scope, trust, writable, told, device, inode, away";
+
+impl Store {
+    /// The folders, by name.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn folders(&self) -> Result<Vec<Folder>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Folder>> {
+            let mut statement =
+                self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM folders ORDER BY name"))?;
+            statement.query_map([], folder)?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Adds a folder, or changes what is known of it.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn put_folder(&mut self, folder: &Folder) -> Result<(), StoreError> {
+        self.write(|change| {
+            let sql = format!("INSERT OR REPLACE INTO folders ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+            let (device, inode) =
+                folder.identity.map(|(device, inode)| (device.cast_signed(), inode.cast_signed())).unzip();
+            change.tx.execute(
+                &sql,
+                params![
+                    folder.name,
+                    folder.dir.to_string_lossy(),
+                    folder.scope.as_str(),
+                    folder.trust.as_str(),
+                    folder.is_writable,
+                    folder.is_told,
+                    device,
+                    inode,
+                    folder.away
+                ],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Takes a folder away; its files must have been taken out of the index before.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn drop_folder(&mut self, name: &str) -> Result<(), StoreError> {
+        self.write(|change| {
+            change.tx.execute("DELETE FROM folders WHERE name = ?1", [name])?;
+            change.tx.execute("DELETE FROM directories WHERE folder = ?1", [name])?;
+            Ok(())
+        })
+    }
+
+    /// What the directories of a folder looked like when their files were last compared.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn digests(&self, folder: &str) -> Result<BTreeMap<String, u64>, StoreError> {
+        let read = || -> rusqlite::Result<BTreeMap<String, u64>> {
+            let sql = "SELECT path, digest FROM directories WHERE folder = ?1";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([folder], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
+            rows.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Notes what directories of a folder look like now; `None` for one that is to be compared again, or is gone.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn note_digests(&mut self, folder: &str, digests: &[(String, Option<u64>)]) -> Result<(), StoreError> {
+        if digests.is_empty() {
+            return Ok(());
+        }
+        self.write(|change| {
+            for (path, digest) in digests {
+                match digest {
+                    Some(digest) => change
+                        .tx
+                        .prepare_cached("INSERT OR REPLACE INTO directories VALUES (?1, ?2, ?3)")?
+                        .execute(params![folder, path, digest.cast_signed()])?,
+                    None => change
+                        .tx
+                        .prepare_cached("DELETE FROM directories WHERE folder = ?1 AND path = ?2")?
+                        .execute(params![folder, path])?,
+                };
+            }
+            Ok(())
+        })
+    }
+}
+
+fn folder(row: &Row<'_>) -> rusqlite::Result<Folder> {
+    let text = |at: usize| row.get::<_, String>(at);
+    let wrong = |at: usize| rusqlite::Error::InvalidColumnType(at, COLUMNS.to_owned(), rusqlite::types::Type::Text);
+    let number = |at: usize| row.get::<_, Option<i64>>(at).map(|value| value.map(i64::cast_unsigned));
+    Ok(Folder {
+        name: text(0)?,
+        dir: PathBuf::from(text(1)?),
+        scope: text(2)?.parse().map_err(|_| wrong(2))?,
+        trust: text(3)?.parse().unwrap_or(Trust::Foreign),
+        is_writable: row.get(4)?,
+        is_told: row.get(5)?,
+        identity: number(6)?.zip(number(7)?),
+        away: row.get(8)?,
+    })
+}

@@ -1,0 +1,131 @@
+//! Files that went: to another name, or away.
+
+use rusqlite::params;
+use tessera_markdown::permalink;
+
+use super::names;
+use super::written::remove_part;
+use crate::compose::{self, Known};
+use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef};
+use crate::store::base::config::Actor;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::change::erase::delete;
+use crate::store::change::outbox::tell;
+use crate::store::change::write::{Written, write_row};
+use crate::store::file::error::StoreError;
+use crate::store::logs::history::{self, Operation};
+use crate::store::rows::memory as row;
+use crate::text::O200k;
+
+impl Store {
+    /// Notes that files are under other names now. What stands for them and their parts stay who they are. A file that
+    /// nothing is known of is left.
+    ///
+    /// # Errors
+    /// When the store cannot be written: none is noted then.
+    pub fn move_files(&mut self, moves: &[(FilePath, FilePath)], actor: &Actor) -> Result<(), StoreError> {
+        self.write(|change| moves.iter().try_for_each(|(from, to)| move_file(change, from, to, actor)))?;
+        self.maintain();
+        Ok(())
+    }
+
+    /// Notes that files are not there any more: they and their parts go out of recall, and can be brought back. Gives those
+    /// that were known.
+    ///
+    /// # Errors
+    /// When the store cannot be written: none is noted then.
+    pub fn files_gone(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryId>, StoreError> {
+        let gone = self.write(|change| {
+            let mut gone = Vec::new();
+            for path in paths {
+                gone.extend(remove(change, path, actor)?);
+            }
+            Ok(gone)
+        })?;
+        self.maintain();
+        Ok(gone)
+    }
+
+    /// Lets go of a folder's files for good: rows, parts, names. What was told to a server is not taken back there.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn forget_folder(&mut self, name: &str, actor: &Actor) -> Result<usize, StoreError> {
+        let paths: Vec<FilePath> = self.files_in(name)?.into_iter().map(|file| file.path).collect();
+        for step in paths.chunks(500) {
+            self.files_gone(step, actor)?;
+        }
+        self.drop_folder(name)?;
+        Ok(paths.len())
+    }
+}
+
+/// What stands for a file that is there.
+pub(super) fn whole_of(change: &Change<'_>, path: &FilePath) -> Result<Option<Known>, StoreError> {
+    let mut statement = change.tx.prepare_cached("SELECT memory FROM files WHERE path = ?1")?;
+    let found: Option<MemoryId> = statement.query_map([path.as_str()], |row| row.get(0))?.next().transpose()?;
+    Ok(found.map(|id| row::find_known(change.tx, MemoryRef::Id(id))).transpose()?.flatten())
+}
+
+fn parts_of(change: &Change<'_>, file: MemoryId) -> Result<Vec<Known>, StoreError> {
+    let mut statement = change.tx.prepare_cached("SELECT memory FROM parts WHERE file = ?1 AND n >= 0 ORDER BY n")?;
+    let ids: Vec<MemoryId> = statement.query_map([file], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let found = ids.into_iter().map(|id| row::find_known(change.tx, MemoryRef::Id(id)));
+    Ok(found.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor) -> Result<(), StoreError> {
+    let Some(whole) = whole_of(change, from)? else { return Ok(()) };
+    for known in std::iter::once(whole.clone()).chain(parts_of(change, whole.memory.id)?) {
+        let Some(file) = known.memory.file.clone() else { continue };
+        let moved = Memory { file: Some(InFile { path: to.clone(), ..file }), ..known.memory.clone() };
+        let composed = compose::moved(&known, moved, change.now, &O200k);
+        let placed = composed.placed(known.memory.handle, change.next_rev()?);
+        write_row(change, &placed, Written::Again)?;
+        history::record(change, placed.memory(), Operation::Update, actor, Some(&known.memory))?;
+        if placed.memory().is_whole_file() {
+            let sql = "UPDATE OR REPLACE files SET path = ?2, seen = ?3 WHERE memory = ?1";
+            change.tx.prepare_cached(sql)?.execute(params![whole.memory.id, to.as_str(), placed.memory().rev])?;
+        }
+    }
+    rename(change, &whole.memory, from, to)?;
+    tell(change, whole.memory.id)
+}
+
+/// Its names follow its path, where they came from there.
+fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -> Result<(), StoreError> {
+    let sql = "SELECT title, permalink FROM files WHERE memory = ?1";
+    let (title, link): (String, String) =
+        change.tx.prepare_cached(sql)?.query_row([whole.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let title = if title == from.stem() { to.stem().to_owned() } else { title };
+    let link = if link == permalink::of_path(from.inside()) { permalink::of_path(to.inside()) } else { link };
+    let sql = "UPDATE files SET title = ?2, permalink = ?3 WHERE memory = ?1";
+    change.tx.prepare_cached(sql)?.execute(params![whole.id, title, link])?;
+    let mut keys = names::keys_of(to, &link, std::iter::once(&title));
+    let said = names::keys_of(from, &link, std::iter::empty());
+    let mut statement = change.tx.prepare_cached("SELECT key FROM names WHERE memory = ?1")?;
+    let known: Vec<String> = statement.query_map([whole.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    // Aliases are its own word, and stay.
+    keys.extend(known.into_iter().filter(|key| !said.contains(key)));
+    names::forget_names(change, whole.id)?;
+    let mut statement = change.tx.prepare_cached("INSERT OR IGNORE INTO names VALUES (?1, ?2)")?;
+    keys.iter().try_for_each(|key| statement.execute(params![key, whole.id]).map(drop))?;
+    Ok(())
+}
+
+/// Takes a file and its parts out of recall.
+pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<Option<MemoryId>, StoreError> {
+    let Some(whole) = whole_of(change, path)? else { return Ok(None) };
+    let id = whole.memory.id;
+    for part in parts_of(change, id)? {
+        remove_part(change, &part, actor)?;
+    }
+    names::forget(change, id)?;
+    change.tx.prepare_cached("DELETE FROM files WHERE memory = ?1")?.execute([id])?;
+    if whole.memory.deleted.is_none() {
+        delete(change, &whole, actor)?;
+        tell(change, id)?;
+    }
+    Ok(Some(id))
+}

@@ -1,0 +1,280 @@
+//! Files that were read: what changed in them becomes changes of memories.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::thread;
+
+use rusqlite::{OptionalExtension, params};
+use tessera_markdown::{Bound, Note, parse, parse_plain};
+
+use super::folders::Folder;
+use super::states::{Before, Intent, Made, PartBefore, SeenFile, TakenFile, Writer, is_observation};
+use super::written::write;
+use crate::compose::{self, Composed, Filed, Known, PartText};
+use crate::domain::{
+    DomainError, Draft, FilePath, MAX_CONTENT_BYTES, MemoryId, Origin, Timestamp, Trust, content_of_file,
+};
+use crate::screen::{Keeper, Screened, Secret, findings, screened};
+use crate::store::base::config::Actor;
+use crate::store::base::store::Store;
+use crate::store::change::secrets;
+use crate::store::file::error::StoreError;
+use crate::store::rows::codec::{Reader, sql};
+use crate::store::rows::columns::{KNOWN, read_known};
+use crate::store::rows::memory as row;
+use crate::text::O200k;
+
+/// Files of one transaction.
+const STEP: usize = 200;
+/// Parts that a file had before and that are looked through for one that comes back.
+const REMEMBERED: usize = 200;
+
+/// Nobody keeps what is found in a file that somebody wrote by hand: it stays there, and nowhere else.
+struct Nobody;
+
+impl Keeper for Nobody {
+    type Error = Infallible;
+
+    fn keep(&mut self, _: MemoryId, _: &str, _: &str) -> Result<Option<Secret>, Infallible> {
+        Ok(None)
+    }
+}
+
+fn without_credentials(draft: Draft) -> Screened<Draft> {
+    let Ok(screened) = screened(draft, MemoryId::from_key(""), &mut Nobody);
+    screened
+}
+
+impl Store {
+    /// Notes what is about to be written to files, and by whom: it is known as theirs then, even where the program ends
+    /// before it can say so.
+    ///
+    /// # Errors
+    /// When the store cannot be written; nothing is to be written to the files then.
+    pub fn intend(&mut self, intents: &[Intent], actor: &Actor) -> Result<(), StoreError> {
+        self.write(|change| {
+            for intent in intents {
+                let sql = "INSERT OR REPLACE INTO intents VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+                let origin = actor.origin.to_string();
+                let (path, hash) = (intent.path.as_str(), intent.hash.cast_signed());
+                let values = params![path, hash, origin, actor.session, actor.client, intent.memory];
+                change.tx.prepare_cached(sql)?.execute(values)?;
+                secrets::write_all(change, intent.memory, &intent.secrets)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The memory that stands for a file, or stood for it; a new id where there never was one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn id_of_file(&self, path: &FilePath) -> Result<MemoryId, StoreError> {
+        let found = standing_for(&self.connection, path).map_err(|error| self.failed(error))?;
+        Ok(found.unwrap_or_else(|| MemoryId::generate(self.clock.now())))
+    }
+
+    /// A text that somebody is about to write into a file, with what is a credential in it taken out and sealed for the
+    /// memory that stands for the file.
+    ///
+    /// # Errors
+    /// When the settings refuse a text with a credential, or none can be sealed.
+    pub fn screened_for_file(&self, text: &str, memory: MemoryId) -> Result<(String, Vec<Secret>), StoreError> {
+        if findings(text).is_empty() {
+            return Ok((text.to_owned(), Vec::new()));
+        }
+        let draft = screened(Draft::new(text), memory, &mut self.secrets.keeper(&self.connection))?;
+        let (draft, secrets) = draft.into_parts();
+        Ok((draft.content, secrets))
+    }
+
+    /// Takes files as they were read. What they say that is new becomes memories, what changed changes them, what is not
+    /// there any more goes out of recall. A file of which another change is under way is left for the next time.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written; what was taken before stays.
+    pub fn take_files(&mut self, seen: &[SeenFile]) -> Result<Vec<TakenFile>, StoreError> {
+        let mut taken = Vec::new();
+        let folders: BTreeMap<String, Folder> =
+            self.folders()?.into_iter().map(|folder| (folder.name.clone(), folder)).collect();
+        for step in seen.chunks(STEP) {
+            let now = self.clock.now();
+            let before = step.iter().map(|file| self.before(file, &folders)).collect::<rusqlite::Result<Vec<_>>>();
+            let before = before.map_err(|error| self.failed(error))?;
+            let known: Vec<(&SeenFile, Before)> =
+                step.iter().zip(before).filter_map(|(file, before)| Some((file, before?))).collect();
+            let made = made_in_parallel(&known, now)?;
+            taken.extend(self.write(|change| {
+                let mut taken = Vec::new();
+                for ((file, before), made) in known.iter().zip(&made) {
+                    taken.extend(write(change, file, before, made.as_ref())?);
+                }
+                Ok(taken)
+            })?);
+        }
+        self.maintain();
+        Ok(taken)
+    }
+
+    /// `None` for a file in no folder.
+    fn before(&self, file: &SeenFile, folders: &BTreeMap<String, Folder>) -> rusqlite::Result<Option<Before>> {
+        let Some(folder) = folders.get(file.path.folder()).cloned() else { return Ok(None) };
+        let connection = &self.connection;
+        let id = standing_for(connection, &file.path)?;
+        let whole = id.map(|id| row::remains(connection, id)).transpose()?.flatten().map(|(known, _)| known);
+        let sql = "SELECT hash FROM files WHERE path = ?1";
+        let hash: Option<i64> =
+            connection.prepare_cached(sql)?.query_row([file.path.as_str()], |row| row.get(0)).optional()?;
+        let (parts, gone) = match id {
+            Some(id) => (parts_before(connection, id, true)?, parts_before(connection, id, false)?),
+            None => (Vec::new(), Vec::new()),
+        };
+        let sql = "SELECT origin, session, client, memory FROM intents WHERE path = ?1 AND hash = ?2";
+        let key = params![file.path.as_str(), file.stamp.hash.cast_signed()];
+        let read = |row: &rusqlite::Row<'_>| {
+            let origin: String = row.get(0)?;
+            let origin = origin.parse().unwrap_or(Origin::Agent);
+            let actor = Actor { origin, session: row.get(1)?, client: row.get(2)?, reason: None };
+            Ok(Writer { actor, memory: row.get(3)? })
+        };
+        let writer = connection.prepare_cached(sql)?.query_row(key, read).optional()?;
+        Ok(Some(Before { folder, hash: hash.map(i64::cast_unsigned), whole, parts, gone, writer }))
+    }
+}
+
+/// The memory that stands for a file, or stood for it last.
+fn standing_for(connection: &rusqlite::Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryId>> {
+    let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND purged = 0 AND shared_by IS NULL
+               ORDER BY deleted IS NOT NULL, rev DESC LIMIT 1";
+    connection.prepare_cached(sql)?.query_row([path.as_str()], |row| row.get(0)).optional()
+}
+
+fn parts_before(connection: &rusqlite::Connection, id: MemoryId, are_there: bool) -> rusqlite::Result<Vec<PartBefore>> {
+    const THERE: &str = sql!(
+        "SELECT ",
+        KNOWN,
+        ", (SELECT kind = 'observation' FROM parts WHERE parts.memory = id) FROM memories
+         WHERE id IN (SELECT memory FROM parts WHERE parts.file = ?1 AND n >= 0) AND deleted IS NULL
+         ORDER BY (SELECT n FROM parts WHERE parts.memory = id) LIMIT -1 OFFSET ?2"
+    );
+    const GONE: &str = sql!(
+        "SELECT ",
+        KNOWN,
+        ", (SELECT kind = 'observation' FROM parts WHERE parts.memory = id) FROM memories
+         WHERE id IN (SELECT memory FROM parts WHERE parts.file = ?1) AND purged = 0 AND deleted IS NOT NULL
+         ORDER BY rev DESC LIMIT ?2"
+    );
+    let (sql, number) = if are_there { (THERE, 0) } else { (GONE, REMEMBERED) };
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params![id, number as u64], |row| {
+        let mut from = Reader::new(row);
+        Ok(PartBefore { known: read_known(&mut from)?, is_observation: from.take()? })
+    })?;
+    let mut parts: Vec<PartBefore> = rows.collect::<Result<_, _>>()?;
+    for part in &mut parts {
+        part.known.memory.links = row::links_of(connection, part.known.memory.id)?;
+    }
+    Ok(parts)
+}
+
+/// What is to be written for each file, `None` for one that says what it said: on all processors, since texts are many
+/// when a folder is new.
+fn made_in_parallel(known: &[(&SeenFile, Before)], now: Timestamp) -> Result<Vec<Option<Made>>, StoreError> {
+    let processors = thread::available_parallelism().map_or(1, usize::from).min(4);
+    let each = known.len().div_ceil(processors).max(8);
+    if known.len() <= each {
+        return known.iter().map(|(file, before)| Ok(made(file, before, now)?)).collect();
+    }
+    let done: Vec<Result<Vec<Option<Made>>, DomainError>> = thread::scope(|scope| {
+        let work =
+            |some: &'_ [(&SeenFile, Before)]| some.iter().map(|(file, before)| made(file, before, now)).collect();
+        let threads: Vec<_> = known.chunks(each).map(|some| scope.spawn(move || work(some))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("composing does not panic")).collect()
+    });
+    Ok(done.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+fn made(file: &SeenFile, before: &Before, now: Timestamp) -> Result<Option<Made>, DomainError> {
+    let is_there = before.whole.as_ref().is_some_and(|whole| whole.memory.deleted.is_none());
+    if is_there && before.hash == Some(file.stamp.hash) {
+        return Ok(None);
+    }
+    let note = if file.path.is_markdown() { parse } else { parse_plain };
+    let note = note(&file.text, file.path.stem(), Bound::default());
+    let filed = filed(file, before, &note, now);
+    let (parts, removed) = parts(file, before, &note, &filed, now)?;
+    let id = before.writer.as_ref().map(|writer| writer.memory);
+    let id = before.whole.as_ref().map(|whole| whole.memory.id).or(id).unwrap_or_else(|| MemoryId::generate(now));
+    let is_cut = file.text.len() > MAX_CONTENT_BYTES - 8;
+    let text = if is_cut { cut(&file.text) } else { &file.text };
+    let whole = without_credentials(compose::file_draft(&filed, id, &note, content_of_file(text)));
+    let is_kept = !is_cut && whole.content == content_of_file(text);
+    let whole = compose::filed(before.whole.as_ref(), &whole, now, &O200k)?;
+    let by_hand = || Actor { origin: Origin::File, ..Actor::default() };
+    let actor = before.writer.as_ref().map_or_else(by_hand, |writer| writer.actor.clone());
+    Ok(Some(Made { note, whole, parts, removed, is_kept, actor }))
+}
+
+/// The beginning of a text that no memory can hold.
+fn cut(text: &str) -> &str {
+    let mut end = MAX_CONTENT_BYTES - 8;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+fn filed(file: &SeenFile, before: &Before, note: &Note, now: Timestamp) -> Filed {
+    let (origin, session, client) = match &before.writer {
+        Some(Writer { actor, .. }) => (actor.origin.clone(), actor.session.clone(), actor.client.clone()),
+        None => (Origin::File, None, None),
+    };
+    // What somebody wrote by hand is believed as far as the folder says.
+    let is_by_hand = before.writer.is_none() && before.folder.trust != Trust::User;
+    let said = note.created.map(|time| Timestamp::from_micros(time.as_microsecond()));
+    let modified = Timestamp::from_micros(file.stamp.modified / 1_000);
+    Filed {
+        path: file.path.clone(),
+        scope: before.folder.scope.clone(),
+        origin,
+        vouched: is_by_hand.then_some(before.folder.trust),
+        created: said.unwrap_or(modified).min(now),
+        session,
+        client,
+    }
+}
+
+type Parts = (Vec<(Option<Known>, Composed)>, Vec<Known>);
+
+fn parts(file: &SeenFile, before: &Before, note: &Note, filed: &Filed, now: Timestamp) -> Result<Parts, DomainError> {
+    let drafts: Vec<Screened<Draft>> =
+        note.parts.iter().map(|part| without_credentials(compose::part_draft(filed, note, part, &file.text))).collect();
+    let now_texts: Vec<PartText<'_>> = note
+        .parts
+        .iter()
+        .zip(&drafts)
+        .map(|(part, draft)| PartText { is_observation: is_observation(part), text: &draft.content })
+        .collect();
+    let before_texts: Vec<PartText<'_>> = before.parts.iter().map(PartBefore::text).collect();
+    let found = compose::known_again(&before_texts, &now_texts);
+    let mut left: Vec<Option<PartText<'_>>> = before.gone.iter().map(|part| Some(part.text())).collect();
+    let mut made = Vec::new();
+    for ((draft, text), found) in drafts.iter().zip(&now_texts).zip(&found) {
+        let known = match found {
+            Some(at) => before.parts.get(*at).map(|part| part.known.clone()),
+            None => back(&mut left, text).and_then(|at| before.gone.get(at)).map(|part| part.known.clone()),
+        };
+        let composed = compose::filed(known.as_ref(), draft, now, &O200k)?;
+        made.push((known, composed));
+    }
+    let is_left = |at: &usize| !found.contains(&Some(*at));
+    let removed = (0..before.parts.len()).filter(is_left).filter_map(|at| before.parts.get(at));
+    Ok((made, removed.map(|part| part.known.clone()).collect()))
+}
+
+/// A part that had been there and says the very same: it comes back as itself.
+fn back(left: &mut [Option<PartText<'_>>], text: &PartText<'_>) -> Option<usize> {
+    let at = left.iter().position(|gone| gone.as_ref() == Some(text))?;
+    *left.get_mut(at)? = None;
+    Some(at)
+}

@@ -1,0 +1,147 @@
+//! What was made of a file is written: what stands for it, its parts, its names, what it says of others.
+
+use rusqlite::params;
+
+use super::names;
+use super::states::{Before, FileStamp, Made, SeenFile, TakenFile, is_observation};
+use crate::compose::{self, Composed, Known};
+use crate::domain::{Memory, MemoryId};
+use crate::store::base::config::Actor;
+use crate::store::base::transaction::Change;
+use crate::store::change::erase::delete;
+use crate::store::change::links;
+use crate::store::change::outbox::tell;
+use crate::store::change::write::{Written, write_row};
+use crate::store::file::error::StoreError;
+use crate::store::logs::history::{self, Operation};
+use crate::store::rows::memory as row;
+
+/// Writes what was made of a file. `None` where it was changed meanwhile.
+pub(super) fn write(
+    change: &Change<'_>,
+    file: &SeenFile,
+    before: &Before,
+    made: Option<&Made>,
+) -> Result<Option<TakenFile>, StoreError> {
+    let Some(made) = made else {
+        let Some(whole) = &before.whole else { return Ok(None) };
+        stamp(change, &file.path, &file.stamp)?;
+        let (id, handle) = (whole.memory.id, whole.memory.handle);
+        return Ok(Some(TakenFile { path: file.path.clone(), id, handle, parts: (0, 0, 0) }));
+    };
+    if !is_as_read(change, before)? {
+        return Ok(None);
+    }
+    let whole = put(change, before.whole.as_ref(), &made.whole, &made.actor)?;
+    change.tx.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([file.path.as_str()])?;
+    let mut counts = (0, 0, made.removed.len());
+    for known in &made.removed {
+        remove_part(change, known, &made.actor)?;
+    }
+    for (at, (known, composed)) in made.parts.iter().enumerate() {
+        let is_new = known.as_ref().is_none_or(|known| known.memory.deleted.is_some());
+        let rev = known.as_ref().map(|known| known.memory.rev);
+        let memory = put(change, known.as_ref(), composed, &made.actor)?;
+        counts.0 += usize::from(is_new);
+        counts.1 += usize::from(!is_new && rev != Some(memory.rev));
+        place(change, whole.id, (at, memory.id), made)?;
+    }
+    note_file(change, file, made, &whole)?;
+    names::note(change, &whole, made)?;
+    if before.folder.is_told && made.is_kept {
+        change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1")?.execute([whole.id])?;
+        tell(change, whole.id)?;
+    } else {
+        change.tx.prepare_cached("INSERT OR IGNORE INTO private VALUES (?1)")?.execute([whole.id])?;
+        change.tx.prepare_cached("DELETE FROM outbox WHERE memory = ?1")?.execute([whole.id])?;
+    }
+    Ok(Some(TakenFile { path: file.path.clone(), id: whole.id, handle: whole.handle, parts: counts }))
+}
+
+/// True when what stands for the file is still what was read, by the rev of its last change.
+fn is_as_read(change: &Change<'_>, before: &Before) -> Result<bool, StoreError> {
+    let Some(whole) = &before.whole else { return Ok(true) };
+    let now = row::remains(change.tx, whole.memory.id)?.map(|(known, _)| known.memory.rev);
+    Ok(now == Some(whole.memory.rev))
+}
+
+/// Writes a memory that a file gives, unless it says what it said.
+fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &Actor) -> Result<Memory, StoreError> {
+    let Some(known) = known else {
+        let placed = composed.placed(change.next_handle()?, change.next_rev()?);
+        write_row(change, &placed, Written::New)?;
+        history::record(change, placed.memory(), Operation::Create, actor, None)?;
+        return Ok(placed.memory().clone());
+    };
+    let before = &known.memory;
+    if compose::is_as_it_was(before, composed.memory()) {
+        return Ok(before.clone());
+    }
+    let placed = composed.placed(before.handle, change.next_rev()?);
+    let memory = placed.memory();
+    write_row(change, &placed, Written::Again)?;
+    if before.deleted != memory.deleted || before.trust != memory.trust {
+        links::elect_around(change, memory)?;
+    }
+    let operation = if before.deleted.is_some() { Operation::Restore } else { Operation::Update };
+    history::record(change, memory, operation, actor, Some(before))?;
+    Ok(memory.clone())
+}
+
+/// Takes a part out of recall; where it stood is known no more.
+pub(super) fn remove_part(change: &Change<'_>, known: &Known, actor: &Actor) -> Result<(), StoreError> {
+    delete(change, known, actor)?;
+    change.tx.prepare_cached("UPDATE parts SET n = -1 WHERE memory = ?1")?.execute([known.memory.id])?;
+    Ok(())
+}
+
+fn place(change: &Change<'_>, file: MemoryId, (at, memory): (usize, MemoryId), made: &Made) -> Result<(), StoreError> {
+    let Some(part) = made.note.parts.get(at) else { return Ok(()) };
+    let kind = if is_observation(part) { "observation" } else { "text" };
+    let sql =
+        "INSERT OR REPLACE INTO parts (memory, file, n, kind, category, context, begins, ends, first_line, last_line)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    let (begins, ends) = (part.text.start as u64, part.text.end as u64);
+    let (first, last) = part.lines;
+    let values = params![memory, file, at as u64, kind, part.category, part.context, begins, ends, first, last];
+    change.tx.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}
+
+/// A file that was only touched.
+fn stamp(change: &Change<'_>, path: &crate::domain::FilePath, stamp: &FileStamp) -> Result<(), StoreError> {
+    let sql = "UPDATE files SET size = ?2, modified = ?3, inode = ?4 WHERE path = ?1";
+    let values = params![path.as_str(), stamp.size.cast_signed(), stamp.modified, stamp.inode.cast_signed()];
+    change.tx.prepare_cached(sql)?.execute(values)?;
+    change.tx.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([path.as_str()])?;
+    Ok(())
+}
+
+fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) -> Result<(), StoreError> {
+    let (note, stamp) = (&made.note, &file.stamp);
+    let permalink = names::permalink(change, file, note, whole.id)?;
+    let sql =
+        "INSERT OR REPLACE INTO files (memory, path, seen, size, modified, inode, hash, kept, title, kind, permalink,
+                   tags, fields, problem)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+    let json = |value: serde_json::Result<String>| crate::screen::dropped(&value.unwrap_or_default()).into_owned();
+    let said = |text: &str| crate::screen::dropped(text).into_owned();
+    let values = params![
+        whole.id,
+        file.path.as_str(),
+        whole.rev,
+        stamp.size.cast_signed(),
+        stamp.modified,
+        stamp.inode.cast_signed(),
+        stamp.hash.cast_signed(),
+        made.is_kept,
+        said(&note.title),
+        said(&note.kind),
+        permalink,
+        json(serde_json::to_string(&note.tags)),
+        json(serde_json::to_string(&note.fields)),
+        note.problem.as_deref().map(said),
+    ];
+    change.tx.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! `files`: folders of notes that recall knows. `memory-tool`: one command of the memory tool.
+
+use std::io::Read;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+use tessera_desk::Caller;
+use tessera_desk::folders::{AddFolder, FileCommand, FolderState, Folders, RemoveFolder, refresh_patiently};
+use tessera_engine::domain::{Origin, Trust};
+use tessera_engine::store::Usage;
+
+use super::{Access, Context, caller};
+use crate::cli::{AddArguments, FilesTask};
+use crate::exit::UserError;
+use crate::{config, output};
+
+/// The longest command that is read.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// How long a scan waits for another one.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Adds, lists and lets go of folders.
+pub(super) fn run(context: &Context, task: FilesTask) -> anyhow::Result<()> {
+    match task {
+        FilesTask::Add(args) => add(context, args),
+        FilesTask::List => list(context),
+        FilesTask::Remove { name } => {
+            let removed =
+                context.at_local_desk(Access::Change, |desk| Ok(desk.perform(RemoveFolder { name: name.clone() })?))?;
+            if context.json {
+                return output::json(&json!({ "name": name, "files": removed }));
+            }
+            output::line(&format!("{name}: {removed} files out of recall; they stay where they are"))
+        }
+        FilesTask::Scan => scan(context),
+    }
+}
+
+fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
+    let AddArguments { dir, name, scope, trust, writable, sync } = args;
+    let asks = AddFolder { dir, name, scope, trust, is_writable: writable, is_told: sync };
+    let (folder, done) = context.at_local_desk(Access::Add, |desk| {
+        let done = desk.perform(asks)?;
+        desk.give_meaning();
+        Ok(done)
+    })?;
+    if context.json {
+        return output::json(&json!({ "name": folder.name, "dir": folder.dir, "files": done.taken }));
+    }
+    output::line(&format!("{}: {} files known as /{}/…", folder.dir.display(), done.taken, folder.name))
+}
+
+fn list(context: &Context) -> anyhow::Result<()> {
+    let folders = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Folders)?))?;
+    if context.json {
+        return output::json(&serde_json::to_value(&folders)?);
+    }
+    if folders.is_empty() {
+        output::note("no folder yet; `tessera files add DIR` makes one known");
+        return Ok(());
+    }
+    output::text(&output::table(&["folder", "files", "scope", "rules", "where"], folders.iter().map(row).collect()))
+}
+
+fn row(folder: &FolderState) -> Vec<String> {
+    let trust = (folder.trust != Trust::User).then(|| format!("trust {}", folder.trust.as_str()));
+    let writable = Some(if folder.is_writable { "writable" } else { "read-only" }.to_owned());
+    let told = folder.is_told.then(|| "synced".to_owned());
+    let rules: Vec<String> = [writable, told, trust].into_iter().flatten().collect();
+    let away = folder.away.as_ref().map(|why| format!("\n  away: {why}")).unwrap_or_default();
+    vec![
+        folder.name.clone(),
+        folder.files.to_string(),
+        folder.scope.to_string(),
+        rules.join(", "),
+        format!("{}{away}", folder.dir.display()),
+    ]
+}
+
+fn scan(context: &Context) -> anyhow::Result<()> {
+    let mut store = context.open(Usage::Write)?;
+    let done = refresh_patiently(&mut store, PATIENCE)?;
+    if context.json {
+        return output::json(&json!({
+            "taken": done.taken, "moved": done.moved, "gone": done.gone, "written": done.laid_out, "busy": done.is_busy
+        }));
+    }
+    let (taken, moved, gone, written) = (done.taken, done.moved, done.gone, done.laid_out);
+    output::line(&format!("{taken} new or changed, {moved} renamed, {gone} gone, {written} written"))
+}
+
+/// Runs one command of the memory tool: an object on stdin, what it answers on stdout. A command that is not done ends
+/// with 1, as an object with `--json` otherwise.
+pub(super) fn tool(context: &Context) -> anyhow::Result<ExitCode> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
+    let command = serde_json::from_slice(&bytes).map_err(|error| {
+        UserError(format!(
+            "stdin: is no JSON: {error}; give one command, such as {{\"command\":\"view\",\"path\":\"/memories\"}}"
+        ))
+    })?;
+    let asks = FileCommand { command, rules: config::file_rules(context.home.clone())? };
+    // It is a model that uses the tool, whoever runs its loop.
+    let caller = Caller { origin: Origin::Agent, ..caller() };
+    let reply = context.at_local_desk_as(&caller, Access::Add, |desk| {
+        let reply = desk.perform(asks)?;
+        desk.give_meaning();
+        Ok(reply)
+    })?;
+    if context.json {
+        output::json(&json!({ "content": reply.text, "is_error": reply.is_error }))?;
+    } else {
+        output::text(&format!("{}\n", reply.text))?;
+    }
+    Ok(if reply.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
