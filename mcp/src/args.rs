@@ -34,6 +34,11 @@ impl Args {
         renamed(error, self.name(names))
     }
 
+    /// All arguments, as they were given: also the empty texts, which say something in a file.
+    pub(crate) fn as_given(&self) -> Value {
+        Value::Object(self.0.clone())
+    }
+
     /// True when an argument is given.
     pub(crate) fn has(&self, names: &'static [&'static str]) -> bool {
         self.value(names).is_some()

@@ -6,6 +6,7 @@ mod get;
 mod history;
 mod link;
 mod list;
+mod memory;
 mod recall;
 mod resolve;
 mod secret;
@@ -19,6 +20,7 @@ use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
+use tessera_desk::folders::FileRules;
 use tessera_desk::team::Team;
 use tessera_desk::vault::Safe;
 use tessera_desk::verbs::Form;
@@ -32,7 +34,7 @@ use crate::error::ToolError;
 pub(crate) use recall::text as recall_text;
 
 /// Every tool, in the order they are listed.
-static TABLE: [&Entry; 20] = [
+static TABLE: [&Entry; 21] = [
     &recall::TOOL,
     &store::TOOL,
     &get::TOOL,
@@ -45,6 +47,7 @@ static TABLE: [&Entry; 20] = [
     &link::TOOL,
     &resolve::TOOL,
     &secret::TOOL,
+    &memory::TOOL,
     &team::SHARE,
     &team::UNSHARE,
     &team::SHARE_TAG,
@@ -76,6 +79,8 @@ pub(crate) struct Entry {
 pub(crate) enum Call {
     /// Something at the desk.
     Desk(fn(&mut Desk<'_>, &Args) -> Reply),
+    /// The same, with what holds of files.
+    Files(fn(&mut Desk<'_>, &Args, FileRules) -> Reply),
     /// The same, with how things stand with the server.
     Standing(fn(&mut Desk<'_>, &Args, &Standing) -> Reply),
     /// Something at the desk, and where what it needs is elsewhere, the same of whoever has it.
@@ -110,10 +115,11 @@ pub(crate) struct Standing {
 /// The definitions, with schemas that are read once.
 static DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| TABLE.iter().map(|entry| entry.definition()).collect());
 
-/// The definitions of all tools; those of a team where there is one.
-pub(crate) fn definitions(in_team: bool) -> Vec<Tool> {
+/// The definitions of all tools; those of a team where there is one, and the one that keeps files where that is wanted.
+pub(crate) fn definitions(in_team: bool, keeps_files: bool) -> Vec<Tool> {
     let all = TABLE.iter().zip(DEFINITIONS.iter());
-    all.filter(|(entry, _)| in_team || !entry.needs_team).map(|(_, tool)| tool.clone()).collect()
+    let is_offered = |entry: &Entry| (in_team || !entry.needs_team) && (keeps_files || entry.name != memory::TOOL.name);
+    all.filter(|(entry, _)| is_offered(entry)).map(|(_, tool)| tool.clone()).collect()
 }
 
 /// A tool by its name.
