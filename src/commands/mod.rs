@@ -252,6 +252,12 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The one memory that is meant.
+fn meant(desk: &mut Desk<'_>, named: Named) -> anyhow::Result<MemoryRef> {
+    let found = desk.perform(Meant { named: vec![named] })?;
+    found.into_iter().next().ok_or_else(|| UserError("nothing is named".to_owned()).into())
+}
+
 /// The text of an argument; `-` reads stdin.
 fn text_or_stdin(argument: String) -> anyhow::Result<String> {
     if argument != "-" {

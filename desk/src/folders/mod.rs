@@ -3,6 +3,7 @@
 //! a file but what somebody asked for.
 
 mod add;
+mod aside;
 mod edit;
 mod glance;
 mod layout;
@@ -10,9 +11,11 @@ mod look;
 mod read;
 mod refresh;
 mod tool;
+mod whole;
 
 pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
 pub use edit::{forget_parts, update_part};
+pub use whole::{PutBack, forget_files, restore_file, update_file};
 pub use glance::Glance;
 pub use refresh::{Refreshed, refresh, refresh_patiently};
 pub use tool::{FileCommand, FileRules, ToolReply};
