@@ -1,0 +1,178 @@
+//! The six commands, as clients send them.
+
+use serde_json::Value;
+
+use crate::error::FileError;
+
+/// What commands are called.
+pub const COMMANDS: [&str; 6] = ["view", "create", "str_replace", "insert", "delete", "rename"];
+
+/// One command of the memory tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Shows a directory, or a file or some of its lines.
+    View {
+        /// What is shown.
+        path: String,
+        /// The first and the last line, from 1; -1 is the end.
+        view_range: Option<(i64, i64)>,
+    },
+    /// Makes a file.
+    Create {
+        /// Where.
+        path: String,
+        /// All of it.
+        file_text: String,
+    },
+    /// Replaces a text that stands in a file once.
+    StrReplace {
+        /// The file.
+        path: String,
+        /// What is replaced.
+        old_str: String,
+        /// By what.
+        new_str: String,
+    },
+    /// Puts lines into a file.
+    Insert {
+        /// The file.
+        path: String,
+        /// After which line; 0 is the top.
+        insert_line: i64,
+        /// What.
+        insert_text: String,
+    },
+    /// Takes away a file, or a directory with all that is in it.
+    Delete {
+        /// What.
+        path: String,
+    },
+    /// Gives a file or a directory another path.
+    Rename {
+        /// What it is called.
+        old_path: String,
+        /// What it will be called.
+        new_path: String,
+    },
+}
+
+impl Command {
+    /// Reads a command from an object. Numbers may be written as text, and what a command does not need is not looked at.
+    pub fn from_json(value: &Value) -> Result<Self, FileError> {
+        let command = text(value, "command")?;
+        Ok(match command.as_str() {
+            "view" => Self::View { path: text(value, "path")?, view_range: range(value)? },
+            "create" => Self::Create { path: text(value, "path")?, file_text: text(value, "file_text")? },
+            "str_replace" => Self::StrReplace {
+                path: text(value, "path")?,
+                old_str: text(value, "old_str")?,
+                new_str: text_or_none(value, "new_str")?.unwrap_or_default(),
+            },
+            "insert" => Self::Insert {
+                path: text(value, "path")?,
+                insert_line: number(value, "insert_line")?,
+                insert_text: text(value, "insert_text")?,
+            },
+            "delete" => Self::Delete { path: text(value, "path")? },
+            "rename" => Self::Rename { old_path: text(value, "old_path")?, new_path: text(value, "new_path")? },
+            _ => {
+                let command = command.chars().filter(|letter| !letter.is_control()).take(40).collect();
+                return Err(FileError::UnknownCommand { command });
+            }
+        })
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::View { .. } => "view",
+            Self::Create { .. } => "create",
+            Self::StrReplace { .. } => "str_replace",
+            Self::Insert { .. } => "insert",
+            Self::Delete { .. } => "delete",
+            Self::Rename { .. } => "rename",
+        }
+    }
+
+    /// The texts that it brings into files.
+    pub fn texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Create { file_text, .. } => vec![file_text],
+            Self::StrReplace { new_str, .. } => vec![new_str],
+            Self::Insert { insert_text, .. } => vec![insert_text],
+            Self::View { .. } | Self::Delete { .. } | Self::Rename { .. } => Vec::new(),
+        }
+    }
+
+    /// The paths that it names, as they were spelled; of a rename the old one first.
+    pub fn paths(&self) -> Vec<&str> {
+        match self {
+            Self::View { path, .. }
+            | Self::Create { path, .. }
+            | Self::StrReplace { path, .. }
+            | Self::Insert { path, .. }
+            | Self::Delete { path } => vec![path],
+            Self::Rename { old_path, new_path } => vec![old_path, new_path],
+        }
+    }
+
+    /// Whether it changes files.
+    pub fn writes(&self) -> bool {
+        !matches!(self, Self::View { .. })
+    }
+}
+
+fn text_or_none(value: &Value, name: &'static str) -> Result<Option<String>, FileError> {
+    match value.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(FileError::Argument { name, why: "must be a text" }),
+    }
+}
+
+fn text(value: &Value, name: &'static str) -> Result<String, FileError> {
+    text_or_none(value, name)?.ok_or(FileError::Missing { name })
+}
+
+/// A whole number, also one that is written as text or with a point.
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => number.as_i64().or_else(|| whole_of(number.as_f64()?)),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "only whole numbers that a float holds exactly come here")]
+fn whole_of(number: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
+}
+
+fn number(value: &Value, name: &'static str) -> Result<i64, FileError> {
+    match value.get(name) {
+        None | Some(Value::Null) => Err(FileError::Missing { name }),
+        Some(given) => whole(given).ok_or(FileError::Argument { name, why: "must be a whole number" }),
+    }
+}
+
+/// Two numbers, also as text; a list of another length is told of, since some of the file would be shown unasked.
+fn range(value: &Value) -> Result<Option<(i64, i64)>, FileError> {
+    let name = "view_range";
+    let wrong = FileError::Argument { name, why: "must be two line numbers, [first, last]; -1 is the last line" };
+    let parsed;
+    let given = match value.get(name) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(text)) => {
+            let Ok(read) = serde_json::from_str::<Value>(text) else { return Err(wrong) };
+            parsed = read;
+            &parsed
+        }
+        Some(given) => given,
+    };
+    let numbers: Option<Vec<i64>> = given.as_array().and_then(|list| list.iter().map(whole).collect());
+    match numbers.as_deref() {
+        Some([first, last]) if *last >= -1 => Ok(Some((*first, *last))),
+        _ => Err(wrong),
+    }
+}

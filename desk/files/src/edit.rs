@@ -1,0 +1,101 @@
+//! What the commands make of a text: strings in, strings out.
+
+use crate::error::FileError;
+use crate::path::RelativePath;
+use crate::reply::{Reply, numbered};
+
+/// More lines than have numbers in six columns.
+const MOST_LINES: usize = 999_999;
+/// How many lines stand above and below a change.
+const AROUND: usize = 2;
+/// How many places are named where a text stands more than once.
+const MOST_PLACES: usize = 100;
+
+/// Shows a text, or the lines of it that were asked for: from 1, both ends with, -1 for the last.
+pub(crate) fn shown(text: &str, path: &RelativePath, range: Option<(i64, i64)>) -> Result<Reply, FileError> {
+    let count = text.split('\n').count();
+    if count > MOST_LINES {
+        return Err(FileError::TooManyLines { path: path.spelled().to_owned() });
+    }
+    let (first, last) = match range {
+        None => (1, count),
+        Some((first, last)) => {
+            let first = usize::try_from(first.max(1)).unwrap_or(usize::MAX);
+            let last = if last == -1 { count } else { usize::try_from(last.max(0)).unwrap_or(usize::MAX) };
+            (first, last.min(count))
+        }
+    };
+    let header = format!("Here's the content of {} with line numbers:", path.spelled());
+    Ok(Reply::lines(header, rows(text, first, last), first))
+}
+
+/// Replaces what stands once, and shows what came of it.
+pub(crate) fn replaced(text: &str, path: &RelativePath, old: &str, new: &str) -> Result<(String, Reply), FileError> {
+    if old.is_empty() {
+        return Err(FileError::EmptyOld);
+    }
+    let Some((before, after)) = text.split_once(old) else {
+        return Err(FileError::NoMatch { old: old.to_owned(), path: path.spelled().to_owned() });
+    };
+    if after.contains(old) {
+        return Err(FileError::Several { old: old.to_owned(), lines: places(text, old) });
+    }
+    let edited = [before, new, after].concat();
+    let first = before.matches('\n').count() + 1;
+    let last = first + new.matches('\n').count();
+    let from = first.saturating_sub(AROUND).max(1);
+    let to = (last + AROUND).min(edited.split('\n').count());
+    let header =
+        "The memory file has been edited. Here is the snippet showing the change (with line numbers):".to_owned();
+    let snippet = Reply::lines(header, rows(&edited, from, to), from);
+    Ok((edited, snippet))
+}
+
+/// Puts a text after a line; 0 is the top. What is there ends in a newline afterwards.
+pub(crate) fn inserted(text: &str, line: i64, insert: &str) -> Result<String, FileError> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let refused = FileError::InsertLine { line, lines: lines.len() };
+    let Some((above, below)) = usize::try_from(line).ok().and_then(|line| lines.split_at_checked(line)) else {
+        return Err(refused);
+    };
+    let mut edited = above.concat();
+    if !edited.is_empty() && !edited.ends_with('\n') {
+        edited.push('\n');
+    }
+    edited.push_str(insert.trim_end_matches('\n'));
+    edited.push('\n');
+    edited.push_str(&below.concat());
+    if !edited.ends_with('\n') {
+        edited.push('\n');
+    }
+    Ok(edited)
+}
+
+fn rows(text: &str, first: usize, last: usize) -> Vec<String> {
+    let lines = text.split('\n').enumerate().map(|(at, line)| (at + 1, line));
+    lines
+        .skip(first.saturating_sub(1))
+        .take_while(|(number, _)| *number <= last)
+        .map(|(number, line)| numbered(number, line))
+        .collect()
+}
+
+/// The lines that a text begins on, a number for each time; those that overlap too.
+fn places(text: &str, old: &str) -> String {
+    let mut numbers = Vec::new();
+    let mut line = 1;
+    let mut from = 0;
+    let mut step = 0;
+    while let Some(at) = text.get(from + step..).and_then(|rest| rest.find(old)) {
+        let start = from + step + at;
+        line += text.get(from..start).unwrap_or_default().matches('\n').count();
+        if numbers.len() == MOST_PLACES {
+            numbers.push("…".to_owned());
+            break;
+        }
+        numbers.push(line.to_string());
+        from = start;
+        step = text.get(start..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+    }
+    numbers.join(", ")
+}

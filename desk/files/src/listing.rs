@@ -1,0 +1,166 @@
+//! What `view` shows of a directory: two levels, with sizes.
+
+use crate::error::FileError;
+use crate::path::{MOST_DEPTH, OWN_PREFIX, RelativePath};
+use crate::place::{Kind, Place, Target, target};
+use crate::reply::Reply;
+use crate::tree::{Tree, system};
+
+/// So many names are looked at for the sizes of directories; of a larger one it is said what an empty one has.
+const MOST_LOOKS: usize = 20_000;
+/// What a directory itself takes.
+const OWN_SIZE: &str = "4K";
+/// Entries, and entries of directories in it.
+const LEVELS: usize = 2;
+
+/// Lists a directory. What goes away or cannot be read meanwhile is left out.
+pub(crate) fn listed(tree: &Tree, place: &Place, path: &RelativePath) -> Result<Reply, FileError> {
+    // What cannot be read at all is told as such.
+    place.each_name(&mut |_, _| {}).map_err(|error| system(path, &error))?;
+    let mut listing = Listing { tree, prefix: path.prefix(), rows: Vec::new(), looks: MOST_LOOKS };
+    let size = listing.directory(place, path.relative(), "", 1);
+    let own = format!("{}\t{}", size.map_or_else(|| OWN_SIZE.to_owned(), readable), listing.prefix);
+    let mut rows = vec![own];
+    rows.append(&mut listing.rows);
+    let header = format!(
+        "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:",
+        path.spelled()
+    );
+    Ok(Reply::entries(header, rows))
+}
+
+struct Listing<'a> {
+    tree: &'a Tree,
+    prefix: String,
+    rows: Vec<String>,
+    looks: usize,
+}
+
+impl Listing<'_> {
+    /// Adds the rows of a directory; the bytes of all files in it, unless they are too many to be looked at.
+    fn directory(&mut self, place: &Place, real: &str, shown: &str, level: usize) -> Option<u64> {
+        let mut total = Some(0_u64);
+        for name in names(place) {
+            let Ok(facts) = place.facts(&name) else { continue };
+            let shown = joined(shown, &name);
+            let real = joined(real, &name);
+            let added = match facts.kind {
+                Kind::File => {
+                    self.looks = self.looks.saturating_sub(1);
+                    self.row(level, &readable(facts.stamp.size), &shown, "");
+                    Some(facts.stamp.size)
+                }
+                Kind::Directory => {
+                    let Ok(inner) = place.sub(&name) else { continue };
+                    self.sub(&inner, &real, &shown, level)
+                }
+                Kind::Link => {
+                    self.link(&real, &shown, level);
+                    Some(0)
+                }
+                Kind::Other => Some(0),
+            };
+            total = total.zip(added).map(|(sum, added)| sum.saturating_add(added));
+        }
+        total
+    }
+
+    /// A directory's row stands before those in it, and has their sum.
+    fn sub(&mut self, inner: &Place, real: &str, shown: &str, level: usize) -> Option<u64> {
+        let at = self.rows.len();
+        let size = if level < LEVELS {
+            self.directory(inner, real, shown, level + 1)
+        } else {
+            measured(inner, &mut self.looks, MOST_DEPTH)
+        };
+        let said = size.map_or_else(|| OWN_SIZE.to_owned(), readable);
+        self.rows.insert(at, format!("{said}\t{}/{shown}/", self.prefix));
+        size
+    }
+
+    /// A link that stays in the folder is shown; it is not followed.
+    fn link(&mut self, real: &str, shown: &str, level: usize) {
+        match target(self.tree.root(), real) {
+            Target::File => self.row(level, "0B", shown, ""),
+            Target::Directory => self.row(level, "0B", shown, "/"),
+            Target::Nothing | Target::Outside => {}
+        }
+    }
+
+    fn row(&mut self, level: usize, size: &str, shown: &str, end: &str) {
+        if level <= LEVELS {
+            self.rows.push(format!("{size}\t{}/{shown}{end}", self.prefix));
+        }
+    }
+}
+
+/// The bytes of all files in a directory, unless they are too many to be looked at.
+fn measured(place: &Place, looks: &mut usize, depth: usize) -> Option<u64> {
+    let depth = depth.checked_sub(1)?;
+    let mut total = 0_u64;
+    for name in names(place) {
+        *looks = looks.checked_sub(1)?;
+        let Ok(facts) = place.facts(&name) else { continue };
+        let added = match facts.kind {
+            Kind::File => facts.stamp.size,
+            Kind::Directory => match place.sub(&name) {
+                Ok(inner) => measured(&inner, looks, depth)?,
+                Err(_) => 0,
+            },
+            Kind::Link | Kind::Other => 0,
+        };
+        total = total.saturating_add(added);
+    }
+    Some(total)
+}
+
+/// The names that are shown, sorted. What cannot be read has none.
+fn names(place: &Place) -> Vec<String> {
+    let mut names = Vec::new();
+    let read = place.each_name(&mut |name, _| {
+        let is_hidden = name.starts_with('.') || name == "node_modules" || name.starts_with(OWN_PREFIX);
+        if !is_hidden && !name.chars().any(char::is_control) {
+            names.push(name.to_owned());
+        }
+    });
+    if read.is_err() {
+        return Vec::new();
+    }
+    names.sort_unstable();
+    names
+}
+
+fn joined(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
+}
+
+/// A size as people read it: `0B`, `14B`, `4K`, `5.5K`, `1.2M`.
+fn readable(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["B", "K", "M", "G"];
+    let mut unit = 1_u64;
+    let mut names = UNITS.iter();
+    let mut name = names.next().copied().unwrap_or_default();
+    for larger in names {
+        if bytes / unit < 1024 {
+            break;
+        }
+        unit *= 1024;
+        name = larger;
+    }
+    if bytes.is_multiple_of(unit) {
+        return format!("{}{name}", bytes / unit);
+    }
+    format!("{:.1}{name}", bytes as f64 / unit as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable;
+
+    #[test]
+    fn spec_2_06_sizes_are_readable() {
+        let said: Vec<String> =
+            [0, 14, 1023, 1024, 4096, 5632, 1_258_291, 1 << 20, 3 << 30, 5 << 40].map(readable).into_iter().collect();
+        assert_eq!(said, ["0B", "14B", "1023B", "1K", "4K", "5.5K", "1.2M", "1M", "3G", "5120G"]);
+    }
+}

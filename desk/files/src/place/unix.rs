@@ -1,0 +1,182 @@
+//! A directory by its handle, on Linux and macOS.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags, Stat};
+use rustix::io::Errno;
+
+use crate::place::{DIRECTORY_MODE, Facts, Kind};
+use crate::stamp::Stamp;
+
+/// An open directory.
+#[derive(Debug)]
+pub(crate) struct Place(OwnedFd);
+
+/// Waiting for nobody: a FIFO that is opened so answers at once, and is then seen for what it is.
+const LOOK: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
+
+impl Place {
+    /// Opens a directory by its path, as a person names it: a link is followed here, and nowhere else.
+    pub(crate) fn ambient(path: &Path) -> io::Result<Self> {
+        Ok(Self(rustix::fs::openat(CWD, path, LOOK | OFlags::DIRECTORY, Mode::empty())?))
+    }
+
+    /// The same directory, opened once more.
+    pub(crate) fn again(&self) -> io::Result<Self> {
+        self.sub(".")
+    }
+
+    /// Opens a directory in this one.
+    pub(crate) fn sub(&self, name: &str) -> io::Result<Self> {
+        let flags = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        Ok(Self(rustix::fs::openat(&self.0, name, flags, Mode::empty())?))
+    }
+
+    /// The directory itself.
+    pub(crate) fn own_facts(&self) -> io::Result<Facts> {
+        Ok(facts(&rustix::fs::fstat(&self.0)?))
+    }
+
+    /// What a name stands for, a link for itself.
+    pub(crate) fn facts(&self, name: &str) -> io::Result<Facts> {
+        Ok(facts(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    /// Opens a file to be read, if it is no link.
+    pub(crate) fn open(&self, name: &str) -> io::Result<File> {
+        let fd = rustix::fs::openat(&self.0, name, LOOK | OFlags::NOFOLLOW | OFlags::NOCTTY, Mode::empty())?;
+        Ok(File::from(fd))
+    }
+
+    /// Makes a file of a name that nothing has.
+    pub(crate) fn open_new(&self, name: &str, mode: u32) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = bits(mode);
+        let fd = rustix::fs::openat(&self.0, name, flags, mode)?;
+        // What the process masks is taken away at creation, and a file keeps its mode when it is edited.
+        rustix::fs::fchmod(&fd, mode)?;
+        Ok(File::from(fd))
+    }
+
+    /// Makes a directory that is its owner's alone.
+    pub(crate) fn make_sub(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.0, name, bits(DIRECTORY_MODE))?)
+    }
+
+    pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+    }
+
+    pub(crate) fn remove_sub(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Gives something another name, which nothing may have yet: looking and moving are one step.
+    pub(crate) fn move_new(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
+        match rustix::fs::renameat_with(&self.0, from, &there.0, to, RenameFlags::NOREPLACE) {
+            Err(Errno::NOSYS | Errno::INVAL | Errno::NOTSUP) => self.move_new_by_link(from, there, to),
+            done => Ok(done?),
+        }
+    }
+
+    /// The same on file systems that cannot: a second name is given, then the first taken away. A directory can have no
+    /// second name, but one that holds something is never replaced.
+    fn move_new_by_link(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
+        if self.facts(from)?.kind == Kind::Directory {
+            if there.facts(to).is_ok() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            return Ok(rustix::fs::renameat(&self.0, from, &there.0, to)?);
+        }
+        rustix::fs::linkat(&self.0, from, &there.0, to, AtFlags::empty())?;
+        self.remove_file(from)
+    }
+
+    /// Gives something another name, in the place of what has it.
+    pub(crate) fn replace(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.0, from, &there.0, to)?)
+    }
+
+    /// Tells every name but `.` and `..`, in no order, with its kind where the system says it here. Names that are not
+    /// Unicode are left out: no path can say them.
+    pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<()> {
+        for entry in rustix::fs::Dir::read_from(&self.0)? {
+            let entry = entry?;
+            if let Ok(name) = entry.file_name().to_str()
+                && !matches!(name, "." | "..")
+            {
+                each(name, kind(entry.file_type()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the names of this directory on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        match rustix::fs::fsync(&self.0) {
+            // Some file systems have nothing to be put there.
+            Err(Errno::INVAL | Errno::NOTSUP | Errno::BADF) => Ok(()),
+            done => Ok(done?),
+        }
+    }
+
+    /// A handle that can be locked: one of its own, since a lock belongs to a handle.
+    pub(crate) fn lockable(&self) -> io::Result<File> {
+        Ok(File::from(self.again()?.0))
+    }
+
+    /// The same directory for `cap-std`.
+    pub(crate) fn capability(&self) -> io::Result<Dir> {
+        Ok(Dir::from_std_file(self.lockable()?))
+    }
+}
+
+/// What the system says of an open file.
+pub(crate) fn facts_of_file(file: &File) -> io::Result<Facts> {
+    Ok(facts(&rustix::fs::fstat(file.as_fd())?))
+}
+
+/// Whether a process of this number is there.
+pub(crate) fn is_running(process: u32) -> bool {
+    let Some(process) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) else { return false };
+    !matches!(rustix::process::test_kill_process(process), Err(Errno::SRCH))
+}
+
+fn bits(mode: u32) -> Mode {
+    Mode::from_raw_mode(RawMode::try_from(mode).unwrap_or(0))
+}
+
+fn facts(stat: &Stat) -> Facts {
+    let modified = whole(stat.st_mtime).saturating_mul(1_000_000_000).saturating_add(whole(stat.st_mtime_nsec));
+    let stamp = Stamp { size: count(stat.st_size), modified, inode: count(stat.st_ino) };
+    let kind = kind(FileType::from_raw_mode(stat.st_mode)).unwrap_or(Kind::Other);
+    Facts { kind, stamp, links: count(stat.st_nlink), device: count(stat.st_dev), mode: permissions(stat.st_mode) }
+}
+
+/// Who may read and write it, of all that is said of a kind in one number.
+fn permissions(mode: impl TryInto<u32>) -> u32 {
+    mode.try_into().unwrap_or(0) & 0o777
+}
+
+fn kind(kind: FileType) -> Option<Kind> {
+    match kind {
+        FileType::RegularFile => Some(Kind::File),
+        FileType::Directory => Some(Kind::Directory),
+        FileType::Symlink => Some(Kind::Link),
+        FileType::Unknown => None,
+        _ => Some(Kind::Other),
+    }
+}
+
+/// Systems say the same numbers in integers of other widths.
+fn whole(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}
+
+fn count(number: impl TryInto<u64>) -> u64 {
+    number.try_into().unwrap_or(u64::MAX)
+}

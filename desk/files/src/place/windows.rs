@@ -1,0 +1,152 @@
+//! A directory by its handle, on Windows.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata, OpenOptions};
+
+use crate::place::{Facts, Kind};
+use crate::stamp::Stamp;
+
+/// An open directory.
+#[derive(Debug)]
+pub(crate) struct Place(Dir);
+
+impl Place {
+    /// Opens a directory by its path, as a person names it.
+    pub(crate) fn ambient(path: &Path) -> io::Result<Self> {
+        Ok(Self(Dir::open_ambient_dir(path, ambient_authority())?))
+    }
+
+    /// The same directory, opened once more.
+    pub(crate) fn again(&self) -> io::Result<Self> {
+        Ok(Self(self.0.try_clone()?))
+    }
+
+    /// Opens a directory in this one.
+    pub(crate) fn sub(&self, name: &str) -> io::Result<Self> {
+        Ok(Self(self.0.open_dir_nofollow(name)?))
+    }
+
+    /// The directory itself.
+    pub(crate) fn own_facts(&self) -> io::Result<Facts> {
+        facts_by_handle(&self.0.dir_metadata()?)
+    }
+
+    /// What a name stands for, a link for itself.
+    pub(crate) fn facts(&self, name: &str) -> io::Result<Facts> {
+        let said = self.0.symlink_metadata(name)?;
+        // How many names a file has, and its number, only an open file says.
+        if said.is_file() { facts_of_file(&self.open(name)?) } else { facts_of(&said, 1, 0, 0) }
+    }
+
+    /// Opens a file to be read, if it is no link.
+    pub(crate) fn open(&self, name: &str) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No);
+        Ok(self.0.open_with(name, &options)?.into_std())
+    }
+
+    /// Makes a file of a name that nothing has.
+    pub(crate) fn open_new(&self, name: &str, _mode: u32) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).follow(FollowSymlinks::No);
+        Ok(self.0.open_with(name, &options)?.into_std())
+    }
+
+    /// Makes a directory.
+    pub(crate) fn make_sub(&self, name: &str) -> io::Result<()> {
+        self.0.create_dir(name)
+    }
+
+    pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
+        self.0.remove_file_or_symlink(name)
+    }
+
+    pub(crate) fn remove_sub(&self, name: &str) -> io::Result<()> {
+        self.0.remove_dir(name)
+    }
+
+    /// Gives something another name, which nothing may have yet: a file by a second name, which cannot replace one.
+    pub(crate) fn move_new(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
+        if self.0.symlink_metadata(from)?.is_file() {
+            self.0.hard_link(from, &there.0, to)?;
+            return self.remove_file(from);
+        }
+        if there.0.symlink_metadata(to).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.0.rename(from, &there.0, to)
+    }
+
+    /// Gives something another name, in the place of what has it.
+    pub(crate) fn replace(&self, from: &str, there: &Self, to: &str) -> io::Result<()> {
+        self.0.rename(from, &there.0, to)
+    }
+
+    /// Tells every name, in no order, with its kind. Names that are not Unicode are left out: no path can say them.
+    pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<()> {
+        for entry in self.0.entries()? {
+            let entry = entry?;
+            if let Some(name) = entry.file_name().to_str() {
+                each(name, entry.metadata().ok().map(|said| kind(&said)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Windows keeps names of its own accord.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "as on systems where it can fail")]
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// A handle that can be locked: no directory can, so it is a file of ours that is no note.
+    pub(crate) fn lockable(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).follow(FollowSymlinks::No);
+        Ok(self.0.open_with(".tessera-lock", &options)?.into_std())
+    }
+
+    /// The same directory for `cap-std`.
+    pub(crate) fn capability(&self) -> io::Result<Dir> {
+        self.0.try_clone()
+    }
+}
+
+/// What the system says of an open file.
+pub(crate) fn facts_of_file(file: &File) -> io::Result<Facts> {
+    facts_by_handle(&Metadata::from_file(file)?)
+}
+
+/// Whether a process of this number may be there: Windows is not asked, age decides.
+pub(crate) fn is_running(_process: u32) -> bool {
+    true
+}
+
+fn facts_by_handle(said: &Metadata) -> io::Result<Facts> {
+    facts_of(said, said.nlink(), said.ino(), said.dev())
+}
+
+fn facts_of(said: &Metadata, links: u64, inode: u64, device: u64) -> io::Result<Facts> {
+    let since = said.modified()?.into_std().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let modified = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
+    let stamp = Stamp { size: said.len(), modified, inode };
+    Ok(Facts { kind: kind(said), stamp, links, device, mode: 0 })
+}
+
+fn kind(said: &Metadata) -> Kind {
+    if said.is_symlink() {
+        Kind::Link
+    } else if said.is_dir() {
+        Kind::Directory
+    } else if said.is_file() {
+        Kind::File
+    } else {
+        Kind::Other
+    }
+}

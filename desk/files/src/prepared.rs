@@ -1,0 +1,197 @@
+//! A command that was looked through: what it will answer and change, and doing it.
+
+use crate::change::Expected;
+use crate::error::FileError;
+use crate::path::{MOST_DEPTH, OWN_PREFIX, RelativePath};
+use crate::place::{Kind, Place};
+use crate::reply::Reply;
+use crate::stamp::{Seen, Stamp, hash};
+use crate::tree::{Lock, Reach, Reached, Tree};
+
+/// What a command does to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Its text becomes another, or it is made.
+    Write {
+        /// The file.
+        path: RelativePath,
+        /// All of its text.
+        text: String,
+        /// What it was, if it was there.
+        before: Option<Seen>,
+        /// Its text before, if it was one.
+        before_text: Option<String>,
+    },
+    /// It is taken away.
+    Remove {
+        /// The file.
+        path: RelativePath,
+        /// What it is until then.
+        before: Stamp,
+        /// The hash of its bytes, where they were read.
+        hash: Option<u64>,
+    },
+    /// It gets another path and stays as it is.
+    Move {
+        /// The path that it had.
+        from: RelativePath,
+        /// The path that it gets.
+        to: RelativePath,
+        /// What it is before and after.
+        stamp: Stamp,
+    },
+}
+
+/// A command that can be done.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What it answers.
+    pub reply: Reply,
+    /// What it changes, file for file.
+    pub changes: Vec<Change>,
+    step: Step,
+}
+
+/// What was done.
+#[derive(Debug)]
+pub struct Done {
+    /// What it answers.
+    pub reply: Reply,
+    /// What each file that was written is now.
+    pub written: Vec<(RelativePath, Seen)>,
+}
+
+/// The one step of the file system that a command is.
+#[derive(Debug)]
+pub(crate) enum Step {
+    None,
+    Write,
+    Remove(RelativePath),
+    Rename(RelativePath, RelativePath),
+}
+
+impl Prepared {
+    pub(crate) fn new(reply: Reply, changes: Vec<Change>, step: Step) -> Self {
+        Self { reply, changes, step }
+    }
+
+    pub(crate) fn shown(reply: Reply) -> Self {
+        Self::new(reply, Vec::new(), Step::None)
+    }
+
+    pub(crate) fn write(
+        reply: Reply,
+        path: RelativePath,
+        text: String,
+        before: Option<Seen>,
+        before_text: Option<String>,
+    ) -> Self {
+        Self::new(reply, vec![Change::Write { path, text, before, before_text }], Step::Write)
+    }
+
+    /// Does it in one step that is kept on the disk, or refuses where files are not what they were.
+    pub fn commit(self, tree: &Tree) -> Result<Done, FileError> {
+        if matches!(self.step, Step::None) {
+            return Ok(Done { reply: self.reply, written: Vec::new() });
+        }
+        let lock = tree.lock()?;
+        self.commit_under(tree, &lock)
+    }
+
+    /// The same while the folder is held: whoever holds it since before the command was looked through is not refused
+    /// for what another command did.
+    pub fn commit_under(self, tree: &Tree, lock: &Lock) -> Result<Done, FileError> {
+        let mut written = Vec::new();
+        match &self.step {
+            Step::None => {}
+            Step::Write => {
+                for change in &self.changes {
+                    if let Change::Write { path, text, before, .. } = change {
+                        let expected = before.map_or(Expected::Absent, Expected::Seen);
+                        let stamp = tree.write_under(path, text.as_bytes(), expected, lock)?;
+                        written.push((path.clone(), Seen { stamp, hash: hash(text.as_bytes()) }));
+                    }
+                }
+            }
+            Step::Remove(path) => {
+                let expected = self.removed(tree, path)?;
+                tree.remove_under(path, expected, lock)?;
+            }
+            Step::Rename(from, to) => {
+                self.is_still_what_moves(tree, from)?;
+                tree.rename_under(from, to, lock)?;
+            }
+        }
+        Ok(Done { reply: self.reply, written })
+    }
+
+    /// What is to be removed must be what was told, so that nothing goes that nobody noted.
+    fn removed(&self, tree: &Tree, path: &RelativePath) -> Result<Expected, FileError> {
+        let changed = || FileError::Changed { path: path.spelled().to_owned() };
+        let Reach::There(at) = tree.reach(path)? else { return Ok(Expected::Any) };
+        let Some(facts) = at.facts else { return Ok(Expected::Any) };
+        match (facts.kind, self.changes.as_slice()) {
+            (Kind::Directory, told) => {
+                let now = files_beneath(&at, path);
+                let is_same = now.len() == told.len()
+                    && now.iter().zip(told).all(|((path, stamp), told)| {
+                        matches!(told, Change::Remove { path: then, before, .. } if then == path && before == stamp)
+                    });
+                if is_same { Ok(Expected::Any) } else { Err(changed()) }
+            }
+            (Kind::File, [Change::Remove { before, hash, path: told }]) if told == path => {
+                Ok(hash.map_or(Expected::Same(*before), |hash| Expected::Seen(Seen { stamp: *before, hash })))
+            }
+            (Kind::Link, []) => Ok(Expected::Any),
+            _ => Err(changed()),
+        }
+    }
+
+    /// Files may be edited while they move; none may come or go unnoted.
+    fn is_still_what_moves(&self, tree: &Tree, from: &RelativePath) -> Result<(), FileError> {
+        let Reach::There(at) = tree.reach(from)? else { return Ok(()) };
+        let now: Vec<RelativePath> = match at.facts {
+            Some(facts) if facts.kind == Kind::Directory => {
+                files_beneath(&at, from).into_iter().map(|(path, _)| path).collect()
+            }
+            Some(_) => vec![from.clone()],
+            None => return Ok(()),
+        };
+        let told = self.changes.iter().filter_map(|change| match change {
+            Change::Move { from, .. } => Some(from),
+            _ => None,
+        });
+        if now.iter().eq(told) { Ok(()) } else { Err(FileError::Changed { path: from.spelled().to_owned() }) }
+    }
+}
+
+/// Every file in a directory, hidden ones with them, sorted. What cannot be read is left out.
+pub(crate) fn files_beneath(at: &Reached, path: &RelativePath) -> Vec<(RelativePath, Stamp)> {
+    let mut found = Vec::new();
+    if let Ok(place) = at.place.sub(&at.name) {
+        collect(&place, path, "", &mut found, MOST_DEPTH);
+    }
+    found
+}
+
+fn collect(place: &Place, path: &RelativePath, below: &str, found: &mut Vec<(RelativePath, Stamp)>, depth: usize) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    let mut names = Vec::new();
+    if place.each_name(&mut |name, _| names.push(name.to_owned())).is_err() {
+        return;
+    }
+    names.sort_unstable();
+    for name in names.iter().filter(|name| !name.starts_with(OWN_PREFIX)) {
+        let Ok(facts) = place.facts(name) else { continue };
+        let below = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        match facts.kind {
+            Kind::File => found.push((path.child(&below), facts.stamp)),
+            Kind::Directory => {
+                if let Ok(inner) = place.sub(name) {
+                    collect(&inner, path, &below, found, depth);
+                }
+            }
+            Kind::Link | Kind::Other => {}
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Taking files and directories away. A directory goes in one step, to a hidden name; what was in it goes after.
+
+use std::io;
+
+use crate::change::Expected;
+use crate::error::FileError;
+use crate::leftovers::{REMOVED, own_name};
+use crate::path::RelativePath;
+use crate::place::{Kind, Place};
+use crate::tree::{Lock, Reach, Tree, system};
+
+/// So many directories within one another are open at once; deeper ones are moved up first.
+const MOST_OPEN: usize = 32;
+
+impl Tree {
+    /// Takes away a file, a link (never what it leads to), or a directory with all that is in it.
+    pub fn remove(&self, path: &RelativePath, expected: Expected) -> Result<(), FileError> {
+        let lock = self.lock()?;
+        self.remove_under(path, expected, &lock)
+    }
+
+    /// The same while the folder is held.
+    pub fn remove_under(&self, path: &RelativePath, expected: Expected, _lock: &Lock) -> Result<(), FileError> {
+        let nothing = || FileError::Nothing { path: path.spelled().to_owned() };
+        let at = match self.reach(path)? {
+            Reach::Root => return Err(FileError::DeleteRoot { folder: self.name().to_owned() }),
+            Reach::There(at) => at,
+            Reach::NoParent | Reach::ParentIsFile(_) => return Err(nothing()),
+        };
+        let facts = at.facts.ok_or_else(nothing)?;
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => nothing(),
+            _ => system(path, &error),
+        };
+        match facts.kind {
+            Kind::Link => at.place.remove_file(&at.name).map_err(failed)?,
+            Kind::File if facts.links <= 1 => {
+                self.expect(path, &at, expected)?;
+                at.place.remove_file(&at.name).map_err(failed)?;
+            }
+            Kind::Directory => {
+                let gone = own_name(REMOVED);
+                at.place.move_new(&at.name, &at.place, &gone).map_err(failed)?;
+                at.place.sync().map_err(failed)?;
+                // It is gone already: what cannot be cleared away is hidden, and the next writer tries again.
+                let _ = clear(&at.place, &gone);
+                return Ok(());
+            }
+            Kind::File | Kind::Other => return Err(FileError::Unsupported { path: path.spelled().to_owned() }),
+        }
+        at.place.sync().map_err(|error| system(path, &error))
+    }
+}
+
+/// Removes a directory with all that is in it, opening nothing but directories and following nothing.
+pub(crate) fn clear(place: &Place, name: &str) -> io::Result<()> {
+    let top = place.sub(name)?;
+    // Each round takes away all that is not deeper than directories may be open, and brings the rest up.
+    while empty(&top, &top, MOST_OPEN)? {}
+    place.remove_sub(name)
+}
+
+/// Empties a directory; whether something was moved up to the top instead.
+fn empty(here: &Place, top: &Place, depth: usize) -> io::Result<bool> {
+    let mut names = Vec::new();
+    here.each_name(&mut |name, kind| names.push((name.to_owned(), kind)))?;
+    let mut was_moved = false;
+    for (name, kind) in names {
+        let is_directory = match kind {
+            Some(kind) => kind == Kind::Directory,
+            None => here.facts(&name)?.kind == Kind::Directory,
+        };
+        if !is_directory {
+            here.remove_file(&name)?;
+        } else if depth == 0 {
+            here.move_new(&name, top, &own_name(REMOVED))?;
+            was_moved = true;
+        } else {
+            was_moved |= empty(&here.sub(&name)?, top, depth - 1)?;
+            here.remove_sub(&name)?;
+        }
+    }
+    Ok(was_moved)
+}

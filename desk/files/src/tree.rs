@@ -1,0 +1,240 @@
+//! The folder: its handle, its name, how a path is looked up beneath it, how a file is read, and the lock of writers.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::error::FileError;
+use crate::path::RelativePath;
+use crate::place::{self, Facts, Kind, Place, Target, facts_of_file};
+use crate::stamp::{Identity, ReadFile};
+
+/// How long a writer waits for another one, at most.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long it sleeps between two looks.
+const NAP: Duration = Duration::from_millis(2);
+
+/// A folder of files.
+#[derive(Debug)]
+pub struct Tree {
+    root: Place,
+    path: PathBuf,
+    name: String,
+}
+
+/// While it lives no other command writes in the folder. Editors know nothing of it.
+#[derive(Debug)]
+pub struct Lock {
+    /// Nothing where the file system knows no locks.
+    _held: Option<File>,
+}
+
+/// What was found at the end of a path.
+#[derive(Debug)]
+pub(crate) struct Reached {
+    /// The directory that it is in.
+    pub(crate) place: Place,
+    /// Its name there.
+    pub(crate) name: String,
+    /// What it is; nothing when there is no such name.
+    pub(crate) facts: Option<Facts>,
+}
+
+/// How far a path could be followed.
+#[derive(Debug)]
+pub(crate) enum Reach {
+    /// It is the folder itself.
+    Root,
+    /// Its directory is there.
+    There(Reached),
+    /// A directory on the way is not.
+    NoParent,
+    /// What should be a directory is a file; its name.
+    ParentIsFile(String),
+}
+
+impl Tree {
+    /// Opens a directory that is there. A link is followed, since a person named it.
+    pub fn open(directory: &Path, name: &str) -> Result<Self, FileError> {
+        let refused = |error: io::Error| FileError::Folder { folder: name.to_owned(), reason: error.kind() };
+        let is_plain = !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0']);
+        if !is_plain {
+            return Err(refused(io::ErrorKind::InvalidInput.into()));
+        }
+        let root = Place::ambient(directory).map_err(refused)?;
+        Ok(Self { root, path: directory.to_owned(), name: name.to_owned() })
+    }
+
+    /// Opens a directory, made first if it is not there; so are those that it is in. All are their owner's alone.
+    pub fn create(directory: &Path, name: &str) -> Result<Self, FileError> {
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, place::DIRECTORY_MODE);
+        builder
+            .create(directory)
+            .map_err(|error| FileError::Folder { folder: name.to_owned(), reason: error.kind() })?;
+        Self::open(directory, name)
+    }
+
+    /// The folder's name: what paths begin with.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads a path as [`RelativePath::parse`] does, for this folder.
+    pub fn path(&self, spelled: &str) -> Result<RelativePath, FileError> {
+        RelativePath::parse(spelled, &self.name)
+    }
+
+    /// Which directory it is.
+    pub fn identity(&self) -> Result<Identity, FileError> {
+        let facts = self.root.own_facts().map_err(|error| self.unreachable(&error))?;
+        Ok(Identity { device: facts.device, inode: facts.stamp.inode })
+    }
+
+    /// Whether its path still leads to it: not when it was deleted, replaced, or a file system was mounted over it.
+    pub fn is_current(&self) -> bool {
+        let now = Self::open(&self.path, &self.name).and_then(|tree| tree.identity());
+        matches!((now, self.identity()), (Ok(now), Ok(own)) if now == own)
+    }
+
+    /// Reads a whole file: one of at most so many bytes that has no other name and no link on the way to it.
+    pub fn read(&self, path: &RelativePath, most: u64) -> Result<ReadFile, FileError> {
+        let spelled = || path.spelled().to_owned();
+        let reached = match self.reach(path)? {
+            Reach::There(reached) => reached,
+            Reach::Root => return Err(FileError::Unsupported { path: spelled() }),
+            Reach::NoParent | Reach::ParentIsFile(_) => return Err(FileError::NotFound { path: spelled() }),
+        };
+        match reached.facts {
+            None => Err(FileError::NotFound { path: spelled() }),
+            Some(facts) if !facts.is_own_file() => Err(self.refused(path, &facts)),
+            Some(_) => self.read_reached(path, &reached, most),
+        }
+    }
+
+    /// The same of a file that was looked up already.
+    pub(crate) fn read_reached(&self, path: &RelativePath, at: &Reached, most: u64) -> Result<ReadFile, FileError> {
+        let spelled = || path.spelled().to_owned();
+        let file = match at.place.open(&at.name) {
+            Ok(file) => file,
+            Err(error) => {
+                return Err(match at.place.facts(&at.name) {
+                    // Another took its place since it was looked up.
+                    Ok(facts) if !facts.is_own_file() => self.refused(path, &facts),
+                    Err(gone) if gone.kind() == io::ErrorKind::NotFound => FileError::Gone { path: spelled() },
+                    _ => system(path, &error),
+                });
+            }
+        };
+        let facts = facts_of_file(&file).map_err(|error| system(path, &error))?;
+        if !facts.is_own_file() {
+            return Err(self.refused(path, &facts));
+        }
+        if facts.stamp.size > most {
+            return Err(FileError::TooLarge { path: spelled(), bytes: facts.stamp.size, most });
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(facts.stamp.size).unwrap_or(0));
+        (&file).take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| system(path, &error))?;
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if length > most {
+            return Err(FileError::TooLarge { path: spelled(), bytes: length, most });
+        }
+        let stamp = facts_of_file(&file).map_err(|error| system(path, &error))?.stamp;
+        // Half of what somebody is writing is no state of the file.
+        if stamp != facts.stamp || stamp.size != length {
+            return Err(FileError::Changed { path: spelled() });
+        }
+        Ok(ReadFile { bytes, stamp })
+    }
+
+    /// Holds the folder against other commands, waiting for the one that does.
+    pub fn lock(&self) -> Result<Lock, FileError> {
+        let file = self.root.lockable().map_err(|error| self.unreachable(&error))?;
+        let mut waited = Duration::ZERO;
+        while waited < PATIENCE {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock { _held: Some(file) }),
+                Err(TryLockError::WouldBlock) => sleep(NAP),
+                // A file system without locks: the last look before each change is what remains.
+                Err(TryLockError::Error(_)) => return Ok(Lock { _held: None }),
+            }
+            waited += NAP;
+        }
+        Err(FileError::Busy { folder: self.name.clone() })
+    }
+
+    pub(crate) fn root(&self) -> &Place {
+        &self.root
+    }
+
+    /// Follows a path as far as it goes, from handle to handle.
+    pub(crate) fn reach(&self, path: &RelativePath) -> Result<Reach, FileError> {
+        let Some((parents, name)) = path.split() else { return Ok(Reach::Root) };
+        let mut place = self.root.again().map_err(|error| self.unreachable(&error))?;
+        for (depth, parent) in parents.iter().enumerate() {
+            place = match place.sub(parent) {
+                Ok(inner) => inner,
+                Err(error) => return self.blocked(path, &place, depth, &error),
+            };
+        }
+        let facts = match place.facts(name) {
+            Ok(facts) => Some(facts),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(system(path, &error)),
+        };
+        Ok(Reach::There(Reached { place, name: name.to_owned(), facts }))
+    }
+
+    /// Why a directory on the way could not be opened.
+    pub(crate) fn blocked(
+        &self,
+        path: &RelativePath,
+        at: &Place,
+        depth: usize,
+        error: &io::Error,
+    ) -> Result<Reach, FileError> {
+        let name = path.names().nth(depth).unwrap_or_default();
+        match at.facts(name) {
+            Ok(Facts { kind: Kind::Link, .. }) => Err(self.link(path, depth)),
+            Ok(Facts { kind: Kind::Directory, .. }) => Err(system(path, error)),
+            Ok(_) => Ok(Reach::ParentIsFile(name.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Reach::NoParent),
+            Err(error) => Err(system(path, &error)),
+        }
+    }
+
+    /// Why something that is there is not opened.
+    pub(crate) fn refused(&self, path: &RelativePath, facts: &Facts) -> FileError {
+        match facts.kind {
+            Kind::Link => self.link(path, path.names().count().saturating_sub(1)),
+            _ => FileError::Unsupported { path: path.spelled().to_owned() },
+        }
+    }
+
+    /// A link is followed nowhere; where it leads decides what is said.
+    fn link(&self, path: &RelativePath, depth: usize) -> FileError {
+        let spelled = path.spelled().to_owned();
+        let names: Vec<&str> = path.names().take(depth + 1).collect();
+        match place::target(&self.root, &names.join("/")) {
+            Target::Outside => FileError::Link {
+                folder: self.name.clone(),
+                path: spelled,
+                component: names.last().copied().unwrap_or_default().to_owned(),
+            },
+            _ => FileError::Unsupported { path: spelled },
+        }
+    }
+
+    pub(crate) fn unreachable(&self, error: &io::Error) -> FileError {
+        FileError::Folder { folder: self.name.clone(), reason: error.kind() }
+    }
+}
+
+/// What the system says, without a path.
+pub(crate) fn system(path: &RelativePath, error: &io::Error) -> FileError {
+    FileError::System { path: path.spelled().to_owned(), reason: error.kind() }
+}

@@ -1,0 +1,243 @@
+//! Looking through a folder for texts: what is there and in which state, without opening a file. Each directory has a
+//! digest, so that one where nothing changed is known without comparing its files.
+
+use std::io;
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use crate::error::FileError;
+use crate::path::MOST_DEPTH;
+use crate::place::{Facts, Kind, Place};
+use crate::stamp::Stamp;
+use crate::tree::Tree;
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WalkOptions {
+    /// Files with more bytes are left out.
+    pub most_bytes: u64,
+    /// After so many files the walk ends, and says that it is not complete.
+    pub most_files: usize,
+    /// What names of texts end in, without the dot and in lower case: `md`. None: whatever is not known to be no text.
+    pub endings: Vec<String>,
+}
+
+/// A text in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Its name in the directory.
+    pub name: String,
+    /// Its state.
+    pub stamp: Stamp,
+}
+
+/// What a walk tells, one directory after another, each before those that are in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// A directory that was read to its end.
+    Directory {
+        /// Beneath the folder; empty for the folder itself.
+        path: &'a str,
+        /// Of all names, sizes, times and numbers of its files: equal while nothing in it changes.
+        digest: u64,
+        /// Its texts, sorted by name. Those in directories within it come with these.
+        files: &'a [FoundFile],
+    },
+    /// A directory that could not be read: what is known of its files is as true as before.
+    UnreadableDirectory {
+        /// Beneath the folder.
+        path: &'a str,
+    },
+    /// A file that could not be looked at, or has a second name, and is not opened: it is not gone.
+    UnreadableFile {
+        /// Beneath the folder.
+        path: &'a str,
+    },
+}
+
+/// What a walk found in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Walked {
+    /// Directories that were read.
+    pub directories: usize,
+    /// Texts.
+    pub files: usize,
+    /// Directories and files that could not be read.
+    pub unreadable: usize,
+    /// Links, devices, files that are no texts, too large or being written: left out.
+    pub left_out: usize,
+    /// Whether it came to the end: if not, a file that was not told is not gone.
+    pub is_complete: bool,
+}
+
+impl Tree {
+    /// Tells every text of the folder, and every directory and file that could not be read.
+    ///
+    /// # Errors
+    ///
+    /// When the folder itself cannot be read: then nothing is known, and nothing is gone.
+    pub fn walk(&self, options: &WalkOptions, each: &mut dyn FnMut(Entry<'_>)) -> Result<Walked, FileError> {
+        let failed = |error: io::Error| self.unreachable(&error);
+        let root = self.root().again().map_err(failed)?;
+        let device = root.own_facts().map_err(failed)?.device;
+        let listed = Listed::of(&root, device, options).map_err(failed)?;
+        let mut walk = Walk { options, device, each, walked: Walked { is_complete: true, ..Walked::default() } };
+        walk.directory(&root, "", listed, 0);
+        Ok(walk.walked)
+    }
+}
+
+struct Walk<'a> {
+    options: &'a WalkOptions,
+    device: u64,
+    each: &'a mut dyn FnMut(Entry<'_>),
+    walked: Walked,
+}
+
+impl Walk<'_> {
+    fn directory(&mut self, place: &Place, path: &str, listed: Listed, depth: usize) {
+        let rest = self.options.most_files.saturating_sub(self.walked.files);
+        if listed.files.len() > rest {
+            self.walked.is_complete = false;
+            self.unreadable_directory(path);
+            return;
+        }
+        self.walked.directories += 1;
+        self.walked.files += listed.files.len();
+        self.walked.left_out += listed.left_out;
+        self.walked.unreadable += listed.unreadable.len();
+        (self.each)(Entry::Directory { path, digest: listed.digest(), files: &listed.files });
+        for name in &listed.unreadable {
+            (self.each)(Entry::UnreadableFile { path: &joined(path, name) });
+        }
+        for name in &listed.directories {
+            let inner = joined(path, name);
+            if depth + 1 >= MOST_DEPTH {
+                self.unreadable_directory(&inner);
+                continue;
+            }
+            self.sub(place, name, &inner, depth + 1);
+        }
+    }
+
+    fn sub(&mut self, place: &Place, name: &str, path: &str, depth: usize) {
+        let opened = place.sub(name).and_then(|inner| {
+            let facts = inner.own_facts()?;
+            Ok((inner, facts))
+        });
+        match opened {
+            Ok((_, facts)) if facts.device != self.device => self.walked.left_out += 1,
+            Ok((inner, _)) => match Listed::of(&inner, self.device, self.options) {
+                Ok(listed) => self.directory(&inner, path, listed, depth),
+                Err(_) => self.unreadable_directory(path),
+            },
+            // It went away, or became something else, after its name was read: the next walk tells which.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound) => {}
+            Err(_) => match place.facts(name) {
+                Ok(Facts { kind: Kind::Link | Kind::File | Kind::Other, .. }) => self.walked.left_out += 1,
+                _ => self.unreadable_directory(path),
+            },
+        }
+    }
+
+    fn unreadable_directory(&mut self, path: &str) {
+        self.walked.unreadable += 1;
+        (self.each)(Entry::UnreadableDirectory { path });
+    }
+}
+
+/// One directory.
+#[derive(Debug, Default)]
+struct Listed {
+    files: Vec<FoundFile>,
+    directories: Vec<String>,
+    unreadable: Vec<String>,
+    left_out: usize,
+}
+
+impl Listed {
+    fn of(place: &Place, device: u64, options: &WalkOptions) -> io::Result<Self> {
+        let mut listed = Self::default();
+        let mut names = Vec::new();
+        place.each_name(&mut |name, kind| {
+            if is_passing(name) {
+                return;
+            }
+            match kind {
+                Some(Kind::Directory) => listed.directories.push(name.to_owned()),
+                Some(Kind::File) | None => names.push(name.to_owned()),
+                Some(Kind::Link | Kind::Other) => listed.left_out += 1,
+            }
+        })?;
+        for name in names {
+            listed.look(place, name, device, options);
+        }
+        listed.files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        listed.directories.sort_unstable();
+        listed.unreadable.sort_unstable();
+        Ok(listed)
+    }
+
+    fn look(&mut self, place: &Place, name: String, device: u64, options: &WalkOptions) {
+        if !is_wanted(&name, options) {
+            // Where the system did not say so before, this may be a directory.
+            match place.facts(&name) {
+                Ok(Facts { kind: Kind::Directory, .. }) => self.directories.push(name),
+                _ => self.left_out += 1,
+            }
+            return;
+        }
+        match place.facts(&name) {
+            Ok(facts) if facts.kind == Kind::Directory => self.directories.push(name),
+            Ok(facts) if facts.kind != Kind::File || facts.device != device => self.left_out += 1,
+            Ok(facts) if facts.links > 1 => self.unreadable.push(name),
+            Ok(facts) if facts.stamp.size > options.most_bytes => self.left_out += 1,
+            Ok(facts) => self.files.push(FoundFile { name, stamp: facts.stamp }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => self.unreadable.push(name),
+        }
+    }
+
+    fn digest(&self) -> u64 {
+        let mut digest = Xxh3Default::new();
+        for file in &self.files {
+            digest.update(file.name.as_bytes());
+            digest.update(&[0]);
+            digest.update(&file.stamp.size.to_le_bytes());
+            digest.update(&file.stamp.modified.to_le_bytes());
+            digest.update(&file.stamp.inode.to_le_bytes());
+        }
+        digest.digest()
+    }
+}
+
+fn joined(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
+}
+
+/// Whether a name is hidden, installed by a package manager, or an editor's for as long as it writes.
+fn is_passing(name: &str) -> bool {
+    const ENDINGS: [&str; 9] = ["~", ".swp", ".swo", ".swx", ".tmp", ".part", ".partial", ".crdownload", ".download"];
+    name.starts_with('.')
+        || name == "node_modules"
+        || name == "4913"
+        || name.starts_with("~$")
+        || (name.starts_with('#') && name.ends_with('#') && name.len() > 1)
+        || ENDINGS.iter().any(|ending| name.ends_with(ending))
+        || name.chars().any(char::is_control)
+}
+
+/// Whether a file of this name may be a text that is wanted.
+fn is_wanted(name: &str, options: &WalkOptions) -> bool {
+    const NO_TEXTS: [&str; 38] = [
+        "7z", "a", "avi", "bin", "bmp", "bz2", "class", "db", "dll", "docx", "dylib", "exe", "flac", "gif", "gz",
+        "heic", "ico", "jpeg", "jpg", "m4a", "mkv", "mov", "mp3", "mp4", "o", "odt", "ogg", "pdf", "png", "pptx", "so",
+        "sqlite", "tar", "wav", "webp", "xlsx", "zip", "zst",
+    ];
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
+    match ending {
+        _ if options.endings.is_empty() => ending.is_none_or(|ending| !NO_TEXTS.contains(&ending.as_str())),
+        Some(ending) => options.endings.contains(&ending),
+        None => false,
+    }
+}
