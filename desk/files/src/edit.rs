@@ -10,6 +10,8 @@ const MOST_LINES: usize = 999_999;
 const AROUND: usize = 2;
 /// How many places are named where a text stands more than once.
 const MOST_PLACES: usize = 100;
+/// How many letters of what was looked for are said back.
+const MOST_ECHO: usize = 2000;
 
 /// Shows a text, or the lines of it that were asked for: from 1, both ends with, -1 for the last.
 pub(crate) fn shown(text: &str, path: &RelativePath, range: Option<(i64, i64)>) -> Result<Reply, FileError> {
@@ -35,10 +37,10 @@ pub(crate) fn replaced(text: &str, path: &RelativePath, old: &str, new: &str) ->
         return Err(FileError::EmptyOld);
     }
     let Some((before, after)) = text.split_once(old) else {
-        return Err(FileError::NoMatch { old: old.to_owned(), path: path.spelled().to_owned() });
+        return Err(FileError::NoMatch { old: echo(old), path: path.spelled().to_owned() });
     };
     if after.contains(old) {
-        return Err(FileError::Several { old: old.to_owned(), lines: places(text, old) });
+        return Err(FileError::Several { old: echo(old), lines: places(text, old) });
     }
     let edited = [before, new, after].concat();
     let first = before.matches('\n').count() + 1;
@@ -78,6 +80,14 @@ fn rows(text: &str, first: usize, last: usize) -> Vec<String> {
         .take_while(|(number, _)| *number <= last)
         .map(|(number, line)| numbered(number, line))
         .collect()
+}
+
+/// What was looked for, said back; not all of a long one.
+fn echo(old: &str) -> String {
+    match old.char_indices().nth(MOST_ECHO) {
+        Some((end, _)) => format!("{}…", old.get(..end).unwrap_or_default()),
+        None => old.to_owned(),
+    }
 }
 
 /// The lines that a text begins on, a number for each time; those that overlap too.

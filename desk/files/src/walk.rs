@@ -43,7 +43,8 @@ pub enum Entry<'a> {
         /// Its texts, sorted by name. Those in directories within it come with these.
         files: &'a [FoundFile],
     },
-    /// A directory that could not be read: what is known of its files is as true as before.
+    /// A directory that could not be read, or has another file system mounted on it: what is known of its files is as
+    /// true as before.
     UnreadableDirectory {
         /// Beneath the folder.
         path: &'a str,
@@ -126,7 +127,8 @@ impl Walk<'_> {
             Ok((inner, facts))
         });
         match opened {
-            Ok((_, facts)) if facts.device != self.device => self.walked.left_out += 1,
+            // What was mounted here hides what was in it, which is not gone.
+            Ok((_, facts)) if facts.device != self.device => self.unreadable_directory(path),
             Ok((inner, _)) => match Listed::of(&inner, self.device, self.options) {
                 Ok(listed) => self.directory(&inner, path, listed, depth),
                 Err(_) => self.unreadable_directory(path),

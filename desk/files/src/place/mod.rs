@@ -43,6 +43,11 @@ impl Facts {
     pub(crate) fn is_own_file(&self) -> bool {
         self.kind == Kind::File && self.links <= 1
     }
+
+    /// Whether nobody may write to it, where systems say that in its mode.
+    pub(crate) fn is_read_only(&self) -> bool {
+        cfg!(unix) && self.mode & 0o222 == 0
+    }
 }
 
 /// Who may read what is made here: its owner.

@@ -122,6 +122,14 @@ fn spec_2_34_a_text_that_is_not_there_is_said_verbatim() {
 }
 
 #[test]
+fn spec_2_34_a_long_text_is_not_said_back_whole() {
+    let room = Room::new();
+    room.put("a.txt", "Hello");
+    let said = room.replace("/memories/a.txt", &"é".repeat(1_000_000), "x").unwrap_err();
+    assert!(said.len() < 5000 && said.contains("é…` did not appear"), "{} bytes", said.len());
+}
+
+#[test]
 fn spec_2_35_a_text_that_is_there_twice_is_told_with_its_lines() {
     let room = Room::new();
     room.put("a.txt", "Hello\nMiddle\nHello");
@@ -184,6 +192,21 @@ fn spec_2_40_an_edit_keeps_the_mode_and_the_end_of_the_file() {
     assert_eq!((room.text("a.txt").as_str(), after.permissions().mode() & 0o777), ("1\ntwo", 0o664));
     assert_ne!(before, after.ino(), "another file took its name, so that nobody sees half of it");
     assert_eq!(fs::read_dir(room.at("")).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_nobody_may_write_is_not_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut room = Room::new();
+    room.limits = Limits { overwrite: true, ..Limits::USUAL };
+    room.put("a.txt", "kept");
+    fs::set_permissions(room.at("a.txt"), fs::Permissions::from_mode(0o444)).unwrap();
+    let expected = "Error: /memories/a.txt: permission denied";
+    assert_eq!(room.replace("/memories/a.txt", "kept", "x").unwrap_err(), expected);
+    assert_eq!(room.insert("/memories/a.txt", 0, "x").unwrap_err(), expected);
+    assert_eq!(room.create("/memories/a.txt", "x").unwrap_err(), expected);
+    assert_eq!(room.text("a.txt"), "kept");
 }
 
 #[test]

@@ -75,6 +75,24 @@ fn spec_2_06_a_directory_has_the_size_of_what_is_in_it() {
     assert_eq!(shown, expected);
 }
 
+#[test]
+fn spec_2_06_a_directory_that_is_too_large_is_not_looked_through() {
+    let room = Room::new();
+    for directory in 0..25 {
+        fs::create_dir_all(room.at(&format!("a/b/{directory}"))).unwrap();
+        for file in 0..1000 {
+            fs::File::create(room.at(&format!("a/b/{directory}/{file}"))).unwrap();
+        }
+    }
+    room.put("z/last.txt", "x");
+    let rows = room.view("/memories").unwrap();
+    let shown: Vec<&str> = rows.lines().skip(1).collect();
+    assert_eq!(
+        shown,
+        ["4K\t/memories", "4K\t/memories/a/", "4K\t/memories/a/b/", "[1 more entries: view a directory in it]"]
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn spec_2_07_the_folder_is_made_for_its_owner_and_is_empty_at_first() {
