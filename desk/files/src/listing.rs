@@ -128,7 +128,7 @@ fn names(place: &Place) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     place.each_name(&mut |name, _| {
         let is_hidden = name.starts_with('.') || name == "node_modules";
-        if !is_hidden && !name.chars().any(char::is_control) {
+        if !is_hidden && !name.chars().any(|letter| letter.is_control() || letter == '\\') {
             names.push(name.to_owned());
         }
     })?;

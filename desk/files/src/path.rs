@@ -35,6 +35,15 @@ impl RelativePath {
     ///
     /// When it is not beneath the folder, leads out of it in any spelling, or has a name that is not one on every system.
     pub fn parse(spelled: &str, folder: &str) -> Result<Self, FileError> {
+        Self::read(spelled, folder, check_portable)
+    }
+
+    /// The same for something that may be there already: a person's system may have taken a name that others refuse.
+    pub(crate) fn parse_local(spelled: &str, folder: &str) -> Result<Self, FileError> {
+        Self::read(spelled, folder, check_name)
+    }
+
+    fn read(spelled: &str, folder: &str, check: fn(&str) -> Result<(), &'static str>) -> Result<Self, FileError> {
         if spelled.len() > MOST_BYTES {
             return Err(FileError::Name { path: echo(spelled), why: "it is too long" });
         }
@@ -53,7 +62,7 @@ impl RelativePath {
             return Err(refused("it is too deep"));
         }
         for name in &names {
-            check_name(name).map_err(refused)?;
+            check(name).map_err(refused)?;
         }
         Ok(Self { spelled: spelled.to_owned(), folder: folder.to_owned(), relative: names.join("/") })
     }
@@ -211,13 +220,8 @@ fn normal(beneath: &str) -> Option<(Vec<&str>, bool)> {
 }
 
 /// Refuses a name that is none on some system, or stands for something else there.
-fn check_name(name: &str) -> Result<(), &'static str> {
-    if name.len() > MOST_NAME_BYTES {
-        return Err("a name in it is too long");
-    }
-    if name.chars().any(is_unseen) {
-        return Err("it has a control character in it");
-    }
+fn check_portable(name: &str) -> Result<(), &'static str> {
+    check_name(name)?;
     if name.contains(':') {
         return Err("it has a colon in it");
     }
@@ -226,6 +230,17 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     }
     if is_device(name) {
         return Err("a name in it is that of a device");
+    }
+    Ok(())
+}
+
+/// Refuses a name that nothing may have, wherever it is.
+fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.len() > MOST_NAME_BYTES {
+        return Err("a name in it is too long");
+    }
+    if name.chars().any(is_unseen) {
+        return Err("it has a control character in it");
     }
     let lower = name.to_ascii_lowercase();
     if lower.starts_with(OWN_PREFIX) || ORDERS.contains(&lower.as_str()) {

@@ -217,7 +217,8 @@ fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
 }
 
-/// Whether a name is hidden, installed by a package manager, or an editor's for as long as it writes.
+/// Whether a name is hidden, installed by a package manager, an editor's for as long as it writes, or one that no path
+/// can say.
 fn is_passing(name: &str) -> bool {
     const ENDINGS: [&str; 9] = ["~", ".swp", ".swo", ".swx", ".tmp", ".part", ".partial", ".crdownload", ".download"];
     name.starts_with('.')
@@ -226,7 +227,7 @@ fn is_passing(name: &str) -> bool {
         || name.starts_with("~$")
         || (name.starts_with('#') && name.ends_with('#') && name.len() > 1)
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
-        || name.chars().any(char::is_control)
+        || name.chars().any(|letter| letter.is_control() || letter == '\\')
 }
 
 /// Whether a file of this name may be a text that is wanted.

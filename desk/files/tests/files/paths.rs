@@ -125,6 +125,25 @@ fn spec_3_06_dots_and_slashes_normalise_and_names_of_other_systems_are_refused()
 }
 
 #[test]
+fn spec_3_06_a_persons_file_may_have_a_name_that_no_new_one_may() {
+    let room = Room::new();
+    let name = "/memories/Meeting 10:30/aux.md";
+    assert!(room.view(name).unwrap_err().contains("colon"));
+    assert!(room.create(name, "x").unwrap_err().contains("colon"));
+    room.put("Meeting 10:30/aux.md", "agenda");
+    assert!(room.view("/memories").unwrap().contains(name));
+    assert!(room.view(name).unwrap().ends_with("agenda"));
+    room.replace(name, "agenda", "notes").unwrap();
+    assert!(room.create("/memories/Meeting 10:30/b.md", "x").unwrap_err().contains("colon"));
+    assert!(room.rename(name, "/memories/c:d.md").unwrap_err().contains("colon"));
+    room.rename(name, "/memories/meeting.md").unwrap();
+    assert_eq!(room.text("meeting.md"), "notes");
+    room.put(".git/config", "kept");
+    assert!(room.view("/memories/.git/config").unwrap_err().contains("kept for other programs"));
+    assert!(room.delete("/memories/.git").unwrap_err().contains("kept for other programs"));
+}
+
+#[test]
 fn spec_3_08_a_refused_path_is_said_back_fit_to_be_read() {
     assert_eq!(refused("/etc\u{1b}[31m\n"), "Path must start with /memories, got: /etc\\u{1b}[31m\\u{a}");
     assert!(refused(&format!("/etc/{}", "x".repeat(100_000))).len() < 300);
