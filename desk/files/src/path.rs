@@ -18,7 +18,20 @@ const ECHO_CHARS: usize = 200;
 /// What names of files begin with that are ours and last for one write.
 pub(crate) const OWN_PREFIX: &str = ".tessera-";
 /// Directories that programs take orders from: a text that is written there would be run.
-const ORDERS: [&str; 6] = [".git", ".hg", ".svn", ".jj", ".obsidian", ".vscode"];
+const ORDERS: [&str; 12] = [
+    ".git",
+    ".hg",
+    ".svn",
+    ".jj",
+    ".obsidian",
+    ".vscode",
+    ".idea",
+    ".claude",
+    ".cursor",
+    ".github",
+    ".husky",
+    ".devcontainer",
+];
 
 /// A path beneath a folder: `/memories/user/preferences.md`, or the folder itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -105,6 +118,11 @@ impl RelativePath {
     /// Whether it is the folder itself.
     pub fn is_root(&self) -> bool {
         self.relative.is_empty()
+    }
+
+    /// Whether it is hidden, or in a directory that is: listed nowhere and in no index, though it can be named.
+    pub fn is_hidden(&self) -> bool {
+        self.names().any(|name| name.starts_with('.'))
     }
 
     /// The names, outermost first.

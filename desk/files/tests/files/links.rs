@@ -3,13 +3,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::fs::Mode;
 
 use crate::room::{OUTSIDE, Room, every_command};
-
-fn fifo(room: &Room, relative: &str) {
-    mkfifoat(CWD, room.at(relative), Mode::RWXU).unwrap();
-}
 
 /// All commands on these paths are refused so, and change nothing.
 fn all_refused(room: &Room, paths: &[&str], message: &str) {
@@ -104,7 +100,7 @@ fn spec_3_05_the_folder_itself_may_be_named_by_a_link() {
 #[test]
 fn spec_3_07_fifos_sockets_and_hard_links_are_never_opened() {
     let room = Room::new();
-    fifo(&room, "fifo");
+    room.fifo("fifo");
     let _socket = std::os::unix::net::UnixListener::bind(room.at("socket")).unwrap();
     fs::hard_link(room.outside().join("secret.txt"), room.at("hard.txt")).unwrap();
     room.put("inside.txt", "inside");
@@ -127,7 +123,7 @@ fn spec_3_07_fifos_sockets_and_hard_links_are_never_opened() {
 fn spec_3_07_a_directory_goes_with_what_is_never_opened() {
     let room = Room::new();
     fs::create_dir(room.at("d")).unwrap();
-    fifo(&room, "d/fifo");
+    room.fifo("d/fifo");
     fs::hard_link(room.outside().join("secret.txt"), room.at("d/hard.txt")).unwrap();
     room.delete("/memories/d").unwrap();
     assert!(!room.at("d").exists());

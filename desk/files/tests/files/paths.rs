@@ -119,6 +119,11 @@ fn spec_3_06_dots_and_slashes_normalise_and_names_of_other_systems_are_refused()
     ] {
         assert!(refused(path).contains(why), "{path}: {}", refused(path));
     }
+    let is_hidden = |path| RelativePath::parse(path, "memories").unwrap().is_hidden();
+    assert_eq!(
+        [is_hidden("/memories/a/.b"), is_hidden("/memories/.a/b"), is_hidden("/memories/./a.b")],
+        [true, true, false]
+    );
     for path in ["/memories/console.md", "/memories/COM10", "/memories/.gitignore", "/memories/a b", "/memories/~"] {
         RelativePath::parse(path, "memories").unwrap();
     }

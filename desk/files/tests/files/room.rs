@@ -1,7 +1,9 @@
 //! A folder for one test, and a place outside of it that nothing may reach.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -30,6 +32,7 @@ impl Room {
         self.home.path().join("memories").join(relative)
     }
 
+    #[cfg(unix)]
     pub(crate) fn outside(&self) -> PathBuf {
         self.home.path().join("outside")
     }
@@ -38,6 +41,11 @@ impl Room {
         let path = self.at(relative);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn fifo(&self, relative: &str) {
+        assert!(std::process::Command::new("mkfifo").arg(self.at(relative)).status().unwrap().success());
     }
 
     pub(crate) fn text(&self, relative: &str) -> String {
@@ -83,6 +91,7 @@ impl Room {
     }
 
     /// All names in the home with the texts of files, hidden ones with them: equal while nothing was changed.
+    #[cfg(unix)]
     pub(crate) fn everything(&self) -> Vec<(String, Option<String>)> {
         let mut found = Vec::new();
         collect(self.home.path(), self.home.path(), &mut found);
@@ -91,6 +100,7 @@ impl Room {
     }
 }
 
+#[cfg(unix)]
 fn collect(top: &Path, directory: &Path, found: &mut Vec<(String, Option<String>)>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -106,6 +116,7 @@ fn collect(top: &Path, directory: &Path, found: &mut Vec<(String, Option<String>
 }
 
 /// Every command on a path, and rename with it on either side.
+#[cfg(unix)]
 pub(crate) fn every_command(path: &str) -> Vec<Value> {
     vec![
         json!({"command": "view", "path": path}),

@@ -55,7 +55,7 @@ fn a_walk_finds_texts_and_leaves_out_what_is_none() {
     }
     symlink("a.md", room.at("link.md")).unwrap();
     symlink(room.outside(), room.at("out")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, room.at("fifo.md"), rustix::fs::Mode::RWXU).unwrap();
+    room.fifo("fifo.md");
     room.put("large.md", vec![b'x'; (1 << 20) + 1]);
     let (files, digests, unreadable, walked) = walk(&room, &options());
     assert_eq!(files, ["a.md", "d/b.txt", "d/e/README", "d/e/c"]);
