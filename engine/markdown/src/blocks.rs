@@ -1,0 +1,284 @@
+//! The blocks of a body, as `pulldown-cmark` finds them, flat and in order: what may become a part, and where code is.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+/// The word that makes a fenced block one memory, word for word: `~~~memory [category] #tag (context)`.
+pub(crate) const MEMORY: &str = "memory";
+
+/// What a block is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A paragraph, a quote, a definition.
+    Prose,
+    /// An item of a list with what it says itself, below its marker and above its items.
+    Item(Range<usize>),
+    /// Code: cut at lines, and nothing in it is looked at.
+    Code,
+    /// A table: cut at lines.
+    Table,
+    /// A fenced block that is one memory: what it says about itself, and its text.
+    Memory(Range<usize>, Range<usize>),
+    /// A comment: parts what is around it.
+    Comment,
+    /// A heading.
+    Heading,
+}
+
+/// A block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) kind: Kind,
+    pub(crate) span: Range<usize>,
+}
+
+/// Headings that hold from a byte on.
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub(crate) start: usize,
+    pub(crate) headings: Arc<[String]>,
+}
+
+/// A body, cut up.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    pub(crate) list: Vec<Block>,
+    pub(crate) sections: Vec<Section>,
+    /// Code and tags of HTML, in order: nothing in them is a link or a tag.
+    pub(crate) code: Vec<Range<usize>>,
+}
+
+/// Cuts a body up. Spans are moved by `base`.
+pub(crate) fn of(text: &str, base: usize) -> Blocks {
+    let body = text.get(base..).unwrap_or_default();
+    let parser = Parser::new_ext(body, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES);
+    let events = parser.into_offset_iter();
+    // What only links refer to makes no event, and is said all the same.
+    let definitions: Vec<Range<usize>> =
+        events.reference_definitions().iter().map(|(_, made)| made.span.start + base..made.span.end + base).collect();
+    let mut walk =
+        Walk { text, out: Blocks::default(), items: Vec::new(), depth: 0, line: None, heading: None, path: Vec::new() };
+    for (event, range) in events {
+        walk.take(event, range.start + base..range.end + base);
+    }
+    walk.finish(definitions)
+}
+
+/// An item that is being read.
+struct Open {
+    /// Where its marker stands.
+    start: usize,
+    /// Where what it says itself begins; nothing once that was read or something else came first.
+    own: Option<usize>,
+}
+
+/// Text that stands in an item without being a paragraph.
+struct Line {
+    start: usize,
+    end: usize,
+    own_of: Option<usize>,
+}
+
+struct Walk<'a> {
+    text: &'a str,
+    out: Blocks,
+    items: Vec<Open>,
+    /// How deep within a block that is taken whole.
+    depth: usize,
+    line: Option<Line>,
+    heading: Option<String>,
+    path: Vec<(HeadingLevel, String)>,
+}
+
+impl Walk<'_> {
+    fn take(&mut self, event: Event<'_>, range: Range<usize>) {
+        if matches!(event, Event::Code(_) | Event::InlineHtml(_) | Event::Start(Tag::CodeBlock(_))) {
+            self.out.code.push(range.clone());
+        }
+        if let (Some(heading), Event::Text(text) | Event::Code(text)) = (&mut self.heading, &event) {
+            heading.push_str(text);
+        } else if let (Some(heading), Event::SoftBreak | Event::HardBreak) = (&mut self.heading, &event) {
+            heading.push(' ');
+        }
+        if self.depth > 0 {
+            match event {
+                Event::Start(_) => self.depth += 1,
+                Event::End(end) => {
+                    self.depth -= 1;
+                    if let (0, TagEnd::Heading(level)) = (self.depth, end) {
+                        self.end_heading(level, range.start);
+                    }
+                }
+                _ => {}
+            }
+            return;
+        }
+        match event {
+            Event::Start(Tag::List(_)) => self.end_line(range.start),
+            Event::Start(Tag::Item) => {
+                self.end_line(range.start);
+                self.begin_item(range.start);
+            }
+            Event::End(TagEnd::Item) => {
+                self.end_line(range.end);
+                self.items.pop();
+            }
+            Event::Start(tag) if is_block(&tag) => {
+                self.end_line(range.start);
+                self.block(&tag, range);
+                self.depth = 1;
+            }
+            Event::Rule => self.end_line(range.start),
+            Event::End(TagEnd::List(_)) => {}
+            _ => self.inline(range),
+        }
+    }
+
+    fn begin_item(&mut self, at: usize) {
+        let rest = self.text.get(at..).unwrap_or_default();
+        let marker = rest.trim_start_matches([' ', '\t', '>']);
+        let start = at + rest.len() - marker.len();
+        let digits = marker.bytes().take_while(u8::is_ascii_digit).count();
+        let after = marker.get(digits + 1..).unwrap_or_default().trim_start_matches([' ', '\t', '\r', '\n']);
+        self.items.push(Open { start, own: Some(start + marker.len() - after.len()) });
+    }
+
+    /// Text of an item that is no paragraph of its own.
+    fn inline(&mut self, range: Range<usize>) {
+        if let Some(line) = &mut self.line {
+            line.end = line.end.max(range.end);
+        } else if let Some(item) = self.items.last_mut() {
+            let own = item.own.take();
+            let own_of = own.map(|_| item.start);
+            self.line = Some(Line { start: own.unwrap_or(range.start), end: range.end, own_of });
+        }
+    }
+
+    /// Ends such a text: where its last line does, for an escaped letter at its end is no event.
+    fn end_line(&mut self, boundary: usize) {
+        let Some(line) = self.line.take() else { return };
+        let rest = self.text.get(line.end..).unwrap_or_default();
+        let end = (line.end + rest.find(['\n', '\r']).unwrap_or(rest.len())).min(boundary.max(line.end));
+        self.own_or_prose(line.own_of, line.start..end);
+    }
+
+    fn own_or_prose(&mut self, own_of: Option<usize>, span: Range<usize>) {
+        let span = trimmed(self.text, span);
+        match own_of {
+            Some(start) => {
+                self.out.list.push(Block { kind: Kind::Item(span.clone()), span: start..span.end.max(start) });
+            }
+            None => self.push(Kind::Prose, span),
+        }
+    }
+
+    fn push(&mut self, kind: Kind, span: Range<usize>) {
+        let span = trimmed(self.text, span);
+        if !span.is_empty() {
+            self.out.list.push(Block { kind, span });
+        }
+    }
+
+    fn block(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        let own = self.items.last_mut().and_then(|item| Some((item.start, item.own.take()?)));
+        match tag {
+            Tag::Paragraph => match own {
+                Some((start, from)) => self.own_or_prose(Some(start), from.min(range.end)..range.end),
+                None => self.push(Kind::Prose, range),
+            },
+            Tag::Heading { .. } if self.items.is_empty() => {
+                self.push(Kind::Heading, range);
+                self.heading = Some(String::new());
+            }
+            Tag::CodeBlock(CodeBlockKind::Fenced(_)) if self.items.is_empty() => {
+                let span = trimmed(self.text, range);
+                let kind = memory(self.text, &span).unwrap_or(Kind::Code);
+                self.push(kind, span);
+            }
+            Tag::CodeBlock(_) => self.push(Kind::Code, range),
+            Tag::Table(_) => self.push(Kind::Table, range),
+            Tag::HtmlBlock if is_comment(self.text.get(range.clone()).unwrap_or_default()) => {
+                self.push(Kind::Comment, range);
+            }
+            _ => self.push(Kind::Prose, range),
+        }
+    }
+
+    fn end_heading(&mut self, level: HeadingLevel, start: usize) {
+        let Some(heading) = self.heading.take() else { return };
+        self.path.retain(|(above, _)| *above < level);
+        self.path.push((level, heading.trim().to_owned()));
+        let headings =
+            self.path.iter().map(|(_, heading)| heading.clone()).filter(|heading| !heading.is_empty()).collect();
+        self.out.sections.push(Section { start, headings });
+    }
+
+    fn finish(mut self, definitions: Vec<Range<usize>>) -> Blocks {
+        self.end_line(self.text.len());
+        for definition in definitions {
+            self.push(Kind::Prose, definition);
+        }
+        self.out.list.sort_by_key(|block| (block.span.start, block.span.end));
+        let mut end = 0;
+        self.out.list.retain(|block| {
+            let is_free = block.span.start >= end;
+            end = end.max(block.span.end);
+            is_free
+        });
+        self.out.code.sort_unstable_by_key(|range| (range.start, range.end));
+        self.out
+    }
+}
+
+/// Whether a tag begins a block that is taken whole, rather than something inside a line.
+fn is_block(tag: &Tag<'_>) -> bool {
+    matches!(
+        tag,
+        Tag::Paragraph
+            | Tag::Heading { .. }
+            | Tag::BlockQuote(_)
+            | Tag::CodeBlock(_)
+            | Tag::HtmlBlock
+            | Tag::Table(_)
+            | Tag::FootnoteDefinition(_)
+    )
+}
+
+/// A span without white space around; spaces before its first line stay where they make it code.
+pub(crate) fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
+    let inside = text.get(span.clone()).unwrap_or_default();
+    let end = span.start + inside.trim_end().len();
+    let inside = inside.trim_end();
+    let blank = inside.len() - inside.trim_start_matches(['\n', '\r']).len();
+    (span.start + blank).min(end)..end
+}
+
+/// Whether a block of HTML is comments and nothing else. One that does not end is not hidden.
+fn is_comment(html: &str) -> bool {
+    let mut rest = html.trim();
+    while let Some((_, after)) = rest.strip_prefix("<!--").and_then(|inside| inside.split_once("-->")) {
+        rest = after.trim_start();
+        if rest.is_empty() {
+            return true;
+        }
+    }
+    false
+}
+
+/// Reads a fenced block as one memory, if it says that it is one and ends.
+fn memory(text: &str, span: &Range<usize>) -> Option<Kind> {
+    let block = text.get(span.clone())?;
+    let (first, rest) = block.split_once('\n')?;
+    let (inside, last) = rest.rsplit_once('\n').unwrap_or(("", rest));
+    let is_fence = |letter: char| letter == '~' || letter == '`';
+    let info = first.trim_start_matches(is_fence).trim();
+    let about = info.strip_prefix(MEMORY).filter(|about| about.is_empty() || about.starts_with(char::is_whitespace))?;
+    let closes = !last.trim().is_empty() && last.trim().trim_start_matches(is_fence).is_empty();
+    let inside = if first.ends_with('\r') { inside.strip_suffix('\r').unwrap_or(inside) } else { inside };
+    let start = span.start + first.len() + 1;
+    let about = about.trim();
+    let about_start = span.start + first.trim_end().len() - about.len();
+    closes.then(|| Kind::Memory(about_start..about_start + about.len(), start..start + inside.len()))
+}

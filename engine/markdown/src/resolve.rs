@@ -1,0 +1,238 @@
+//! Which note a name means: id, permalink, title, alias, path, and a looser spelling at last.
+//!
+//! Every step is tried before the next one. Where several notes have a name, the nearest to the note that asks is meant
+//! for reading; whoever changes something is told that the name is ambiguous.
+
+use std::collections::BTreeMap;
+
+use crate::key::folded;
+use crate::permalink::without_ending;
+
+/// A note that may be meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// What it is known by: any text, compared without case.
+    pub id: String,
+    /// Its permalink, with or without the folder's name before it.
+    pub permalink: Option<String>,
+    /// Its title.
+    pub title: String,
+    /// Other names of it.
+    pub aliases: Vec<String>,
+    /// Its path, the folder's name first: `memories/user/preferences.md`; a slash before it is as good.
+    pub path: String,
+}
+
+/// A name and who asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// The name: of a [`crate::Target`], or as a person or model gave it. Brackets around it are dropped.
+    pub name: &'a str,
+    /// The folder that it must be in.
+    pub project: Option<&'a str>,
+    /// The path of the note in which the name stands.
+    pub from: Option<&'a str>,
+    /// What the answer is for.
+    pub purpose: Purpose,
+}
+
+/// What a note is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To follow a link or show a note: of several the nearest.
+    Read,
+    /// To change, move or delete it: of several none.
+    Change,
+}
+
+/// What a name means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    /// The note that is called so.
+    Exact(String),
+    /// The note whose name is spelled alike.
+    Loose(String),
+    /// Several notes, in order of their paths.
+    Ambiguous(Vec<String>),
+    /// No note yet.
+    Unknown,
+}
+
+/// The steps in their order.
+const STEPS: [Step; 7] =
+    [Step::Id, Step::Permalink, Step::Title, Step::Alias, Step::Path, Step::PathWithoutEnding, Step::Loose];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Id,
+    Permalink,
+    Title,
+    Alias,
+    Path,
+    PathWithoutEnding,
+    Loose,
+}
+
+/// Notes by their names.
+#[derive(Debug, Default)]
+pub struct Names {
+    candidates: Vec<Candidate>,
+    by_name: BTreeMap<(Step, String), Vec<usize>>,
+}
+
+impl Names {
+    /// Notes the names of all candidates.
+    pub fn of(candidates: impl IntoIterator<Item = Candidate>) -> Self {
+        let mut names = Self::default();
+        for candidate in candidates {
+            names.add(candidate);
+        }
+        names
+    }
+
+    /// Notes the names of one more.
+    pub fn add(&mut self, mut candidate: Candidate) {
+        candidate.path = bare(&candidate.path).into();
+        let (folder, rest) = candidate.path.split_once('/').unwrap_or(("", &candidate.path));
+        let mut found: Vec<(Step, String)> = vec![
+            (Step::Id, candidate.id.to_lowercase()),
+            (Step::Title, candidate.title.clone()),
+            (Step::Loose, folded(&candidate.title)),
+        ];
+        for alias in &candidate.aliases {
+            found.push((Step::Alias, alias.clone()));
+            found.push((Step::Loose, folded(alias)));
+        }
+        if let Some(permalink) = candidate.permalink.as_deref().map(bare) {
+            let inside = permalink.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+            let outside = format!("{folder}/{permalink}");
+            for spelled in [Some(permalink), inside, Some(&outside)].into_iter().flatten() {
+                found.push((Step::Permalink, spelled.to_owned()));
+                found.push((Step::Loose, folded(spelled)));
+            }
+        }
+        for path in [candidate.path.as_str(), rest] {
+            found.push((Step::Path, path.to_owned()));
+            found.push((Step::PathWithoutEnding, without_ending(path).to_owned()));
+            found.push((Step::Loose, folded(without_ending(path))));
+        }
+        // A vault's links are names of files, wherever they are.
+        let name = rest.rsplit('/').next().unwrap_or(rest);
+        found.push((Step::Loose, folded(without_ending(name))));
+        found.push((Step::Loose, folded(name)));
+        let at = self.candidates.len();
+        for (step, name) in found {
+            let known = self.by_name.entry((step, name)).or_default();
+            if known.last() != Some(&at) {
+                known.push(at);
+            }
+        }
+        self.candidates.push(candidate);
+    }
+
+    /// Finds what a name means.
+    pub fn resolve(&self, asked: Asked<'_>) -> Resolution {
+        let name = asked.name.trim();
+        let name = name.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")).unwrap_or(name).trim();
+        if name.is_empty() {
+            return Resolution::Unknown;
+        }
+        for step in STEPS {
+            let mut found: Vec<&Candidate> = Vec::new();
+            for spelled in spellings(step, name, asked.from) {
+                let known = self.by_name.get(&(step, spelled)).map_or(&[][..], Vec::as_slice);
+                let known = known.iter().filter_map(|at| self.candidates.get(*at));
+                found.extend(known.filter(|candidate| asked.project.is_none_or(|folder| is_in(candidate, folder))));
+                if !found.is_empty() {
+                    break;
+                }
+            }
+            if !found.is_empty() {
+                return choose(found, step, asked);
+            }
+        }
+        Resolution::Unknown
+    }
+}
+
+/// The forms in which a step knows a name; a path is looked for from the asking note's folder first.
+fn spellings(step: Step, name: &str, from: Option<&str>) -> Vec<String> {
+    match step {
+        Step::Id => vec![name.to_lowercase()],
+        Step::Title | Step::Alias => vec![name.to_owned()],
+        Step::Permalink => vec![bare(name).to_owned()],
+        Step::Path | Step::PathWithoutEnding => {
+            let beside = from.and_then(|from| joined(parent(bare(from)), name));
+            beside.into_iter().chain([bare(name).to_owned()]).collect()
+        }
+        Step::Loose => vec![folded(bare(name)), folded(without_ending(bare(name)))],
+    }
+}
+
+fn choose(mut found: Vec<&Candidate>, step: Step, asked: Asked<'_>) -> Resolution {
+    found.sort_by(|one, other| one.path.cmp(&other.path).then_with(|| one.id.cmp(&other.id)));
+    if found.len() > 1 {
+        if asked.purpose == Purpose::Change {
+            return Resolution::Ambiguous(found.into_iter().map(|candidate| candidate.id.clone()).collect());
+        }
+        let from = asked.from.map(bare);
+        found.sort_by_key(|candidate| {
+            let far = from.map_or(0, |from| distance(parent(from), parent(&candidate.path)));
+            (far, candidate.path.matches('/').count(), candidate.path.chars().count())
+        });
+    }
+    match found.first() {
+        Some(nearest) if step == Step::Loose => Resolution::Loose(nearest.id.clone()),
+        Some(nearest) => Resolution::Exact(nearest.id.clone()),
+        None => Resolution::Unknown,
+    }
+}
+
+/// How far a folder is: here, above (a step each), below, elsewhere.
+fn distance(from: &str, to: &str) -> usize {
+    const BELOW: usize = 100;
+    const ELSEWHERE: usize = 1_000;
+    let steps = |path: &str| path.matches('/').count() + usize::from(!path.is_empty());
+    let is_above = |above: &str, path: &str| {
+        above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let (here, there) = (steps(from), steps(to));
+    if is_above(to, from) {
+        (here - there).min(BELOW - 1)
+    } else if is_above(from, to) {
+        (BELOW + there - here).min(ELSEWHERE - 1)
+    } else {
+        ELSEWHERE
+    }
+}
+
+/// A path without what begins it as a path.
+fn bare(path: &str) -> &str {
+    path.trim_start_matches("./").trim_matches('/')
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+/// A path from a folder; nothing where it leads out of all folders.
+fn joined(folder: &str, name: &str) -> Option<String> {
+    if name.starts_with('/') {
+        return None;
+    }
+    let mut segments: Vec<&str> = folder.split('/').filter(|segment| !segment.is_empty()).collect();
+    for segment in name.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop()?;
+            }
+            _ => segments.push(segment),
+        }
+    }
+    Some(segments.join("/"))
+}
+
+fn is_in(candidate: &Candidate, folder: &str) -> bool {
+    candidate.path.split_once('/').is_some_and(|(name, _)| folded(name) == folded(folder))
+}

@@ -1,0 +1,154 @@
+//! `memory://` addresses of notes: a permalink or a path, or a pattern of several.
+//!
+//! `*` stands for any letters within one segment, `**` for any number of segments. The folder's name may stand first.
+
+use crate::key::folded;
+use crate::permalink::without_ending;
+
+const SCHEME: &str = "memory://";
+/// Characters that an address holds at most.
+const MOST: usize = 2_028;
+const FORBIDDEN: [char; 6] = ['<', '>', '"', '|', '?', '\0'];
+
+/// What is wrong with an address. Each names the field and says what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// Nothing stands behind the scheme.
+    #[error("url: is empty; give a note, as in memory://user/preferences")]
+    Empty,
+    /// It begins with another scheme.
+    #[error("url: begins with another scheme; it must be memory://")]
+    Scheme,
+    /// Two slashes stand together.
+    #[error("url: two slashes stand together; leave one out")]
+    Slashes,
+    /// A character that no address holds.
+    #[error("url: holds the character {0:?}; leave it out")]
+    Character(char),
+    /// It is longer than any address.
+    #[error("url: is longer than {MOST} characters; name fewer segments, or use *")]
+    Long,
+    /// It leads out of where it points.
+    #[error("url: holds the segment {0:?}; write the whole path of the note")]
+    Dots(&'static str),
+}
+
+/// An address of one note or of several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteUrl {
+    path: String,
+    segments: Vec<String>,
+}
+
+impl NoteUrl {
+    /// Reads `memory://user/preferences`, or `user/preferences` alone.
+    ///
+    /// # Errors
+    /// Where a character, a segment, the scheme or the length is none of an address.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let text = text.trim();
+        let has_scheme = text.get(..SCHEME.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(SCHEME));
+        let rest = if has_scheme { text.get(SCHEME.len()..).unwrap_or_default() } else { text };
+        if rest.chars().count() > MOST {
+            return Err(UrlError::Long);
+        }
+        if rest.contains("://") {
+            return Err(UrlError::Scheme);
+        }
+        if rest.contains("//") {
+            return Err(UrlError::Slashes);
+        }
+        if let Some(bad) = rest.chars().find(|letter| FORBIDDEN.contains(letter) || letter.is_control()) {
+            return Err(UrlError::Character(bad));
+        }
+        let path = rest.trim_matches('/');
+        if path.is_empty() {
+            return Err(UrlError::Empty);
+        }
+        for segment in path.split('/') {
+            match segment {
+                "." => return Err(UrlError::Dots(".")),
+                ".." => return Err(UrlError::Dots("..")),
+                _ => {}
+            }
+        }
+        Ok(Self { path: path.to_owned(), segments: segments(without_ending(path)) })
+    }
+
+    /// What stands behind the scheme, as written: a name to resolve where it is no pattern.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether it may mean several notes.
+    pub fn is_pattern(&self) -> bool {
+        self.path.contains('*')
+    }
+
+    /// Whether a note is meant, by its permalink or its path (the folder's name first), each with the folder's name or
+    /// without it, spelled as loosely as names are.
+    pub fn matches(&self, permalink: Option<&str>, path: &str) -> bool {
+        let path = segments(without_ending(path.trim_matches('/')));
+        let permalink = permalink.map(|permalink| segments(permalink.trim_matches('/')));
+        let folder = path.first().cloned();
+        let is_meant = |name: &[String]| {
+            let inside = name.split_first().filter(|(first, rest)| Some(*first) == folder.as_ref() && !rest.is_empty());
+            let outside = || folder.iter().chain(name).cloned().collect::<Vec<_>>();
+            reaches(&self.segments, name)
+                || inside.is_some_and(|(_, rest)| reaches(&self.segments, rest))
+                || inside.is_none() && reaches(&self.segments, &outside())
+        };
+        is_meant(&path) || permalink.is_some_and(|permalink| is_meant(&permalink))
+    }
+}
+
+impl std::fmt::Display for NoteUrl {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{SCHEME}{}", self.path)
+    }
+}
+
+fn segments(path: &str) -> Vec<String> {
+    path.split('/').map(folded).collect()
+}
+
+/// Whether a pattern reaches a name, segment by segment.
+fn reaches(pattern: &[String], name: &[String]) -> bool {
+    wild(
+        pattern,
+        name,
+        |wanted| wanted == "**",
+        |wanted, given| {
+            let wanted: Vec<char> = wanted.chars().collect();
+            let given: Vec<char> = given.chars().collect();
+            wild(&wanted, &given, |letter| *letter == '*', |one, other| one == other)
+        },
+    )
+}
+
+/// Matches with one sign that stands for any number of things, going back to the last such sign alone.
+fn wild<T>(pattern: &[T], given: &[T], is_any: impl Fn(&T) -> bool, fits: impl Fn(&T, &T) -> bool) -> bool {
+    let (mut at, mut here) = (0, 0);
+    let mut back: Option<(usize, usize)> = None;
+    while let Some(thing) = given.get(here) {
+        match pattern.get(at) {
+            Some(wanted) if is_any(wanted) => {
+                at += 1;
+                back = Some((at, here));
+            }
+            Some(wanted) if fits(wanted, thing) => {
+                at += 1;
+                here += 1;
+            }
+            _ => match &mut back {
+                Some((after, from)) => {
+                    *from += 1;
+                    (at, here) = (*after, *from);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.get(at..).is_some_and(|rest| rest.iter().all(is_any))
+}
