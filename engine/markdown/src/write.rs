@@ -1,0 +1,291 @@
+//! Writes notes in the grammar that [`crate::parse`] reads, so that what was written is read again.
+//!
+//! What can be said as an item or a paragraph is; whether it can, the parser itself is asked. Any other text becomes a
+//! fenced block, `~~~memory [category] #tag (context)`, which holds it word for word. A link has no such form: what no
+//! link can hold (brackets, bars, ends of lines) is left out of its name.
+
+mod yaml;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::blocks::MEMORY;
+use crate::front::{self, Distinct};
+use crate::item::LINKS_TO;
+use crate::note::{Bound, Note, Part, PartKind, Target};
+use crate::parse;
+
+/// What stands between two paragraphs that are two parts, and is not seen where the note is shown.
+const PARTED: &str = "<!-- part -->";
+/// A paragraph that shows, after a text that is tried, that the text has ended.
+const AFTER: &str = "after";
+const NAMED: [&str; 6] = ["title", "type", "permalink", "tags", "aliases", "alias"];
+
+/// A note to be written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Written {
+    /// Its title; none where it is empty or `None`.
+    pub title: String,
+    /// Its type, in snake case; none where it is empty.
+    pub kind: String,
+    /// Its permalink.
+    pub permalink: Option<String>,
+    /// Its tags, without `#`.
+    pub tags: Vec<String>,
+    /// Other names of it.
+    pub aliases: Vec<String>,
+    /// When it was made.
+    pub created: Option<Timestamp>,
+    /// When it was changed.
+    pub modified: Option<Timestamp>,
+    /// Other keys of its front matter; those that have a place of their own above are left out.
+    pub fields: BTreeMap<String, Value>,
+    /// Texts that become a part each. An empty one is left out.
+    pub paragraphs: Vec<String>,
+    /// What it observes.
+    pub observations: Vec<Observation>,
+    /// What it says of others.
+    pub relations: Vec<Link>,
+}
+
+/// An observation to be written. One without a text is left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Observation {
+    /// Its category, without brackets; `note` where it is empty.
+    pub category: String,
+    /// What it says, without its tags and context: what [`Part::bare`] is again.
+    pub text: String,
+    /// Its tags: words, without `#`.
+    pub tags: Vec<String>,
+    /// Its context.
+    pub context: Option<String>,
+}
+
+/// A relation to be written. One without a name is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Its type.
+    pub kind: String,
+    /// The note it points to.
+    pub target: Target,
+    /// Its context.
+    pub context: Option<String>,
+}
+
+/// Writes a note.
+///
+/// ```
+/// use tessera_markdown::write::{self, Observation, Written};
+/// let said = Observation { category: "fact".into(), text: "port 7433".into(), tags: vec!["ports".into()], context: None };
+/// let note = Written { title: "Staging".into(), observations: vec![said], ..Written::default() };
+/// assert!(write::note(&note).ends_with("# Staging\n\n## Observations\n\n- [fact] port 7433 #ports\n"));
+/// ```
+pub fn note(note: &Written) -> String {
+    let mut blocks = Vec::new();
+    if is_plain_heading(&note.title) {
+        blocks.push(format!("# {}", note.title));
+    }
+    let mut was_paragraph = false;
+    for text in note.paragraphs.iter().filter(|text| !text.is_empty()) {
+        let is_paragraph = can_be_paragraph(text, note);
+        if is_paragraph && was_paragraph {
+            blocks.push(PARTED.to_owned());
+        }
+        blocks.push(if is_paragraph { text.clone() } else { fenced("", text) });
+        was_paragraph = is_paragraph;
+    }
+    section(&mut blocks, "## Observations", note.observations.iter().filter_map(|said| observation(said, note)));
+    section(&mut blocks, "## Relations", note.relations.iter().filter_map(|link| Some((relation(link)?, true))));
+    let front = front_matter(note);
+    let body = blocks.join("\n\n");
+    match (front.is_empty(), body.is_empty()) {
+        (true, true) => String::new(),
+        (true, false) => format!("{body}\n"),
+        (false, true) => format!("---\n{front}---\n"),
+        (false, false) => format!("---\n{front}---\n\n{body}\n"),
+    }
+}
+
+/// Adds a heading and what stands below it: items one under another, blocks parted by empty lines.
+fn section(blocks: &mut Vec<String>, heading: &str, said: impl Iterator<Item = (String, bool)>) {
+    let mut list: Option<String> = None;
+    let mut has_heading = false;
+    for (text, is_item) in said {
+        if !has_heading {
+            blocks.push(heading.to_owned());
+            has_heading = true;
+        }
+        match (&mut list, is_item) {
+            (Some(items), true) => {
+                items.push('\n');
+                items.push_str(&text);
+            }
+            (None, true) => list = Some(text),
+            (_, false) => blocks.extend(list.take().into_iter().chain([text])),
+        }
+    }
+    blocks.extend(list);
+}
+
+fn front_matter(note: &Written) -> String {
+    let mut out = String::new();
+    let mut text = |key: &str, value: &str| {
+        if !value.trim().is_empty() {
+            yaml::entry(&mut out, key, &Value::String(value.trim().to_owned()));
+        }
+    };
+    text("title", if note.title.trim() == "None" { "" } else { &note.title });
+    text("type", &note.kind);
+    text("permalink", note.permalink.as_deref().unwrap_or_default());
+    for (key, list) in [("tags", &note.tags), ("aliases", &note.aliases)] {
+        if !list.is_empty() {
+            yaml::entry(&mut out, key, &Value::from(list.clone()));
+        }
+    }
+    for (key, time) in [("created", note.created), ("modified", note.modified)] {
+        if let Some(time) = time {
+            out.push_str(&format!("{key}: {time}\n"));
+        }
+    }
+    for (key, value) in &note.fields {
+        let is_time = |keys: &[&str]| keys.contains(&key.as_str()) && value.as_str().and_then(front::time).is_some();
+        if !NAMED.contains(&key.as_str()) && !is_time(&front::CREATED) && !is_time(&front::MODIFIED) {
+            yaml::entry(&mut out, key, value);
+        }
+    }
+    out
+}
+
+/// Whether a title is a heading as it stands, and no link, tag or mark of Markdown in it is taken for one.
+fn is_plain_heading(title: &str) -> bool {
+    let is_plain =
+        |letter: char| letter.is_alphanumeric() || matches!(letter, ' ' | ',' | '.' | ':' | '-' | '(' | ')' | '\'');
+    title.trim() == title && title.chars().all(is_plain) && title.starts_with(char::is_alphanumeric)
+}
+
+/// Reads a text with something after it, and says what became of it if it was one part and then ended.
+fn tried(text: &str) -> Option<(Note, Part, String)> {
+    let whole = format!("{text}\n\n{PARTED}\n\n{AFTER}\n");
+    let mut note = parse(&whole, "", Bound { most_bytes: Bound::default().most_bytes.max(whole.len()) });
+    let [_, after] = note.parts.as_slice() else { return None };
+    if whole.get(after.text.clone()) != Some(AFTER) || note.body != 0 {
+        return None;
+    }
+    let part = note.parts.swap_remove(0);
+    Some((note, part, whole))
+}
+
+/// Whether all that a reading found beside its part is said by the note anyway.
+fn is_said(found: &Note, by: &Written) -> bool {
+    let is_known = |kind: &str, target: &Target| {
+        by.relations
+            .iter()
+            .any(|link| link.kind == kind && link.target.name == target.name && link.target.project == target.project)
+    };
+    found.tags.iter().all(|tag| by.tags.contains(tag))
+        && found.relations.iter().all(|relation| is_known(&relation.kind, &relation.target))
+}
+
+fn can_be_paragraph(text: &str, note: &Written) -> bool {
+    // What such a line begins may end, or be said again, in another text of the note.
+    let reaches_out = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with('<') || line.starts_with('[') && line.contains("]:")
+    };
+    if text.len() > Bound::default().most_bytes || text.contains(['\r', '\0']) || text.contains("%%") {
+        return false;
+    }
+    if text.trim() != text || text.lines().any(reaches_out) {
+        return false;
+    }
+    tried(text).is_some_and(|(found, part, whole)| {
+        let is_whole = part.kind == PartKind::Text && whole.get(part.text) == Some(text);
+        is_whole && part.headings.is_empty() && is_said(&found, note)
+    })
+}
+
+/// An observation as an item, or as a block where it cannot be one; and whether it is an item.
+fn observation(said: &Observation, note: &Written) -> Option<(String, bool)> {
+    if said.text.is_empty() {
+        return None;
+    }
+    let category = one_line(&said.category).replace(['[', ']'], "");
+    let category = if category.trim().is_empty() { "note" } else { category.trim() };
+    let mut tags = Distinct::default();
+    for tag in &said.tags {
+        let word = tag.trim_start_matches('#').split_whitespace().collect::<Vec<_>>().join("-");
+        tags.add(&word);
+    }
+    let tags = tags.into_list();
+    let context = said.context.as_deref().map(one_line).filter(|context| !context.is_empty());
+    let ending = |head: String| {
+        let tags = tags.iter().map(|tag| format!(" #{tag}")).collect::<String>();
+        let context = context.as_ref().map(|context| format!(" ({context})")).unwrap_or_default();
+        format!("{head}{tags}{context}")
+    };
+    let line = ending(format!("- [{category}] {}", said.text));
+    let is_item = !said.text.contains(['\n', '\r', '\0'])
+        && tried(&line).is_some_and(|(found, part, whole)| {
+            part.kind == PartKind::Observation
+                && part.category.as_deref() == Some(category)
+                && part.tags == tags
+                && part.context == context
+                && whole.get(part.bare) == Some(said.text.as_str())
+                && is_said(&found, note)
+        });
+    Some(if is_item { (line, true) } else { (fenced(&ending(format!("[{category}]")), &said.text), false) })
+}
+
+/// A block that holds a text word for word.
+fn fenced(about: &str, text: &str) -> String {
+    let longest = text.split(|letter| letter != '~').map(str::len).max().unwrap_or(0);
+    let fence = "~".repeat(longest.max(2) + 1);
+    let space = if about.is_empty() { "" } else { " " };
+    format!("{fence}{MEMORY}{space}{about}\n{text}\n{fence}")
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A relation as an item: as it is where that can be read again, else without what no link can hold.
+fn relation(link: &Link) -> Option<String> {
+    let loosened = || {
+        let held = |text: &str| {
+            one_line(&text.replace(['[', ']', '|', '#', '\\', '`', '"', '<', '>', '%'], " ").replace("::", " "))
+        };
+        let context = link.context.as_deref().map(|said| one_line(&held(said).replace(['(', ')'], " ")));
+        let kind = one_line(&held(&link.kind).replace(['\'', ':'], " "));
+        let target = Target {
+            name: held(&link.target.name),
+            project: link.target.project.as_deref().map(held).filter(|project| !project.is_empty()),
+            alias: link.target.alias.as_deref().map(held).filter(|alias| !alias.is_empty()),
+            heading: link.target.heading.as_deref().map(held).filter(|heading| !heading.is_empty()),
+        };
+        let kind = if kind.is_empty() { LINKS_TO.to_owned() } else { kind };
+        Link { kind, target, context: context.filter(|said| !said.is_empty()) }
+    };
+    item(link)
+        .or_else(|| item(&loosened()))
+        .or_else(|| item(&Link { context: None, ..loosened() }))
+        .or_else(|| item(&Link { kind: LINKS_TO.to_owned(), context: None, ..loosened() }))
+}
+
+/// A relation as an item, if it is read again as the same.
+fn item(link: &Link) -> Option<String> {
+    let Target { name, project, alias, heading } = &link.target;
+    let project = project.as_ref().map(|project| format!("{project}::")).unwrap_or_default();
+    let heading = heading.as_ref().map(|heading| format!("#{heading}")).unwrap_or_default();
+    let alias = alias.as_ref().map(|alias| format!("|{alias}")).unwrap_or_default();
+    let context = link.context.as_ref().map(|context| format!(" ({context})")).unwrap_or_default();
+    let kinds = [link.kind.clone(), format!("\"{}\"", link.kind), format!("'{}'", link.kind)];
+    kinds.into_iter().map(|kind| format!("- {kind} [[{project}{name}{heading}{alias}]]{context}")).find(|line| {
+        let whole = format!("{line}\n\n{PARTED}\n\n{AFTER}\n");
+        let read = parse(&whole, "", Bound::default());
+        let [relation] = read.relations.as_slice() else { return false };
+        let is_alone = read.parts.len() == 1 && relation.part.is_none() && read.tags.is_empty();
+        is_alone && relation.kind == link.kind && relation.target == link.target && relation.context == link.context
+    })
+}
