@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
 /// The word that makes a fenced block one memory, word for word: `~~~memory [category] #tag (context)`.
 pub(crate) const MEMORY: &str = "memory";
@@ -48,6 +48,8 @@ pub(crate) struct Blocks {
     pub(crate) sections: Vec<Section>,
     /// Code and tags of HTML, in order: nothing in them is a link or a tag.
     pub(crate) code: Vec<Range<usize>>,
+    /// Where links begin whose address stands elsewhere: `[name]`, with `[name]: address` below.
+    pub(crate) references: Vec<usize>,
 }
 
 /// Cuts a body up. Spans are moved by `base`.
@@ -96,6 +98,13 @@ impl Walk<'_> {
     fn take(&mut self, event: Event<'_>, range: Range<usize>) {
         if matches!(event, Event::Code(_) | Event::InlineHtml(_) | Event::Start(Tag::CodeBlock(_))) {
             self.out.code.push(range.clone());
+        }
+        if let Event::Start(Tag::Link {
+            link_type: LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut,
+            ..
+        }) = event
+        {
+            self.out.references.push(range.start);
         }
         if let (Some(heading), Event::Text(text) | Event::Code(text)) = (&mut self.heading, &event) {
             heading.push_str(text);
@@ -228,6 +237,7 @@ impl Walk<'_> {
             is_free
         });
         self.out.code.sort_unstable_by_key(|range| (range.start, range.end));
+        self.out.references.sort_unstable();
         self.out
     }
 }

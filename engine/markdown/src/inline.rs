@@ -94,7 +94,8 @@ pub(crate) fn target(inner: &str) -> Option<Target> {
         _ => (None, name),
     };
     let kept = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    (!name.is_empty()).then(|| Target {
+    // `[[file:x][shown]]` is a link of another language.
+    (!name.is_empty() && !name.contains("][")).then(|| Target {
         name: name.to_owned(),
         project: project.and_then(kept),
         alias: alias.and_then(kept),
@@ -141,11 +142,14 @@ fn words(text: &str, span: Range<usize>) -> impl Iterator<Item = (usize, &str)> 
     })
 }
 
-/// What a word says as a tag: without the punctuation after it; a number alone is none, as `#12` is an issue's.
+/// What a word says as a tag: without the punctuation after it; a number alone is none, as `#12` is an issue's, and code
+/// is none, as `#[test]` is.
 pub(crate) fn tag(word: &str) -> Option<&str> {
-    let tag = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '。', '，', '、']);
+    const AFTER: [char; 13] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '。', '，'];
+    const NEVER: [char; 11] = ['[', ']', '(', ')', '{', '}', '<', '>', '"', '`', '\\'];
+    let tag = word.trim_end_matches(AFTER);
     let says = tag.chars().any(|letter| letter.is_alphanumeric() && !letter.is_ascii_digit());
-    says.then_some(tag)
+    (says && !tag.contains(NEVER)).then_some(tag)
 }
 
 /// The tags of running text, where fewer letters belong to one: `#tag's` says `tag`.

@@ -32,8 +32,20 @@ pub(crate) struct Observation {
     pub(crate) bare: Range<usize>,
 }
 
-/// Reads an item whose own text is the span; `hidden` is code, `links` are the links in it.
-pub(crate) fn read(text: &str, span: Range<usize>, hidden: &[Range<usize>], links: &[Link]) -> Item {
+/// An item's own text and what was found in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'a> {
+    /// Code in it.
+    pub(crate) hidden: &'a [Range<usize>],
+    /// Links in double brackets in it.
+    pub(crate) links: &'a [Link],
+    /// Whether the brackets at its beginning are a link to an address that stands elsewhere: they name no category.
+    pub(crate) is_reference: bool,
+}
+
+/// Reads an item whose own text is the span.
+pub(crate) fn read(text: &str, span: Range<usize>, found: Found<'_>) -> Item {
+    let Found { hidden, links, is_reference } = found;
     let own = text.get(span.clone()).unwrap_or_default();
     if let Some(relation) = relation(text, &span, links) {
         return relation;
@@ -43,10 +55,10 @@ pub(crate) fn read(text: &str, span: Range<usize>, hidden: &[Range<usize>], link
     }
     match head(own) {
         Head::Barred => Item::Prose,
-        Head::Category(category, after) => {
+        Head::Category(category, after) if !is_reference => {
             Item::Observation(observation(text, span.start + after..span.end, category, hidden, links))
         }
-        Head::None => {
+        Head::Category(..) | Head::None => {
             let found = observation(text, span, CATEGORY, hidden, links);
             if found.tags.is_empty() { Item::Prose } else { Item::Observation(found) }
         }

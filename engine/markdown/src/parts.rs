@@ -8,7 +8,7 @@ use crate::blocks::{self, Block, Blocks, Kind, trimmed};
 use crate::comment;
 use crate::front::{self, Distinct, Front};
 use crate::inline;
-use crate::item::{self, Item};
+use crate::item::{self, Found, Item};
 use crate::lines::Lines;
 use crate::note::{Bound, Note, Part, PartKind, Relation};
 
@@ -196,7 +196,8 @@ impl Reader<'_> {
     fn item(&mut self, block: &Block, own: Range<usize>) {
         let hidden = item::within(&self.blocks.code, &own);
         let links = inline::links(self.text, own.clone(), hidden);
-        match item::read(self.text, own.clone(), hidden, &links) {
+        let is_reference = self.blocks.references.binary_search(&own.start).is_ok();
+        match item::read(self.text, own.clone(), Found { hidden, links: &links, is_reference }) {
             Item::Observation(found) if block.span.len() <= LONGEST => {
                 self.end_group();
                 self.relate(&links);

@@ -193,6 +193,10 @@ fn s6_4_tasks_links_times_quotes_and_code_are_no_observations() {
         "- [^1] footnote",
         "[fact] a paragraph",
         "- issue #12",
+        "- derive with #[test] (or #\"this\")",
+        "- [BUG #1305](https://tea.example/1305): fixed",
+        "- [`tea`] is a crate\n\n[`tea`]: https://tea.example",
+        "- [tea][1] is hot\n\n[1]: https://tea.example",
     ] {
         assert_eq!(observed(&format!("{item}\n")), [], "{item}");
     }
@@ -262,6 +266,7 @@ fn s6_8_aliases_projects_headings_and_nested_brackets() {
     assert_eq!(target("[[[Tea]]]"), ["Tea", "", "", ""]);
     assert_eq!(target("[[open [[Tea]]"), ["Tea", "", "", ""]);
     assert_eq!(target("[[[[Tea]]]]"), ["Tea", "", "", ""]);
+    assert_eq!(related("[[file:tea][Org]]"), [""; 0]);
     assert_eq!(related("[[]] [[ ]] [[|x]] [[#here]]"), [""; 0]);
 }
 
