@@ -24,6 +24,20 @@ fn hiding(hidden: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     hidden.get(hidden.partition_point(|range| range.end <= at)).filter(|range| range.start <= at)
 }
 
+/// Code and links as one list, in which no range lies in another.
+pub(crate) fn code_and_links(code: &[Range<usize>], links: &[Link]) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = code.iter().cloned().chain(links.iter().map(|link| link.at.clone())).collect();
+    all.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(all.len());
+    for range in all {
+        match merged.last_mut().filter(|last| range.start < last.end) {
+            Some(last) => last.end = last.end.max(range.end),
+            None => merged.push(range),
+        }
+    }
+    merged
+}
+
 /// Finds the outermost links of a span that end in their lines and are not in what is hidden.
 pub(crate) fn links(text: &str, span: Range<usize>, hidden: &[Range<usize>]) -> Vec<Link> {
     let bytes = text.as_bytes();

@@ -181,9 +181,7 @@ fn kind_of(label: &str) -> Option<&str> {
 
 fn observation(text: &str, span: Range<usize>, category: &str, hidden: &[Range<usize>], links: &[Link]) -> Observation {
     let own = text.get(span.clone()).unwrap_or_default();
-    let mut hidden: Vec<Range<usize>> = within(hidden, &span).to_vec();
-    hidden.extend(links.iter().map(|link| link.at.clone()));
-    hidden.sort_unstable_by_key(|range| range.start);
+    let hidden = inline::code_and_links(within(hidden, &span), links);
     let mut tags = Distinct::default();
     inline::tags(text, span.clone(), &hidden, &mut tags);
     // What a call ends with, `f(x)`, is no context.

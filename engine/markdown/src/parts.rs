@@ -240,10 +240,8 @@ impl Reader<'_> {
         let links = inline::links(self.text, span.clone(), hidden);
         self.relate(&links);
         if self.text.get(span.clone()).is_some_and(|text| text.contains('#')) {
-            let mut all: Vec<Range<usize>> = hidden.to_vec();
-            all.extend(links.into_iter().map(|link| link.at));
-            all.sort_unstable_by_key(|range| range.start);
-            inline::running_tags(self.text, span, &all, &mut self.tags);
+            let hidden = inline::code_and_links(hidden, &links);
+            inline::running_tags(self.text, span, &hidden, &mut self.tags);
         }
     }
 

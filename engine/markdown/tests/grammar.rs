@@ -149,6 +149,7 @@ fn s6_3_an_observation_has_category_text_tags_and_context() {
     one("- [two words] a #b#c, d\n", "two words", "a #b#c, d", "b c", None);
     one("- [决定] 使用深色模式 #主题\n", "决定", "使用深色模式 #主题", "主题", None);
     one("- [fact] spans\n  two lines (here)\n", "fact", "spans\n  two lines (here)", "", Some("here"));
+    one("- [fact] [[a `b` #c]] #d\n", "fact", "[[a `b` #c]] #d", "d", None);
     one("- [fact] #alone\n", "fact", "#alone", "alone", None);
     one("- [fact] `#define` is code #c\n", "fact", "`#define` is code #c", "c", None);
     one("- [fact] first\n\n- plain\n", "fact", "first", "", None);
