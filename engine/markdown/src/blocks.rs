@@ -60,8 +60,16 @@ pub(crate) fn of(text: &str, base: usize) -> Blocks {
     // What only links refer to makes no event, and is said all the same.
     let definitions: Vec<Range<usize>> =
         events.reference_definitions().iter().map(|(_, made)| made.span.start + base..made.span.end + base).collect();
-    let mut walk =
-        Walk { text, out: Blocks::default(), items: Vec::new(), depth: 0, line: None, heading: None, path: Vec::new() };
+    let mut walk = Walk {
+        text,
+        base,
+        out: Blocks::default(),
+        items: Vec::new(),
+        depth: 0,
+        line: None,
+        heading: None,
+        path: Vec::new(),
+    };
     for (event, range) in events {
         walk.take(event, range.start + base..range.end + base);
     }
@@ -85,6 +93,7 @@ struct Line {
 
 struct Walk<'a> {
     text: &'a str,
+    base: usize,
     out: Blocks,
     items: Vec<Open>,
     /// How deep within a block that is taken whole.
@@ -236,10 +245,37 @@ impl Walk<'_> {
             end = end.max(block.span.end);
             is_free
         });
+        self.add_repeated();
         self.out.code.sort_unstable_by_key(|range| (range.start, range.end));
         self.out.references.sort_unstable();
         self.out
     }
+
+    /// Adds definitions of a name that is defined above: the parser drops them, and they are text all the same.
+    fn add_repeated(&mut self) {
+        let mut repeated = Vec::new();
+        let mut from = self.base;
+        let last = self.text.len()..self.text.len();
+        for block in self.out.list.iter().map(|block| &block.span).chain([&last]) {
+            let mut at = from;
+            for line in self.text.get(from..block.start).unwrap_or_default().split_inclusive('\n') {
+                if is_definition(line) {
+                    repeated.push(Block { kind: Kind::Prose, span: trimmed(self.text, at..at + line.len()) });
+                }
+                at += line.len();
+            }
+            from = block.end;
+        }
+        if !repeated.is_empty() {
+            self.out.list.extend(repeated);
+            self.out.list.sort_by_key(|block| (block.span.start, block.span.end));
+        }
+    }
+}
+
+/// Whether a line says what a link refers to.
+fn is_definition(line: &str) -> bool {
+    line.trim_start().starts_with('[') && line.contains("]:")
 }
 
 /// Whether a tag begins a block that is taken whole, rather than something inside a line.

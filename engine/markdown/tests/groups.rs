@@ -70,6 +70,8 @@ fn what_links_refer_to_and_footnotes_stay_text() {
         ["See [it][1].\n\n[1]: https://tea.example \"Tea\""]
     );
     assert_eq!(says("[1]: https://tea.example\n", 1_000), ["[1]: https://tea.example"]);
+    let twice = "- b\n\n[1]: https://a.example\n[1]: https://b.example\n\n# C\n\n[1]: https://c.example";
+    assert_eq!(says(twice, 1_000), ["- b\n\n[1]: https://a.example\n[1]: https://b.example", "[1]: https://c.example"]);
     assert_eq!(says("So.[^1]\n\n[^1]: Said she.\n", 1_000), ["So.[^1]\n\n[^1]: Said she."]);
     assert_eq!(says("Kept whole. ^block-id\n", 1_000), ["Kept whole. ^block-id"]);
 }
