@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use tessera_desk::verbs::Named;
 use tessera_engine::domain::{
     Breadth, Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Packing, RecallRequest, Scope,
     Sort, Tag, Timestamp, TokenProfile, Trust,

@@ -20,7 +20,9 @@ use tessera_setup::Places;
 
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
-pub(crate) use files::{FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules, memory_files};
+pub(crate) use files::{
+    FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules, memory_files,
+};
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
 

@@ -36,9 +36,10 @@ use clap::CommandFactory;
 use tessera_desk::folders::{Glance, refresh};
 use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};
+use tessera_desk::verbs::{Meant, Named};
 use tessera_desk::{Caller, Desk, Project, SharedStore};
 use tessera_engine::Store;
-use tessera_engine::domain::Origin;
+use tessera_engine::domain::{MemoryRef, Origin};
 use tessera_engine::store::Usage;
 
 use crate::cli::{Cli, Command, ImportKind};

@@ -1,11 +1,10 @@
 //! `log`, `why`, `ledger`: what models were given, why, and what it cost.
 
-use tessera_desk::verbs::{Day, Ledger, Log, Why};
-use tessera_engine::domain::MemoryRef;
+use tessera_desk::verbs::{Day, Ledger, Log, Named, WhereInFiles, Why};
 use tessera_engine::score::ScoreParts;
 use tessera_engine::store::{Given, Receipt, Spending};
 
-use super::{Access, Context};
+use super::{Access, Context, meant};
 use crate::output::{self, Style};
 
 /// Shows the latest events, newest last.
@@ -52,7 +51,8 @@ fn form(given: &Given) -> String {
 /// Shows where a memory comes from, and when and why it was given.
 pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
     let (reason, standing) = context.at_local_desk(Access::Read, |desk| {
-        let reason = desk.perform(Why { id: meant(desk, id)? })?;
+        let id = meant(desk, id)?;
+        let reason = desk.perform(Why { id })?;
         let standing = desk.perform(WhereInFiles { ids: vec![reason.memory.id] })?;
         Ok((reason, standing.into_iter().next().flatten()))
     })?;

@@ -2,12 +2,13 @@
 
 use serde_json::json;
 use tessera_desk::Desk;
+use tessera_desk::folders::PutBack;
 use tessera_desk::verbs::{
-    Alike, Forget, Gone, Remember as Stores, Restore, Update as Changes, Which, described, told_near,
+    Alike, Forget, Gone, Meant, Named, Remember as Stores, Restore, Update as Changes, Which, described, told_near,
 };
 use tessera_desk::views::{StoredView, told_aside};
 use tessera_engine::domain::{Category, MemoryRef, Patch, Scope, Tag};
-use tessera_engine::store::{Erase, Near, Stored};
+use tessera_engine::store::{Erase, Near, StoreError, Stored};
 
 use super::{Access, Context, text_or_stdin};
 use crate::cli::{Remember, Update};

@@ -64,7 +64,10 @@ fn full(memory: &Memory, standing: Option<&Standing>) -> String {
 
 /// Shows what was done to a memory.
 pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
-    let entries = context.at_desk(Access::Read, |desk| Ok(desk.perform(History { id: meant(desk, id)? })?))?;
+    let entries = context.at_desk(Access::Read, |desk| {
+        let id = meant(desk, id)?;
+        Ok(desk.perform(History { id })?)
+    })?;
     if context.json {
         return output::json(&entries);
     }

@@ -30,7 +30,12 @@ pub(super) fn keep(store: &Store, tree: &Tree, path: &FilePath, inside: &Relativ
     let read = match tree.read(inside, MOST_BYTES) {
         Ok(read) => read,
         // There is nothing in it that could be brought back.
-        Err(FileError::NotFound { .. } | FileError::Gone { .. } | FileError::Link { .. } | FileError::Unsupported { .. }) => {
+        Err(
+            FileError::NotFound { .. }
+            | FileError::Gone { .. }
+            | FileError::Link { .. }
+            | FileError::Unsupported { .. },
+        ) => {
             return Ok(());
         }
         Err(FileError::TooLarge { .. }) => {

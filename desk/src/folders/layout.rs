@@ -38,10 +38,12 @@ fn remove_purged(store: &mut Store, folders: &[Folder]) -> Result<usize, StoreEr
         let Some(tree) = folder.and_then(|folder| Tree::open(&folder.dir, &folder.name).ok()) else { continue };
         let Ok(inside) = RelativePath::found(row.path.inside(), row.path.folder()) else { continue };
         match tree.read(&inside, MOST_BYTES) {
-            Ok(read) if xxh3_64(&read.bytes) == row.stamp.hash => match tree.remove(&inside, Expected::Seen(read.seen())) {
-                Ok(()) | Err(FileError::NotFound { .. } | FileError::Gone { .. } | FileError::Changed { .. }) => {}
-                Err(error) => return Err(failed(&row.path, &error)),
-            },
+            Ok(read) if xxh3_64(&read.bytes) == row.stamp.hash => {
+                match tree.remove(&inside, Expected::Seen(read.seen())) {
+                    Ok(()) | Err(FileError::NotFound { .. } | FileError::Gone { .. } | FileError::Changed { .. }) => {}
+                    Err(error) => return Err(failed(&row.path, &error)),
+                }
+            }
             Ok(_) | Err(FileError::NotFound { .. }) => {}
             Err(error) => return Err(failed(&row.path, &error)),
         }

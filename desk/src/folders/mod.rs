@@ -15,7 +15,7 @@ mod whole;
 
 pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
 pub use edit::{forget_parts, update_part};
-pub use whole::{PutBack, forget_files, restore_file, update_file};
 pub use glance::Glance;
 pub use refresh::{Refreshed, refresh, refresh_patiently};
 pub use tool::{FileCommand, FileRules, ToolReply};
+pub use whole::{PutBack, forget_files, restore_file, update_file};

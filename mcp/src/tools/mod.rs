@@ -23,9 +23,9 @@ use serde_json::{Value, json};
 use tessera_desk::folders::FileRules;
 use tessera_desk::team::Team;
 use tessera_desk::vault::Safe;
-use tessera_desk::verbs::Form;
+use tessera_desk::verbs::{Form, Meant};
 use tessera_desk::{Caller, Desk, Effect, SharedStore};
-use tessera_engine::domain::{DomainError, RecallRequest, TokenBudget};
+use tessera_engine::domain::{DomainError, MemoryRef, RecallRequest, TokenBudget};
 use tessera_engine::pack::JsonRows;
 
 use crate::args::Args;
@@ -154,6 +154,13 @@ fn budgeted(args: &Args, query: String) -> Result<RecallRequest, DomainError> {
     let budget = args.whole(MAX_TOKENS)?.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from);
     let budget = budget.map_err(|error| args.named(error, MAX_TOKENS))?;
     Ok(RecallRequest { budget, ..RecallRequest::new(query) })
+}
+
+/// The one memory that is meant by its number, its id, or the path of its file.
+fn meant(desk: &mut Desk<'_>, args: &Args) -> Result<MemoryRef, ToolError> {
+    let named = args.required_name()?;
+    let found = desk.perform(Meant { named: vec![named] })?;
+    found.into_iter().next().ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42").into())
 }
 
 /// In which form a reply is wanted.

@@ -262,7 +262,8 @@ impl Store {
     /// When the store cannot be read.
     pub fn purged_files(&self) -> Result<Vec<FileRow>, StoreError> {
         let read = || -> rusqlite::Result<Vec<FileRow>> {
-            let sql = format!("SELECT {FILE} FROM files JOIN memories ON id = files.memory WHERE purged <> 0 ORDER BY path");
+            let sql =
+                format!("SELECT {FILE} FROM files JOIN memories ON id = files.memory WHERE purged <> 0 ORDER BY path");
             let mut statement = self.connection.prepare_cached(&sql)?;
             statement.query_map([], file)?.collect()
         };

@@ -89,7 +89,8 @@ fn purge_part(
 /// What a file said before any of its changes, where that holds a text.
 fn empty_history(change: &Change<'_>, file: MemoryId, said: &[String]) -> Result<(), StoreError> {
     let revs: Vec<u64> = {
-        let mut statement = change.tx.prepare_cached("SELECT rev FROM history WHERE memory = ?1 AND before IS NOT NULL")?;
+        let mut statement =
+            change.tx.prepare_cached("SELECT rev FROM history WHERE memory = ?1 AND before IS NOT NULL")?;
         statement.query_map([file], |row| row.get(0))?.collect::<Result<_, _>>()?
     };
     for rev in revs {

@@ -145,9 +145,11 @@ impl Store {
         }
         // What was asked for has precedence: its neighbours come where they take nothing from it.
         let with_neighbours = self.packed(&[handles, beside].concat(), request, form)?;
-        let is_whole = recall.details.iter().zip(&with_neighbours.details).all(|(alone, beside)| {
-            alone.memory.handle == beside.memory.handle && alone.excerpt == beside.excerpt
-        });
+        let is_whole = recall
+            .details
+            .iter()
+            .zip(&with_neighbours.details)
+            .all(|(alone, beside)| alone.memory.handle == beside.memory.handle && alone.excerpt == beside.excerpt);
         Ok(if is_whole && with_neighbours.details.len() >= recall.details.len() { with_neighbours } else { recall })
     }
 
@@ -168,9 +170,8 @@ impl Store {
             let around = parts.iter().take(at + NEIGHBOURS + 1).skip(at.saturating_sub(NEIGHBOURS));
             for part in around {
                 let handle = self.get(MemoryRef::Id(part.id))?.map(|memory| memory.handle);
-                let is_new = |handle: &Handle| {
-                    !beside.contains(handle) && !named.iter().any(|memory| memory.handle == *handle)
-                };
+                let is_new =
+                    |handle: &Handle| !beside.contains(handle) && !named.iter().any(|memory| memory.handle == *handle);
                 beside.extend(handle.filter(is_new));
             }
         }
