@@ -435,7 +435,7 @@ pub(crate) struct Update {
     #[arg(long)]
     pub(crate) trust: Option<Trust>,
     /// New text; - reads stdin.
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) content: Option<String>,
     /// New category.
     #[arg(long)]

@@ -15,6 +15,8 @@ mod keeping;
 mod learning;
 mod mcp;
 mod meaning;
+mod memory_races;
+mod memory_tool;
 mod planted;
 mod projects;
 mod promises;

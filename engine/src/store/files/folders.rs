@@ -46,7 +46,12 @@ impl Store {
                 self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM folders ORDER BY name"))?;
             statement.query_map([], folder)?.collect()
         };
-        read().map_err(|error| self.failed(error))
+        let mut folders = read().map_err(|error| self.failed(error))?;
+        // It lies in the home, wherever somebody moved that to.
+        if let Some(own) = folders.iter_mut().find(|folder| folder.name == MEMORIES) {
+            own.dir = self.home.memories();
+        }
+        Ok(folders)
     }
 
     /// Adds a folder, or changes what is known of it.

@@ -4,7 +4,7 @@ use rusqlite::params;
 use tessera_markdown::permalink;
 
 use super::names;
-use super::written::remove_part;
+use super::written::{doubt_directory, remove_part};
 use crate::compose::{self, Known};
 use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef};
 use crate::store::base::config::Actor;
@@ -90,6 +90,8 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
         }
     }
     rename(change, &whole.memory, from, to)?;
+    doubt_directory(change, from)?;
+    doubt_directory(change, to)?;
     tell(change, whole.memory.id)
 }
 
@@ -122,6 +124,7 @@ pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Res
         remove_part(change, &part, actor)?;
     }
     names::forget(change, id)?;
+    doubt_directory(change, path)?;
     change.tx.prepare_cached("DELETE FROM files WHERE memory = ?1")?.execute([id])?;
     if whole.memory.deleted.is_none() {
         delete(change, &whole, actor)?;

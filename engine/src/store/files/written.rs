@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::names;
 use super::states::{Before, FileStamp, Made, SeenFile, TakenFile, is_observation};
 use crate::compose::{self, Composed, Known};
-use crate::domain::{Memory, MemoryId};
+use crate::domain::{FilePath, Memory, MemoryId};
 use crate::store::base::config::Actor;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
@@ -109,7 +109,7 @@ fn place(change: &Change<'_>, file: MemoryId, (at, memory): (usize, MemoryId), m
 }
 
 /// A file that was only touched.
-fn stamp(change: &Change<'_>, path: &crate::domain::FilePath, stamp: &FileStamp) -> Result<(), StoreError> {
+fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), StoreError> {
     let sql = "UPDATE files SET size = ?2, modified = ?3, inode = ?4 WHERE path = ?1";
     let values = params![path.as_str(), stamp.size.cast_signed(), stamp.modified, stamp.inode.cast_signed()];
     change.tx.prepare_cached(sql)?.execute(values)?;
@@ -117,9 +117,19 @@ fn stamp(change: &Change<'_>, path: &crate::domain::FilePath, stamp: &FileStamp)
     Ok(())
 }
 
+/// The directory of a file looks other than when it was last compared: whatever it looks like the next time, its files are
+/// compared again.
+pub(super) fn doubt_directory(change: &Change<'_>, path: &FilePath) -> Result<(), StoreError> {
+    let dir = path.inside().rsplit_once('/').map_or("", |(dir, _)| dir);
+    let sql = "INSERT OR REPLACE INTO directories (folder, path, digest) VALUES (?1, ?2, 0)";
+    change.tx.prepare_cached(sql)?.execute([path.folder(), dir])?;
+    Ok(())
+}
+
 fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) -> Result<(), StoreError> {
     let (note, stamp) = (&made.note, &file.stamp);
     let permalink = names::permalink(change, file, note, whole.id)?;
+    doubt_directory(change, &file.path)?;
     let sql =
         "INSERT OR REPLACE INTO files (memory, path, seen, size, modified, inode, hash, kept, title, kind, permalink,
                    tags, fields, problem)
