@@ -3,6 +3,7 @@
 
 pub(crate) mod asked;
 pub(crate) mod folders;
+pub(crate) mod graph;
 pub(crate) mod moved;
 pub(crate) mod names;
 pub(crate) mod seen;
