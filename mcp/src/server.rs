@@ -8,6 +8,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tessera_desk::folders::Folders;
 use tessera_desk::sync::{Mode, Remote, SyncError};
 use tessera_desk::team::{Done, Team, at_desk};
 use tessera_desk::vault::Safe;
@@ -189,15 +190,18 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::definitions(self.team.is_some()).into_iter().find(|tool| tool.name == name)
+        tools::definitions(self.team.is_some(), true).into_iter().find(|tool| tool.name == name)
     }
 
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::definitions(self.team.is_some())))
+        // Without a folder there are no notes, and nothing is said of them.
+        let with_notes = self.look(&context, |desk| desk.perform(Folders)).await?;
+        let with_notes = with_notes.is_ok_and(|folders| !folders.is_empty());
+        Ok(ListToolsResult::with_all_items(tools::definitions(self.team.is_some(), with_notes)))
     }
 
     async fn call_tool(

@@ -6,6 +6,7 @@ mod get;
 mod history;
 mod link;
 mod list;
+mod notes;
 mod recall;
 mod resolve;
 mod secret;
@@ -54,6 +55,9 @@ static TABLE: [&Entry; 20] = [
     &team::SHARED_WITH_ME,
     &team::MY_SHARES,
 ];
+
+/// The tools of notes, in the order they are listed.
+static NOTES: [&Entry; 4] = [&notes::SEARCH, &notes::CONTEXT, &notes::RECENT, &notes::READ];
 
 /// A tool: what is said of it, and what it does.
 pub(crate) struct Entry {
@@ -109,16 +113,18 @@ pub(crate) struct Standing {
 
 /// The definitions, with schemas that are read once.
 static DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| TABLE.iter().map(|entry| entry.definition()).collect());
+static NOTE_DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| NOTES.iter().map(|entry| entry.definition()).collect());
 
-/// The definitions of all tools; those of a team where there is one.
-pub(crate) fn definitions(in_team: bool) -> Vec<Tool> {
+/// The definitions of all tools; those of a team where there is one, and those of notes where there are any.
+pub(crate) fn definitions(in_team: bool, with_notes: bool) -> Vec<Tool> {
     let all = TABLE.iter().zip(DEFINITIONS.iter());
-    all.filter(|(entry, _)| in_team || !entry.needs_team).map(|(_, tool)| tool.clone()).collect()
+    let offered = all.filter(|(entry, _)| in_team || !entry.needs_team).map(|(_, tool)| tool);
+    offered.chain(NOTE_DEFINITIONS.iter().filter(|_| with_notes)).cloned().collect()
 }
 
 /// A tool by its name.
 pub(crate) fn find(name: &str) -> Option<&'static Entry> {
-    TABLE.iter().copied().find(|entry| entry.name == name)
+    TABLE.iter().chain(&NOTES).copied().find(|entry| entry.name == name)
 }
 
 impl Entry {
