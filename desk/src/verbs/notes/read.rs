@@ -5,6 +5,7 @@ use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, MemoryRef, file_of_content};
 use tessera_engine::pack::{neutral, neutral_line};
 use tessera_engine::store::{NoteRow, StoreError};
+use tessera_markdown::key::folded;
 
 use super::find::note_called;
 use super::rows::{NotesReply, Reply, Row, Within, address, changed, fields, moment, name, path};
@@ -14,6 +15,8 @@ use crate::desk::{Effect, Verb};
 
 /// Characters of a row: a line that is longer goes on in the next row.
 const ROW_CHARS: usize = 320;
+/// Notes that may say a text, and are read for it.
+const LOOKED_AT: usize = 50;
 /// Notes that are named where none is called as was asked.
 const NAMED: u32 = 5;
 
@@ -100,18 +103,25 @@ fn head(note: &NoteRow) -> Map<String, Value> {
     fields(note)
 }
 
-/// The only note that says what was asked; where it is not the only one, they are named.
+/// The only note that says what was asked, word for word; where there are several, or none, those near to it are named.
 fn said_by_one(store: &mut Store, caller: &Caller, asked: &str, project: Option<&str>) -> Result<NoteRow, StoreError> {
     let found = search::found(store, caller, &search::Wanted::of(asked, project))?;
-    if let [only] = found.as_slice() {
-        return Ok(only.note.clone());
+    let mut saying = Vec::new();
+    for near in found.iter().take(LOOKED_AT) {
+        let memory = store.get(MemoryRef::Id(near.note.file.id))?;
+        if memory.is_some_and(|memory| folded(&memory.content).contains(&folded(asked))) {
+            saying.push(near.note.clone());
+        }
+    }
+    if saying.len() == 1 {
+        return Ok(saying.remove(0));
     }
     let near: Vec<String> =
         Part::first(NAMED).of(&found).iter().map(|found| neutral_line(found.note.file.path.as_str())).collect();
     let problem = if near.is_empty() {
         "is no note, and no note says it".to_owned()
     } else {
-        format!("is no note; {} say something of it: {}", found.len(), near.join(", "))
+        format!("is no note; near to it are {}", near.join(", "))
     };
     Err(DomainError::invalid("identifier", problem, "give one of the paths, or look with search_notes").into())
 }

@@ -163,7 +163,7 @@ fn links_are_set_and_taken_away_and_conflicts_are_there_to_be_resolved() {
     }
     let link = SetLink { id: id(1), kind: LinkKind::ResolvedBy, to: id(2), holds: true };
     assert_eq!(world.perform(&person(), link.clone()).unwrap().links.len(), 1);
-    assert_eq!(world.perform(&person(), SetLink { holds: false, ..link }).unwrap().links.len(), 0);
+    assert_eq!(world.perform(&person(), SetLink { holds: false, ..link.clone() }).unwrap().links.len(), 0);
     assert!(world.perform(&person(), SetLink { holds: false, ..link }).is_err());
     assert!(world.perform(&person(), Conflicts).unwrap().is_empty());
     assert!(world.perform(&person(), Resolve { id: id(1), resolution: Resolution::Memory }).is_err());

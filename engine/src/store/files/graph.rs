@@ -89,8 +89,8 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn links_around(&self, memory: MemoryId) -> Result<Vec<Edge>, StoreError> {
-        let sql = "WITH here (id) AS (SELECT ?1 UNION SELECT memory FROM parts WHERE file = ?1 AND n >= 0)
-                   SELECT ifnull((SELECT file FROM parts WHERE memory = source AND n >= 0), source), type,
+        let sql = "WITH here (id) AS (SELECT ?1 UNION ALL SELECT memory FROM parts WHERE file = ?1 AND n >= 0)
+                   SELECT ifnull((SELECT file FROM parts WHERE memory = source AND n >= 0), source), links.type,
                        ifnull((SELECT file FROM parts WHERE memory = target AND n >= 0), target)
                    FROM links JOIN memories AS one ON one.id = source JOIN memories AS other ON other.id = target
                    WHERE (source IN here OR target IN here) AND one.deleted IS NULL AND one.purged = 0
