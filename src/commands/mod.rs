@@ -13,6 +13,7 @@ mod list;
 mod maintenance;
 mod mcp;
 mod meaning;
+mod notes;
 mod project;
 mod questions;
 mod recall;
@@ -209,7 +210,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Forget { ids, hard, reason } => remember::forget(&context, ids, hard, reason)?,
         Command::Restore { id, before } => remember::restore(&context, id, before)?,
         Command::History { id } => show::history(&context, id)?,
-        Command::Link { id, kind, to, remove } => link::run(&context, id, kind, to, remove)?,
+        Command::Link { id, kind, to, remove } => link::run(&context, id, &kind, to, remove)?,
         Command::Import { kind: Some(ImportKind::ClaudeMd { path, scope }), .. } => {
             return transfer::import_claude_md(&context, &path, scope);
         }
@@ -240,6 +241,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Log { session, limit } => receipts::log(&context, session, limit)?,
         Command::Why { id } => receipts::why(&context, id)?,
         Command::Files(task) => files::run(&context, task)?,
+        Command::Note(task) => notes::run(&context, task)?,
+        Command::Graph(args) => notes::graph(&context, args)?,
         Command::MemoryTool => return files::tool(&context),
         Command::Gaps(args) => gaps::run(&context, &args)?,
         Command::Ledger { days } => receipts::ledger(&context, days)?,
