@@ -34,7 +34,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use tessera_desk::folders::{Glance, refresh};
+use tessera_desk::folders::Looks;
 use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};
 use tessera_desk::verbs::{Meant, Named};
@@ -135,26 +135,11 @@ impl Context {
             Access::Add => self.open(Usage::Write)?,
             Access::Change => self.open_existing()?,
         };
-        self.refresh_files(&store);
-        let outcome = work(&mut Desk::new(&mut store, caller));
+        let outcome = work(&mut Desk::new(&mut store, caller).looking(Some(Looks::Long)));
         if access != Access::Read {
             self.settle_vault(store);
         }
         outcome
-    }
-
-    /// Takes what changed in folders of files. What cannot be taken now is as it was.
-    fn refresh_files(&self, store: &Store) {
-        let refreshed = || -> anyhow::Result<()> {
-            let glance = Glance::of(store)?;
-            if !glance.is_idle() && glance.differs() {
-                refresh(&mut self.open(Usage::Write)?)?;
-            }
-            Ok(())
-        };
-        if let Err(error) = refreshed() {
-            output::note(&format!("files are as they were: {error}"));
-        }
     }
 
     /// Tells the vault of this machine what it is to learn. Where it cannot be told now, that is said, and done later.
