@@ -50,6 +50,10 @@ impl Tree {
         let is_new = match (at.facts, expected) {
             (Some(_), Expected::Absent) => return Err(exists()),
             (Some(facts), _) if !facts.is_own_file() => return Err(self.refused(path, &facts)),
+            // Taking its name would get around what its owner said of it.
+            (Some(facts), _) if facts.is_read_only() => {
+                return Err(failed(io::ErrorKind::PermissionDenied.into()));
+            }
             (None, Expected::Same(_) | Expected::Seen(_)) => {
                 return Err(FileError::Gone { path: path.spelled().to_owned() });
             }

@@ -172,6 +172,8 @@ fn range(value: &Value) -> Result<Option<(i64, i64)>, FileError> {
     };
     let numbers: Option<Vec<i64>> = given.as_array().and_then(|list| list.iter().map(whole).collect());
     match numbers.as_deref() {
+        // Some clients send every parameter there is.
+        Some([]) => Ok(None),
         Some([first, last]) if *last >= -1 => Ok(Some((*first, *last))),
         _ => Err(wrong),
     }

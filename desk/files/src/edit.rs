@@ -10,6 +10,8 @@ const MOST_LINES: usize = 999_999;
 const AROUND: usize = 2;
 /// How many places are named where a text stands more than once.
 const MOST_PLACES: usize = 100;
+/// How many letters of what was looked for are said back.
+const MOST_ECHO: usize = 2000;
 
 /// Shows a text, or the lines of it that were asked for: from 1, both ends with, -1 for the last.
 pub(crate) fn shown(text: &str, path: &RelativePath, range: Option<(i64, i64)>) -> Result<Reply, FileError> {
@@ -35,10 +37,10 @@ pub(crate) fn replaced(text: &str, path: &RelativePath, old: &str, new: &str) ->
         return Err(FileError::EmptyOld);
     }
     let Some((before, after)) = text.split_once(old) else {
-        return Err(FileError::NoMatch { old: old.to_owned(), path: path.spelled().to_owned() });
+        return Err(FileError::NoMatch { old: echo(old), path: path.spelled().to_owned() });
     };
     if after.contains(old) {
-        return Err(FileError::Several { old: old.to_owned(), lines: places(text, old) });
+        return Err(FileError::Several { old: echo(old), lines: places(text, old) });
     }
     let edited = [before, new, after].concat();
     let first = before.matches('\n').count() + 1;
@@ -80,6 +82,14 @@ fn rows(text: &str, first: usize, last: usize) -> Vec<String> {
         .collect()
 }
 
+/// What was looked for, said back; not all of a long one.
+fn echo(old: &str) -> String {
+    match old.char_indices().nth(MOST_ECHO) {
+        Some((end, _)) => format!("{}…", old.get(..end).unwrap_or_default()),
+        None => old.to_owned(),
+    }
+}
+
 /// The lines that a text begins on, a number for each time; those that overlap too.
 fn places(text: &str, old: &str) -> String {
     let mut numbers = Vec::new();
@@ -98,4 +108,56 @@ fn places(text: &str, old: &str) -> String {
         step = text.get(start..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
     }
     numbers.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{inserted, replaced};
+    use crate::path::RelativePath;
+
+    fn lines(text: &str) -> Vec<&str> {
+        text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line)).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn inserting_moves_lines_and_changes_none(text in "[aé\r\n]{0,12}", insert in "[xy\n]{0,6}", line in -1_i64..8) {
+            let before = lines(&text);
+            match inserted(&text, line, &insert) {
+                Ok(edited) => {
+                    let at = usize::try_from(line).unwrap();
+                    let new: Vec<&str> = insert.trim_end_matches('\n').split('\n').collect();
+                    prop_assert!(edited.ends_with('\n'));
+                    prop_assert_eq!(lines(&edited), [&before[..at], &new, &before[at..]].concat());
+                }
+                Err(_) => prop_assert!(!(0..=i64::try_from(before.len()).unwrap()).contains(&line)),
+            }
+        }
+
+        #[test]
+        fn replacing_changes_one_place_and_shows_all_of_it(text in "[ab\n]{0,14}", old in "[ab\n]{1,3}", new in "[xy\n]{0,8}") {
+            let path = RelativePath::parse("/memories/a.txt", "memories").unwrap();
+            match replaced(&text, &path, &old, &new) {
+                Ok((edited, reply)) => {
+                    prop_assert_eq!(text.matches(old.as_str()).count(), 1);
+                    prop_assert_eq!(&edited, &text.replace(&old, &new));
+                    let shown: Vec<&str> = reply.rows.iter().map(|row| &row[7..]).collect();
+                    let shown = shown.join("\n");
+                    prop_assert!(shown.contains(&new) && edited.contains(&shown));
+                }
+                Err(error) => {
+                    prop_assert_ne!(text.matches(old.as_str()).count(), 1, "{}", error);
+                    // One number for each place, those that overlap too.
+                    let places = (0..text.len()).filter(|at| text[*at..].starts_with(&old));
+                    let numbers: Vec<String> = places.map(|at| (text[..at].matches('\n').count() + 1).to_string()).collect();
+                    let is_told = numbers.is_empty() || error.to_string().contains(&format!("in lines: {}. ", numbers.join(", ")));
+                    prop_assert!(is_told, "{}", error);
+                }
+            }
+        }
+    }
 }

@@ -203,7 +203,7 @@ pub enum FileError {
         folder: String,
     },
     /// The folder is not there, or is no directory.
-    #[error("The folder /{folder} cannot be opened: {reason}")]
+    #[error("The folder /{folder} cannot be opened: {}", words(*reason))]
     Folder {
         /// The folder's name.
         folder: String,
@@ -211,7 +211,7 @@ pub enum FileError {
         reason: io::ErrorKind,
     },
     /// The system refused.
-    #[error("Error: {path}: {reason}")]
+    #[error("Error: {path}: {}", words(*reason))]
     System {
         /// As spelled.
         path: String,
@@ -224,5 +224,15 @@ impl FileError {
     /// Whether the same command may succeed when it is tried once more.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Changed { .. } | Self::Busy { .. } | Self::Gone { .. })
+    }
+}
+
+/// What the system says, where it has words that say something.
+fn words(reason: io::ErrorKind) -> String {
+    let words = reason.to_string();
+    if matches!(words.as_str(), "uncategorized error" | "other error") {
+        "input or output failed".to_owned()
+    } else {
+        words
     }
 }

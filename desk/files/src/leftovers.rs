@@ -64,7 +64,10 @@ impl Survey {
             // What cannot be cleared away now is hidden, and the next writer tries again.
             let _ = match facts.kind {
                 Kind::Directory if name.ends_with(REMOVED) => clear(place, name),
-                Kind::File if name.ends_with(UNFINISHED) => place.remove_file(name),
+                // A link that took a directory's place while it was removed is one name.
+                Kind::Link | Kind::File if name.ends_with(UNFINISHED) || name.ends_with(REMOVED) => {
+                    place.remove_file(name)
+                }
                 _ => Ok(()),
             };
         }

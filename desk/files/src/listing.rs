@@ -1,12 +1,15 @@
 //! What `view` shows of a directory: two levels, with sizes.
 
+use std::io;
+
 use crate::error::FileError;
-use crate::path::{MOST_DEPTH, OWN_PREFIX, RelativePath};
+use crate::path::{MOST_DEPTH, RelativePath};
 use crate::place::{Kind, Place, Target, target};
 use crate::reply::Reply;
 use crate::tree::{Tree, system};
 
-/// So many names are looked at for the sizes of directories; of a larger one it is said what an empty one has.
+/// So many names are looked at: entries after them are counted, and of directories that hold more it is said what an
+/// empty one has.
 const MOST_LOOKS: usize = 20_000;
 /// What a directory itself takes.
 const OWN_SIZE: &str = "4K";
@@ -15,18 +18,16 @@ const LEVELS: usize = 2;
 
 /// Lists a directory. What goes away or cannot be read meanwhile is left out.
 pub(crate) fn listed(tree: &Tree, place: &Place, path: &RelativePath) -> Result<Reply, FileError> {
-    // What cannot be read at all is told as such.
-    place.each_name(&mut |_, _| {}).map_err(|error| system(path, &error))?;
-    let mut listing = Listing { tree, prefix: path.prefix(), rows: Vec::new(), looks: MOST_LOOKS };
-    let size = listing.directory(place, path.relative(), "", 1);
-    let own = format!("{}\t{}", size.map_or_else(|| OWN_SIZE.to_owned(), readable), listing.prefix);
-    let mut rows = vec![own];
+    let names = names(place).map_err(|error| system(path, &error))?;
+    let mut listing = Listing { tree, prefix: path.prefix(), rows: Vec::new(), looks: MOST_LOOKS, unlisted: 0 };
+    let size = listing.directory(place, names, path.relative(), "", 1);
+    let mut rows = vec![format!("{}\t{}", said(size), listing.prefix)];
     rows.append(&mut listing.rows);
     let header = format!(
         "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:",
         path.spelled()
     );
-    Ok(Reply::entries(header, rows))
+    Ok(Reply::entries(header, rows, listing.unlisted))
 }
 
 struct Listing<'a> {
@@ -34,20 +35,26 @@ struct Listing<'a> {
     prefix: String,
     rows: Vec<String>,
     looks: usize,
+    unlisted: usize,
 }
 
 impl Listing<'_> {
     /// Adds the rows of a directory; the bytes of all files in it, unless they are too many to be looked at.
-    fn directory(&mut self, place: &Place, real: &str, shown: &str, level: usize) -> Option<u64> {
+    fn directory(&mut self, place: &Place, names: Vec<String>, real: &str, shown: &str, level: usize) -> Option<u64> {
         let mut total = Some(0_u64);
-        for name in names(place) {
+        for name in names {
+            let Some(looks) = self.looks.checked_sub(1) else {
+                self.unlisted += 1;
+                total = None;
+                continue;
+            };
+            self.looks = looks;
             let Ok(facts) = place.facts(&name) else { continue };
             let shown = joined(shown, &name);
             let real = joined(real, &name);
             let added = match facts.kind {
                 Kind::File => {
-                    self.looks = self.looks.saturating_sub(1);
-                    self.row(level, &readable(facts.stamp.size), &shown, "");
+                    self.row(&readable(facts.stamp.size), &shown, "");
                     Some(facts.stamp.size)
                 }
                 Kind::Directory => {
@@ -55,7 +62,7 @@ impl Listing<'_> {
                     self.sub(&inner, &real, &shown, level)
                 }
                 Kind::Link => {
-                    self.link(&real, &shown, level);
+                    self.link(&real, &shown);
                     Some(0)
                 }
                 Kind::Other => Some(0),
@@ -69,36 +76,38 @@ impl Listing<'_> {
     fn sub(&mut self, inner: &Place, real: &str, shown: &str, level: usize) -> Option<u64> {
         let at = self.rows.len();
         let size = if level < LEVELS {
-            self.directory(inner, real, shown, level + 1)
+            self.directory(inner, names(inner).unwrap_or_default(), real, shown, level + 1)
         } else {
             measured(inner, &mut self.looks, MOST_DEPTH)
         };
-        let said = size.map_or_else(|| OWN_SIZE.to_owned(), readable);
-        self.rows.insert(at, format!("{said}\t{}/{shown}/", self.prefix));
+        self.rows.insert(at, format!("{}\t{}/{shown}/", said(size), self.prefix));
         size
     }
 
     /// A link that stays in the folder is shown; it is not followed.
-    fn link(&mut self, real: &str, shown: &str, level: usize) {
+    fn link(&mut self, real: &str, shown: &str) {
         match target(self.tree.root(), real) {
-            Target::File => self.row(level, "0B", shown, ""),
-            Target::Directory => self.row(level, "0B", shown, "/"),
+            Target::File => self.row("0B", shown, ""),
+            Target::Directory => self.row("0B", shown, "/"),
             Target::Nothing | Target::Outside => {}
         }
     }
 
-    fn row(&mut self, level: usize, size: &str, shown: &str, end: &str) {
-        if level <= LEVELS {
-            self.rows.push(format!("{size}\t{}/{shown}{end}", self.prefix));
-        }
+    fn row(&mut self, size: &str, shown: &str, end: &str) {
+        self.rows.push(format!("{size}\t{}/{shown}{end}", self.prefix));
     }
+}
+
+/// The size of a directory, as far as it is known.
+fn said(size: Option<u64>) -> String {
+    size.map_or_else(|| OWN_SIZE.to_owned(), readable)
 }
 
 /// The bytes of all files in a directory, unless they are too many to be looked at.
 fn measured(place: &Place, looks: &mut usize, depth: usize) -> Option<u64> {
     let depth = depth.checked_sub(1)?;
     let mut total = 0_u64;
-    for name in names(place) {
+    for name in names(place).unwrap_or_default() {
         *looks = looks.checked_sub(1)?;
         let Ok(facts) = place.facts(&name) else { continue };
         let added = match facts.kind {
@@ -114,20 +123,17 @@ fn measured(place: &Place, looks: &mut usize, depth: usize) -> Option<u64> {
     Some(total)
 }
 
-/// The names that are shown, sorted. What cannot be read has none.
-fn names(place: &Place) -> Vec<String> {
+/// The names that are shown, sorted.
+fn names(place: &Place) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
-    let read = place.each_name(&mut |name, _| {
-        let is_hidden = name.starts_with('.') || name == "node_modules" || name.starts_with(OWN_PREFIX);
-        if !is_hidden && !name.chars().any(char::is_control) {
+    place.each_name(&mut |name, _| {
+        let is_hidden = name.starts_with('.') || name == "node_modules";
+        if !is_hidden && !name.chars().any(|letter| letter.is_control() || letter == '\\') {
             names.push(name.to_owned());
         }
-    });
-    if read.is_err() {
-        return Vec::new();
-    }
+    })?;
     names.sort_unstable();
-    names
+    Ok(names)
 }
 
 fn joined(path: &str, name: &str) -> String {

@@ -18,7 +18,20 @@ const ECHO_CHARS: usize = 200;
 /// What names of files begin with that are ours and last for one write.
 pub(crate) const OWN_PREFIX: &str = ".tessera-";
 /// Directories that programs take orders from: a text that is written there would be run.
-const ORDERS: [&str; 6] = [".git", ".hg", ".svn", ".jj", ".obsidian", ".vscode"];
+const ORDERS: [&str; 12] = [
+    ".git",
+    ".hg",
+    ".svn",
+    ".jj",
+    ".obsidian",
+    ".vscode",
+    ".idea",
+    ".claude",
+    ".cursor",
+    ".github",
+    ".husky",
+    ".devcontainer",
+];
 
 /// A path beneath a folder: `/memories/user/preferences.md`, or the folder itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,6 +48,15 @@ impl RelativePath {
     ///
     /// When it is not beneath the folder, leads out of it in any spelling, or has a name that is not one on every system.
     pub fn parse(spelled: &str, folder: &str) -> Result<Self, FileError> {
+        Self::read(spelled, folder, check_portable)
+    }
+
+    /// The same for something that may be there already: a person's system may have taken a name that others refuse.
+    pub(crate) fn parse_local(spelled: &str, folder: &str) -> Result<Self, FileError> {
+        Self::read(spelled, folder, check_name)
+    }
+
+    fn read(spelled: &str, folder: &str, check: fn(&str) -> Result<(), &'static str>) -> Result<Self, FileError> {
         if spelled.len() > MOST_BYTES {
             return Err(FileError::Name { path: echo(spelled), why: "it is too long" });
         }
@@ -53,7 +75,7 @@ impl RelativePath {
             return Err(refused("it is too deep"));
         }
         for name in &names {
-            check_name(name).map_err(refused)?;
+            check(name).map_err(refused)?;
         }
         Ok(Self { spelled: spelled.to_owned(), folder: folder.to_owned(), relative: names.join("/") })
     }
@@ -96,6 +118,11 @@ impl RelativePath {
     /// Whether it is the folder itself.
     pub fn is_root(&self) -> bool {
         self.relative.is_empty()
+    }
+
+    /// Whether it is hidden, or in a directory that is: listed nowhere and in no index, though it can be named.
+    pub fn is_hidden(&self) -> bool {
+        self.names().any(|name| name.starts_with('.'))
     }
 
     /// The names, outermost first.
@@ -211,13 +238,8 @@ fn normal(beneath: &str) -> Option<(Vec<&str>, bool)> {
 }
 
 /// Refuses a name that is none on some system, or stands for something else there.
-fn check_name(name: &str) -> Result<(), &'static str> {
-    if name.len() > MOST_NAME_BYTES {
-        return Err("a name in it is too long");
-    }
-    if name.chars().any(is_unseen) {
-        return Err("it has a control character in it");
-    }
+fn check_portable(name: &str) -> Result<(), &'static str> {
+    check_name(name)?;
     if name.contains(':') {
         return Err("it has a colon in it");
     }
@@ -226,6 +248,17 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     }
     if is_device(name) {
         return Err("a name in it is that of a device");
+    }
+    Ok(())
+}
+
+/// Refuses a name that nothing may have, wherever it is.
+fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.len() > MOST_NAME_BYTES {
+        return Err("a name in it is too long");
+    }
+    if name.chars().any(is_unseen) {
+        return Err("it has a control character in it");
     }
     let lower = name.to_ascii_lowercase();
     if lower.starts_with(OWN_PREFIX) || ORDERS.contains(&lower.as_str()) {

@@ -32,21 +32,21 @@ impl Limits {
 /// Says what a command would answer and change, or why it cannot be done.
 pub fn prepare(tree: &Tree, command: &Command, limits: &Limits) -> Result<Prepared, FileError> {
     match command {
-        Command::View { path, view_range } => view(tree, &tree.path(path)?, *view_range, limits),
+        Command::View { path, view_range } => view(tree, &tree.known_path(path)?, *view_range, limits),
         Command::Create { path, file_text } => create(tree, tree.path(path)?, file_text, limits),
         Command::StrReplace { path, old_str, new_str } => {
-            let path = tree.path(path)?;
+            let path = tree.known_path(path)?;
             edit(tree, path, limits, |text, path| replaced(text, path, old_str, new_str))
         }
         Command::Insert { path, insert_line, insert_text } => {
-            let path = tree.path(path)?;
+            let path = tree.known_path(path)?;
             edit(tree, path, limits, |text, path| {
                 let edited = inserted(text, *insert_line, insert_text)?;
                 Ok((edited, Reply::sentence(format!("The file {} has been edited.", path.spelled()))))
             })
         }
-        Command::Delete { path } => delete(tree, tree.path(path)?, limits),
-        Command::Rename { old_path, new_path } => rename(tree, tree.path(old_path)?, tree.path(new_path)?),
+        Command::Delete { path } => delete(tree, tree.known_path(path)?, limits),
+        Command::Rename { old_path, new_path } => rename(tree, tree.known_path(old_path)?, tree.path(new_path)?),
     }
 }
 

@@ -89,7 +89,8 @@ impl Prepared {
         Self::new(reply, vec![Change::Write { path, text, before, before_text }], Step::Write)
     }
 
-    /// Does it in one step that is kept on the disk, or refuses where files are not what they were.
+    /// Does it in one step that is kept on the disk, or refuses where files are not what they were. Who holds the folder
+    /// calls [`Prepared::commit_under`]: this would wait for itself.
     pub fn commit(self, tree: &Tree) -> Result<Done, FileError> {
         if matches!(self.step, Step::None) {
             return Ok(Done { reply: self.reply, written: Vec::new() });

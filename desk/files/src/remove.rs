@@ -54,6 +54,10 @@ impl Tree {
 
 /// Removes a directory with all that is in it, opening nothing but directories and following nothing.
 pub(crate) fn clear(place: &Place, name: &str) -> io::Result<()> {
+    if place.facts(name)?.kind != Kind::Directory {
+        // Something took its place before it was moved here.
+        return place.remove_file(name);
+    }
     let top = place.sub(name)?;
     // Each round takes away all that is not deeper than directories may be open, and brings the rest up.
     while empty(&top, &top, MOST_OPEN)? {}

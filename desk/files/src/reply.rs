@@ -15,7 +15,8 @@ enum Kind {
     Sentence,
     /// Lines of a file: the number of the first row's, and of the last line that was asked for.
     Lines(usize, usize),
-    Entries,
+    /// What is in a directory: so many entries have no row.
+    Entries(usize),
 }
 
 impl Reply {
@@ -31,8 +32,8 @@ impl Reply {
     }
 
     /// What is in a directory.
-    pub(crate) fn entries(header: String, rows: Vec<String>) -> Self {
-        Self { header, rows, kind: Kind::Entries }
+    pub(crate) fn entries(header: String, rows: Vec<String>, unlisted: usize) -> Self {
+        Self { header, rows, kind: Kind::Entries(unlisted) }
     }
 
     /// All of it.
@@ -46,6 +47,10 @@ impl Reply {
         for row in &self.rows {
             text.push('\n');
             text.push_str(row);
+        }
+        if matches!(self.kind, Kind::Entries(unlisted) if unlisted > 0) {
+            text.push('\n');
+            text.push_str(&self.rest(self.rows.len()));
         }
         text
     }
@@ -80,7 +85,7 @@ impl Reply {
                 let next = first + rows;
                 format!("[{left} more lines, {next} to {last}: go on with view_range [{next}, {last}]]")
             }
-            Kind::Entries => format!("[{left} more entries: view a directory in it]"),
+            Kind::Entries(unlisted) => format!("[{} more entries: view a directory in it]", left + unlisted),
             Kind::Sentence => format!("[{left} more lines]"),
         }
     }

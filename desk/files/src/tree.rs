@@ -89,6 +89,19 @@ impl Tree {
         RelativePath::parse(spelled, &self.name)
     }
 
+    /// The same for a command on what is there: a file that a person made may have a name that is none on another system.
+    pub(crate) fn known_path(&self, spelled: &str) -> Result<RelativePath, FileError> {
+        let refused = match self.path(spelled) {
+            Err(refused @ FileError::Name { .. }) if cfg!(unix) => refused,
+            parsed => return parsed,
+        };
+        let Ok(local) = RelativePath::parse_local(spelled, &self.name) else { return Err(refused) };
+        match self.reach(&local)? {
+            Reach::There(Reached { facts: Some(_), .. }) => Ok(local),
+            _ => Err(refused),
+        }
+    }
+
     /// Which directory it is.
     pub fn identity(&self) -> Result<Identity, FileError> {
         let facts = self.root.own_facts().map_err(|error| self.unreachable(&error))?;

@@ -43,7 +43,8 @@ pub enum Entry<'a> {
         /// Its texts, sorted by name. Those in directories within it come with these.
         files: &'a [FoundFile],
     },
-    /// A directory that could not be read: what is known of its files is as true as before.
+    /// A directory that could not be read, or has another file system mounted on it: what is known of its files is as
+    /// true as before.
     UnreadableDirectory {
         /// Beneath the folder.
         path: &'a str,
@@ -126,7 +127,8 @@ impl Walk<'_> {
             Ok((inner, facts))
         });
         match opened {
-            Ok((_, facts)) if facts.device != self.device => self.walked.left_out += 1,
+            // What was mounted here hides what was in it, which is not gone.
+            Ok((_, facts)) if facts.device != self.device => self.unreadable_directory(path),
             Ok((inner, _)) => match Listed::of(&inner, self.device, self.options) {
                 Ok(listed) => self.directory(&inner, path, listed, depth),
                 Err(_) => self.unreadable_directory(path),
@@ -215,16 +217,17 @@ fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
 }
 
-/// Whether a name is hidden, installed by a package manager, or an editor's for as long as it writes.
+/// Whether a name is hidden, installed by a package manager, an editor's for as long as it writes, or one that no path
+/// can say.
 fn is_passing(name: &str) -> bool {
-    const ENDINGS: [&str; 9] = ["~", ".swp", ".swo", ".swx", ".tmp", ".part", ".partial", ".crdownload", ".download"];
-    name.starts_with('.')
-        || name == "node_modules"
-        || name == "4913"
-        || name.starts_with("~$")
-        || (name.starts_with('#') && name.ends_with('#') && name.len() > 1)
-        || ENDINGS.iter().any(|ending| name.ends_with(ending))
-        || name.chars().any(char::is_control)
+    const ENDINGS: [&str; 8] = ["swp", "swo", "swx", "tmp", "part", "partial", "crdownload", "download"];
+    match name.as_bytes() {
+        [b'.', ..] | [b'~', b'$', ..] | [.., b'~'] | [b'#', .., b'#'] | b"4913" | b"node_modules" => true,
+        bytes => {
+            bytes.iter().any(|byte| byte.is_ascii_control() || *byte == b'\\')
+                || ending(name).is_some_and(|ending| ENDINGS.contains(&ending))
+        }
+    }
 }
 
 /// Whether a file of this name may be a text that is wanted.
@@ -234,10 +237,14 @@ fn is_wanted(name: &str, options: &WalkOptions) -> bool {
         "heic", "ico", "jpeg", "jpg", "m4a", "mkv", "mov", "mp3", "mp4", "o", "odt", "ogg", "pdf", "png", "pptx", "so",
         "sqlite", "tar", "wav", "webp", "xlsx", "zip", "zst",
     ];
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
-    match ending {
-        _ if options.endings.is_empty() => ending.is_none_or(|ending| !NO_TEXTS.contains(&ending.as_str())),
-        Some(ending) => options.endings.contains(&ending),
-        None => false,
+    let is = |known: &str| ending(name).is_some_and(|ending| known.eq_ignore_ascii_case(ending));
+    match options.endings.as_slice() {
+        [] => !NO_TEXTS.iter().any(|known| is(known)),
+        wanted => wanted.iter().any(|known| is(known)),
     }
+}
+
+/// What stands behind the last dot.
+fn ending(name: &str) -> Option<&str> {
+    name.rsplit_once('.').map(|(_, ending)| ending)
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
 /// The word that makes a fenced block one memory, word for word: `~~~memory [category] #tag (context)`.
 pub(crate) const MEMORY: &str = "memory";
@@ -48,6 +48,8 @@ pub(crate) struct Blocks {
     pub(crate) sections: Vec<Section>,
     /// Code and tags of HTML, in order: nothing in them is a link or a tag.
     pub(crate) code: Vec<Range<usize>>,
+    /// Where links begin whose address stands elsewhere: `[name]`, with `[name]: address` below.
+    pub(crate) references: Vec<usize>,
 }
 
 /// Cuts a body up. Spans are moved by `base`.
@@ -58,7 +60,16 @@ pub(crate) fn of(text: &str, base: usize) -> Blocks {
     // What only links refer to makes no event, and is said all the same.
     let definitions: Vec<Range<usize>> =
         events.reference_definitions().iter().map(|(_, made)| made.span.start + base..made.span.end + base).collect();
-    let mut walk = Walk { text, out: Blocks::default(), items: Vec::new(), depth: 0, line: None, heading: None, path: Vec::new() };
+    let mut walk = Walk {
+        text,
+        base,
+        out: Blocks::default(),
+        items: Vec::new(),
+        depth: 0,
+        line: None,
+        heading: None,
+        path: Vec::new(),
+    };
     for (event, range) in events {
         walk.take(event, range.start + base..range.end + base);
     }
@@ -82,6 +93,7 @@ struct Line {
 
 struct Walk<'a> {
     text: &'a str,
+    base: usize,
     out: Blocks,
     items: Vec<Open>,
     /// How deep within a block that is taken whole.
@@ -95,6 +107,13 @@ impl Walk<'_> {
     fn take(&mut self, event: Event<'_>, range: Range<usize>) {
         if matches!(event, Event::Code(_) | Event::InlineHtml(_) | Event::Start(Tag::CodeBlock(_))) {
             self.out.code.push(range.clone());
+        }
+        if let Event::Start(Tag::Link {
+            link_type: LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut,
+            ..
+        }) = event
+        {
+            self.out.references.push(range.start);
         }
         if let (Some(heading), Event::Text(text) | Event::Code(text)) = (&mut self.heading, &event) {
             heading.push_str(text);
@@ -166,7 +185,9 @@ impl Walk<'_> {
     fn own_or_prose(&mut self, own_of: Option<usize>, span: Range<usize>) {
         let span = trimmed(self.text, span);
         match own_of {
-            Some(start) => self.out.list.push(Block { kind: Kind::Item(span.clone()), span: start..span.end.max(start) }),
+            Some(start) => {
+                self.out.list.push(Block { kind: Kind::Item(span.clone()), span: start..span.end.max(start) });
+            }
             None => self.push(Kind::Prose, span),
         }
     }
@@ -196,7 +217,9 @@ impl Walk<'_> {
             }
             Tag::CodeBlock(_) => self.push(Kind::Code, range),
             Tag::Table(_) => self.push(Kind::Table, range),
-            Tag::HtmlBlock if is_comment(self.text.get(range.clone()).unwrap_or_default()) => self.push(Kind::Comment, range),
+            Tag::HtmlBlock if is_comment(self.text.get(range.clone()).unwrap_or_default()) => {
+                self.push(Kind::Comment, range);
+            }
             _ => self.push(Kind::Prose, range),
         }
     }
@@ -205,7 +228,8 @@ impl Walk<'_> {
         let Some(heading) = self.heading.take() else { return };
         self.path.retain(|(above, _)| *above < level);
         self.path.push((level, heading.trim().to_owned()));
-        let headings = self.path.iter().map(|(_, heading)| heading.clone()).filter(|heading| !heading.is_empty()).collect();
+        let headings =
+            self.path.iter().map(|(_, heading)| heading.clone()).filter(|heading| !heading.is_empty()).collect();
         self.out.sections.push(Section { start, headings });
     }
 
@@ -221,9 +245,37 @@ impl Walk<'_> {
             end = end.max(block.span.end);
             is_free
         });
+        self.add_repeated();
         self.out.code.sort_unstable_by_key(|range| (range.start, range.end));
+        self.out.references.sort_unstable();
         self.out
     }
+
+    /// Adds definitions of a name that is defined above: the parser drops them, and they are text all the same.
+    fn add_repeated(&mut self) {
+        let mut repeated = Vec::new();
+        let mut from = self.base;
+        let last = self.text.len()..self.text.len();
+        for block in self.out.list.iter().map(|block| &block.span).chain([&last]) {
+            let mut at = from;
+            for line in self.text.get(from..block.start).unwrap_or_default().split_inclusive('\n') {
+                if is_definition(line) {
+                    repeated.push(Block { kind: Kind::Prose, span: trimmed(self.text, at..at + line.len()) });
+                }
+                at += line.len();
+            }
+            from = block.end;
+        }
+        if !repeated.is_empty() {
+            self.out.list.extend(repeated);
+            self.out.list.sort_by_key(|block| (block.span.start, block.span.end));
+        }
+    }
+}
+
+/// Whether a line says what a link refers to.
+fn is_definition(line: &str) -> bool {
+    line.trim_start().starts_with('[') && line.contains("]:")
 }
 
 /// Whether a tag begins a block that is taken whole, rather than something inside a line.

@@ -34,13 +34,12 @@ pub(crate) fn painted<'a>(text: &'a str, comments: &[Range<usize>]) -> Cow<'a, s
     if comments.is_empty() {
         return Cow::Borrowed(text);
     }
+    let follows = followed(text, comments);
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
-    for comment in comments {
+    for (comment, follows) in comments.iter().zip(follows) {
         out.push_str(text.get(done..comment.start).unwrap_or_default());
         let inside = text.get(comment.clone()).unwrap_or_default();
-        let rest = text.get(comment.end..).unwrap_or_default();
-        let follows = rest.split('\n').next().is_some_and(|line| !line.trim().is_empty());
         let last_line = inside.rfind('\n').map_or(0, |at| at + 1);
         for (at, byte) in inside.bytes().enumerate() {
             out.push(match byte {
@@ -53,4 +52,20 @@ pub(crate) fn painted<'a>(text: &'a str, comments: &[Range<usize>]) -> Cow<'a, s
     }
     out.push_str(text.get(done..).unwrap_or_default());
     Cow::Owned(out)
+}
+
+/// Says of each comment whether text follows it in its line, other comments being none.
+fn followed(text: &str, comments: &[Range<usize>]) -> Vec<bool> {
+    let mut follows = vec![false; comments.len()];
+    let mut next: Option<(usize, bool)> = None;
+    for (comment, follows) in comments.iter().zip(&mut follows).rev() {
+        let (end, is_followed) = next.unwrap_or((text.len(), false));
+        let between = text.get(comment.end..end).unwrap_or_default().trim_start_matches([' ', '\t']);
+        *follows = match between.chars().next() {
+            None => is_followed,
+            Some(letter) => letter != '\n' && letter != '\r',
+        };
+        next = Some((comment.start, *follows));
+    }
+    follows
 }

@@ -1,6 +1,6 @@
 //! Front matter: YAML between two lines of `---` at the very top. What is malformed is no front matter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use jiff::Timestamp;
@@ -99,17 +99,32 @@ pub(crate) fn take_list(fields: &mut BTreeMap<String, Value>, key: &str) -> Vec<
         },
         other => scalar(&other).into_iter().collect(),
     };
-    let mut list = Vec::new();
+    let mut list = Distinct::default();
     for text in texts {
-        add(&mut list, text.trim().trim_start_matches('#').trim());
+        list.add(text.trim().trim_start_matches('#').trim());
     }
-    list
+    list.into_list()
 }
 
-/// Adds a name to a list that holds each once.
-pub(crate) fn add(list: &mut Vec<String>, name: &str) {
-    if !name.is_empty() && !list.iter().any(|known| known == name) {
-        list.push(name.to_owned());
+/// Names in the order in which they were added, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Distinct {
+    list: Vec<String>,
+    seen: BTreeSet<String>,
+}
+
+impl Distinct {
+    /// Adds a name, if it is one and not there.
+    pub(crate) fn add(&mut self, name: &str) {
+        if !name.is_empty() && !self.seen.contains(name) {
+            self.seen.insert(name.to_owned());
+            self.list.push(name.to_owned());
+        }
+    }
+
+    /// The names.
+    pub(crate) fn into_list(self) -> Vec<String> {
+        self.list
     }
 }
 

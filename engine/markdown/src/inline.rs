@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::front::add;
+use crate::front::Distinct;
 use crate::note::Target;
 
 /// A link in double brackets.
@@ -22,6 +22,20 @@ pub(crate) struct Link {
 /// The first range that ends after the byte, if it holds it.
 fn hiding(hidden: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     hidden.get(hidden.partition_point(|range| range.end <= at)).filter(|range| range.start <= at)
+}
+
+/// Code and links as one list, in which no range lies in another.
+pub(crate) fn code_and_links(code: &[Range<usize>], links: &[Link]) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = code.iter().cloned().chain(links.iter().map(|link| link.at.clone())).collect();
+    all.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(all.len());
+    for range in all {
+        match merged.last_mut().filter(|last| range.start < last.end) {
+            Some(last) => last.end = last.end.max(range.end),
+            None => merged.push(range),
+        }
+    }
+    merged
 }
 
 /// Finds the outermost links of a span that end in their lines and are not in what is hidden.
@@ -88,11 +102,14 @@ pub(crate) fn target(inner: &str) -> Option<Target> {
         None => (name, None),
     };
     let (project, name) = match name.split_once("::") {
-        Some((project, rest)) if !project.trim().is_empty() && !rest.trim().is_empty() => (Some(project.trim()), rest.trim()),
+        Some((project, rest)) if !project.trim().is_empty() && !rest.trim().is_empty() => {
+            (Some(project.trim()), rest.trim())
+        }
         _ => (None, name),
     };
     let kept = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    (!name.is_empty()).then(|| Target {
+    // `[[file:x][shown]]` is a link of another language.
+    (!name.is_empty() && !name.contains("][")).then(|| Target {
         name: name.to_owned(),
         project: project.and_then(kept),
         alias: alias.and_then(kept),
@@ -118,11 +135,11 @@ fn split_alias(inner: &str) -> (&str, Option<&str>) {
 }
 
 /// Finds the tags of a span that are not in what is hidden: words that begin with `#`, `#a#b` being two.
-pub(crate) fn tags(text: &str, span: Range<usize>, hidden: &[Range<usize>], list: &mut Vec<String>) {
+pub(crate) fn tags(text: &str, span: Range<usize>, hidden: &[Range<usize>], list: &mut Distinct) {
     for (at, word) in words(text, span) {
         if word.starts_with('#') && hiding(hidden, at).is_none() {
             for tag in word.split('#').filter_map(tag) {
-                add(list, tag);
+                list.add(tag);
             }
         }
     }
@@ -139,22 +156,25 @@ fn words(text: &str, span: Range<usize>) -> impl Iterator<Item = (usize, &str)> 
     })
 }
 
-/// What a word says as a tag: without the punctuation after it; a number alone is none, as `#12` is an issue's.
+/// What a word says as a tag: without the punctuation after it; a number alone is none, as `#12` is an issue's, and code
+/// is none, as `#[test]` is.
 pub(crate) fn tag(word: &str) -> Option<&str> {
-    let tag = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '。', '，', '、']);
+    const AFTER: [char; 13] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '。', '，'];
+    const NEVER: [char; 11] = ['[', ']', '(', ')', '{', '}', '<', '>', '"', '`', '\\'];
+    let tag = word.trim_end_matches(AFTER);
     let says = tag.chars().any(|letter| letter.is_alphanumeric() && !letter.is_ascii_digit());
-    says.then_some(tag)
+    (says && !tag.contains(NEVER)).then_some(tag)
 }
 
 /// The tags of running text, where fewer letters belong to one: `#tag's` says `tag`.
-pub(crate) fn running_tags(text: &str, span: Range<usize>, hidden: &[Range<usize>], list: &mut Vec<String>) {
+pub(crate) fn running_tags(text: &str, span: Range<usize>, hidden: &[Range<usize>], list: &mut Distinct) {
     for (at, word) in words(text, span) {
         let Some(rest) = word.strip_prefix('#').filter(|_| hiding(hidden, at).is_none()) else { continue };
         for piece in rest.split('#') {
             let is_inside = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '/');
             let end = piece.find(|letter| !is_inside(letter)).unwrap_or(piece.len());
             if let Some(tag) = piece.get(..end).and_then(tag) {
-                add(list, tag);
+                list.add(tag);
             }
         }
     }

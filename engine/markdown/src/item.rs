@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::front::Distinct;
 use crate::inline::{self, Link};
 use crate::note::Target;
 
@@ -31,8 +32,20 @@ pub(crate) struct Observation {
     pub(crate) bare: Range<usize>,
 }
 
-/// Reads an item whose own text is the span; `hidden` is code, `links` are the links in it.
-pub(crate) fn read(text: &str, span: Range<usize>, hidden: &[Range<usize>], links: &[Link]) -> Item {
+/// An item's own text and what was found in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'a> {
+    /// Code in it.
+    pub(crate) hidden: &'a [Range<usize>],
+    /// Links in double brackets in it.
+    pub(crate) links: &'a [Link],
+    /// Whether the brackets at its beginning are a link to an address that stands elsewhere: they name no category.
+    pub(crate) is_reference: bool,
+}
+
+/// Reads an item whose own text is the span.
+pub(crate) fn read(text: &str, span: Range<usize>, found: Found<'_>) -> Item {
+    let Found { hidden, links, is_reference } = found;
     let own = text.get(span.clone()).unwrap_or_default();
     if let Some(relation) = relation(text, &span, links) {
         return relation;
@@ -42,10 +55,10 @@ pub(crate) fn read(text: &str, span: Range<usize>, hidden: &[Range<usize>], link
     }
     match head(own) {
         Head::Barred => Item::Prose,
-        Head::Category(category, after) => {
+        Head::Category(category, after) if !is_reference => {
             Item::Observation(observation(text, span.start + after..span.end, category, hidden, links))
         }
-        Head::None => {
+        Head::Category(..) | Head::None => {
             let found = observation(text, span, CATEGORY, hidden, links);
             if found.tags.is_empty() { Item::Prose } else { Item::Observation(found) }
         }
@@ -99,7 +112,10 @@ fn is_time(text: &str) -> bool {
     let mut parts = whole.split(':');
     let begins = parts.next().is_some_and(|hours| is_number(hours) && hours.len() <= 3);
     let rest: Vec<&str> = parts.collect();
-    begins && (1..=2).contains(&rest.len()) && rest.iter().all(|part| is_number(part) && part.len() == 2) && is_number(fraction)
+    begins
+        && (1..=2).contains(&rest.len())
+        && rest.iter().all(|part| is_number(part) && part.len() == 2)
+        && is_number(fraction)
 }
 
 /// Whether the whole item is one link of Markdown, `[text](address)`.
@@ -114,9 +130,9 @@ fn context_start(text: &str) -> Option<usize> {
     for (at, byte) in text.bytes().enumerate().rev() {
         match byte {
             b')' => depth += 1,
+            _ if depth == 0 => return None,
             b'(' if depth == 1 => return Some(at),
             b'(' => depth -= 1,
-            _ if depth == 0 => return None,
             _ => {}
         }
     }
@@ -135,7 +151,9 @@ fn relation(text: &str, span: &Range<usize>, links: &[Link]) -> Option<Item> {
     };
     let context = match tail {
         "" => None,
-        _ if context_start(tail) == Some(0) => tail.get(1..tail.len() - 1).map(str::trim).filter(|said| !said.is_empty()),
+        _ if context_start(tail) == Some(0) => {
+            tail.get(1..tail.len() - 1).map(str::trim).filter(|said| !said.is_empty())
+        }
         _ => return None,
     };
     let target = inline::target(text.get(link.inner.clone())?)?;
@@ -163,13 +181,12 @@ fn kind_of(label: &str) -> Option<&str> {
 
 fn observation(text: &str, span: Range<usize>, category: &str, hidden: &[Range<usize>], links: &[Link]) -> Observation {
     let own = text.get(span.clone()).unwrap_or_default();
-    let mut hidden: Vec<Range<usize>> = within(hidden, &span).to_vec();
-    hidden.extend(links.iter().map(|link| link.at.clone()));
-    hidden.sort_unstable_by_key(|range| range.start);
-    let mut tags = Vec::new();
+    let hidden = inline::code_and_links(within(hidden, &span), links);
+    let mut tags = Distinct::default();
     inline::tags(text, span.clone(), &hidden, &mut tags);
     // What a call ends with, `f(x)`, is no context.
-    let opens = context_start(own).filter(|at| own.get(..*at).is_some_and(|before| before.ends_with(char::is_whitespace)));
+    let opens =
+        context_start(own).filter(|at| own.get(..*at).is_some_and(|before| before.ends_with(char::is_whitespace)));
     let context = opens.and_then(|at| own.get(at + 1..own.len() - 1)).map(str::trim).filter(|said| !said.is_empty());
     let mut bare = own.get(..opens.filter(|_| context.is_some()).unwrap_or(own.len())).unwrap_or(own).trim_end();
     while let Some(word) = bare.split(char::is_whitespace).next_back() {
@@ -179,7 +196,13 @@ fn observation(text: &str, span: Range<usize>, category: &str, hidden: &[Range<u
         bare = bare.get(..bare.len() - word.len()).unwrap_or_default().trim_end();
     }
     let bare = if bare.is_empty() { span.clone() } else { span.start..span.start + bare.len() };
-    Observation { category: category.to_owned(), tags, context: context.map(str::to_owned), text: span, bare }
+    Observation {
+        category: category.to_owned(),
+        tags: tags.into_list(),
+        context: context.map(str::to_owned),
+        text: span,
+        bare,
+    }
 }
 
 /// Those ranges of a sorted list that touch a span.
@@ -197,13 +220,14 @@ pub(crate) fn memory_head(info: &str) -> (Option<String>, Vec<String>, Option<St
         category = Some(inside.trim().to_owned()).filter(|inside| !inside.is_empty());
         rest = after.trim_start();
     }
-    let mut tags = Vec::new();
+    let mut tags = Distinct::default();
     while let Some(after) = rest.strip_prefix('#') {
         let end = after.find(char::is_whitespace).unwrap_or(after.len());
-        crate::front::add(&mut tags, after.get(..end).unwrap_or_default());
+        tags.add(after.get(..end).unwrap_or_default());
         rest = after.get(end..).unwrap_or_default().trim_start();
     }
     let context = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+    let tags = tags.into_list();
     if category.is_none() && !tags.is_empty() {
         category = Some(CATEGORY.to_owned());
     }

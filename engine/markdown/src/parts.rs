@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::blocks::{self, Block, Blocks, Kind, trimmed};
 use crate::comment;
-use crate::front::{self, Front};
+use crate::front::{self, Distinct, Front};
 use crate::inline;
-use crate::item::{self, Item};
+use crate::item::{self, Found, Item};
 use crate::lines::Lines;
 use crate::note::{Bound, Note, Part, PartKind, Relation};
 
@@ -31,22 +31,28 @@ pub fn parse(text: &str, stem: &str, bound: Bound) -> Note {
     let (painted, comments, blocks) = cut_up(text, base);
     let mut reader = Reader {
         text: &painted,
+        original: text,
         lines: Lines::of(text),
         bound: bound.most_bytes.max(1),
         blocks: &blocks,
         comments: &comments,
         section: 0,
         group: None,
+        tags: Distinct::default(),
         note: &mut note,
     };
     if let Some(broken) = broken {
         reader.add_text(trimmed(text, broken), true);
         reader.end_group();
     }
+    for tag in std::mem::take(&mut reader.note.tags) {
+        reader.tags.add(&tag);
+    }
     for block in &blocks.list {
         reader.take(block);
     }
     reader.end_group();
+    note.tags = reader.tags.into_list();
     place(&mut note);
     note
 }
@@ -58,12 +64,14 @@ pub fn parse_plain(text: &str, stem: &str, bound: Bound) -> Note {
     let blocks = Blocks::default();
     let mut reader = Reader {
         text,
+        original: text,
         lines: Lines::of(text),
         bound: bound.most_bytes.max(1),
         blocks: &blocks,
         comments: &[],
         section: 0,
         group: None,
+        tags: Distinct::default(),
         note: &mut note,
     };
     let (mut at, mut start) = (body, None);
@@ -91,9 +99,9 @@ fn note(front: Front, stem: &str) -> Note {
     let kind = front::take_text(&mut fields, "type").map(|kind| snake_case(&kind)).filter(|kind| !kind.is_empty());
     let permalink = front::take_text(&mut fields, "permalink");
     let tags = front::take_list(&mut fields, "tags");
-    let mut aliases = front::take_list(&mut fields, "aliases");
-    for alias in front::take_list(&mut fields, "alias") {
-        front::add(&mut aliases, &alias);
+    let mut aliases = Distinct::default();
+    for alias in ["aliases", "alias"].iter().flat_map(|key| front::take_list(&mut fields, key)) {
+        aliases.add(&alias);
     }
     let (created, modified) = front::take_times(&mut fields);
     Note {
@@ -101,7 +109,7 @@ fn note(front: Front, stem: &str) -> Note {
         kind: kind.unwrap_or_else(|| "note".to_owned()),
         permalink,
         tags,
-        aliases,
+        aliases: aliases.into_list(),
         fields,
         created,
         modified,
@@ -141,7 +149,10 @@ fn cut_up(text: &str, base: usize) -> (std::borrow::Cow<'_, str>, Vec<Range<usiz
 }
 
 struct Reader<'a> {
+    /// The text with its comments painted over, in which everything is looked for.
     text: &'a str,
+    /// The text itself, which alone says where letters begin in a comment.
+    original: &'a str,
     lines: Lines,
     bound: usize,
     blocks: &'a Blocks,
@@ -150,6 +161,8 @@ struct Reader<'a> {
     section: usize,
     /// What was grouped and is no part yet.
     group: Option<Range<usize>>,
+    /// The note's tags, those of its running text with them.
+    tags: Distinct,
     note: &'a mut Note,
 }
 
@@ -183,7 +196,8 @@ impl Reader<'_> {
     fn item(&mut self, block: &Block, own: Range<usize>) {
         let hidden = item::within(&self.blocks.code, &own);
         let links = inline::links(self.text, own.clone(), hidden);
-        match item::read(self.text, own.clone(), hidden, &links) {
+        let is_reference = self.blocks.references.binary_search(&own.start).is_ok();
+        match item::read(self.text, own.clone(), Found { hidden, links: &links, is_reference }) {
             Item::Observation(found) if block.span.len() <= LONGEST => {
                 self.end_group();
                 self.relate(&links);
@@ -226,10 +240,8 @@ impl Reader<'_> {
         let links = inline::links(self.text, span.clone(), hidden);
         self.relate(&links);
         if self.text.get(span.clone()).is_some_and(|text| text.contains('#')) {
-            let mut all: Vec<Range<usize>> = hidden.to_vec();
-            all.extend(links.into_iter().map(|link| link.at));
-            all.sort_unstable_by_key(|range| range.start);
-            inline::running_tags(self.text, span, &all, &mut self.note.tags);
+            let hidden = inline::code_and_links(hidden, &links);
+            inline::running_tags(self.text, span, &hidden, &mut self.tags);
         }
     }
 
@@ -260,7 +272,7 @@ impl Reader<'_> {
             self.group = Some(span);
             return;
         }
-        for piece in cut(self.text, span, self.bound, at_lines) {
+        for piece in cut(self.original, span, self.bound, at_lines) {
             let part = self.part(piece.clone(), piece.clone(), piece);
             self.note.parts.push(part);
         }
@@ -279,7 +291,17 @@ impl Reader<'_> {
         let section = held.checked_sub(1).and_then(|at| self.blocks.sections.get(at));
         let headings = section.map_or_else(|| Arc::from([]), |section| Arc::clone(&section.headings));
         let lines = self.lines.span(&block);
-        Part { kind: PartKind::Text, category: None, tags: Vec::new(), context: None, headings, block, text, bare, lines }
+        Part {
+            kind: PartKind::Text,
+            category: None,
+            tags: Vec::new(),
+            context: None,
+            headings,
+            block,
+            text,
+            bare,
+            lines,
+        }
     }
 }
 

@@ -4,9 +4,9 @@ use unicode_normalization::UnicodeNormalization as _;
 
 /// Endings that say what a file is, and are no part of its name. `.2` of `notes v1.2` is not one of them.
 const ENDINGS: [&str; 36] = [
-    "md", "markdown", "mdx", "mdown", "txt", "text", "rst", "adoc", "org", "html", "htm", "xml", "json", "jsonl", "yaml", "yml",
-    "toml", "csv", "tsv", "pdf", "png", "jpg", "jpeg", "gif", "svg", "webp", "canvas", "base", "docx", "py", "rs", "js", "ts",
-    "sh", "log", "ini",
+    "md", "markdown", "mdx", "mdown", "txt", "text", "rst", "adoc", "org", "html", "htm", "xml", "json", "jsonl",
+    "yaml", "yml", "toml", "csv", "tsv", "pdf", "png", "jpg", "jpeg", "gif", "svg", "webp", "canvas", "base", "docx",
+    "py", "rs", "js", "ts", "sh", "log", "ini",
 ];
 
 /// Makes a permalink of a path: lower case, words joined by `-`, letters as ASCII but for those of Chinese, Japanese and
@@ -45,7 +45,9 @@ pub fn free(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
 /// A file's name without an ending that says what it is.
 pub(crate) fn without_ending(name: &str) -> &str {
     match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() && ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)) => stem,
+        Some((stem, ending)) if !stem.is_empty() && ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)) => {
+            stem
+        }
         _ => name,
     }
 }
@@ -75,7 +77,8 @@ fn segment(text: &str) -> String {
             (last, last_raw) = (Letter::Wide, raw);
             continue;
         }
-        let is_wide_mark = matches!(letter, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}' | '\u{ffe0}'..='\u{ffee}');
+        let is_wide_mark =
+            matches!(letter, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}' | '\u{ffe0}'..='\u{ffee}');
         if has_wide && is_wide_mark && !letter.is_alphanumeric() {
             continue;
         }

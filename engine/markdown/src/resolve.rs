@@ -92,7 +92,7 @@ impl Names {
 
     /// Notes the names of one more.
     pub fn add(&mut self, mut candidate: Candidate) {
-        bare(&candidate.path.clone()).clone_into(&mut candidate.path);
+        candidate.path = bare(&candidate.path).into();
         let (folder, rest) = candidate.path.split_once('/').unwrap_or(("", &candidate.path));
         let mut found: Vec<(Step, String)> = vec![
             (Step::Id, candidate.id.to_lowercase()),

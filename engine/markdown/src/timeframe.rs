@@ -1,7 +1,6 @@
 //! Since when: `today`, `2 days ago`, `1h`, `last week`, `2026-11-01`. An hour is an hour, and not a day.
 
 use jiff::civil::{Date, DateTime};
-use jiff::fmt::friendly::SpanParser;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
 
@@ -10,7 +9,9 @@ use jiff::{Span, Timestamp, ToSpan as _, Zoned};
 #[non_exhaustive]
 pub enum TimeframeError {
     /// It is not understood.
-    #[error("timeframe: is not understood; give today, yesterday, 2 days ago, 1h, 7d, 2w, last week, 3 months or 2026-11-01")]
+    #[error(
+        "timeframe: is not understood; give today, yesterday, 2 days ago, 1h, 7d, 2w, last week, 3 months or 2026-11-01"
+    )]
     Unknown,
     /// It leads out of the calendar.
     #[error("timeframe: leads out of the calendar; give a shorter one")]
@@ -43,7 +44,7 @@ pub fn parse(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, T
         [unit] if unit.bytes().all(|byte| byte.is_ascii_alphabetic()) => format!("1 {unit}"),
         words => words.join(" "),
     };
-    let span: Span = SpanParser::new().parse_span(&counted).map_err(|_| TimeframeError::Unknown)?;
+    let span: Span = counted.parse().map_err(|_| TimeframeError::Unknown)?;
     before(&here, span)
 }
 
@@ -55,7 +56,8 @@ fn date(text: &str, zone: &TimeZone) -> Option<Result<Timestamp, TimeframeError>
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Some(Ok(moment));
     }
-    let time: DateTime = text.parse().ok().or_else(|| Some(text.parse::<Date>().ok()?.to_datetime(jiff::civil::Time::midnight())))?;
+    let time: DateTime =
+        text.parse().ok().or_else(|| Some(text.parse::<Date>().ok()?.to_datetime(jiff::civil::Time::midnight())))?;
     Some(zone.to_timestamp(time).map_err(|_| TimeframeError::OutOfRange))
 }
 

@@ -115,11 +115,16 @@ fn segments(path: &str) -> Vec<String> {
 
 /// Whether a pattern reaches a name, segment by segment.
 fn reaches(pattern: &[String], name: &[String]) -> bool {
-    wild(pattern, name, |wanted| wanted == "**", |wanted, given| {
-        let wanted: Vec<char> = wanted.chars().collect();
-        let given: Vec<char> = given.chars().collect();
-        wild(&wanted, &given, |letter| *letter == '*', |one, other| one == other)
-    })
+    wild(
+        pattern,
+        name,
+        |wanted| wanted == "**",
+        |wanted, given| {
+            let wanted: Vec<char> = wanted.chars().collect();
+            let given: Vec<char> = given.chars().collect();
+            wild(&wanted, &given, |letter| *letter == '*', |one, other| one == other)
+        },
+    )
 }
 
 /// Matches with one sign that stands for any number of things, going back to the last such sign alone.

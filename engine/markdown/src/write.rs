@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::blocks::MEMORY;
-use crate::front;
+use crate::front::{self, Distinct};
+use crate::item::LINKS_TO;
 use crate::note::{Bound, Note, Part, PartKind, Target};
 use crate::parse;
 
@@ -159,7 +160,8 @@ fn front_matter(note: &Written) -> String {
 
 /// Whether a title is a heading as it stands, and no link, tag or mark of Markdown in it is taken for one.
 fn is_plain_heading(title: &str) -> bool {
-    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, ' ' | ',' | '.' | ':' | '-' | '(' | ')' | '\'');
+    let is_plain =
+        |letter: char| letter.is_alphanumeric() || matches!(letter, ' ' | ',' | '.' | ':' | '-' | '(' | ')' | '\'');
     title.trim() == title && title.chars().all(is_plain) && title.starts_with(char::is_alphanumeric)
 }
 
@@ -178,9 +180,9 @@ fn tried(text: &str) -> Option<(Note, Part, String)> {
 /// Whether all that a reading found beside its part is said by the note anyway.
 fn is_said(found: &Note, by: &Written) -> bool {
     let is_known = |kind: &str, target: &Target| {
-        by.relations.iter().any(|link| {
-            link.kind == kind && link.target.name == target.name && link.target.project == target.project
-        })
+        by.relations
+            .iter()
+            .any(|link| link.kind == kind && link.target.name == target.name && link.target.project == target.project)
     };
     found.tags.iter().all(|tag| by.tags.contains(tag))
         && found.relations.iter().all(|relation| is_known(&relation.kind, &relation.target))
@@ -211,11 +213,12 @@ fn observation(said: &Observation, note: &Written) -> Option<(String, bool)> {
     }
     let category = one_line(&said.category).replace(['[', ']'], "");
     let category = if category.trim().is_empty() { "note" } else { category.trim() };
-    let mut tags: Vec<String> = Vec::new();
+    let mut tags = Distinct::default();
     for tag in &said.tags {
         let word = tag.trim_start_matches('#').split_whitespace().collect::<Vec<_>>().join("-");
-        front::add(&mut tags, &word);
+        tags.add(&word);
     }
+    let tags = tags.into_list();
     let context = said.context.as_deref().map(one_line).filter(|context| !context.is_empty());
     let ending = |head: String| {
         let tags = tags.iter().map(|tag| format!(" #{tag}")).collect::<String>();
@@ -250,19 +253,24 @@ fn one_line(text: &str) -> String {
 /// A relation as an item: as it is where that can be read again, else without what no link can hold.
 fn relation(link: &Link) -> Option<String> {
     let loosened = || {
-        let held = |text: &str| one_line(&text.replace(['[', ']', '|', '#', '\\', '`', '"', '<', '>'], " ").replace("::", " "));
-        let context = link.context.as_deref().map(|said| held(said).replace(['(', ')'], ""));
-        let kind = held(&link.kind).replace('\'', "").trim_matches(':').to_owned();
+        let held = |text: &str| {
+            one_line(&text.replace(['[', ']', '|', '#', '\\', '`', '"', '<', '>', '%'], " ").replace("::", " "))
+        };
+        let context = link.context.as_deref().map(|said| one_line(&held(said).replace(['(', ')'], " ")));
+        let kind = one_line(&held(&link.kind).replace(['\'', ':'], " "));
         let target = Target {
             name: held(&link.target.name),
             project: link.target.project.as_deref().map(held).filter(|project| !project.is_empty()),
             alias: link.target.alias.as_deref().map(held).filter(|alias| !alias.is_empty()),
             heading: link.target.heading.as_deref().map(held).filter(|heading| !heading.is_empty()),
         };
-        let kind = if kind.is_empty() { "links_to".to_owned() } else { kind };
-        Link { kind, target, context: context.filter(|said| !said.trim().is_empty()) }
+        let kind = if kind.is_empty() { LINKS_TO.to_owned() } else { kind };
+        Link { kind, target, context: context.filter(|said| !said.is_empty()) }
     };
-    item(link).or_else(|| item(&loosened())).or_else(|| item(&Link { context: None, ..loosened() }))
+    item(link)
+        .or_else(|| item(&loosened()))
+        .or_else(|| item(&Link { context: None, ..loosened() }))
+        .or_else(|| item(&Link { kind: LINKS_TO.to_owned(), context: None, ..loosened() }))
 }
 
 /// A relation as an item, if it is read again as the same.

@@ -43,11 +43,17 @@ impl Facts {
     pub(crate) fn is_own_file(&self) -> bool {
         self.kind == Kind::File && self.links <= 1
     }
+
+    /// Whether nobody may write to it, where systems say that in its mode.
+    pub(crate) fn is_read_only(&self) -> bool {
+        cfg!(unix) && self.mode & 0o222 == 0
+    }
 }
 
 /// Who may read what is made here: its owner.
 pub(crate) const FILE_MODE: u32 = 0o600;
 /// Who may look into a directory that is made here: its owner.
+#[cfg(unix)]
 pub(crate) const DIRECTORY_MODE: u32 = 0o700;
 
 /// Where a link leads.

@@ -76,7 +76,8 @@ fn text(out: &mut String, said: &str) {
 
 /// Whether words need no quotes: no sign of YAML is in them, and they are neither a number nor a truth in any version.
 fn is_plain(said: &str) -> bool {
-    const MEANT: [&str; 13] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "none"];
+    const MEANT: [&str; 13] =
+        ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "none"];
     let is_inside = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, ' ' | '_' | '/' | '-' | '.');
     said.starts_with(|letter: char| letter.is_ascii_alphabetic())
         && !said.ends_with(' ')
