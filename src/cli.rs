@@ -3,6 +3,7 @@
 mod eval;
 mod files;
 mod gaps;
+mod notes;
 mod project;
 mod secret;
 mod setup;
@@ -22,6 +23,7 @@ use tessera_engine::domain::{
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use files::{AddArguments, FilesTask};
 pub(crate) use gaps::GapsArguments;
+pub(crate) use notes::{GraphArguments, NoteBounds, NoteTask};
 pub(crate) use project::ProjectTask;
 pub(crate) use secret::SecretTask;
 pub(crate) use setup::{Setup, SetupClient};
@@ -92,15 +94,15 @@ pub(crate) enum Command {
         /// Handle or id, or the path of a file.
         id: Named,
     },
-    /// Link a memory to another: supersedes, resolved_by, part_of or see_also.
+    /// Link a memory to another: supersedes, resolved_by, part_of, see_also, or whatever it is to it, such as depends_on.
     Link {
-        /// The memory that carries the link.
-        id: MemoryRef,
+        /// The memory that carries the link; a file by its path or title too.
+        id: String,
         /// What it is to the other.
         #[arg(value_name = "TYPE")]
         kind: LinkKind,
         /// The other memory.
-        to: MemoryRef,
+        to: String,
         /// Take the link away.
         #[arg(long)]
         remove: bool,
@@ -188,6 +190,11 @@ pub(crate) enum Command {
     /// Know folders of notes: what their files say is found as memories are.
     #[command(subcommand)]
     Files(FilesTask),
+    /// Find, read and list notes: files in folders that are known.
+    #[command(subcommand)]
+    Note(NoteTask),
+    /// Show a note or a memory, and what is related to it.
+    Graph(GraphArguments),
     /// Run one command of the memory tool: a JSON object on stdin, what it answers on stdout.
     MemoryTool,
     /// List what was asked often and that nothing answers.

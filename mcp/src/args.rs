@@ -164,11 +164,6 @@ impl Args {
         Ok(self.parsed_list(IDS)?.into_iter().next())
     }
 
-    /// One memory that must be named.
-    pub(crate) fn required_id(&self) -> Result<MemoryRef, DomainError> {
-        self.id()?.ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42"))
-    }
-
     /// One memory that must be named, or a file by its path.
     pub(crate) fn required_name(&self) -> Result<Named, DomainError> {
         let name = self.parsed_list(IDS)?.into_iter().next();

@@ -8,6 +8,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tessera_desk::folders::Folders;
 use tessera_desk::sync::{Mode, Remote, SyncError};
 use tessera_desk::team::{Done, Team, at_desk};
 use tessera_desk::vault::Safe;
@@ -19,7 +20,7 @@ use tessera_engine::store::{ElsewhereBecause, StoreError};
 use crate::args::Args;
 use crate::error::ToolError;
 use crate::memory_files::MemoryFiles;
-use crate::tools::{Call, Elsewhere, Standing};
+use crate::tools::{Call, Elsewhere, Offered, Standing};
 use crate::{prompts, resources, tools};
 
 /// What a client is told of the server as a whole; at most 2000 characters.
@@ -84,11 +85,6 @@ impl Server {
 
     pub(crate) fn team(&self) -> Option<&Team> {
         self.team.as_ref()
-    }
-
-    /// What is offered here.
-    fn tools(&self) -> Vec<Tool> {
-        tools::definitions(self.team.is_some(), self.files.is_offered)
     }
 
     /// Runs a tool; in direct mode between two exchanges with the server.
@@ -213,15 +209,20 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools().into_iter().find(|tool| tool.name == name)
+        let every = Offered { in_team: self.team.is_some(), keeps_files: true, with_notes: true };
+        tools::definitions(every).into_iter().find(|tool| tool.name == name)
     }
 
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools()))
+        // Without a folder there are no notes, and nothing is said of them.
+        let folders = self.look(&context, |desk| desk.perform(Folders)).await?;
+        let with_notes = self.files.is_offered || folders.is_ok_and(|folders| !folders.is_empty());
+        let offered = Offered { in_team: self.team.is_some(), keeps_files: self.files.is_offered, with_notes };
+        Ok(ListToolsResult::with_all_items(tools::definitions(offered)))
     }
 
     async fn call_tool(

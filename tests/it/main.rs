@@ -17,6 +17,7 @@ mod mcp;
 mod meaning;
 mod memory_races;
 mod memory_tool;
+mod notes;
 mod planted;
 mod projects;
 mod promises;

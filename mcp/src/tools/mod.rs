@@ -7,6 +7,7 @@ mod history;
 mod link;
 mod list;
 mod memory;
+mod notes;
 mod recall;
 mod resolve;
 mod secret;
@@ -57,6 +58,9 @@ static TABLE: [&Entry; 21] = [
     &team::SHARED_WITH_ME,
     &team::MY_SHARES,
 ];
+
+/// The tools of notes, in the order they are listed.
+static NOTES: [&Entry; 4] = [&notes::SEARCH, &notes::CONTEXT, &notes::RECENT, &notes::READ];
 
 /// A tool: what is said of it, and what it does.
 pub(crate) struct Entry {
@@ -114,17 +118,31 @@ pub(crate) struct Standing {
 
 /// The definitions, with schemas that are read once.
 static DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| TABLE.iter().map(|entry| entry.definition()).collect());
+static NOTE_DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| NOTES.iter().map(|entry| entry.definition()).collect());
 
-/// The definitions of all tools; those of a team where there is one, and the one that keeps files where that is wanted.
-pub(crate) fn definitions(in_team: bool, keeps_files: bool) -> Vec<Tool> {
-    let all = TABLE.iter().zip(DEFINITIONS.iter());
-    let is_offered = |entry: &Entry| (in_team || !entry.needs_team) && (keeps_files || entry.name != memory::TOOL.name);
-    all.filter(|(entry, _)| is_offered(entry)).map(|(_, tool)| tool.clone()).collect()
+/// What is offered beside the tools that everybody has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offered {
+    /// Those of a team: there is a server.
+    pub(crate) in_team: bool,
+    /// The one that keeps files: somebody wants it.
+    pub(crate) keeps_files: bool,
+    /// Those of notes: there are some, or may soon be.
+    pub(crate) with_notes: bool,
+}
+
+/// The definitions of the tools that are offered.
+pub(crate) fn definitions(offered: Offered) -> Vec<Tool> {
+    let is_offered = |entry: &Entry| {
+        (offered.in_team || !entry.needs_team) && (offered.keeps_files || entry.name != memory::TOOL.name)
+    };
+    let all = TABLE.iter().zip(DEFINITIONS.iter()).filter(|(entry, _)| is_offered(entry)).map(|(_, tool)| tool);
+    all.chain(NOTE_DEFINITIONS.iter().filter(|_| offered.with_notes)).cloned().collect()
 }
 
 /// A tool by its name.
 pub(crate) fn find(name: &str) -> Option<&'static Entry> {
-    TABLE.iter().copied().find(|entry| entry.name == name)
+    TABLE.iter().chain(&NOTES).copied().find(|entry| entry.name == name)
 }
 
 impl Entry {

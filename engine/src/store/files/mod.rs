@@ -4,6 +4,7 @@
 pub(crate) mod asked;
 pub(crate) mod erased;
 pub(crate) mod folders;
+pub(crate) mod graph;
 pub(crate) mod moved;
 pub(crate) mod names;
 pub(crate) mod seen;

@@ -106,14 +106,10 @@ fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -
     change.tx.prepare_cached(sql)?.execute(params![whole.id, title, link])?;
     let mut keys = names::keys_of(to, &link, std::iter::once(&title));
     let said = names::keys_of(from, &link, std::iter::empty());
-    let mut statement = change.tx.prepare_cached("SELECT key FROM names WHERE memory = ?1")?;
-    let known: Vec<String> = statement.query_map([whole.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let known = names::keys(change, whole.id)?;
     // Aliases are its own word, and stay.
     keys.extend(known.into_iter().filter(|key| !said.contains(key)));
-    names::forget_names(change, whole.id)?;
-    let mut statement = change.tx.prepare_cached("INSERT OR IGNORE INTO names VALUES (?1, ?2)")?;
-    keys.iter().try_for_each(|key| statement.execute(params![key, whole.id]).map(drop))?;
-    Ok(())
+    names::rename(change, whole.id, &keys)
 }
 
 /// Takes a file and its parts out of recall.
