@@ -8,7 +8,7 @@ use tessera_engine::store::{NoteRow, StoreError};
 use super::around::{Bounds, Node, Step, Way, node, walk};
 use super::find::{addressed, bare};
 use super::recent::first_words;
-use super::rows::{NotesReply, Reply, Row, Within, address, changed, fields, moment, name, path, said};
+use super::rows::{NotesReply, Reply, Row, Within, address, changed, counted, fields, moment, name, path, said};
 use super::{Part, scope};
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
@@ -85,7 +85,7 @@ fn closing(
     let whole = ends.iter().take_while(|end| **end <= shown).count();
     let next = begin + whole;
     let has_more = next < total;
-    let mut line = format!("{total} notes, {n_related} related");
+    let mut line = format!("{}, {n_related} related", counted(total, "note"));
     if left_out > 0 {
         line.push_str(&format!(", {left_out} more beyond max_related"));
     }
