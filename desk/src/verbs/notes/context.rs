@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, Memory, MemoryId, MemoryRef, Timestamp};
+use tessera_engine::screen::dropped;
 use tessera_engine::store::{NoteRow, StoreError};
 
 use super::around::{Bounds, Node, Step, Way, node, walk};
@@ -68,7 +69,7 @@ impl Verb for BuildContext {
         let (begin, total, n_rows) = (self.part.begin(), begins.len(), rows.len());
         let closing = |shown: usize| closing((begin, total), (&ends, n_rows), (n_related, left_out), shown);
         let mut head = Map::new();
-        head.insert("uri".into(), format!("memory://{}", name(bare(&self.url))).into());
+        head.insert("uri".into(), format!("memory://{}", name(&dropped(bare(&self.url)))).into());
         head.insert("depth".into(), self.depth.into());
         let reply = Reply { opening: String::new(), fields: head, list: "results", rows, total: n_rows, closing };
         Ok(reply.within(self.within, caller)?)
