@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use tessera_desk::verbs::Named;
 use tessera_engine::domain::{
     Breadth, Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Packing, RecallRequest, Scope,
     Sort, Tag, Timestamp, TokenProfile, Trust,
@@ -55,9 +56,9 @@ pub(crate) enum Command {
     Recall(Box<Recall>),
     /// Show memories in full, with everything known of them.
     Get {
-        /// Handles or ids.
+        /// Handles or ids, or paths of files.
         #[arg(required = true)]
-        ids: Vec<MemoryRef>,
+        ids: Vec<Named>,
     },
     /// List memories, newest first.
     List(List),
@@ -65,9 +66,9 @@ pub(crate) enum Command {
     Update(Update),
     /// Forget memories; `restore` brings them back unless --hard.
     Forget {
-        /// Handles or ids.
+        /// Handles or ids, or paths of files.
         #[arg(required = true)]
-        ids: Vec<MemoryRef>,
+        ids: Vec<Named>,
         /// Remove them for good, from the history and the index too.
         #[arg(long)]
         hard: bool,
@@ -82,16 +83,16 @@ pub(crate) enum Command {
     },
     /// Bring back a forgotten memory, or an earlier text of one.
     Restore {
-        /// Handle or id.
-        id: MemoryRef,
+        /// Handle or id, or the path of a file.
+        id: Named,
         /// Undo this change (a number from `history`).
         #[arg(long, value_name = "REV")]
         before: Option<u64>,
     },
     /// Show what was done to a memory, when, and by whom.
     History {
-        /// Handle or id.
-        id: MemoryRef,
+        /// Handle or id, or the path of a file.
+        id: Named,
     },
     /// Link a memory to another: supersedes, resolved_by, part_of, see_also, or whatever it is to it, such as depends_on.
     Link {
@@ -177,8 +178,8 @@ pub(crate) enum Command {
     },
     /// Show where a memory comes from, and when and why it was given.
     Why {
-        /// Handle or id.
-        id: MemoryRef,
+        /// Handle or id, or the path of a file.
+        id: Named,
     },
     /// Show tokens given to models and spent by judges, day by day.
     Ledger {
@@ -431,9 +432,9 @@ pub(crate) struct List {
 /// Change fields of a memory.
 #[derive(Debug, Args)]
 pub(crate) struct Update {
-    /// Handles or ids.
+    /// Handles or ids, or paths of files.
     #[arg(required_unless_present = "imported")]
-    pub(crate) ids: Vec<MemoryRef>,
+    pub(crate) ids: Vec<Named>,
     /// Every memory that came from elsewhere and that nobody vouches for yet.
     #[arg(long, conflicts_with = "ids", requires = "trust")]
     pub(crate) imported: bool,

@@ -34,12 +34,13 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use tessera_desk::folders::{Glance, refresh};
+use tessera_desk::folders::Looks;
 use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};
+use tessera_desk::verbs::{Meant, Named};
 use tessera_desk::{Caller, Desk, Project, SharedStore};
 use tessera_engine::Store;
-use tessera_engine::domain::Origin;
+use tessera_engine::domain::{MemoryRef, Origin};
 use tessera_engine::store::Usage;
 
 use crate::cli::{Cli, Command, ImportKind};
@@ -134,26 +135,11 @@ impl Context {
             Access::Add => self.open(Usage::Write)?,
             Access::Change => self.open_existing()?,
         };
-        self.refresh_files(&store);
-        let outcome = work(&mut Desk::new(&mut store, caller));
+        let outcome = work(&mut Desk::new(&mut store, caller).looking(Some(Looks::Long)));
         if access != Access::Read {
             self.settle_vault(store);
         }
         outcome
-    }
-
-    /// Takes what changed in folders of files. What cannot be taken now is as it was.
-    fn refresh_files(&self, store: &Store) {
-        let refreshed = || -> anyhow::Result<()> {
-            let glance = Glance::of(store)?;
-            if !glance.is_idle() && glance.differs() {
-                refresh(&mut self.open(Usage::Write)?)?;
-            }
-            Ok(())
-        };
-        if let Err(error) = refreshed() {
-            output::note(&format!("files are as they were: {error}"));
-        }
     }
 
     /// Tells the vault of this machine what it is to learn. Where it cannot be told now, that is said, and done later.
@@ -253,6 +239,12 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Man => clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The one memory that is meant.
+fn meant(desk: &mut Desk<'_>, named: Named) -> anyhow::Result<MemoryRef> {
+    let found = desk.perform(Meant { named: vec![named] })?;
+    found.into_iter().next().ok_or_else(|| UserError("nothing is named".to_owned()).into())
 }
 
 /// The text of an argument; `-` reads stdin.

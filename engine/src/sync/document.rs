@@ -100,6 +100,15 @@ impl Document {
         check_sets(&self.tags, &self.links)?;
         self.details.check()
     }
+
+    /// The same with the path of its file, where whoever told of it knew of no files: nobody says by silence that a
+    /// file is none.
+    pub(super) fn at_path_of(mut self, known: Option<&Self>) -> Self {
+        if self.details.file.is_none() {
+            self.details.file = known.and_then(|known| known.details.file.clone());
+        }
+        self
+    }
 }
 
 impl Details {
@@ -175,13 +184,19 @@ pub struct Edit {
     pub links_removed: BTreeSet<Link>,
     /// The new details.
     pub details: Option<Details>,
+    /// Of a file, the text that was changed: from it both changes can be put together. It is never shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Content>,
 }
 
 impl Edit {
     /// What leads from `base` to `now`.
     pub fn between(base: &Document, now: &Document) -> Self {
+        let is_new_text = base.content != now.content;
+        let is_file = base.details.file.is_some() || now.details.file.is_some();
         Self {
-            content: (base.content != now.content).then(|| now.content.clone()),
+            base: (is_new_text && is_file).then(|| base.content.clone()),
+            content: is_new_text.then(|| now.content.clone()),
             tags_added: now.tags.difference(&base.tags).cloned().collect(),
             tags_removed: base.tags.difference(&now.tags).cloned().collect(),
             links_added: now.links.difference(&base.links).cloned().collect(),
@@ -199,6 +214,7 @@ impl Edit {
             links_added: now.links.clone(),
             links_removed: BTreeSet::new(),
             details: Some(now.details.clone()),
+            base: None,
         }
     }
 

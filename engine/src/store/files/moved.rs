@@ -112,7 +112,7 @@ fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -
 
 /// Takes a file and its parts out of recall.
 pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<Option<MemoryId>, StoreError> {
-    let Some(whole) = whole_of(change, path)? else { return Ok(None) };
+    let Some(whole) = whole_of(change, path)? else { return forget_path(change, path) };
     let id = whole.memory.id;
     for part in parts_of(change, id)? {
         remove_part(change, &part, actor)?;
@@ -124,4 +124,11 @@ pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Res
         tell(change, id)?;
     }
     Ok(Some(id))
+}
+
+/// What stood for the file was removed for good before the file was.
+fn forget_path(change: &Change<'_>, path: &FilePath) -> Result<Option<MemoryId>, StoreError> {
+    let sql = "DELETE FROM files WHERE path = ?1 RETURNING memory";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    Ok(statement.query_map([path.as_str()], |row| row.get(0))?.next().transpose()?)
 }
