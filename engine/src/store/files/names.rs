@@ -220,7 +220,8 @@ fn candidates(
             let (memory, mut candidate) = row?;
             let said = [&candidate.title, &candidate.path].map(|text| key::folded(without_ending(text)));
             if !said.iter().any(|said| *said == key || said.ends_with(&format!("/{key}"))) {
-                candidate.aliases.push(bare.to_owned());
+                // How another name of it is written is not noted: it is compared loosely.
+                candidate.aliases.push(key.clone());
             }
             found.entry(memory).or_insert(candidate);
         }
