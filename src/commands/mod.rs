@@ -141,6 +141,14 @@ impl Context {
         outcome
     }
 
+    /// The same before and after an exchange: what was changed here is told, what came is written.
+    fn settle_files(&self) {
+        match self.open(Usage::Write) {
+            Ok(store) => self.refresh_files(&store),
+            Err(error) => output::note(&format!("files are as they were: {error}")),
+        }
+    }
+
     /// Takes what changed in folders of files. What cannot be taken now is as it was.
     fn refresh_files(&self, store: &Store) {
         let refreshed = || -> anyhow::Result<()> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, Origin};
-use tessera_engine::store::{Actor, FileRow, Folder, SeenFile, StoreError};
+use tessera_engine::store::{Actor, FileRow, Folder, MEMORIES, SeenFile, StoreError};
 use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
 use super::layout::lay_out;
@@ -54,6 +54,10 @@ pub fn refresh(store: &mut Store) -> Result<Refreshed, StoreError> {
 /// # Errors
 /// As [`refresh`].
 pub fn refresh_patiently(store: &mut Store, patience: Duration) -> Result<Refreshed, StoreError> {
+    if store.has_files_for(MEMORIES)? && !store.home().memories().is_dir() {
+        // What another machine told belongs there.
+        Tree::create(&store.home().memories(), MEMORIES).map_err(|error| unmade(store, &error))?;
+    }
     note_memories(store)?;
     let folders = store.folders()?;
     if folders.is_empty() && !store.has_pending_files()? {
@@ -63,6 +67,10 @@ pub fn refresh_patiently(store: &mut Store, patience: Duration) -> Result<Refres
         return Ok(Refreshed { is_busy: true, ..Refreshed::default() });
     };
     refresh_held(store)
+}
+
+fn unmade(store: &Store, error: &FileError) -> StoreError {
+    StoreError::File { path: store.home().memories(), source: std::io::Error::other(error.to_string()) }
 }
 
 /// The same for who holds what is known of files.

@@ -13,6 +13,7 @@ use crate::store::base::context;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::files::moved::purge_parts;
 use crate::store::logs::history::{self, Operation};
 use crate::store::logs::{purges, questions, traces};
 use crate::store::rows::memory as row;
@@ -110,6 +111,9 @@ pub(crate) fn delete(change: &Change<'_>, before: &Known, actor: &Actor) -> Resu
 
 /// Removes a memory for good; its row stays, with a mark that says why nothing is in it.
 pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
+    if before.is_whole_file() {
+        purge_parts(change, before.id, mark, actor)?;
+    }
     let composed = compose::purged(before, change.now).placed(before.handle, change.next_rev()?);
     let memory = composed.memory();
     write_row(change, &composed, Written::Again)?;

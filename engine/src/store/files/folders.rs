@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
+use super::told::folder_is_told;
 use crate::domain::{Scope, Trust};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
@@ -55,6 +56,8 @@ impl Store {
     /// When the store cannot be written.
     pub fn put_folder(&mut self, folder: &Folder) -> Result<(), StoreError> {
         self.write(|change| {
+            let sql = "SELECT told FROM folders WHERE name = ?1";
+            let was_told: Option<bool> = change.tx.query_row(sql, [&folder.name], |row| row.get(0)).optional()?;
             let sql = format!("INSERT OR REPLACE INTO folders ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
             let (device, inode) =
                 folder.identity.map(|(device, inode)| (device.cast_signed(), inode.cast_signed())).unzip();
@@ -72,6 +75,9 @@ impl Store {
                     folder.away
                 ],
             )?;
+            if was_told.is_some_and(|was_told| was_told != folder.is_told) {
+                folder_is_told(change, &folder.name, folder.is_told)?;
+            }
             Ok(())
         })
     }

@@ -1,16 +1,17 @@
 //! Files that went: to another name, or away.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 use tessera_markdown::permalink;
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::names;
 use super::written::remove_part;
+use super::{names, paths};
 use crate::compose::{self, Known};
-use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef};
+use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef, file_of_content};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
-use crate::store::change::erase::delete;
+use crate::store::change::erase::{delete, purge};
 use crate::store::change::outbox::tell;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
@@ -85,12 +86,16 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
         write_row(change, &placed, Written::Again)?;
         history::record(change, placed.memory(), Operation::Update, actor, Some(&known.memory))?;
         if placed.memory().is_whole_file() {
-            let sql = "UPDATE OR REPLACE files SET path = ?2, seen = ?3 WHERE memory = ?1";
-            change.tx.prepare_cached(sql)?.execute(params![whole.memory.id, to.as_str(), placed.memory().rev])?;
+            // What was changed elsewhere and is not in the file yet goes on waiting.
+            let sql =
+                "UPDATE OR REPLACE files SET path = ?2, seen = CASE seen WHEN ?4 THEN ?3 ELSE -1 END WHERE memory = ?1";
+            let (now, before) = (placed.memory().rev, known.memory.rev);
+            change.tx.prepare_cached(sql)?.execute(params![whole.memory.id, to.as_str(), now, before])?;
         }
     }
     rename(change, &whole.memory, from, to)?;
-    tell(change, whole.memory.id)
+    tell(change, whole.memory.id)?;
+    paths::settle(change, to, actor)
 }
 
 /// Its names follow its path, where they came from there.
@@ -118,6 +123,11 @@ fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -
 pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<Option<MemoryId>, StoreError> {
     let Some(whole) = whole_of(change, path)? else { return Ok(None) };
     let id = whole.memory.id;
+    if is_changed_elsewhere(change, &whole)? {
+        // A change has precedence over a deletion: what came is laid out anew.
+        change.tx.prepare_cached("DELETE FROM files WHERE memory = ?1")?.execute([id])?;
+        return Ok(None);
+    }
     for part in parts_of(change, id)? {
         remove_part(change, &part, actor)?;
     }
@@ -128,4 +138,38 @@ pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Res
         tell(change, id)?;
     }
     Ok(Some(id))
+}
+
+/// True when the memory was given another text elsewhere than in the file.
+fn is_changed_elsewhere(change: &Change<'_>, whole: &Known) -> Result<bool, StoreError> {
+    let sql = "SELECT hash FROM files WHERE memory = ?1 AND kept = 1 AND seen <> ?2";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    let hash: Option<i64> =
+        statement.query_row(params![whole.memory.id, whole.memory.rev], |row| row.get(0)).optional()?;
+    let text = file_of_content(&whole.memory.content);
+    Ok(whole.memory.deleted.is_none() && hash.is_some_and(|hash| hash.cast_unsigned() != xxh3_64(text.as_bytes())))
+}
+
+/// A file is removed for good: its parts go with it, and all that is known of what it says. What was on disk is known until
+/// it is removed there.
+pub(in crate::store) fn purge_parts(
+    change: &Change<'_>,
+    file: MemoryId,
+    mark: u8,
+    actor: &Actor,
+) -> Result<(), StoreError> {
+    let mut statement = change.tx.prepare_cached("SELECT memory FROM parts WHERE file = ?1")?;
+    let ids: Vec<MemoryId> = statement.query_map([file], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for id in ids {
+        if let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? {
+            purge(change, &known.memory, mark, actor)?;
+        }
+    }
+    names::forget(change, file)?;
+    change.tx.prepare_cached("DELETE FROM parts WHERE file = ?1")?.execute([file])?;
+    change.tx.prepare_cached("DELETE FROM intents WHERE memory = ?1")?.execute([file])?;
+    let sql = "UPDATE files SET title = '', kind = '', permalink = '', tags = '[]', fields = '{}', problem = NULL
+               WHERE memory = ?1";
+    change.tx.prepare_cached(sql)?.execute([file])?;
+    Ok(())
 }

@@ -14,6 +14,7 @@ use crate::store::change::outbox::tell;
 use crate::store::change::secrets;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
+use crate::store::files::paths::{self, adopt_file};
 use crate::store::logs::history::{self, Operation};
 use crate::store::rows::memory as row;
 use crate::sync::{Answer, Arrival, Document, Local, Refusal, Settled, Shadow, State, Trail};
@@ -79,6 +80,11 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
         Arrival::Row(shadow) => Arrival::Row(Box::new(looked_through(change, *shadow)?)),
         gone @ Arrival::Gone { .. } => gone,
     };
+    if let Arrival::Row(shadow) = &arrival
+        && let (Some(document), true) = (shadow.row.state.live(), shadow.is_own())
+    {
+        adopt_file(change, id, document)?;
+    }
     if let Some(mut held) = Held::of(change, id)? {
         let mut fresh = || MemoryId::generate(change.now);
         let settled = held.local.arrive(arrival, &mut fresh);
@@ -198,6 +204,7 @@ fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) 
         change.tx.execute("UPDATE memories SET purged = 0 WHERE handle = ?1", [memory.handle])?;
     }
     links::replace(change, memory, &now.links)?;
+    let was_at = known.and_then(|known| known.file.as_ref()).map(|file| &file.path);
     if known.is_some_and(|known| known.deleted != memory.deleted || known.trust != memory.trust) {
         links::elect_around(change, memory)?;
     }
@@ -212,7 +219,13 @@ fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) 
         None => memory.origin.clone(),
     };
     let actor = Actor { origin, client: Some(SYNC.into()), ..Actor::default() };
-    history::record(change, memory, operation, &actor, known)
+    history::record(change, memory, operation, &actor, known)?;
+    match memory.file.as_ref().filter(|file| file.is_whole && !is_deleted) {
+        Some(file) if was_at != Some(&file.path) || known.is_some_and(|known| known.deleted.is_some()) => {
+            paths::settle(change, &file.path, &by_sync())
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
