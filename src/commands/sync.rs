@@ -3,6 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use serde_json::json;
+use tessera_desk::folders::refresh;
 use tessera_desk::sync::{Mode, Remote, exchange, exchange_or_join};
 use tessera_engine::store::{SyncStatus, Upload, Usage};
 
@@ -36,8 +37,9 @@ fn join(context: &Context, url: &str, upload: Option<UploadChoice>) -> anyhow::R
     };
     let remote = Remote::new(url, key.as_str())?;
     let user = runtime()?.block_on(remote.user())?;
-    context.settle_files();
     let mut store = context.open(Usage::Write)?;
+    // What was written by hand is here already, and asked about with the rest.
+    refresh(&mut store)?;
     let held = store.stats()?.memories;
     let upload = match upload {
         _ if held == 0 || store.server()?.is_some() => Upload::All,

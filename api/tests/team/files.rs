@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use crate::server::{TeamServer, exchange};
 use crate::support::World;
 
-const NOTE: &str = "# Staging\n\n- [port] staging listens on 5433\n- [host] it runs on birch\n- [owner] Ada looks after it\n";
+const NOTE: &str =
+    "# Staging\n\n- [port] staging listens on 5433\n- [host] it runs on birch\n- [owner] Ada looks after it\n";
 
 fn place(world: &World, path: &str) -> PathBuf {
     world.home().join("memories").join(path)
@@ -356,6 +357,7 @@ fn whoever_a_file_is_shared_with_has_a_memory_with_a_path_and_no_file() {
     settle(&[&bobs, &one, &bobs]);
     assert_eq!(read(&one, "staging.md"), NOTE.replace("5433", "6000").replace("birch", "a host of Bob's"));
     let listed = one.json(&["list", "--limit", "9"]);
-    let theirs = listed["memories"].as_array().unwrap().iter().find(|part| part["content"].to_string().contains("Bob's"));
+    let theirs =
+        listed["memories"].as_array().unwrap().iter().find(|part| part["content"].to_string().contains("Bob's"));
     assert_eq!(theirs.unwrap()["trust"], "foreign", "{listed}");
 }

@@ -7,7 +7,7 @@ use tessera_engine::sync::{MOST_OPS, Mark, Op, Push, SentSecrets, Snapshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{Remote, RemoteError, SyncError, Turn};
-use crate::folders::{Glance, refresh};
+use crate::folders::refresh;
 use crate::shared::SharedStore;
 
 /// Rows of a page: a page is one transaction, and calls wait for it.
@@ -67,13 +67,7 @@ pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged
 
 /// What was changed in files is told with this exchange, what came for files is written.
 async fn settle_files(desk: &SharedStore) {
-    let settled = on(desk, |store| {
-        let glance = Glance::of(store)?;
-        if !glance.is_idle() && glance.differs() {
-            refresh(store)?;
-        }
-        Ok(())
-    });
+    let settled = on(desk, refresh);
     if let Err(error) = settled.await {
         tracing::debug!(%error, "files are as they were");
     }

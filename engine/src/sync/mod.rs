@@ -32,4 +32,4 @@ pub use secrets::{
     Became, KeptSecret, KeptSecrets, MACHINE_HEADER, MOST_SECRET_BYTES, MOST_SECRETS, MachineOf, MachinesOfOther,
     Missing, PurgeReport, SentSecret, SentSecrets, ShownSecret, ShownSecrets,
 };
-pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, SentOp, Snapshot};
+pub use wire::{Answer, FREE_LINKS_HEADER, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, SentOp, Snapshot};

@@ -251,7 +251,19 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Files that are known as they were on disk, and whose memories were removed for good.
+    /// Notes that a file says what its memory says now, where nothing of the file had to be written for that.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn note_laid_out(&mut self, memory: &Memory) -> Result<(), StoreError> {
+        self.write(|change| {
+            let sql = "UPDATE files SET seen = ?2 WHERE memory = ?1";
+            change.tx.prepare_cached(sql)?.execute(params![memory.id, memory.rev])?;
+            Ok(())
+        })
+    }
+
+    /// Files that are known as they were on disk, and whose memories were removed for good: they are to go from there too.
     ///
     /// # Errors
     /// When the store cannot be read.

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::told::folder_is_told;
-use crate::domain::{Scope, Trust};
+use crate::domain::{FilePath, Scope, Trust};
 use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 
 /// The folder that is always there: the one that the memory tool sees.
@@ -132,6 +133,14 @@ impl Store {
             Ok(())
         })
     }
+}
+
+/// What the directory of a file looked like is not known any more: something in it was written otherwise than by looking.
+pub(super) fn forget_look(change: &Change<'_>, path: &FilePath) -> Result<(), StoreError> {
+    let directory = path.inside().rsplit_once('/').map_or("", |(directory, _)| directory);
+    let sql = "DELETE FROM directories WHERE folder = ?1 AND path = ?2";
+    change.tx.prepare_cached(sql)?.execute([path.folder(), directory])?;
+    Ok(())
 }
 
 fn folder(row: &Row<'_>) -> rusqlite::Result<Folder> {

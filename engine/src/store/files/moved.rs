@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, params};
 use tessera_markdown::permalink;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::folders::forget_look;
 use super::written::remove_part;
 use super::{names, paths};
 use crate::compose::{self, Known};
@@ -11,7 +12,7 @@ use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef, file_of_conte
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
-use crate::store::change::erase::{delete, purge};
+use crate::store::change::erase::delete;
 use crate::store::change::outbox::tell;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
@@ -78,6 +79,8 @@ fn parts_of(change: &Change<'_>, file: MemoryId) -> Result<Vec<Known>, StoreErro
 
 fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor) -> Result<(), StoreError> {
     let Some(whole) = whole_of(change, from)? else { return Ok(()) };
+    forget_look(change, from)?;
+    forget_look(change, to)?;
     for known in std::iter::once(whole.clone()).chain(parts_of(change, whole.memory.id)?) {
         let Some(file) = known.memory.file.clone() else { continue };
         let moved = Memory { file: Some(InFile { path: to.clone(), ..file }), ..known.memory.clone() };
@@ -109,20 +112,17 @@ fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -
     change.tx.prepare_cached(sql)?.execute(params![whole.id, title, link])?;
     let mut keys = names::keys_of(to, &link, std::iter::once(&title));
     let said = names::keys_of(from, &link, std::iter::empty());
-    let mut statement = change.tx.prepare_cached("SELECT key FROM names WHERE memory = ?1")?;
-    let known: Vec<String> = statement.query_map([whole.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let known = names::keys(change, whole.id)?;
     // Aliases are its own word, and stay.
     keys.extend(known.into_iter().filter(|key| !said.contains(key)));
-    names::forget_names(change, whole.id)?;
-    let mut statement = change.tx.prepare_cached("INSERT OR IGNORE INTO names VALUES (?1, ?2)")?;
-    keys.iter().try_for_each(|key| statement.execute(params![key, whole.id]).map(drop))?;
-    Ok(())
+    names::rename(change, whole.id, &keys)
 }
 
 /// Takes a file and its parts out of recall.
 pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<Option<MemoryId>, StoreError> {
-    let Some(whole) = whole_of(change, path)? else { return Ok(None) };
+    let Some(whole) = whole_of(change, path)? else { return forget_path(change, path) };
     let id = whole.memory.id;
+    forget_look(change, path)?;
     if is_changed_elsewhere(change, &whole)? {
         // A change has precedence over a deletion: what came is laid out anew.
         change.tx.prepare_cached("DELETE FROM files WHERE memory = ?1")?.execute([id])?;
@@ -150,26 +150,9 @@ fn is_changed_elsewhere(change: &Change<'_>, whole: &Known) -> Result<bool, Stor
     Ok(whole.memory.deleted.is_none() && hash.is_some_and(|hash| hash.cast_unsigned() != xxh3_64(text.as_bytes())))
 }
 
-/// A file is removed for good: its parts go with it, and all that is known of what it says. What was on disk is known until
-/// it is removed there.
-pub(in crate::store) fn purge_parts(
-    change: &Change<'_>,
-    file: MemoryId,
-    mark: u8,
-    actor: &Actor,
-) -> Result<(), StoreError> {
-    let mut statement = change.tx.prepare_cached("SELECT memory FROM parts WHERE file = ?1")?;
-    let ids: Vec<MemoryId> = statement.query_map([file], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for id in ids {
-        if let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? {
-            purge(change, &known.memory, mark, actor)?;
-        }
-    }
-    names::forget(change, file)?;
-    change.tx.prepare_cached("DELETE FROM parts WHERE file = ?1")?.execute([file])?;
-    change.tx.prepare_cached("DELETE FROM intents WHERE memory = ?1")?.execute([file])?;
-    let sql = "UPDATE files SET title = '', kind = '', permalink = '', tags = '[]', fields = '{}', problem = NULL
-               WHERE memory = ?1";
-    change.tx.prepare_cached(sql)?.execute([file])?;
-    Ok(())
+/// What stood for the file was removed for good before the file was.
+fn forget_path(change: &Change<'_>, path: &FilePath) -> Result<Option<MemoryId>, StoreError> {
+    let sql = "DELETE FROM files WHERE path = ?1 RETURNING memory";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    Ok(statement.query_map([path.as_str()], |row| row.get(0))?.next().transpose()?)
 }

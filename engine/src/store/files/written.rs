@@ -2,6 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::folders::forget_look;
 use super::names;
 use super::states::{Before, FileStamp, Made, SeenFile, TakenFile, is_observation};
 use super::told::tell_or_keep;
@@ -38,6 +39,7 @@ pub(super) fn write(
     if !is_as_read(change, before)? || is_news_to_it(change, before, made, over)? {
         return Ok(None);
     }
+    forget_look(change, &file.path)?;
     let whole = put(change, before.whole.as_ref(), &made.whole, &made.actor)?;
     change.tx.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([file.path.as_str()])?;
     let mut counts = (0, 0, made.removed.len());
@@ -128,7 +130,8 @@ fn place(change: &Change<'_>, file: MemoryId, (at, memory): (usize, MemoryId), m
 /// A file that was only touched.
 fn stamp(change: &Change<'_>, path: &crate::domain::FilePath, stamp: &FileStamp) -> Result<(), StoreError> {
     let sql = "UPDATE files SET size = ?2, modified = ?3, inode = ?4 WHERE path = ?1";
-    let values = params![path.as_str(), stamp.size.cast_signed(), stamp.modified, stamp.inode.cast_signed()];
+    let modified = stamp.noted_time(change.now);
+    let values = params![path.as_str(), stamp.size.cast_signed(), modified, stamp.inode.cast_signed()];
     change.tx.prepare_cached(sql)?.execute(values)?;
     change.tx.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([path.as_str()])?;
     Ok(())
@@ -148,7 +151,7 @@ fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) 
         file.path.as_str(),
         whole.rev,
         stamp.size.cast_signed(),
-        stamp.modified,
+        stamp.noted_time(change.now),
         stamp.inode.cast_signed(),
         stamp.hash.cast_signed(),
         made.is_kept,

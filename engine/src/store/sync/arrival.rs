@@ -143,6 +143,8 @@ pub(crate) fn carry_out(
             let news = Arrived { id, document: &document, share: None, edited_by: None, is_deleted: false };
             show(change, news, None, row::HERE)?;
             tell(change, id)?;
+            let path = document.details.file.as_ref();
+            path.map_or(Ok(()), |path| paths::settle(change, path, &by_sync()))?;
         }
     }
     Ok(purged)
@@ -172,7 +174,16 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local
         "INSERT OR IGNORE INTO outbox (memory) VALUES (?1)"
     };
     change.tx.prepare_cached(sql)?.execute([id])?;
+    settle_path(change, &local.state, local.shadow().is_none_or(Shadow::is_own))?;
     Ok(purged)
+}
+
+/// Of a file, another memory may stand for the same path.
+fn settle_path(change: &Change<'_>, state: &State, is_own: bool) -> Result<(), StoreError> {
+    match state.live().and_then(|document| document.details.file.as_ref()) {
+        Some(path) if is_own => paths::settle(change, path, &by_sync()),
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn by_sync() -> Actor {
@@ -204,7 +215,6 @@ fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) 
         change.tx.execute("UPDATE memories SET purged = 0 WHERE handle = ?1", [memory.handle])?;
     }
     links::replace(change, memory, &now.links)?;
-    let was_at = known.and_then(|known| known.file.as_ref()).map(|file| &file.path);
     if known.is_some_and(|known| known.deleted != memory.deleted || known.trust != memory.trust) {
         links::elect_around(change, memory)?;
     }
@@ -219,13 +229,7 @@ fn show(change: &Change<'_>, news: Arrived<'_>, held: Option<&Known>, mark: u8) 
         None => memory.origin.clone(),
     };
     let actor = Actor { origin, client: Some(SYNC.into()), ..Actor::default() };
-    history::record(change, memory, operation, &actor, known)?;
-    match memory.file.as_ref().filter(|file| file.is_whole && !is_deleted) {
-        Some(file) if was_at != Some(&file.path) || known.is_some_and(|known| known.deleted.is_some()) => {
-            paths::settle(change, &file.path, &by_sync())
-        }
-        _ => Ok(()),
-    }
+    history::record(change, memory, operation, &actor, known)
 }
 
 #[cfg(test)]
