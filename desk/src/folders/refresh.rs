@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryRef, Origin, file_of_content};
-use tessera_engine::store::{Actor, FileRow, Folder, SeenFile, StoreError, is_settled};
+use tessera_engine::store::{Actor, FileRow, Folder, MEMORIES, SeenFile, StoreError, is_settled};
 use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
 use super::layout::lay_out;
@@ -70,6 +70,10 @@ pub(super) fn refresh_briefly(store: &mut Store) -> Result<Refreshed, StoreError
 }
 
 fn refresh_until(store: &mut Store, patience: Duration, end: Option<Instant>) -> Result<Refreshed, StoreError> {
+    if store.has_files_for(MEMORIES)? && !store.home().memories().is_dir() {
+        // What another machine told belongs there.
+        Tree::create(&store.home().memories(), MEMORIES).map_err(|error| unmade(store, &error))?;
+    }
     note_memories(store)?;
     let folders = store.folders()?;
     if folders.is_empty() && !store.has_pending_files()? {
@@ -79,6 +83,10 @@ fn refresh_until(store: &mut Store, patience: Duration, end: Option<Instant>) ->
         return Ok(Refreshed { is_busy: true, ..Refreshed::default() });
     };
     held_until(store, end)
+}
+
+fn unmade(store: &Store, error: &FileError) -> StoreError {
+    StoreError::File { path: store.home().memories(), source: std::io::Error::other(error.to_string()) }
 }
 
 /// The same for who holds what is known of files.

@@ -221,9 +221,10 @@ impl Memory {
         self.file.as_ref().is_some_and(|file| file.is_whole)
     }
 
-    /// True for what stands in a file: it is the file that says it, and no server is told of it.
+    /// True for what stands in a file: it is the file that says it, and no server is told of it. Another user's file is here
+    /// a memory like any other.
     pub fn is_part_of_file(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| !file.is_whole)
+        self.share.is_none() && self.file.as_ref().is_some_and(|file| !file.is_whole)
     }
 
     /// A memory of which nothing is said but its text: each other field is as it is where nobody gave it, and as a

@@ -94,6 +94,18 @@ impl Store {
     /// # Errors
     /// When the store cannot be read or written; what was taken before stays.
     pub fn take_files(&mut self, seen: &[SeenFile]) -> Result<Vec<TakenFile>, StoreError> {
+        self.take(seen, None)
+    }
+
+    /// Takes a file that says what its memory said at `rev`, or what came of that and of what was in the file.
+    ///
+    /// # Errors
+    /// As [`Store::take_files`].
+    pub fn take_file_over(&mut self, seen: SeenFile, rev: u64) -> Result<Option<TakenFile>, StoreError> {
+        Ok(self.take(&[seen], Some(rev))?.pop())
+    }
+
+    fn take(&mut self, seen: &[SeenFile], over: Option<u64>) -> Result<Vec<TakenFile>, StoreError> {
         let mut taken = Vec::new();
         let folders: BTreeMap<String, Folder> =
             self.folders()?.into_iter().map(|folder| (folder.name.clone(), folder)).collect();
@@ -107,7 +119,7 @@ impl Store {
             taken.extend(self.write(|change| {
                 let mut taken = Vec::new();
                 for ((file, before), made) in known.iter().zip(&made) {
-                    taken.extend(write(change, file, before, made.as_ref())?);
+                    taken.extend(write(change, file, before, made.as_ref(), over)?);
                 }
                 Ok(taken)
             })?);

@@ -1,16 +1,17 @@
 //! What was made of a file is written: what stands for it, its parts, its names, what it says of others.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
+use super::folders::doubt_directory;
 use super::names;
 use super::states::{Before, FileStamp, Made, SeenFile, TakenFile, is_observation};
+use super::told::tell_or_keep;
 use crate::compose::{self, Composed, Known};
-use crate::domain::{FilePath, Memory, MemoryId};
+use crate::domain::{Memory, MemoryId, file_of_content};
 use crate::store::base::config::Actor;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
 use crate::store::change::links;
-use crate::store::change::outbox::tell;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
@@ -22,16 +23,23 @@ pub(super) fn write(
     file: &SeenFile,
     before: &Before,
     made: Option<&Made>,
+    over: Option<u64>,
 ) -> Result<Option<TakenFile>, StoreError> {
     let Some(made) = made else {
         let Some(whole) = &before.whole else { return Ok(None) };
         stamp(change, &file.path, &file.stamp)?;
+        if file_of_content(&whole.memory.content) == file.text {
+            // The memory was changed in other ways than by its text.
+            let sql = "UPDATE files SET seen = (SELECT rev FROM memories WHERE id = memory) WHERE path = ?1";
+            change.tx.prepare_cached(sql)?.execute([file.path.as_str()])?;
+        }
         let (id, handle) = (whole.memory.id, whole.memory.handle);
         return Ok(Some(TakenFile { path: file.path.clone(), id, handle, parts: (0, 0, 0) }));
     };
-    if !is_as_read(change, before)? {
+    if !is_as_read(change, before)? || is_news_to_it(change, before, made, over)? {
         return Ok(None);
     }
+    doubt_directory(change, &file.path)?;
     let whole = put(change, before.whole.as_ref(), &made.whole, &made.actor)?;
     change.tx.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([file.path.as_str()])?;
     let mut counts = (0, 0, made.removed.len());
@@ -48,13 +56,7 @@ pub(super) fn write(
     }
     note_file(change, file, made, &whole)?;
     names::note(change, &whole, made)?;
-    if before.folder.is_told && made.is_kept {
-        change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1")?.execute([whole.id])?;
-        tell(change, whole.id)?;
-    } else {
-        change.tx.prepare_cached("INSERT OR IGNORE INTO private VALUES (?1)")?.execute([whole.id])?;
-        change.tx.prepare_cached("DELETE FROM outbox WHERE memory = ?1")?.execute([whole.id])?;
-    }
+    tell_or_keep(change, whole.id, before.folder.is_told && made.is_kept)?;
     Ok(Some(TakenFile { path: file.path.clone(), id: whole.id, handle: whole.handle, parts: counts }))
 }
 
@@ -63,6 +65,23 @@ fn is_as_read(change: &Change<'_>, before: &Before) -> Result<bool, StoreError> 
     let Some(whole) = &before.whole else { return Ok(true) };
     let now = row::remains(change.tx, whole.memory.id)?.map(|(known, _)| known.memory.rev);
     Ok(now == Some(whole.memory.rev))
+}
+
+/// True when the memory was given another text elsewhere, which is not in the file yet: what the file says is no change of
+/// that one, and both are to be put together first. Who did that says `over` which rev.
+fn is_news_to_it(change: &Change<'_>, before: &Before, made: &Made, over: Option<u64>) -> Result<bool, StoreError> {
+    let Some(whole) = before.whole.as_ref().map(|known| &known.memory).filter(|whole| whole.deleted.is_none()) else {
+        return Ok(false);
+    };
+    if whole.content == made.whole.memory().content || over == Some(whole.rev) {
+        return Ok(false);
+    }
+    let sql = "SELECT seen, kept FROM files WHERE memory = ?1";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    let known: Option<(i64, bool)> =
+        statement.query_row([whole.id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    // Where the memory holds less than the file, it says nothing that the file lacks.
+    Ok(known.is_none_or(|(seen, is_kept)| is_kept && u64::try_from(seen).ok() != Some(whole.rev)))
 }
 
 /// Writes a memory that a file gives, unless it says what it said.
@@ -118,19 +137,9 @@ fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), 
     Ok(())
 }
 
-/// The directory of a file looks other than when it was last compared: whatever it looks like the next time, its files are
-/// compared again.
-pub(super) fn doubt_directory(change: &Change<'_>, path: &FilePath) -> Result<(), StoreError> {
-    let dir = path.inside().rsplit_once('/').map_or("", |(dir, _)| dir);
-    let sql = "INSERT OR REPLACE INTO directories (folder, path, digest) VALUES (?1, ?2, 0)";
-    change.tx.prepare_cached(sql)?.execute([path.folder(), dir])?;
-    Ok(())
-}
-
 fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) -> Result<(), StoreError> {
     let (note, stamp) = (&made.note, &file.stamp);
     let permalink = names::permalink(change, file, note, whole.id)?;
-    doubt_directory(change, &file.path)?;
     let sql =
         "INSERT OR REPLACE INTO files (memory, path, seen, size, modified, inode, hash, kept, title, kind, permalink,
                    tags, fields, problem)

@@ -14,6 +14,7 @@ use crate::store::change::outbox::tell;
 use crate::store::change::secrets;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
+use crate::store::files::paths::{self, adopt_file};
 use crate::store::logs::history::{self, Operation};
 use crate::store::rows::memory as row;
 use crate::sync::{Answer, Arrival, Document, Local, Refusal, Settled, Shadow, State, Trail};
@@ -79,6 +80,11 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
         Arrival::Row(shadow) => Arrival::Row(Box::new(looked_through(change, *shadow)?)),
         gone @ Arrival::Gone { .. } => gone,
     };
+    if let Arrival::Row(shadow) = &arrival
+        && let (Some(document), true) = (shadow.row.state.live(), shadow.is_own())
+    {
+        adopt_file(change, id, document)?;
+    }
     if let Some(mut held) = Held::of(change, id)? {
         let mut fresh = || MemoryId::generate(change.now);
         let settled = held.local.arrive(arrival, &mut fresh);
@@ -137,6 +143,8 @@ pub(crate) fn carry_out(
             let news = Arrived { id, document: &document, share: None, edited_by: None, is_deleted: false };
             show(change, news, None, row::HERE)?;
             tell(change, id)?;
+            let path = document.details.file.as_ref();
+            path.map_or(Ok(()), |path| paths::settle(change, path, &by_sync()))?;
         }
     }
     Ok(purged)
@@ -166,7 +174,16 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local
         "INSERT OR IGNORE INTO outbox (memory) VALUES (?1)"
     };
     change.tx.prepare_cached(sql)?.execute([id])?;
+    settle_path(change, &local.state, local.shadow().is_none_or(Shadow::is_own))?;
     Ok(purged)
+}
+
+/// Of a file, another memory may stand for the same path.
+fn settle_path(change: &Change<'_>, state: &State, is_own: bool) -> Result<(), StoreError> {
+    match state.live().and_then(|document| document.details.file.as_ref()) {
+        Some(path) if is_own => paths::settle(change, path, &by_sync()),
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn by_sync() -> Actor {
