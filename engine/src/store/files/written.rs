@@ -71,7 +71,7 @@ fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &
         let placed = composed.placed(change.next_handle()?, change.next_rev()?);
         write_row(change, &placed, Written::New)?;
         history::record(change, placed.memory(), Operation::Create, actor, None)?;
-        return Ok(placed.memory().clone());
+        return Ok(placed.into_memory());
     };
     let before = &known.memory;
     if compose::is_as_it_was(before, composed.memory()) {
@@ -85,7 +85,7 @@ fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &
     }
     let operation = if before.deleted.is_some() { Operation::Restore } else { Operation::Update };
     history::record(change, memory, operation, actor, Some(before))?;
-    Ok(memory.clone())
+    Ok(placed.into_memory())
 }
 
 /// Takes a part out of recall; where it stood is known no more.
