@@ -77,7 +77,8 @@ impl<'a> Desk<'a> {
     pub fn perform<V: Verb>(&mut self, verb: V) -> Result<V::Outcome, StoreError> {
         // Even one that fails may have changed something: batches are transactions of their own.
         self.has_changed |= V::EFFECT != Effect::Reads;
-        match self.looks.take().and_then(|looks| Glance::of(self.store, looks).ok()).filter(|glance| !glance.is_idle()) {
+        match self.looks.take().and_then(|looks| Glance::of(self.store, looks).ok()).filter(|glance| !glance.is_idle())
+        {
             Some(glance) => verb.run_looking(self.store, self.caller, glance),
             None => verb.run(self.store, self.caller),
         }

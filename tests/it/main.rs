@@ -15,6 +15,7 @@ mod keeping;
 mod learning;
 mod mcp;
 mod meaning;
+mod notes;
 mod planted;
 mod projects;
 mod promises;

@@ -3,6 +3,7 @@
 //! a file but what somebody asked for.
 
 mod add;
+mod aside;
 mod edit;
 mod glance;
 mod layout;
@@ -16,6 +17,7 @@ mod tool;
 mod watch;
 #[cfg(feature = "team")]
 mod watched;
+mod whole;
 
 pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
 pub use edit::{forget_parts, update_part};
@@ -24,3 +26,4 @@ pub use refresh::{Refreshed, refresh, refresh_patiently};
 pub use tool::{FileCommand, FileRules, ToolReply};
 #[cfg(feature = "team")]
 pub(crate) use watch::Watch;
+pub use whole::{PutBack, forget_files, restore_file, update_file};

@@ -2,9 +2,9 @@
 //! is what another process changed in the memories of files. It begins when the process was first used, or has nothing
 //! else to do, and ends with it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 

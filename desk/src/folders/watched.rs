@@ -159,7 +159,15 @@ fn note(home: &Path, heard: &Heard, event: notify::Result<Event>) -> bool {
 fn is_far(dir: &Path) -> bool {
     // NFS, SMB in three, Ceph, AFS, Coda, 9p, FUSE, VirtualBox.
     const FAR: [i64; 10] = [
-        0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x00c3_6400, 0x5346_414f, 0x7375_7245, 0x0102_1997, 0x6573_5546,
+        0x6969,
+        0x517b,
+        0xff53_4d42,
+        0xfe53_4d42,
+        0x00c3_6400,
+        0x5346_414f,
+        0x7375_7245,
+        0x0102_1997,
+        0x6573_5546,
         0x786f_4256,
     ];
     rustix::fs::statfs(dir).is_ok_and(|found| FAR.contains(&found.f_type))

@@ -50,6 +50,7 @@ pub use file::home::Home;
 pub use file::private::{dir_of, lock, make_private_dir, private_file, replace, sync_dir, try_lock};
 pub use files::asked::{FileRow, NoteRow, PartRow, Pending, RelationRow};
 pub use files::folders::{Folder, MEMORIES};
+pub use files::graph::{Edge, Meant, Strictness};
 pub use files::states::{FileStamp, Intent, SeenFile, TakenFile, is_settled};
 pub use logs::history::{HistoryEntry, Operation};
 pub use logs::learning::{Progress, Spending};
