@@ -10,6 +10,8 @@ mod layout;
 mod look;
 mod read;
 mod refresh;
+#[cfg(all(test, unix))]
+mod tests;
 mod tool;
 #[cfg(feature = "team")]
 mod watch;

@@ -42,6 +42,11 @@ impl Composed {
         &self.memory
     }
 
+    /// The same, where nothing else of it is asked for any more.
+    pub fn into_memory(self) -> Memory {
+        self.memory
+    }
+
     /// True for a lasting wish or rule.
     pub fn is_standing(&self) -> bool {
         self.is_standing

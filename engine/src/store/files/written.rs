@@ -7,7 +7,7 @@ use super::names;
 use super::states::{Before, FileStamp, Made, SeenFile, TakenFile, is_observation};
 use super::told::tell_or_keep;
 use crate::compose::{self, Composed, Known};
-use crate::domain::{Memory, MemoryId, file_of_content};
+use crate::domain::{FilePath, Memory, MemoryId, file_of_content};
 use crate::store::base::config::Actor;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
@@ -90,7 +90,7 @@ fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &
         let placed = composed.placed(change.next_handle()?, change.next_rev()?);
         write_row(change, &placed, Written::New)?;
         history::record(change, placed.memory(), Operation::Create, actor, None)?;
-        return Ok(placed.memory().clone());
+        return Ok(placed.into_memory());
     };
     let before = &known.memory;
     if compose::is_as_it_was(before, composed.memory()) {
@@ -104,7 +104,7 @@ fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &
     }
     let operation = if before.deleted.is_some() { Operation::Restore } else { Operation::Update };
     history::record(change, memory, operation, actor, Some(before))?;
-    Ok(memory.clone())
+    Ok(placed.into_memory())
 }
 
 /// Takes a part out of recall; where it stood is known no more.
