@@ -19,6 +19,7 @@ mod planted;
 mod projects;
 mod promises;
 mod quality;
+mod round_trip;
 mod secrets;
 mod serve;
 mod setup;

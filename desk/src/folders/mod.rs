@@ -4,6 +4,7 @@
 
 mod add;
 mod edit;
+mod export;
 mod glance;
 mod layout;
 mod look;
@@ -13,6 +14,7 @@ mod tool;
 
 pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
 pub use edit::{forget_parts, update_part};
+pub use export::{ExportNotes, NotesExported};
 pub use glance::Glance;
 pub use refresh::{Refreshed, refresh, refresh_patiently};
 pub use tool::{FileCommand, FileRules, ToolReply};

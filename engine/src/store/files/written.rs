@@ -1,11 +1,16 @@
 //! What was made of a file is written: what stands for it, its parts, its names, what it says of others.
 
-use rusqlite::params;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
+use rusqlite::params;
+use tessera_markdown::Note;
+
+use super::folders::MEMORIES;
 use super::names;
 use super::states::{Before, FileStamp, Made, SeenFile, TakenFile, is_observation};
 use crate::compose::{self, Composed, Known};
-use crate::domain::{Memory, MemoryId};
+use crate::domain::{Link, Memory, MemoryId};
 use crate::store::base::config::Actor;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
@@ -38,16 +43,27 @@ pub(super) fn write(
     for known in &made.removed {
         remove_part(change, known, &made.actor)?;
     }
+    let mut first = None;
     for (at, (known, composed)) in made.parts.iter().enumerate() {
+        let is_told = at == 0 && made.tells_memory && known.is_none();
+        let Some(composed) = (if is_told { under_own_id(change, composed)? } else { Some(Cow::Borrowed(composed)) })
+        else {
+            continue;
+        };
         let is_new = known.as_ref().is_none_or(|known| known.memory.deleted.is_some());
         let rev = known.as_ref().map(|known| known.memory.rev);
-        let memory = put(change, known.as_ref(), composed, &made.actor)?;
+        let memory = put(change, known.as_ref(), &composed, &made.actor)?;
         counts.0 += usize::from(is_new);
         counts.1 += usize::from(!is_new && rev != Some(memory.rev));
         place(change, whole.id, (at, memory.id), made)?;
+        first = first.or((at == 0 && made.tells_memory).then_some(memory));
     }
     note_file(change, file, made, &whole)?;
+    let linked = names::links(change, whole.id)?;
     names::note(change, &whole, made)?;
+    if let Some(memory) = first {
+        link(change, &memory, &linked, &names::links(change, whole.id)?)?;
+    }
     if before.folder.is_told && made.is_kept {
         change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1")?.execute([whole.id])?;
         tell(change, whole.id)?;
@@ -63,6 +79,26 @@ fn is_as_read(change: &Change<'_>, before: &Before) -> Result<bool, StoreError> 
     let Some(whole) = &before.whole else { return Ok(true) };
     let now = row::remains(change.tx, whole.memory.id)?.map(|(known, _)| known.memory.rev);
     Ok(now == Some(whole.memory.rev))
+}
+
+/// A new part under the id that its note tells, or under another where that is taken: a file takes no memory over. `None`
+/// where the memory that the note was written from is here and says the same: it is not there twice then.
+fn under_own_id<'a>(change: &Change<'_>, part: &'a Composed) -> Result<Option<Cow<'a, Composed>>, StoreError> {
+    let Some((there, mark)) = row::remains(change.tx, part.memory().id)? else { return Ok(Some(Cow::Borrowed(part))) };
+    let there = there.memory;
+    let is_it =
+        mark == row::HERE && there.deleted.is_none() && there.file.is_none() && there.content == part.memory().content;
+    Ok((!is_it).then(|| Cow::Owned(part.under(MemoryId::generate(change.now)))))
+}
+
+/// Makes the links of a memory follow what its note says; those that the note never said stay.
+fn link(change: &Change<'_>, memory: &Memory, before: &BTreeSet<Link>, now: &BTreeSet<Link>) -> Result<(), StoreError> {
+    if before == now {
+        return Ok(());
+    }
+    let known: BTreeSet<Link> = row::links_of(change.tx, memory.id)?.into_iter().collect();
+    let stay = known.difference(before).chain(now).filter(|link| link.to != memory.id).copied();
+    links::replace(change, memory, &stay.collect())
 }
 
 /// Writes a memory that a file gives, unless it says what it said.
@@ -117,6 +153,11 @@ fn stamp(change: &Change<'_>, path: &crate::domain::FilePath, stamp: &FileStamp)
     Ok(())
 }
 
+/// What kind of note it is. What stands in the store's own folder is a memory where it says nothing else.
+fn kind_of<'a>(note: &'a Note, folder: &str) -> &'a str {
+    if note.is_kind_said || folder != MEMORIES { &note.kind } else { "memory" }
+}
+
 fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) -> Result<(), StoreError> {
     let (note, stamp) = (&made.note, &file.stamp);
     let permalink = names::permalink(change, file, note, whole.id)?;
@@ -136,7 +177,7 @@ fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) 
         stamp.hash.cast_signed(),
         made.is_kept,
         said(&note.title),
-        said(&note.kind),
+        said(kind_of(note, file.path.folder())),
         permalink,
         json(serde_json::to_string(&note.tags)),
         json(serde_json::to_string(&note.fields)),
