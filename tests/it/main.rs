@@ -15,6 +15,8 @@ mod keeping;
 mod learning;
 mod mcp;
 mod meaning;
+#[cfg(unix)]
+mod notes;
 mod planted;
 mod projects;
 mod promises;
