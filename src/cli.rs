@@ -3,6 +3,7 @@
 mod eval;
 mod files;
 mod gaps;
+mod notes;
 mod project;
 mod secret;
 mod setup;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use tessera_desk::verbs::Named;
 use tessera_engine::domain::{
     Breadth, Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Packing, RecallRequest, Scope,
     Sort, Tag, Timestamp, TokenProfile, Trust,
@@ -21,6 +23,7 @@ use tessera_engine::domain::{
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use files::{AddArguments, FilesTask};
 pub(crate) use gaps::GapsArguments;
+pub(crate) use notes::{GraphArguments, NoteBounds, NoteTask};
 pub(crate) use project::ProjectTask;
 pub(crate) use secret::SecretTask;
 pub(crate) use setup::{Setup, SetupClient};
@@ -53,9 +56,9 @@ pub(crate) enum Command {
     Recall(Box<Recall>),
     /// Show memories in full, with everything known of them.
     Get {
-        /// Handles or ids.
+        /// Handles or ids, or paths of files.
         #[arg(required = true)]
-        ids: Vec<MemoryRef>,
+        ids: Vec<Named>,
     },
     /// List memories, newest first.
     List(List),
@@ -63,9 +66,9 @@ pub(crate) enum Command {
     Update(Update),
     /// Forget memories; `restore` brings them back unless --hard.
     Forget {
-        /// Handles or ids.
+        /// Handles or ids, or paths of files.
         #[arg(required = true)]
-        ids: Vec<MemoryRef>,
+        ids: Vec<Named>,
         /// Remove them for good, from the history and the index too.
         #[arg(long)]
         hard: bool,
@@ -80,26 +83,26 @@ pub(crate) enum Command {
     },
     /// Bring back a forgotten memory, or an earlier text of one.
     Restore {
-        /// Handle or id.
-        id: MemoryRef,
+        /// Handle or id, or the path of a file.
+        id: Named,
         /// Undo this change (a number from `history`).
         #[arg(long, value_name = "REV")]
         before: Option<u64>,
     },
     /// Show what was done to a memory, when, and by whom.
     History {
-        /// Handle or id.
-        id: MemoryRef,
+        /// Handle or id, or the path of a file.
+        id: Named,
     },
-    /// Link a memory to another: supersedes, resolved_by, part_of or see_also.
+    /// Link a memory to another: supersedes, resolved_by, part_of, see_also, or whatever it is to it, such as depends_on.
     Link {
-        /// The memory that carries the link.
-        id: MemoryRef,
+        /// The memory that carries the link; a file by its path or title too.
+        id: String,
         /// What it is to the other.
         #[arg(value_name = "TYPE")]
         kind: LinkKind,
         /// The other memory.
-        to: MemoryRef,
+        to: String,
         /// Take the link away.
         #[arg(long)]
         remove: bool,
@@ -185,8 +188,8 @@ pub(crate) enum Command {
     },
     /// Show where a memory comes from, and when and why it was given.
     Why {
-        /// Handle or id.
-        id: MemoryRef,
+        /// Handle or id, or the path of a file.
+        id: Named,
     },
     /// Show tokens given to models and spent by judges, day by day.
     Ledger {
@@ -197,6 +200,11 @@ pub(crate) enum Command {
     /// Know folders of notes: what their files say is found as memories are.
     #[command(subcommand)]
     Files(FilesTask),
+    /// Find, read and list notes: files in folders that are known.
+    #[command(subcommand)]
+    Note(NoteTask),
+    /// Show a note or a memory, and what is related to it.
+    Graph(GraphArguments),
     /// Run one command of the memory tool: a JSON object on stdin, what it answers on stdout.
     MemoryTool,
     /// List what was asked often and that nothing answers.
@@ -434,9 +442,9 @@ pub(crate) struct List {
 /// Change fields of a memory.
 #[derive(Debug, Args)]
 pub(crate) struct Update {
-    /// Handles or ids.
+    /// Handles or ids, or paths of files.
     #[arg(required_unless_present = "imported")]
-    pub(crate) ids: Vec<MemoryRef>,
+    pub(crate) ids: Vec<Named>,
     /// Every memory that came from elsewhere and that nobody vouches for yet.
     #[arg(long, conflicts_with = "ids", requires = "trust")]
     pub(crate) imported: bool,

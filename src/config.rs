@@ -20,7 +20,9 @@ use tessera_setup::Places;
 
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
-pub(crate) use files::{FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules};
+pub(crate) use files::{
+    FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules, memory_files,
+};
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
 
@@ -417,6 +419,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
 /// Refuses a file with a value that cannot be used.
 pub(crate) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     KEEP_QUESTIONS.parsed(file, false, switch)?;
+    files::check(file)?;
     secret_rules(file)?;
     hook_settings(file).map(drop)
 }

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 use tessera_engine::domain::MemoryId;
-use tessera_engine::sync::{MACHINE_HEADER, Mark};
+use tessera_engine::sync::{FREE_LINKS_HEADER, MACHINE_HEADER, Mark};
 
 use crate::App;
 use crate::address;
@@ -107,6 +107,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Machine {
             && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         let problem = || Problem::invalid(format!("{MACHINE_HEADER}: is no name; give small letters, digits and -"));
         is_name.then(|| Self(name.to_owned())).ok_or_else(problem)
+    }
+}
+
+/// Whether a machine reads links of any type.
+pub(crate) struct FreeLinks(pub(crate) bool);
+
+impl<S: Send + Sync> FromRequestParts<S> for FreeLinks {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Ok(Self(parts.headers.contains_key(FREE_LINKS_HEADER)))
     }
 }
 

@@ -5,6 +5,7 @@ use tessera_engine::domain::Timestamp;
 use tessera_engine::store::{KeyPlace, StoreError};
 
 use crate::caller::Caller;
+use crate::folders::{Glance, Looks};
 use crate::meaning;
 
 /// What a verb does to the memories.
@@ -33,6 +34,18 @@ pub trait Verb {
     /// # Errors
     /// When the request cannot be carried out, or the store fails.
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Self::Outcome, StoreError>;
+
+    /// The same after a look at the folders of files, or beside it.
+    ///
+    /// # Errors
+    /// As [`Verb::run`]. What cannot be looked at is as it was.
+    fn run_looking(self, store: &mut Store, caller: &Caller, glance: Glance) -> Result<Self::Outcome, StoreError>
+    where
+        Self: Sized,
+    {
+        glance.catch_up(store);
+        self.run(store, caller)
+    }
 }
 
 /// A store with somebody who asks something of it.
@@ -41,12 +54,19 @@ pub struct Desk<'a> {
     store: &'a mut Store,
     caller: &'a Caller,
     has_changed: bool,
+    looks: Option<Looks>,
 }
 
 impl<'a> Desk<'a> {
     /// A desk for one caller.
     pub fn new(store: &'a mut Store, caller: &'a Caller) -> Self {
-        Self { store, caller, has_changed: false }
+        Self { store, caller, has_changed: false, looks: None }
+    }
+
+    /// Has the folders of files looked at with the first verb; `None` where somebody watches them.
+    #[must_use]
+    pub fn looking(self, looks: Option<Looks>) -> Self {
+        Self { looks, ..self }
     }
 
     /// Does what is asked for. Every verb of every face passes here, and nowhere else: a verb that needs another
@@ -57,7 +77,11 @@ impl<'a> Desk<'a> {
     pub fn perform<V: Verb>(&mut self, verb: V) -> Result<V::Outcome, StoreError> {
         // Even one that fails may have changed something: batches are transactions of their own.
         self.has_changed |= V::EFFECT != Effect::Reads;
-        verb.run(self.store, self.caller)
+        match self.looks.take().and_then(|looks| Glance::of(self.store, looks).ok()).filter(|glance| !glance.is_idle())
+        {
+            Some(glance) => verb.run_looking(self.store, self.caller, glance),
+            None => verb.run(self.store, self.caller),
+        }
     }
 
     /// Makes the vectors of what was written, once the caller has their answer. Nobody is told of a fault: whoever has

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{self, Wake};
+use crate::folders::{Looks, Watch};
 
 /// After this long without a call, chores are done and memory is given back.
 const IDLE: Duration = Duration::from_secs(5);
@@ -22,6 +23,7 @@ pub struct SharedStore {
     changed: Arc<Notify>,
     calls: Arc<AtomicUsize>,
     wake: Arc<OnceLock<Wake>>,
+    watch: Arc<OnceLock<Watch>>,
 }
 
 impl SharedStore {
@@ -29,7 +31,7 @@ impl SharedStore {
     pub fn new(store: Store) -> Self {
         let store = Arc::new(Mutex::new(store));
         let (used, changed) = (Arc::default(), Arc::default());
-        Self { store, used, changed, calls: Arc::default(), wake: Arc::default() }
+        Self { store, used, changed, calls: Arc::default(), wake: Arc::default(), watch: Arc::default() }
     }
 
     /// Has the vectors of memories made that wait for them, by a thread of its own, now and whenever something changed,
@@ -37,6 +39,27 @@ impl SharedStore {
     pub fn give_meaning_in_background(&self) {
         if let Some(wake) = self.here(|store| background::start(store, Arc::clone(&self.calls))) {
             let _ = self.wake.set(wake);
+        }
+    }
+
+    /// Has the folders of files watched by a thread of its own, from the first call on, until the last of these is dropped.
+    pub fn watch_files_in_background(&self) {
+        let (changed, wake) = (Arc::clone(&self.changed), Arc::clone(&self.wake));
+        let tell = move || {
+            changed.notify_one();
+            wake.get().into_iter().for_each(Wake::wake);
+        };
+        if let Some(watch) = self.here(|store| Watch::start(store, tell)) {
+            let _ = self.watch.set(watch);
+        }
+    }
+
+    /// How a call looks at the folders of files; `None` where they are watched.
+    pub(crate) fn looks(&self) -> Option<Looks> {
+        match self.watch.get() {
+            Some(watch) if watch.is_standing() => None,
+            Some(_) => Some(Looks::Briefly),
+            None => Some(Looks::Long),
         }
     }
 
@@ -56,11 +79,13 @@ impl SharedStore {
         cancelled: &CancellationToken,
         work: impl FnOnce(&mut Store) -> T + Send + 'static,
     ) -> Option<T> {
-        let store = Arc::clone(&self.store);
+        let (store, watch) = (Arc::clone(&self.store), Arc::clone(&self.watch));
         let running = Running::of(&self.calls);
         let call = tokio::task::spawn_blocking(move || {
             let _running = running;
-            work(&mut store.lock().unwrap_or_else(PoisonError::into_inner))
+            let done = work(&mut store.lock().unwrap_or_else(PoisonError::into_inner));
+            watch.get().into_iter().for_each(Watch::begin);
+            done
         });
         self.used.notify_one();
         tokio::select! {

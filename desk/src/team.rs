@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::Caller;
 use crate::desk::Desk;
+use crate::folders::Looks;
 use crate::shared::SharedStore;
 use crate::sync::{Mode, Remote, RemoteError, SharedTag, Shares, SyncError, Trouble, Worker};
 
@@ -108,8 +109,9 @@ pub async fn at_desk<T: Send + 'static>(
     {
         return Some(Err(error));
     }
+    let looks = store.looks();
     let work = move |store: &mut Store| {
-        let mut desk = Desk::new(store, &caller);
+        let mut desk = Desk::new(store, &caller).looking(looks);
         (work(&mut desk), desk.has_changed())
     };
     let Some((outcome, has_changed)) = store.run(cancelled, work).await else {
@@ -148,7 +150,7 @@ pub fn directly<T>(
         return Err(not_heard.unwrap_or(SyncError::Ended));
     }
     let (outcome, has_changed) = team.store.here(|store| {
-        let mut desk = Desk::new(store, caller);
+        let mut desk = Desk::new(store, caller).looking(Some(Looks::Long));
         (work(&mut desk), desk.has_changed())
     });
     let is_heard = not_heard.is_none();

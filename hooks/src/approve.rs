@@ -19,6 +19,13 @@ pub const SAFE_TOOLS: [&str; 8] = [
     "memory_link",
 ];
 
+/// Tools that read what stands in files.
+pub const NOTE_TOOLS: [&str; 4] = ["search_notes", "build_context", "recent_activity", "read_note"];
+
+/// The tool that keeps files, and its commands that take nothing away: `delete` asks, though it can be undone.
+const FILE_TOOL: &str = "memory";
+const SAFE_COMMANDS: [&str; 5] = ["view", "create", "str_replace", "insert", "rename"];
+
 /// Before a tool is used.
 pub(crate) fn before_use(payload: &Payload, surroundings: &Surroundings) -> Option<Reply> {
     is_safe(payload, surroundings).then(Reply::allow_tool)
@@ -32,5 +39,12 @@ pub(crate) fn on_request(payload: &Payload, surroundings: &Surroundings) -> Opti
 fn is_safe(payload: &Payload, surroundings: &Surroundings) -> bool {
     let Some(name) = payload.text(&["tool_name"]) else { return false };
     let tool = SERVERS.iter().find_map(|server| name.strip_prefix(server));
-    surroundings.settings.auto_approve && tool.is_some_and(|tool| SAFE_TOOLS.contains(&tool))
+    surroundings.settings.auto_approve && tool.is_some_and(|tool| is_safe_tool(tool, payload))
+}
+
+fn is_safe_tool(tool: &str, payload: &Payload) -> bool {
+    match tool {
+        FILE_TOOL => payload.tool_argument("command").is_some_and(|command| SAFE_COMMANDS.contains(&command)),
+        _ => SAFE_TOOLS.contains(&tool) || NOTE_TOOLS.contains(&tool),
+    }
 }

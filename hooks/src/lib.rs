@@ -23,7 +23,7 @@ mod reply;
 mod session;
 mod stop;
 
-pub use approve::{SAFE_TOOLS, SERVERS};
+pub use approve::{NOTE_TOOLS, SAFE_TOOLS, SERVERS};
 pub use judge_choice::{JudgeChoice, UnknownJudge};
 pub use run::{answer, events, run};
 pub use surroundings::{MOST_CHARACTERS, Settings, Surroundings};

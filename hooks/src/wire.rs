@@ -58,6 +58,11 @@ impl Payload {
         names.iter().find_map(|name| self.fields.get(*name)?.as_bool())
     }
 
+    /// A text among the arguments of the tool that is to be used.
+    pub fn tool_argument(&self, name: &str) -> Option<&str> {
+        self.fields.get("tool_input").or_else(|| self.fields.get("toolInput"))?.get(name)?.as_str()
+    }
+
     /// The event, as the client names it.
     pub fn event(&self) -> Option<String> {
         self.text(&["hook_event_name", "hookEventName"])

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
-use tessera_desk::verbs::described;
+use tessera_desk::verbs::{Named, described};
 use tessera_engine::domain::{Category, DomainError, Expiry, Filters, MemoryRef, Scope, Tag, Timestamp};
 
 /// The arguments of one call. Unknown ones are ignored; absent, `null` and `""` mean the same.
@@ -32,6 +32,11 @@ impl Args {
     /// An error of a type, by the name that the caller used for the argument.
     pub(crate) fn named(&self, error: DomainError, names: &'static [&'static str]) -> DomainError {
         renamed(error, self.name(names))
+    }
+
+    /// All arguments, as they were given: also the empty texts, which say something in a file.
+    pub(crate) fn as_given(&self) -> Value {
+        Value::Object(self.0.clone())
     }
 
     /// True when an argument is given.
@@ -159,14 +164,15 @@ impl Args {
         Ok(self.parsed_list(IDS)?.into_iter().next())
     }
 
-    /// One memory that must be named.
-    pub(crate) fn required_id(&self) -> Result<MemoryRef, DomainError> {
-        self.id()?.ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42"))
+    /// One memory that must be named, or a file by its path.
+    pub(crate) fn required_name(&self) -> Result<Named, DomainError> {
+        let name = self.parsed_list(IDS)?.into_iter().next();
+        name.ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42"))
     }
 
-    /// Several memories, by `ids` or `id`; at least one.
-    pub(crate) fn ids(&self) -> Result<Vec<MemoryRef>, DomainError> {
-        let ids: Vec<MemoryRef> = self.parsed_list(IDS)?;
+    /// Several memories, by `ids` or `id`, or files by their paths; at least one.
+    pub(crate) fn names(&self) -> Result<Vec<Named>, DomainError> {
+        let ids: Vec<Named> = self.parsed_list(IDS)?;
         if ids.is_empty() {
             return Err(DomainError::invalid("ids", "is missing", "give handles such as [42, 7]"));
         }
@@ -239,7 +245,7 @@ mod tests {
         for given in
             [json!({ "id": 42 }), json!({ "ids": "#42" }), json!({ "ids": ["42"] }), json!({ "memory_id": "42" })]
         {
-            assert_eq!(args(given).ids().unwrap(), ["42".parse().unwrap()]);
+            assert_eq!(args(given).names().unwrap(), ["42".parse().unwrap()]);
         }
         assert_eq!(args(json!({ "n": "7" })).whole(&["n"]), Ok(Some(7)));
         assert_eq!(args(json!({ "n": 7.0 })).whole(&["n"]), Ok(Some(7)));
@@ -289,7 +295,7 @@ mod tests {
             (json!({ "memory_id": ["mem_abc"] }), "memory_id"),
             (json!({}), "ids"),
         ] {
-            assert!(args(given).ids().unwrap_err().to_string().starts_with(&format!("{name}: ")));
+            assert!(args(given).names().unwrap_err().to_string().starts_with(&format!("{name}: ")));
         }
         assert!(args(json!({ "limit": "many" })).whole(&["limit"]).unwrap_err().to_string().starts_with("limit: "));
         assert!(args(json!({ "since": "soon" })).filters().unwrap_err().to_string().starts_with("since: "));

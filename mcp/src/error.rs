@@ -24,6 +24,9 @@ pub(crate) enum ToolError {
     /// The vault refuses or fails.
     #[error(transparent)]
     Vault(#[from] SafeError),
+    /// A command of the memory tool was not done. Models were trained on its words, so nothing is put before them.
+    #[error("{0}")]
+    NotDone(String),
     /// A tool of a team, where there is none.
     #[error(
         "needs a team server, and none is in use; `tessera sync join URL` joins one, memory_count says how things stand"

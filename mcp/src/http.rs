@@ -45,6 +45,7 @@ pub async fn serve_http(
     ready(listener.local_addr().map_err(failed)?);
     let store = server.store().clone();
     store.give_meaning_in_background();
+    store.watch_files_in_background();
     let worker = server.team().map(Team::worker);
     let syncing = async {
         match &worker {

@@ -2,8 +2,8 @@
 
 use rmcp::model::{Resource, ResourceTemplate};
 use tessera_desk::Desk;
-use tessera_desk::verbs::{Get, List};
-use tessera_engine::domain::{Memory, MemoryRef};
+use tessera_desk::verbs::{FindNote, Get, List};
+use tessera_engine::domain::{Memory, MemoryRef, file_of_content};
 use tessera_engine::pack::{attribution, neutral, neutral_line};
 use tessera_engine::store::StoreError;
 
@@ -30,6 +30,10 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
             .with_title("A memory")
             .with_description("One memory in full, by handle or id")
             .with_mime_type("text/plain"),
+        ResourceTemplate::new("memory://{+path}", "note")
+            .with_title("A note")
+            .with_description("One note in full, by permalink, path or title")
+            .with_mime_type("text/markdown"),
     ]
 }
 
@@ -45,12 +49,34 @@ pub(crate) fn read(desk: &mut Desk<'_>, uri: &str) -> Result<Option<String>, Too
                 .collect(),
         ));
     }
-    let Some(Ok(reference)) = uri.strip_prefix(PREFIX).map(str::parse::<MemoryRef>) else { return Ok(None) };
+    let Some(name) = uri.strip_prefix(PREFIX) else { return Ok(None) };
+    let Ok(reference) = name.parse::<MemoryRef>() else {
+        let note = desk.perform(FindNote { name: unescaped(name), project: None })?;
+        return Ok(note.map(|note| neutral(file_of_content(&note.content)).into_owned()));
+    };
     match desk.perform(Get { ids: vec![reference] }) {
         Ok(found) => Ok(found.iter().find(|memory| memory.deleted.is_none()).map(full)),
         Err(StoreError::NotFound(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// An address as clients write it: letters of other alphabets and spaces as `%` and two digits.
+fn unescaped(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.bytes();
+    while let Some(byte) = rest.next() {
+        let mut ahead = rest.clone();
+        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
+        match (byte, digit(ahead.next()), digit(ahead.next())) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.extend(u8::try_from(high * 16 + low));
+                rest = ahead;
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn full(memory: &Memory) -> String {

@@ -8,6 +8,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tessera_desk::folders::Folders;
 use tessera_desk::sync::{Mode, Remote, SyncError};
 use tessera_desk::team::{Done, Team, at_desk};
 use tessera_desk::vault::Safe;
@@ -18,11 +19,12 @@ use tessera_engine::store::{ElsewhereBecause, StoreError};
 
 use crate::args::Args;
 use crate::error::ToolError;
-use crate::tools::{Call, Elsewhere, Standing};
+use crate::memory_files::MemoryFiles;
+use crate::tools::{Call, Elsewhere, Offered, Standing};
 use crate::{prompts, resources, tools};
 
 /// What a client is told of the server as a whole; at most 2000 characters.
-const INSTRUCTIONS: &str = "Tessera is this person's long-term memory across sessions and projects. \
+pub(crate) const INSTRUCTIONS: &str = "Tessera is this person's long-term memory across sessions and projects. \
 Call memory_recall before work that may rest on earlier preferences, decisions or facts; ask in plain words and set a \
 small max_tokens (300 to 1000): the whole reply stays within it. It gives the best memories in full (`#id date text`) \
 and an index of others (`- #id summary`); memory_get fetches full texts by id. `+N more` means further matches: pass \
@@ -40,12 +42,20 @@ pub struct Server {
     team: Option<Team>,
     problem: Option<String>,
     vault: Option<Safe>,
+    files: MemoryFiles,
 }
 
 impl Server {
     /// Serves `store` to clients that are one caller, but for the name of the client program, which they tell.
     pub fn new(store: Store, caller: Caller) -> Self {
-        Self { store: SharedStore::new(store), caller, team: None, problem: None, vault: None }
+        Self {
+            store: SharedStore::new(store),
+            caller,
+            team: None,
+            problem: None,
+            vault: None,
+            files: MemoryFiles::default(),
+        }
     }
 
     /// Serves the store alone, and says why its team server is not used.
@@ -65,6 +75,12 @@ impl Server {
     #[must_use]
     pub fn with_vault(self, vault: Safe) -> Self {
         Self { vault: Some(vault), ..self }
+    }
+
+    /// Offers the memory tool as the settings say.
+    #[must_use]
+    pub fn with_files(self, files: MemoryFiles) -> Self {
+        Self { files, ..self }
     }
 
     pub(crate) fn team(&self) -> Option<&Team> {
@@ -100,6 +116,10 @@ impl Server {
                 done
             }
             Call::Desk(call) => self.at_desk(context, move |desk| call(desk, &args)).await?,
+            Call::Files(call) => {
+                let rules = self.files.rules;
+                self.at_desk(context, move |desk| call(desk, &args, rules)).await?
+            }
             Call::Standing(call) => self.at_desk(context, move |desk| call(desk, &args, &standing)).await?,
         };
         if tool.effect != Effect::Reads {
@@ -185,19 +205,24 @@ impl ServerHandler for Server {
         let name = Implementation::new("tessera", env!("CARGO_PKG_VERSION"))
             .with_title("Tessera")
             .with_description("A token-budgeted memory for coding agents");
-        ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
+        ServerConfig::new(capabilities).with_server_info(name).with_instructions(self.files.instructions(INSTRUCTIONS))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::definitions(self.team.is_some()).into_iter().find(|tool| tool.name == name)
+        let every = Offered { in_team: self.team.is_some(), keeps_files: true, with_notes: true };
+        tools::definitions(every).into_iter().find(|tool| tool.name == name)
     }
 
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::definitions(self.team.is_some())))
+        // Without a folder there are no notes, and nothing is said of them.
+        let folders = self.look(&context, |desk| desk.perform(Folders)).await?;
+        let with_notes = self.files.is_offered || folders.is_ok_and(|folders| !folders.is_empty());
+        let offered = Offered { in_team: self.team.is_some(), keeps_files: self.files.is_offered, with_notes };
+        Ok(ListToolsResult::with_all_items(tools::definitions(offered)))
     }
 
     async fn call_tool(

@@ -13,6 +13,7 @@ use tessera_desk::team::Team;
 pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
     let store = server.store().clone();
     store.give_meaning_in_background();
+    store.watch_files_in_background();
     let worker = server.team().map(Team::worker);
     let serving = async {
         match server.serve(rmcp::transport::stdio_pipes()).await {

@@ -11,6 +11,9 @@ pub(crate) struct Setup {
     /// For the project in this directory alone, in files that can be committed.
     #[arg(long)]
     pub(crate) project: bool,
+    /// Offer the memory tool too, which keeps files under /memories: to all clients that use this store.
+    #[arg(long)]
+    pub(crate) memory_files: bool,
     /// Show the change without making it.
     #[arg(long)]
     pub(crate) dry_run: bool,

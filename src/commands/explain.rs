@@ -1,5 +1,8 @@
 //! Why each memory came back, and what it cost: the table of `recall --explain`.
 
+use tessera_desk::Desk;
+use tessera_desk::verbs::{Standing, WhereInFiles};
+use tessera_engine::domain::Memory;
 use tessera_engine::pack::{Ranked, Recall};
 use tessera_engine::score::ScoreParts;
 
@@ -14,7 +17,7 @@ const BREADTH: &str = "breadth: the question asks for many memories, so rows are
                        --breadth off gives the best in full\n";
 
 /// A table of all rows of a recall: shown, left out, and the best of those below the floor.
-pub(super) fn table(recall: &Recall, searched: u32) -> String {
+pub(super) fn table(recall: &Recall, searched: u32, standing: &[String]) -> String {
     let mut header = vec!["memory", "as", "tokens", "holds", "score"];
     // A part that is nothing in every row takes no column.
     let all = recall.details.iter().map(|detail| &detail.ranked).chain(recall.index.iter().map(|entry| &entry.ranked));
@@ -47,7 +50,19 @@ pub(super) fn table(recall: &Recall, searched: u32) -> String {
         recall.total_count, recall.tokens_used, recall.profile
     );
     let breadth = if recall.is_broad { BREADTH } else { "" };
-    head + breadth + FLOOR + &output::table(&header, rows)
+    let places: String = standing.iter().map(|line| format!("{line}\n")).collect();
+    head + breadth + FLOOR + &output::table(&header, rows) + &places
+}
+
+/// Where those that stand in files stand there, a line each.
+pub(super) fn standing(desk: &mut Desk<'_>, recall: &Recall) -> anyhow::Result<Vec<String>> {
+    let details = recall.details.iter().map(|detail| &detail.memory);
+    let memories: Vec<&Memory> = details.chain(recall.index.iter().map(|entry| &entry.memory)).collect();
+    let found = desk.perform(WhereInFiles { ids: memories.iter().map(|memory| memory.id).collect() })?;
+    let line = |(memory, standing): (&&Memory, Option<Standing>)| {
+        standing.map(|standing| output::shown(&format!("{} in {standing}", memory.handle)))
+    };
+    Ok(memories.iter().zip(found).filter_map(line).collect())
 }
 
 /// Three decimals, without the zero before them: the columns of all parts fit a terminal.

@@ -18,6 +18,7 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
     let caller = Caller { session, project, ..Caller::new(Origin::Agent) };
     let caller = config::asking(caller, None, context.home.clone())?;
     let server = Server::new(context.open(Usage::Serve)?, caller);
+    let server = server.with_files(config::memory_files(context.home.clone())?);
     let server = match config::team(context.home.clone()) {
         Ok(Some((remote, mode))) => server.with_team(remote, mode),
         Ok(None) => server,

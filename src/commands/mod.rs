@@ -13,6 +13,7 @@ mod list;
 mod maintenance;
 mod mcp;
 mod meaning;
+mod notes;
 mod project;
 mod questions;
 mod recall;
@@ -33,12 +34,13 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use tessera_desk::folders::{ExportNotes, Glance, refresh};
+use tessera_desk::folders::{ExportNotes, Looks};
 use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};
+use tessera_desk::verbs::{Meant, Named};
 use tessera_desk::{Caller, Desk, Project, SharedStore};
 use tessera_engine::Store;
-use tessera_engine::domain::Origin;
+use tessera_engine::domain::{MemoryRef, Origin};
 use tessera_engine::store::Usage;
 
 use crate::cli::{Cli, Command, ImportKind};
@@ -133,26 +135,11 @@ impl Context {
             Access::Add => self.open(Usage::Write)?,
             Access::Change => self.open_existing()?,
         };
-        self.refresh_files(&store);
-        let outcome = work(&mut Desk::new(&mut store, caller));
+        let outcome = work(&mut Desk::new(&mut store, caller).looking(Some(Looks::Long)));
         if access != Access::Read {
             self.settle_vault(store);
         }
         outcome
-    }
-
-    /// Takes what changed in folders of files. What cannot be taken now is as it was.
-    fn refresh_files(&self, store: &Store) {
-        let refreshed = || -> anyhow::Result<()> {
-            let glance = Glance::of(store)?;
-            if !glance.is_idle() && glance.differs() {
-                refresh(&mut self.open(Usage::Write)?)?;
-            }
-            Ok(())
-        };
-        if let Err(error) = refreshed() {
-            output::note(&format!("files are as they were: {error}"));
-        }
     }
 
     /// Tells the vault of this machine what it is to learn. Where it cannot be told now, that is said, and done later.
@@ -208,7 +195,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Forget { ids, hard, reason } => remember::forget(&context, ids, hard, reason)?,
         Command::Restore { id, before } => remember::restore(&context, id, before)?,
         Command::History { id } => show::history(&context, id)?,
-        Command::Link { id, kind, to, remove } => link::run(&context, id, kind, to, remove)?,
+        Command::Link { id, kind, to, remove } => link::run(&context, id, &kind, to, remove)?,
         Command::Import { kind: Some(ImportKind::ClaudeMd { path, scope }), .. } => {
             return transfer::import_claude_md(&context, &path, scope);
         }
@@ -242,6 +229,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Log { session, limit } => receipts::log(&context, session, limit)?,
         Command::Why { id } => receipts::why(&context, id)?,
         Command::Files(task) => files::run(&context, task)?,
+        Command::Note(task) => notes::run(&context, task)?,
+        Command::Graph(args) => notes::graph(&context, args)?,
         Command::MemoryTool => return files::tool(&context),
         Command::Gaps(args) => gaps::run(&context, &args)?,
         Command::Ledger { days } => receipts::ledger(&context, days)?,
@@ -253,6 +242,12 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Man => clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The one memory that is meant.
+fn meant(desk: &mut Desk<'_>, named: Named) -> anyhow::Result<MemoryRef> {
+    let found = desk.perform(Meant { named: vec![named] })?;
+    found.into_iter().next().ok_or_else(|| UserError("nothing is named".to_owned()).into())
 }
 
 /// The text of an argument; `-` reads stdin.

@@ -28,10 +28,14 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
     // What is printed is what was counted, to the byte. In JSON the parts of a score stand in its row, and are
     // counted too; the table beside a text is for people.
     let form = if context.json { Form::Json(JsonRows { handle: true, parts: args.explain }) } else { Form::Text };
-    let answer = context.at_desk_as(&asker, Access::Read, |desk| Ok(desk.perform(Asks { request, form })?))?;
+    let (answer, standing) = context.at_desk_as(&asker, Access::Read, |desk| {
+        let answer = desk.perform(Asks { request, form })?;
+        let standing = if answer.searched.is_some() { explain::standing(desk, &answer.reply)? } else { Vec::new() };
+        Ok((answer, standing))
+    })?;
     output::text(&answer.reply.body)?;
     if let Some(searched) = answer.searched.filter(|_| !context.json) {
-        output::text(&explain::table(&answer.reply, searched))?;
+        output::text(&explain::table(&answer.reply, searched, &standing))?;
     }
     answer.near.iter().for_each(|(scope, count)| output::note(&format!("{count} under --scope {scope}")));
     Ok(())

@@ -1,11 +1,10 @@
 //! `log`, `why`, `ledger`: what models were given, why, and what it cost.
 
-use tessera_desk::verbs::{Day, Ledger, Log, Why};
-use tessera_engine::domain::MemoryRef;
+use tessera_desk::verbs::{Day, Ledger, Log, Named, WhereInFiles, Why};
 use tessera_engine::score::ScoreParts;
 use tessera_engine::store::{Given, Receipt, Spending};
 
-use super::{Access, Context};
+use super::{Access, Context, meant};
 use crate::output::{self, Style};
 
 /// Shows the latest events, newest last.
@@ -50,8 +49,13 @@ fn form(given: &Given) -> String {
 }
 
 /// Shows where a memory comes from, and when and why it was given.
-pub(super) fn why(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
-    let reason = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Why { id })?))?;
+pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
+    let (reason, standing) = context.at_local_desk(Access::Read, |desk| {
+        let id = meant(desk, id)?;
+        let reason = desk.perform(Why { id })?;
+        let standing = desk.perform(WhereInFiles { ids: vec![reason.memory.id] })?;
+        Ok((reason, standing.into_iter().next().flatten()))
+    })?;
     if context.json {
         return output::json(&serde_json::to_value(&reason)?);
     }
@@ -67,6 +71,9 @@ pub(super) fn why(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
         memory.scope,
         memory.access_count
     )))?;
+    if let Some(standing) = standing {
+        output::line(&output::shown(&format!("in {standing}")))?;
+    }
     if let Some(why) = memory.why_never_unasked() {
         output::line(&output::shown(&format!("never given unasked: {why}")))?;
     }

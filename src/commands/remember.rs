@@ -2,12 +2,13 @@
 
 use serde_json::json;
 use tessera_desk::Desk;
+use tessera_desk::folders::PutBack;
 use tessera_desk::verbs::{
-    Alike, Forget, Gone, Remember as Stores, Restore, Update as Changes, Which, described, told_near,
+    Alike, Forget, Gone, Meant, Named, Remember as Stores, Restore, Update as Changes, Which, described, told_near,
 };
 use tessera_desk::views::{StoredView, told_aside};
 use tessera_engine::domain::{Category, MemoryRef, Patch, Scope, Tag};
-use tessera_engine::store::{Erase, Near, Stored};
+use tessera_engine::store::{Erase, Near, StoreError, Stored};
 
 use super::{Access, Context, text_or_stdin};
 use crate::cli::{Remember, Update};
@@ -68,9 +69,9 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
             "nothing to change; give --content, --tags, --importance or another field".into()
         ));
     }
-    let which = if args.imported { Which::Imported } else { Which::Named(args.ids) };
-    let reason = args.reason;
+    let (named, is_imported, reason) = (args.ids, args.imported, args.reason);
     context.at_desk(Access::Change, |desk| {
+        let which = if is_imported { Which::Imported } else { Which::Named(desk.perform(Meant { named })?) };
         let updated = desk.perform(Changes { which, patch, reason })?;
         if let Some(stored) = &updated.only {
             print(desk, context, "Updated", stored, Vec::new())?;
@@ -85,10 +86,12 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
 }
 
 /// Forgets memories.
-pub(super) fn forget(context: &Context, ids: Vec<MemoryRef>, hard: bool, reason: Option<String>) -> anyhow::Result<()> {
+pub(super) fn forget(context: &Context, named: Vec<Named>, hard: bool, reason: Option<String>) -> anyhow::Result<()> {
     let erase = if hard { Erase::Hard } else { Erase::Soft };
-    let Gone { forgotten, left } =
-        context.at_desk(Access::Change, |desk| Ok(desk.perform(Forget { ids, erase, reason })?))?;
+    let Gone { forgotten, left } = context.at_desk(Access::Change, |desk| {
+        let ids = desk.perform(Meant { named })?;
+        Ok(desk.perform(Forget { ids, erase, reason })?)
+    })?;
     if context.json {
         let ids: Vec<_> = forgotten.iter().map(|one| one.id).collect();
         let handles: Vec<_> = forgotten.iter().map(|one| one.handle).collect();
@@ -106,8 +109,21 @@ pub(super) fn forget(context: &Context, ids: Vec<MemoryRef>, hard: bool, reason:
 }
 
 /// Brings back a forgotten memory, or an earlier text.
-pub(super) fn restore(context: &Context, id: MemoryRef, before: Option<u64>) -> anyhow::Result<()> {
+pub(super) fn restore(context: &Context, id: Named, before: Option<u64>) -> anyhow::Result<()> {
     context.at_desk(Access::Change, |desk| {
+        let id = match (desk.perform(Meant { named: vec![id.clone()] }), id) {
+            (Ok(found), id) => found.into_iter().next().map_or(id, Named::Memory),
+            (Err(StoreError::InFile { .. }), id) => id,
+            (Err(error), _) => return Err(error.into()),
+        };
+        let id = match id {
+            Named::Memory(id) => id,
+            // No memory stands for it: what was deleted there may have been kept all the same.
+            Named::File(path) => {
+                desk.perform(PutBack { path: path.clone() })?;
+                return output::line(&format!("Restored {path}"));
+            }
+        };
         let stored = desk.perform(Restore { id, before })?;
         print(desk, context, "Restored", &stored, Vec::new())?;
         desk.give_meaning();

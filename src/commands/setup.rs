@@ -29,7 +29,10 @@ pub(super) fn run(context: &Context, args: &Setup) -> anyhow::Result<()> {
         Level::User
     };
     let home = config::home(context.home.clone())?;
-    let plan = client.plan(&level, &config::places(context.home.as_deref())?)?;
+    let mut plan = client.plan(&level, &config::places(context.home.as_deref())?)?;
+    if args.memory_files {
+        plan.offer_memory_files(&home)?;
+    }
     let made = confirmed(context, &plan, args.dry_run, args.yes, "Make these changes?")?;
     if made {
         home.make().with_context(|| home.dir().display().to_string())?;

@@ -1,27 +1,32 @@
 //! `get` and `history`: everything known of a memory.
 
-use tessera_desk::verbs::{Get, History};
-use tessera_engine::domain::{Memory, MemoryRef};
+use tessera_desk::verbs::{Get, History, Meant, Named, Standing, WhereInFiles};
+use tessera_engine::domain::Memory;
 
-use super::{Access, Context};
+use super::{Access, Context, meant};
 use crate::output::{self, Style};
 
 /// Shows memories in full.
-pub(super) fn get(context: &Context, ids: Vec<MemoryRef>) -> anyhow::Result<()> {
-    let memories = context.at_desk(Access::Read, |desk| Ok(desk.perform(Get { ids })?))?;
+pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<()> {
+    let (memories, standing) = context.at_desk(Access::Read, |desk| {
+        let ids = desk.perform(Meant { named })?;
+        let memories = desk.perform(Get { ids })?;
+        let ids = memories.iter().map(|memory| memory.id).collect();
+        Ok((memories, desk.perform(WhereInFiles { ids })?))
+    })?;
     if context.json {
         return match memories.as_slice() {
             [memory] => output::json(memory),
             memories => output::json(&memories),
         };
     }
-    for memory in &memories {
-        output::line(&full(memory))?;
+    for (memory, standing) in memories.iter().zip(&standing) {
+        output::line(&full(memory, standing.as_ref()))?;
     }
     Ok(())
 }
 
-fn full(memory: &Memory) -> String {
+fn full(memory: &Memory, standing: Option<&Standing>) -> String {
     let mut lines = vec![output::paint(&format!("{} {}", memory.handle, memory.id), Style::Bold)];
     let list = |items: &[String]| items.join(", ");
     let tags: Vec<String> = memory.tags.iter().map(ToString::to_string).collect();
@@ -35,6 +40,7 @@ fn full(memory: &Memory) -> String {
         ("entities", list(&memory.entities)),
         ("keywords", list(&memory.keywords)),
         ("links", list(&links)),
+        ("file", standing.map_or_else(String::new, ToString::to_string)),
         ("scope", memory.scope.to_string()),
         ("origin", format!("{} (trust {})", memory.origin, memory.trust.as_str())),
         ("unasked", memory.why_never_unasked().map_or_else(String::new, |why| format!("never given: {why}"))),
@@ -57,8 +63,11 @@ fn full(memory: &Memory) -> String {
 }
 
 /// Shows what was done to a memory.
-pub(super) fn history(context: &Context, id: MemoryRef) -> anyhow::Result<()> {
-    let entries = context.at_desk(Access::Read, |desk| Ok(desk.perform(History { id })?))?;
+pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
+    let entries = context.at_desk(Access::Read, |desk| {
+        let id = meant(desk, id)?;
+        Ok(desk.perform(History { id })?)
+    })?;
     if context.json {
         return output::json(&entries);
     }

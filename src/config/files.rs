@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use tessera_desk::folders::FileRules;
+use tessera_mcp::MemoryFiles;
 
 use super::{Setting, any, home, switch};
 use crate::config_file::ConfigFile;
@@ -41,11 +42,30 @@ setting!(
 
 /// What holds of the memory tool's commands.
 pub(crate) fn file_rules(home_flag: Option<PathBuf>) -> Result<FileRules, SetupError> {
+    rules(&ConfigFile::read(&home(home_flag)?)?)
+}
+
+/// Refuses settings of files that cannot be used.
+pub(super) fn check(file: &ConfigFile) -> Result<(), SetupError> {
+    MEMORY_FILES.parsed(file, false, switch)?;
+    rules(file).map(drop)
+}
+
+/// How the memory tool is offered to clients.
+pub(crate) fn memory_files(home_flag: Option<PathBuf>) -> Result<MemoryFiles, SetupError> {
     let file = ConfigFile::read(&home(home_flag)?)?;
+    Ok(MemoryFiles {
+        is_offered: MEMORY_FILES.parsed(&file, false, switch)?,
+        rules: rules(&file)?,
+        topic: FILES_TOPIC.text().or_else(|| file.text(&FILES_TOPIC)),
+    })
+}
+
+fn rules(file: &ConfigFile) -> Result<FileRules, SetupError> {
     let usual = FileRules::default();
     Ok(FileRules {
-        overwrite: FILES_OVERWRITE.parsed(&file, usual.overwrite, switch)?,
-        most_bytes: FILES_MAX_BYTES.parsed(&file, usual.most_bytes, any)?,
-        max_tokens: FILES_MAX_TOKENS.parsed(&file, usual.max_tokens, any)?,
+        overwrite: FILES_OVERWRITE.parsed(file, usual.overwrite, switch)?,
+        most_bytes: FILES_MAX_BYTES.parsed(file, usual.most_bytes, any)?,
+        max_tokens: FILES_MAX_TOKENS.parsed(file, usual.max_tokens, any)?,
     })
 }

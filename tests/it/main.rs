@@ -15,7 +15,6 @@ mod keeping;
 mod learning;
 mod mcp;
 mod meaning;
-#[cfg(unix)]
 mod notes;
 mod planted;
 mod projects;
@@ -28,4 +27,6 @@ mod setup;
 mod support;
 mod terminal;
 mod vault;
+#[cfg(unix)]
+mod vaults;
 mod wings;

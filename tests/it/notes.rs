@@ -1,226 +1,279 @@
-//! A vault of notes as people keep them works as it is: nothing is converted, nothing is written into it.
+//! Notes over stdio and on the command line, in a vault that somebody else's program wrote.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rusqlite::Connection;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::support::{Client, World};
 
-const PROJECTS: usize = 60;
-const DAYS: usize = 128;
-const PEOPLE: usize = 40;
-const NAMES: [&str; 10] =
-    ["Amber", "Birch", "Cobalt", "Dune", "Ember", "Fjord", "Garnet", "Harbour", "Indigo", "Juniper"];
+/// Calls of the four tools, over notes that are hard to show.
+const CALLS: usize = 2_000;
 
-/// What is in a vault: its texts, and which of them are notes.
-struct Vault {
-    root: PathBuf,
-    notes: usize,
+fn counted(text: &str) -> u64 {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len() as u64
 }
 
-impl Vault {
-    /// Writes some three hundred notes, and beside them what is none.
-    fn write(root: &Path) -> Self {
-        let mut vault = Self { root: root.to_owned(), notes: 0 };
-        for number in 0..PROJECTS {
-            vault.note(&format!("Projects/{}.md", project(number)), &project_note(number));
-        }
-        for number in 0..DAYS {
-            let (month, day) = (1 + number / 28, 1 + number % 28);
-            vault.note(&format!("Daily/2026-{month:02}-{day:02}.md"), &daily(number));
-        }
-        for number in 0..PEOPLE {
-            let text = format!(
-                "---\naliases: [\"{}\", P{number}]\ntags:\n  - people\n  - team/{}\n---\n# Person {number}\n\nphone:: 555-01{number:02}\nlikes:: tea number {number}\n\nWorks on [[{}]] and [[{}|the other one]]. ^intro\n",
-                alias(number),
-                number % 4,
-                project(number),
-                project(number + 1)
-            );
-            vault.note(&format!("People/Person {number}.md"), &text);
-        }
-        for number in 0..30 {
-            vault.note(&format!("Areas/Area {number}/Index.md"), &format!("# Index\n\nArea {number} is looked after by [[Person {number}]].\n\n![[attachments/plan-{number}.png]]\n\n```dataview\nTABLE status FROM #project\n```\n"));
-        }
-        for number in 0..20 {
-            vault.note(&format!("日本語/メモ{number}.md"), &format!("# メモ{number}\n\nサーバー{number}号機のポートは{}番です。 #サーバー/本番\n\n> [!warning] 注意\n> 再起動は月曜日だけ 🚨\n", 9000 + number));
-        }
-        for number in 0..10 {
-            vault.note(&format!("Inbox/empty {number}.md"), ["", "\n\n", "---\n---\n"][number % 3]);
-        }
-        for number in 3..5 {
-            let mut text = format!("# Log {number}\n\n");
-            for line in 0..1_000 {
-                let _ = writeln!(text, "Entry {line}: the crane number {} was greased at berth {line}.\n", number * 7);
-            }
-            let _ = writeln!(text, "## Verdict\n\nThe log {number} ends with the winch of type W{number}00.");
-            vault.note(&format!("Logs/Log {number}.md"), &text);
-        }
-        for number in 0..10 {
-            vault.note(&format!("Templates/Template {number}.md"), "---\ntitle: \"{{title}}\"\ndate: {{date}}\ntags: [\n---\n# {{title}}\n\n- [ ] \n\n<% tp.file.cursor() %>\n");
-        }
-        for (name, bytes) in [
-            (".obsidian/app.json", b"{\"secret\": 1}".as_slice()),
-            (".obsidian/plugins/x/main.js", b"module.exports = 1"),
-            (".trash/Old.md", b"the old port is 1234"),
-            ("attachments/plan-1.png", b"\x89PNG\r\n\x1a\n\0\0"),
-            ("attachments/paper.pdf", b"%PDF-1.7 \xff"),
-            ("attachments/notes.bin.md", b"\xff\xfe\0not a text"),
-        ] {
-            vault.put(name, bytes);
-        }
-        vault
-    }
-
-    fn note(&mut self, path: &str, text: &str) {
-        self.notes += 1;
-        self.put(path, text.as_bytes());
-    }
-
-    fn put(&self, path: &str, bytes: &[u8]) {
-        let path = self.root.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
-
-    /// Every file and directory: its bytes, mode, size and times.
-    fn state(&self) -> BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64, u64)> {
-        let mut found = BTreeMap::new();
-        let mut dirs = vec![self.root.clone()];
-        while let Some(dir) = dirs.pop() {
-            let facts = |path: &Path, bytes: Vec<u8>| {
-                let facts = fs::symlink_metadata(path).unwrap();
-                (bytes, facts.mode(), facts.mtime(), facts.mtime_nsec(), facts.ino())
-            };
-            for entry in fs::read_dir(&dir).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    dirs.push(path);
-                } else {
-                    let bytes = fs::read(&path).unwrap();
-                    found.insert(path.clone(), facts(&path, bytes));
-                }
-            }
-            found.insert(dir.clone(), facts(&dir, Vec::new()));
-        }
-        found
-    }
-
-    /// Takes from everybody the permission to write, or gives it back.
-    fn seal(&self, is_sealed: bool) {
-        use std::os::unix::fs::PermissionsExt;
-        for path in self.state().into_keys() {
-            let mode = match (path.is_dir(), is_sealed) {
-                (true, true) => 0o555,
-                (true, false) => 0o755,
-                (false, true) => 0o444,
-                (false, false) => 0o644,
-            };
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to.join(entry.file_name()));
+        } else {
+            std::fs::write(to.join(entry.file_name()), std::fs::read(entry.path()).unwrap()).unwrap();
         }
     }
 }
 
-fn project(number: usize) -> String {
-    let number = number % PROJECTS;
-    format!("{} {}", NAMES[number % NAMES.len()], number / NAMES.len())
+/// A world that knows the vault.
+fn with_vault() -> World {
+    let world = World::new();
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vault"), &world.path("vault"));
+    add(&world);
+    world
 }
 
-fn alias(number: usize) -> String {
-    format!("Aliased {}", NAMES[number % NAMES.len()])
+fn add(world: &World) {
+    let dir = world.path("vault");
+    let ran = world.run(&["files", "add", dir.to_str().unwrap(), "--name", "vault", "--writable"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
-fn project_note(number: usize) -> String {
-    let (name, port) = (project(number), 7_000 + number);
-    format!(
-        "---\naliases:\n  - {name} service\ntags: [project, area/{area}]\nstatus: active\ncssclasses: wide\n---\n\
-         # {name}\n\nowner:: [[Person {person}]]\nreviewed:: 2026-05-{day:02}\n\n> [!info]- About\n> {name} keeps the \
-         books of berth {number}. #ledger/{number}\n\n## Ports\n\nThe {name} service listens on port {port}. ^port\n\n\
-         ## Table\n\n| host | role |\n|---|---|\n| host-{number} | primary |\n\n## Tasks\n\n- [ ] renew the licence of \
-         {name} 📅 2026-09-01\n- [x] done already\n- [decision] {name} is deployed with Nix #deploy (agreed in May)\n\n\
-         ```sh\n# no #tag and no [[link]] here\nmake {number}\n```\n\n## Related\n\n- depends_on [[{next}]]\n- uses \
-         [[Projects/{far}#Ports|ports of {far}]]\n- [[People/Person {person}]]\n\n%% nobody sees this: [[Nowhere]] %%\n",
-        area = number % 5,
-        person = number % PEOPLE,
-        day = 1 + number % 28,
-        next = project(number + 1),
-        far = project(number + 7),
-    )
-}
-
-fn daily(number: usize) -> String {
-    format!(
-        "# Day {number}\n\n- [ ] call [[Person {}]]\n- met about [[{} service]] at [09:30]\n\n> quoted #not/mine\n\nToday the \
-         meter of shed {number} read {}. #daily 🙂\n",
-        number % PEOPLE,
-        project(number),
-        4_000 + number * 3
-    )
-}
-
-/// The detail that says something, by a piece of its text.
-fn found(world: &World, question: &str, piece: &str) -> Value {
-    let recall = world.json(&["recall", question]);
-    let details = recall["details"].as_array().unwrap();
-    let detail = details.iter().find(|detail| detail["content"].as_str().unwrap().contains(piece));
-    detail.unwrap_or_else(|| panic!("{question}: {recall:#}")).clone()
-}
-
-/// The paths of the notes to which a note says that it stands so.
-fn targets(world: &World, path: &str, kind: &str) -> Vec<String> {
-    let store = Connection::open(world.home().join("tessera.db")).unwrap();
-    let sql = "SELECT DISTINCT there.path FROM relations JOIN files AS here ON here.memory = source
-               JOIN files AS there ON there.memory = target WHERE here.path = ?1 AND type = ?2 ORDER BY 1";
-    let mut statement = store.prepare(sql).unwrap();
-    let rows = statement.query_map([path, kind], |row| row.get(0)).unwrap();
-    rows.map(Result::unwrap).collect()
+fn said(world: &World, args: &[&str]) -> String {
+    let ran = world.run(args);
+    assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+    ran.stdout
 }
 
 #[test]
-fn a_vault_works_as_it_is_and_stays_as_it_was() {
+fn the_tools_of_notes_are_offered_where_there_are_notes_and_answer_as_the_commands_do() {
     let world = World::new();
-    let vault = Vault::write(&world.path("vault"));
-    assert_eq!(vault.notes, 300);
-    vault.seal(true);
-    let before = vault.state();
-    let dir = vault.root.to_str().unwrap().to_owned();
-    let added = world.json(&["files", "add", &dir]);
-    assert_eq!(added["files"], vault.notes, "each note, and nothing else: {added}");
-
-    let port = found(&world, "which port does the Dune 3 service listen on", "port 7033");
-    assert_eq!(port["file"], "/vault/Projects/Dune 3.md", "{port}");
-    assert_eq!(port["heading"], "Ports", "{port}");
-    let decision = found(&world, "how is Harbour 1 deployed", "Harbour 1 is deployed with Nix");
+    let mut client = Client::start(&world);
+    let names = |client: &mut Client| {
+        let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
+        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let tools = ["search_notes", "build_context", "recent_activity", "read_note"];
+    assert!(names(&mut client).iter().all(|name| !tools.contains(&name.as_str())), "without a folder there are none");
+    assert!(client.close().success());
+    let world = with_vault();
+    let mut client = Client::start(&world);
+    let listed = client.request("tools/list", json!({}))["result"]["tools"].clone();
+    for tool in tools {
+        let found = listed.as_array().unwrap().iter().find(|listed| listed["name"] == tool);
+        let found = found.unwrap_or_else(|| panic!("{tool} is not listed"));
+        assert_eq!(found["annotations"]["readOnlyHint"], true);
+        assert!(found["_meta"]["anthropic/alwaysLoad"].is_null(), "it is loaded on demand");
+    }
+    // Whatever the arguments are called.
+    for arguments in [
+        json!({ "query": "what stalls in the cold?", "page_size": 3 }),
+        json!({ "q": "what stalls in the cold?", "limit": "3" }),
+    ] {
+        let found = client.ok("search_notes", arguments);
+        assert!(
+            found.starts_with("- Tide clock [project] ")
+                && found.contains("memory://projects/tide-clock /vault/projects/tide-clock.md: The stepper"),
+            "{found}"
+        );
+    }
+    let found = said(&world, &["note", "search", "what stalls in the cold?", "--page-size", "3"]);
     assert_eq!(
-        (&decision["category"], &decision["file"]),
-        (&"decisions".into(), &"/vault/Projects/Harbour 1.md".into())
+        found,
+        client.ok("search_notes", json!({ "query": "what stalls in the cold?", "limit": 3, "max_tokens": 2000 }))
     );
-    assert!(decision["tags"].as_array().unwrap().iter().any(|tag| tag == "deploy"), "{decision}");
-    found(&world, "what did the meter of shed 77 read", "4231");
-    found(&world, "サーバー7号機のポートは", "9007");
-    found(&world, "what does person 12 like", "tea number 12");
-    let verdict = found(&world, "with which type of winch does log 4 end", "W400");
-    assert_eq!((&verdict["file"], &verdict["heading"]), (&"/vault/Logs/Log 4.md".into(), &"Verdict".into()));
-    found(&world, "when is the licence of Cobalt 2 renewed", "2026-09-01");
-    let hidden = world.json(&["recall", "what is the old port 1234"]).to_string();
-    assert!(!hidden.contains("the old port is"), "{hidden}");
+    let around =
+        client.ok("build_context", json!({ "url": "memory://user/preferences", "depth": 1, "timeframe": "7d" }));
+    for part in
+        ["# Reading preferences [memory] memory://user/preferences", "- [units] Metres", "-> relates_to Tide clock"]
+    {
+        assert!(around.contains(part), "{part}: {around}");
+    }
+    assert_eq!(
+        around.replace(" tokens", ""),
+        said(&world, &["graph", "memory://user/preferences"]).replace(" tokens", "")
+    );
+    let recent = client.ok("recent_activity", json!({ "project": "vault", "since": "all" }));
+    assert!(recent.lines().count() == 11 && recent.ends_with(" tokens\n"), "{recent}");
+    assert_eq!(said(&world, &["note", "list", "--json"]).matches("\"file_path\"").count(), 14);
+    assert!(said(&world, &["note", "recent", "1 hour"]).starts_with("- "), "what was just written is recent");
+    let note = client.ok("read_note", json!({ "title": "潮汐笔记" }));
+    assert!(note.starts_with("# 潮汐笔记 ") && note.contains("\n| - [观察] 大潮"), "{note}");
+    assert_eq!(note, said(&world, &["note", "read", "日记/潮汐笔记.md"]));
+    for (tool, arguments, problem) in [
+        ("read_note", json!({ "identifier": "Meeting" }), "identifier: means 2 notes"),
+        ("read_note", json!({}), "identifier: is missing"),
+        ("search_notes", json!({}), "query: is missing"),
+        ("search_notes", json!({ "query": "x", "page_size": 0 }), "page_size: 0 is out of range"),
+        ("build_context", json!({ "url": "memory://nobody" }), "url: is no note"),
+        ("build_context", json!({ "url": "a?b<c" }), "url: "),
+        ("recent_activity", json!({ "timeframe": "soonish" }), "timeframe: "),
+        ("recent_activity", json!({ "project": "attic" }), "project: "),
+    ] {
+        let (text, refused) = client.call(tool, arguments);
+        assert!(refused && text.starts_with(problem), "{tool}: {text}");
+    }
+}
 
-    assert_eq!(targets(&world, "/vault/Projects/Dune 3.md", "depends_on"), ["/vault/Projects/Ember 3.md"]);
-    assert_eq!(targets(&world, "/vault/Projects/Dune 3.md", "uses"), ["/vault/Projects/Amber 4.md"]);
-    // By its name and by its path: two spellings of one.
-    assert_eq!(targets(&world, "/vault/Projects/Dune 3.md", "links_to"), ["/vault/People/Person 33.md"]);
-    let by_alias = targets(&world, "/vault/Daily/2026-02-06.md", "links_to");
-    assert_eq!(by_alias, ["/vault/People/Person 33.md", "/vault/Projects/Dune 3.md"]);
-    assert_eq!(targets(&world, "/vault/Areas/Area 5/Index.md", "links_to"), ["/vault/People/Person 5.md"]);
+#[test]
+fn questions_of_any_spelling_are_questions() {
+    let world = with_vault();
+    let mut client = Client::start(&world);
+    for query in [
+        "Why UTC?",
+        "\"unclosed",
+        "a AND OR NOT (",
+        "NEAR(tide clock, 3)",
+        "col:umn * ^ -",
+        "'; DROP TABLE files; --",
+        "潮汐？",
+        "「大潮」",
+        "🚀",
+        "%_\\",
+        "tag:",
+        "tag:a,b type:",
+        "\u{202e}\u{200b}",
+        "memory://",
+        "[[Tide clock]]",
+    ] {
+        for tool in ["search_notes", "read_note", "build_context"] {
+            let arguments = json!({ "query": query, "identifier": query, "url": query });
+            let (text, refused) = client.call(tool, arguments);
+            assert!(!text.contains("sqlite") && !text.contains("database"), "{tool} {query}: {text}");
+            assert!(!refused || tool != "search_notes", "{query}: {text}");
+        }
+    }
+    assert!(client.ok("search_notes", json!({ "query": "Why UTC?" })).starts_with("- Why UTC? [decision] 1.00 "));
+}
 
-    let scanned = world.json(&["files", "scan"]);
-    assert_eq!((&scanned["taken"], &scanned["gone"]), (&0.into(), &0.into()), "{scanned}");
-    world.assert_healthy();
-    assert!(vault.state() == before, "something in the vault is other than it was");
-    vault.seal(false);
+#[test]
+fn links_of_any_type_join_memories_and_notes_and_resources_give_a_note() {
+    let world = with_vault();
+    let mut client = Client::start(&world);
+    let stored = client.ok("memory_store", json!({ "content": "The servo costs forty euros" }));
+    let id: u32 = stored.split(['#', ' ']).nth(2).unwrap().parse().unwrap();
+    let linked =
+        client.ok("memory_link", json!({ "id": id, "type": "Priced in", "to": "/vault/projects/tide-clock.md" }));
+    assert!(linked.contains("now priced_in"), "{linked}");
+    let around = client.ok("build_context", json!({ "url": "Tide clock" }));
+    assert!(around.contains(&format!("<- priced_in #{id} The servo costs forty euros")), "{around}");
+    let ran = said(&world, &["link", "projects/tide-tables", "fed-by", &id.to_string(), "--json"]);
+    assert!(ran.contains("\"type\":\"fed_by\""), "{ran}");
+    for (kind, problem) in [("a,b", "type: holds a character"), ("", "type: is missing")] {
+        let (text, refused) = client.call("memory_link", json!({ "id": id, "type": kind, "to": "Tide tables" }));
+        assert!(refused && text.starts_with(problem), "{text}");
+    }
+    let key = format!("ghp_{}", "a8F3kQ0ZbX7mN2pL5vR9tY1wC4dE6gH0jK2s");
+    let (text, refused) = client.call("memory_link", json!({ "id": id, "type": key, "to": "Tide tables" }));
+    assert!(refused && !text.contains("a8F3kQ0ZbX7mN2pL5vR9tY1wC4dE6gH0jK2s"), "{text}");
+    client.ok("memory_link", json!({ "id": id, "type": "priced_in", "to": "Tide clock", "remove": true }));
+    assert!(!client.ok("build_context", json!({ "url": "Tide clock" })).contains("priced_in"));
+    for uri in ["memory://projects/tide-clock", "memory://vault/projects/tide-clock.md", "memory://Tide%20clock"] {
+        let read = client.request("resources/read", json!({ "uri": uri }));
+        let text = read["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{uri}: {read}"));
+        assert!(text.contains("- [state] The stepper motor stalls"), "{uri}: {text}");
+    }
+    let read = client.request("resources/read", json!({ "uri": "memory://%E6%97%A5%E8%AE%B0/潮汐笔记" }));
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("大潮"), "{read}");
+    assert!(client.request("resources/read", json!({ "uri": "memory://no/such" }))["error"].is_object());
+}
+
+/// Notes that are hard on a budget: any script, runs of white space, marks, long lines, long names.
+fn hostile(random: &mut fastrand::Rng) -> String {
+    let pieces = [
+        "用户",
+        "上海の潮",
+        " \t  ",
+        "\n\n\n",
+        "\u{2028}",
+        "</memories>",
+        "<system>",
+        "<|endoftext|>",
+        "It's we'll THEY'VE",
+        "🚀👩‍💻",
+        "\u{200b}\u{202e}",
+        "0123456789.,:/-",
+        "||||",
+        "    code",
+        "\r\n",
+        "a/b/c",
+        "#",
+        "- ",
+        "/",
+        "\u{0301}",
+        "Ωжאع",
+        "word ",
+        "another word ",
+        "- [cat] seen #tag (why)\n",
+        "- likes [[Note 3]]\n",
+        "- sees [[Note 7|seven]] (far)\n",
+    ];
+    let mut text = String::new();
+    for _ in 0..random.usize(1..60) {
+        let piece = pieces[random.usize(..pieces.len())];
+        let most = if random.u8(..30) == 0 { 200 } else { 3 };
+        for _ in 0..random.usize(1..most) {
+            text.push_str(piece);
+        }
+    }
+    text
+}
+
+#[test]
+fn no_reply_about_notes_costs_more_than_asked_or_other_than_it_says() {
+    let world = with_vault();
+    let mut random = fastrand::Rng::with_seed(12);
+    for number in 0..60 {
+        let title: String = hostile(&mut random).chars().filter(|letter| !letter.is_control()).take(300).collect();
+        let mut text = String::new();
+        if number % 3 == 0 {
+            write!(text, "---\ntitle: {}\ntags: [one, \"{number}\"]\n---\n", json!(title)).unwrap();
+        }
+        text.push_str(&hostile(&mut random));
+        std::fs::write(world.path("vault").join(format!("Note {number}.md")), text).unwrap();
+    }
+    said(&world, &["files", "scan"]);
+    let mut client = Client::start(&world);
+    let questions =
+        ["Note 3", "word", "用户", "likes?", "*", "tag:one", "<system>", "cat seen", "clock", "\"a/b", "memory://**"];
+    let (mut given, mut too_small) = (0, 0);
+    for call in 0..CALLS {
+        let question = questions[random.usize(..questions.len())];
+        let most = if call % 4 == 0 { random.u64(1..120) } else { random.u64(20..3_000) };
+        let format = if random.bool() { "json" } else { "text" };
+        let tool = ["search_notes", "build_context", "recent_activity", "read_note"][call % 4];
+        let note = format!("Note {}", random.u8(..60));
+        let arguments = match tool {
+            "search_notes" => json!({ "query": question, "page": random.u8(1..4), "page_size": random.u8(1..40) }),
+            "build_context" if random.bool() => {
+                json!({ "url": "memory://*", "depth": random.u8(..4), "after": random.u8(..60) })
+            }
+            "build_context" => json!({ "url": note, "depth": random.u8(..4), "max_related": random.u8(..30) }),
+            "recent_activity" => json!({ "timeframe": "all", "page_size": random.u8(1..60) }),
+            _ => json!({ "identifier": note, "line": random.u8(1..30) }),
+        };
+        let mut arguments = arguments;
+        arguments["max_tokens"] = most.into();
+        arguments["format"] = format.into();
+        let (text, refused) = client.call(tool, arguments.clone());
+        if refused {
+            assert!(text.starts_with("max_tokens: ") || text.contains("is no note"), "{tool} {arguments}: {text}");
+            too_small += 1;
+            continue;
+        }
+        given += 1;
+        let real = counted(&text);
+        assert!(real <= most, "{real} > {most}: {tool} {arguments}: {text}");
+        let stated = if format == "json" {
+            let body: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+            body["tokens_used"].as_u64()
+        } else {
+            text.trim_end().rsplit(' ').nth(1).and_then(|number| number.parse().ok())
+        };
+        assert_eq!(stated, Some(real), "{tool} {arguments}: {text}");
+        let raw = ["<system", "</memories", "<|endoftext", "\u{200b}", "\u{202e}"];
+        assert!(raw.iter().all(|mark| !text.contains(mark)), "{tool} {arguments}: {text}");
+    }
+    assert!(given > CALLS * 2 / 3, "{given} given, {too_small} refused");
 }

@@ -230,7 +230,7 @@ impl MemoryPatch {
 /// A link from a memory to another.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct LinkView {
-    /// supersedes, resolved_by, part_of or see_also.
+    /// supersedes, resolved_by, part_of, see_also, or any other short name such as depends_on.
     #[serde(rename = "type")]
     pub(crate) kind: String,
     /// The other memory.
@@ -250,7 +250,7 @@ pub(crate) struct NewLink {
     /// The other memory.
     #[schema(format = Uuid)]
     target_id: String,
-    /// supersedes, resolved_by, part_of or see_also.
+    /// supersedes, resolved_by, part_of, see_also, or any other short name such as depends_on.
     #[serde(alias = "type")]
     link_type: String,
 }
@@ -344,7 +344,7 @@ impl MemoryView {
             share_permission: share.as_ref().map(|share| share.permission.to_string()),
             shared_by: share.map(|share| share.by),
             edited_by: stored.row.edited_by.clone(),
-            links: document.links.iter().copied().map(LinkView::from).collect(),
+            links: document.links.iter().cloned().map(LinkView::from).collect(),
         })
     }
 }

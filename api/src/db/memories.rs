@@ -301,7 +301,8 @@ fn document(row: &PgRow) -> Result<Document, DbError> {
 
 fn link_of(text: &str) -> Result<Link, DbError> {
     let (kind, to) = text.split_once(':').ok_or_else(|| wrong("links")(&"has no type"))?;
-    Ok(Link { kind: read::<LinkKind>("links", kind)?, to: read::<MemoryId>("links", to)? })
+    let kind = LinkKind::kept(kind).map_err(|error| wrong("links")(&error))?;
+    Ok(Link { kind, to: read::<MemoryId>("links", to)? })
 }
 
 impl UserTx {

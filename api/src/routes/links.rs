@@ -42,7 +42,7 @@ pub(super) async fn link(
     if link.kind == LinkKind::Supersedes && app.leads_to(&caller, link.to, memory).await? {
         return Err(Problem::invalid("target_id: the memory is itself superseded by the other"));
     }
-    let edit = Edit { links_added: BTreeSet::from([link]), ..Edit::default() };
+    let edit = Edit { links_added: BTreeSet::from([link.clone()]), ..Edit::default() };
     change_links(&app, &caller, &current, edit).await?;
     Ok(Json(json!({ "src_id": memory, "dst_id": link.to, "link_type": link.kind, "created_at": app.clock.now() })))
 }
@@ -63,7 +63,7 @@ pub(super) async fn unlink(
     if !reply_links(&current).contains(&link) {
         return Err(Problem::not_found());
     }
-    let edit = Edit { links_removed: BTreeSet::from([link]), ..Edit::default() };
+    let edit = Edit { links_removed: BTreeSet::from([link.clone()]), ..Edit::default() };
     change_links(&app, &caller, &current, edit).await?;
     Ok(Json(json!({ "unlinked": { "src_id": memory, "dst_id": link.to, "link_type": link.kind } })))
 }

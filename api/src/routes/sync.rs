@@ -11,7 +11,7 @@ use crate::App;
 use crate::contract::{ChangesQuery, SnapshotQuery};
 use crate::db::{Caller, Remedy, Sent};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, Machine, Marks, Params};
+use crate::extract::{Body, FreeLinks, Machine, Marks, Params};
 use crate::secrets::{Aside, unhinted};
 
 /// Carries out ops of a machine, each once.
@@ -21,6 +21,7 @@ pub(super) async fn push(
     State(app): State<App>,
     caller: Caller,
     Marks(marks): Marks,
+    FreeLinks(reads_all): FreeLinks,
     Body(push): Body<Push>,
 ) -> Result<Json<Pushed>, Problem> {
     caller.may("write")?;
@@ -36,7 +37,8 @@ pub(super) async fn push(
         answers.push(carried_out(&app, &caller, sent, now).await?);
     }
     let mark = app.db.known(&caller.user, push.epoch, &[]).await?.and_then(|position| position.mark);
-    Ok(Json(Pushed { answers, mark }))
+    let pushed = Pushed { answers, mark };
+    Ok(Json(if reads_all { pushed } else { pushed.with_known_links() }))
 }
 
 /// Carries out one op. What a machine of before sends in clear is set aside here, where there is a place for it; where there
@@ -85,6 +87,7 @@ pub(super) async fn changes(
     caller: Caller,
     Marks(marks): Marks,
     Machine(machine): Machine,
+    FreeLinks(reads_all): FreeLinks,
     Params(query): Params<ChangesQuery>,
 ) -> Result<Json<Page>, Problem> {
     caller.may("read")?;
@@ -95,7 +98,8 @@ pub(super) async fn changes(
     if let Err(error) = app.db.asked_after(&caller, &machine, query.after).await {
         tracing::warn!(%error, "how far a machine has taken the news");
     }
-    Ok(Json(Page { keeps_secrets: app.secrets.has_place(), ..page }))
+    let page = Page { keeps_secrets: app.secrets.has_place(), ..page };
+    Ok(Json(if reads_all { page } else { page.with_known_links() }))
 }
 
 /// Gives all that the caller may see, in pages.
@@ -105,8 +109,10 @@ pub(super) async fn snapshot(
     State(app): State<App>,
     caller: Caller,
     Marks(marks): Marks,
+    FreeLinks(reads_all): FreeLinks,
     Params(query): Params<SnapshotQuery>,
 ) -> Result<Json<Snapshot>, Problem> {
     caller.may("read")?;
-    Ok(Json(app.db.snapshot(&caller.user, &marks, query.after).await?))
+    let snapshot = app.db.snapshot(&caller.user, &marks, query.after).await?;
+    Ok(Json(if reads_all { snapshot } else { snapshot.with_known_links() }))
 }

@@ -163,7 +163,7 @@ async fn filled(site: &Site, key: &str, home: &std::path::Path, meant: Meant) ->
     for (key, links) in links {
         for link in links.as_array().unwrap_or(&Vec::new()) {
             let kind: LinkKind = link["type"].as_str().unwrap().parse().unwrap();
-            store.link(named(&key), kind, named(&link["to"]), &Actor::default()).unwrap();
+            store.link(named(&key), &kind, named(&link["to"]), &Actor::default()).unwrap();
         }
     }
     send(site, key, &mut store).await;
@@ -185,7 +185,7 @@ fn change_some(store: &mut Store, round: u32, word: &str) {
                 let tags = Some(vec![Tag::try_from(format!("round{round}")).unwrap()]);
                 store.update(one, &Patch { tags, ..Patch::default() }, &actor).unwrap();
             }
-            2 => drop(store.link(one, LinkKind::Supersedes, other, &actor).unwrap()),
+            2 => drop(store.link(one, &LinkKind::Supersedes, other, &actor).unwrap()),
             _ if round == 2 => {
                 let gone = MemoryRef::Handle((number * 20 + 10).try_into().unwrap());
                 store.forget(&[gone], Erase::Soft, &actor).unwrap();

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use similar::TextDiff;
+use tessera_engine::store::Home;
+
+use crate::{file, toml};
 
 /// Why a client cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +71,18 @@ impl Plan {
         if edit.before != edit.after {
             self.edits.push(edit);
         }
+    }
+
+    /// Adds the setting that offers the memory tool: to every client, since all of them use the same store.
+    ///
+    /// # Errors
+    /// When the settings of the store cannot be read.
+    pub fn offer_memory_files(&mut self, home: &Home) -> Result<(), SetupError> {
+        let path = home.config();
+        let before = file::read(&path)?;
+        let after = toml::with_memory_files(&path, before.as_deref())?;
+        self.add(Edit::new(path, before, Some(after)));
+        Ok(())
     }
 
     /// True when everything is as it should be.

@@ -8,8 +8,8 @@ use tessera_engine::screen::is_clean;
 use tessera_engine::store::{Home, dir_of, make_private_dir, replace};
 
 use crate::client::Client;
-use crate::file;
 use crate::plan::{Edit, Plan, SetupError};
+use crate::{file, toml};
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Record {
@@ -92,7 +92,7 @@ pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError>
 /// Keeps a file as it is without us: an entry of ours from an earlier time is not part of the original.
 fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, SetupError> {
     let Some(before) = &edit.before else { return Ok(None) };
-    let cleaned = client.taken_out(&edit.path, before)?;
+    let cleaned = taken_out(home, client, &edit.path, before)?;
     let original = cleaned.as_ref().unwrap_or(before);
     let name = format!("{}-{}", hash(edit.path.to_string_lossy().as_bytes()), hash(original));
     let dir = home.setup_originals();
@@ -102,6 +102,11 @@ fn keep(home: &Home, edit: &Edit, client: Client) -> Result<Option<String>, Setu
         write(&dir.join(&name), original)?;
     }
     Ok(Some(name))
+}
+
+/// A file without what we entered: a client's settings, or those of the store.
+fn taken_out(home: &Home, client: Client, path: &Path, now: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
+    if path == home.config() { toml::without_memory_files(path, now) } else { client.taken_out(path, now) }
 }
 
 fn missing_dirs(path: &Path) -> Vec<PathBuf> {
@@ -124,7 +129,7 @@ pub fn uninstall_plan(home: &Home) -> Result<Plan, SetupError> {
             original
         } else {
             let client = Client::ALL.into_iter().find(|client| client.as_str() == changed.client);
-            let taken_out = client.map(|client| client.taken_out(&changed.path, &now)).transpose()?.flatten();
+            let taken_out = client.map(|client| taken_out(home, client, &changed.path, &now)).transpose()?.flatten();
             // Where we made the file, and nothing of others is in it, it goes.
             Some(taken_out.unwrap_or_else(|| now.clone())).filter(|bytes| changed.original.is_some() || !is_bare(bytes))
         };

@@ -9,6 +9,9 @@ use crate::plan::SetupError;
 
 const SERVERS: &str = "mcp_servers";
 
+/// The setting that offers the memory tool to clients, in our own settings.
+const MEMORY_FILES: &str = "memory_files";
+
 fn parsed(path: &Path, before: &[u8]) -> Result<DocumentMut, SetupError> {
     let wrong = |problem: String| SetupError::Unreadable { path: path.to_path_buf(), problem };
     let text = std::str::from_utf8(before).map_err(|error| wrong(error.to_string()))?;
@@ -50,4 +53,21 @@ pub(crate) fn without_server(path: &Path, before: &[u8]) -> Result<Option<Vec<u8
         document.remove(SERVERS);
     }
     Ok(Some(document.to_string().into_bytes()))
+}
+
+/// Our own settings, with the memory tool offered.
+pub(crate) fn with_memory_files(path: &Path, before: Option<&[u8]>) -> Result<Vec<u8>, SetupError> {
+    let mut document = parsed(path, before.unwrap_or_default())?;
+    let is_on =
+        |item: &Item| matches!(item.as_str(), Some("on" | "true" | "yes" | "1")) || item.as_bool() == Some(true);
+    if !document.get(MEMORY_FILES).is_some_and(is_on) {
+        document.insert(MEMORY_FILES, value("on"));
+    }
+    Ok(document.to_string().into_bytes())
+}
+
+/// Our own settings without that one; `None` when it is not in them.
+pub(crate) fn without_memory_files(path: &Path, before: &[u8]) -> Result<Option<Vec<u8>>, SetupError> {
+    let mut document = parsed(path, before)?;
+    Ok(document.remove(MEMORY_FILES).map(|_| document.to_string().into_bytes()))
 }

@@ -132,8 +132,11 @@ impl Notes {
         for memory in &memories {
             let Some(name) = names.get(&memory.id) else { continue };
             let other = |to: MemoryId| names.get(&to).map(|other| (other.name.clone(), other.title.clone()));
-            let link =
-                |link: &tessera_engine::domain::Link| LinkedNote { kind: link.kind, to: link.to, note: other(link.to) };
+            let link = |link: &tessera_engine::domain::Link| LinkedNote {
+                kind: link.kind.clone(),
+                to: link.to,
+                note: other(link.to),
+            };
             let links: Vec<LinkedNote> = memory.links.iter().map(link).collect();
             notes.insert(format!("{}/{}.md", name.dir, name.name), noted(memory, &name.title, &links));
         }

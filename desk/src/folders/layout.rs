@@ -3,7 +3,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, Memory, file_of_content};
-use tessera_engine::store::{Actor, FileRow, Intent, Pending, StoreError};
+use tessera_engine::store::{Actor, FileRow, Folder, Intent, Pending, StoreError};
 use tessera_files::{Expected, FileError, ReadFile, RelativePath, Tree};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -16,6 +16,7 @@ pub(super) fn lay_out(store: &mut Store) -> Result<usize, StoreError> {
     }
     let folders = store.folders()?;
     let mut done = 0;
+    done += remove_purged(store, &folders)?;
     for pending in store.pending_files()? {
         let Some(path) = pending.memory.file.as_ref().map(|file| file.path.clone()) else { continue };
         let folder = folders.iter().find(|folder| folder.name == path.folder() && folder.is_writable);
@@ -26,6 +27,30 @@ pub(super) fn lay_out(store: &mut Store) -> Result<usize, StoreError> {
         done += usize::from(place.lay_out(store, &pending)?);
     }
     Ok(done)
+}
+
+/// Removes files whose memories were removed for good. One that somebody changed since says something else: it stays, and
+/// is read as a new one.
+fn remove_purged(store: &mut Store, folders: &[Folder]) -> Result<usize, StoreError> {
+    let mut removed = 0;
+    for row in store.purged_files()? {
+        let folder = folders.iter().find(|folder| folder.name == row.path.folder() && folder.is_writable);
+        let Some(tree) = folder.and_then(|folder| Tree::open(&folder.dir, &folder.name).ok()) else { continue };
+        let Ok(inside) = RelativePath::found(row.path.inside(), row.path.folder()) else { continue };
+        match tree.read(&inside, MOST_BYTES) {
+            Ok(read) if xxh3_64(&read.bytes) == row.stamp.hash => {
+                match tree.remove(&inside, Expected::Seen(read.seen())) {
+                    Ok(()) | Err(FileError::NotFound { .. } | FileError::Gone { .. } | FileError::Changed { .. }) => {}
+                    Err(error) => return Err(failed(&row.path, &error)),
+                }
+            }
+            Ok(_) | Err(FileError::NotFound { .. }) => {}
+            Err(error) => return Err(failed(&row.path, &error)),
+        }
+        store.files_gone(std::slice::from_ref(&row.path), &Actor::default())?;
+        removed += 1;
+    }
+    Ok(removed)
 }
 
 struct Place<'a> {
@@ -45,7 +70,14 @@ impl Place<'_> {
         let text = file_of_content(&pending.memory.content);
         match &there {
             // It says that already.
-            Some(read) if hash == Some(xxh3_64(text.as_bytes())) => self.take(store, &pending.memory, read.clone()),
+            Some(read) if hash == Some(xxh3_64(text.as_bytes())) => {
+                let is_taken = self.take(store, &pending.memory, read.clone())?;
+                if hash == known {
+                    // What was changed of the memory is nothing that the file says.
+                    store.note_laid_out(&pending.memory)?;
+                }
+                Ok(is_taken)
+            }
             Some(read) if known.is_some() && hash == known => {
                 self.write(store, &pending.memory, Expected::Seen(read.seen()))
             }

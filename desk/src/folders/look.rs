@@ -80,6 +80,20 @@ pub(super) fn is_as_known(tree: &Tree, known: &BTreeMap<String, u64>) -> Result<
     Ok(is_same && same + if hidden.is_empty() { 0 } else { not_seen() } == known.len())
 }
 
+/// The directories of a folder, beneath it; `None` for more than so many.
+///
+/// # Errors
+/// When the folder itself cannot be read.
+#[cfg(feature = "team")]
+pub(super) fn directories(tree: &Tree, most: usize) -> Result<Option<Vec<String>>, FileError> {
+    let mut found = Vec::new();
+    tree.walk(&options(), &mut |entry| match entry {
+        Entry::Directory { path, .. } | Entry::UnreadableDirectory { path } => found.push(path.to_owned()),
+        Entry::UnreadableFile { .. } => {}
+    })?;
+    Ok((found.len() <= most).then_some(found))
+}
+
 fn options() -> WalkOptions {
     WalkOptions { most_bytes: MOST_BYTES, most_files: MOST_FILES, endings: Vec::new() }
 }

@@ -3,6 +3,7 @@
 //! a file but what somebody asked for.
 
 mod add;
+mod aside;
 mod edit;
 mod export;
 mod glance;
@@ -11,10 +12,18 @@ mod look;
 mod read;
 mod refresh;
 mod tool;
+#[cfg(feature = "team")]
+mod watch;
+#[cfg(feature = "team")]
+mod watched;
+mod whole;
 
 pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
 pub use edit::{forget_parts, update_part};
 pub use export::{ExportNotes, NotesExported};
-pub use glance::Glance;
+pub use glance::{Glance, Looks};
 pub use refresh::{Refreshed, refresh, refresh_patiently};
 pub use tool::{FileCommand, FileRules, ToolReply};
+#[cfg(feature = "team")]
+pub(crate) use watch::Watch;
+pub use whole::{PutBack, forget_files, restore_file, update_file};

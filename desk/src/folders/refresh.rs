@@ -1,11 +1,11 @@
 //! What changed in the folders is found and taken.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
-use tessera_engine::domain::{FilePath, Origin};
-use tessera_engine::store::{Actor, FileRow, Folder, SeenFile, StoreError};
+use tessera_engine::domain::{FilePath, MemoryRef, Origin, file_of_content};
+use tessera_engine::store::{Actor, FileRow, Folder, SeenFile, StoreError, is_settled};
 use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
 use super::layout::lay_out;
@@ -16,8 +16,10 @@ use super::read::{MOST_BYTES, held, note_memories, seen, stamp_of};
 const AT_ONCE: usize = 400;
 /// How long somebody waits who only reads.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// A file that was changed less long ago than this may change again under the same stamp.
-const SETTLED_MICROS: i64 = 100_000;
+/// One word in so many is the same in a file that was renamed and edited.
+const LIKE: usize = 3;
+/// How long somebody waits in all who wants an answer now: what is left is found by who watches, or by the next look.
+const AT_MOST: Duration = Duration::from_millis(700);
 
 /// What a look at the folders found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub struct Refreshed {
     pub laid_out: usize,
     /// True where somebody else is at it.
     pub is_busy: bool,
+    /// True where the time was over before all was taken.
+    pub is_partial: bool,
 }
 
 impl Refreshed {
@@ -54,6 +58,18 @@ pub fn refresh(store: &mut Store) -> Result<Refreshed, StoreError> {
 /// # Errors
 /// As [`refresh`].
 pub fn refresh_patiently(store: &mut Store, patience: Duration) -> Result<Refreshed, StoreError> {
+    refresh_until(store, patience, None)
+}
+
+/// The same for somebody who wants an answer now: after some time the rest is left to others.
+///
+/// # Errors
+/// As [`refresh`].
+pub(super) fn refresh_briefly(store: &mut Store) -> Result<Refreshed, StoreError> {
+    refresh_until(store, AT_MOST, Some(Instant::now() + AT_MOST))
+}
+
+fn refresh_until(store: &mut Store, patience: Duration, end: Option<Instant>) -> Result<Refreshed, StoreError> {
     note_memories(store)?;
     let folders = store.folders()?;
     if folders.is_empty() && !store.has_pending_files()? {
@@ -62,21 +78,30 @@ pub fn refresh_patiently(store: &mut Store, patience: Duration) -> Result<Refres
     let Some(_held) = held(store, patience)? else {
         return Ok(Refreshed { is_busy: true, ..Refreshed::default() });
     };
-    refresh_held(store)
+    held_until(store, end)
 }
 
 /// The same for who holds what is known of files.
 pub(super) fn refresh_held(store: &mut Store) -> Result<Refreshed, StoreError> {
+    held_until(store, None)
+}
+
+fn held_until(store: &mut Store, end: Option<Instant>) -> Result<Refreshed, StoreError> {
     let mut refreshed = Refreshed::default();
     for folder in store.folders()? {
-        look_at(store, &folder, &mut refreshed)?;
+        look_at(store, &folder, end, &mut refreshed)?;
     }
     refreshed.laid_out = lay_out(store)?;
     Ok(refreshed)
 }
 
 /// Compares a folder with what is known of it.
-fn look_at(store: &mut Store, folder: &Folder, refreshed: &mut Refreshed) -> Result<(), StoreError> {
+fn look_at(
+    store: &mut Store,
+    folder: &Folder,
+    end: Option<Instant>,
+    refreshed: &mut Refreshed,
+) -> Result<(), StoreError> {
     let tree = match Tree::open(&folder.dir, &folder.name) {
         Ok(tree) => tree,
         Err(error) => return note_away(store, folder, &error.to_string()),
@@ -93,8 +118,13 @@ fn look_at(store: &mut Store, folder: &Folder, refreshed: &mut Refreshed) -> Res
     if folder.away.is_some() || folder.identity != identity {
         store.put_folder(&Folder { identity, away: None, ..folder.clone() })?;
     }
-    let changes = Changes::between(store, folder, &look)?;
-    changes.take(store, folder, &tree, refreshed)
+    let mut changes = Changes::between(store, folder, &look)?;
+    let is_over = changes.take(store, folder, &tree, end, refreshed)?;
+    // What is missing may be what a file that was not read yet was renamed from.
+    if is_over {
+        changes.settle(store, folder, refreshed)?;
+    }
+    Ok(())
 }
 
 fn note_away(store: &mut Store, folder: &Folder, problem: &str) -> Result<(), StoreError> {
@@ -147,63 +177,89 @@ impl Changes {
         }
         let is_gone = |row: &FileRow| !directory.unreadable.iter().any(|path| path == row.path.inside());
         self.missing.extend(known.into_values().filter(is_gone));
-        let now = store.now().as_micros();
-        let is_settled = |modified: i64| now - modified / 1_000 > SETTLED_MICROS;
-        if directory.files.iter().all(|(_, stamp)| is_settled(stamp.modified)) && directory.unreadable.is_empty() {
+        if directory.files.iter().all(|(_, stamp)| is_settled(stamp.modified, store.now())) {
             self.digests.push((directory.path.clone(), Some(directory.digest)));
         }
         Ok(())
     }
 
-    fn take(mut self, store: &mut Store, folder: &Folder, tree: &Tree, done: &mut Refreshed) -> Result<(), StoreError> {
-        let by_hand = Actor { origin: Origin::File, ..Actor::default() };
-        let (mut read, mut unread) = (Vec::new(), BTreeSet::new());
-        for (path, stamp, row) in std::mem::take(&mut self.differing) {
-            match read_file(tree, folder, &path, stamp) {
-                Ok(Some(file)) => {
-                    self.note_move(&file, row.is_none(), store, &by_hand, done)?;
-                    read.push(file);
+    /// Reads what differs, and takes it. False where the time was over before.
+    fn take(
+        &mut self,
+        store: &mut Store,
+        folder: &Folder,
+        tree: &Tree,
+        end: Option<Instant>,
+        done: &mut Refreshed,
+    ) -> Result<bool, StoreError> {
+        let mut unread = BTreeSet::new();
+        let differing = std::mem::take(&mut self.differing);
+        let mut left = differing.into_iter();
+        while left.len() > 0 {
+            if end.is_some_and(|end| Instant::now() > end) {
+                done.is_partial = true;
+                return Ok(false);
+            }
+            let (mut read, mut moved) = (Vec::new(), Vec::new());
+            for (path, stamp, row) in left.by_ref().take(AT_ONCE) {
+                match read_file(tree, folder, &path, stamp) {
+                    Ok(Some(file)) => {
+                        let from = if row.is_none() { self.source_of(store, &file)? } else { None };
+                        moved.extend(from.map(|from| (from, file.path.clone())));
+                        read.push(file);
+                    }
+                    // What was a text and is none any more says nothing.
+                    Ok(None) => self.missing.extend(row),
+                    // What cannot be read says what it said, and is tried again.
+                    Err(_) => drop(unread.insert(path.inside().rsplit_once('/').map_or("", |(dir, _)| dir).to_owned())),
                 }
-                // What was a text and is none any more says nothing.
-                Ok(None) => self.missing.extend(row),
-                // What cannot be read says what it said, and is tried again.
-                Err(_) => drop(unread.insert(path.inside().rsplit_once('/').map_or("", |(dir, _)| dir).to_owned())),
             }
-            if read.len() >= AT_ONCE {
-                done.taken += store.take_files(&std::mem::take(&mut read))?.len();
-            }
-        }
-        done.taken += store.take_files(&read)?.len();
-        let gone: Vec<FilePath> = self.missing.into_iter().map(|row| row.path).collect();
-        if !gone.is_empty() {
-            done.gone += store.files_gone(&gone, &by_hand)?.len();
+            store.move_files(&moved, &by_hand())?;
+            done.moved += moved.len();
+            done.taken += store.take_files(&read)?.len().saturating_sub(moved.len());
         }
         self.digests.retain(|(path, _)| !unread.contains(path));
+        Ok(true)
+    }
+
+    /// Takes what is gone out of recall, and notes what directories look like now.
+    fn settle(self, store: &mut Store, folder: &Folder, done: &mut Refreshed) -> Result<(), StoreError> {
+        let gone: Vec<FilePath> = self.missing.into_iter().map(|row| row.path).collect();
+        if !gone.is_empty() {
+            done.gone += store.files_gone(&gone, &by_hand())?.len();
+        }
         store.note_digests(&folder.name, &self.digests)
     }
 
-    /// A file under a name that is new, which says what one said that is missing, or is the very same to the system: it was
-    /// renamed.
-    fn note_move(
-        &mut self,
-        file: &SeenFile,
-        is_new: bool,
-        store: &mut Store,
-        actor: &Actor,
-        done: &mut Refreshed,
-    ) -> Result<(), StoreError> {
-        if !is_new {
-            return Ok(());
+    /// Where a file was before that is under a new name: it is the very same to the system and says something of what it
+    /// said, or it says just what one said that is missing.
+    fn source_of(&mut self, store: &Store, file: &SeenFile) -> Result<Option<FilePath>, StoreError> {
+        let is_same = |row: &FileRow| row.stamp.inode != 0 && row.stamp.inode == file.stamp.inode;
+        let says_same = |row: &FileRow| row.stamp.hash == file.stamp.hash && !file.text.trim().is_empty();
+        let mut at = self.missing.iter().position(is_same);
+        // Systems give the number of a file that is gone to the next one.
+        if let Some(row) = at.and_then(|at| self.missing.get(at))
+            && !says_same(row)
+            && !is_like(store, row, &file.text)?
+        {
+            at = None;
         }
-        let is_it = |row: &&FileRow| {
-            row.stamp.hash == file.stamp.hash || (row.stamp.inode != 0 && row.stamp.inode == file.stamp.inode)
-        };
-        let Some(at) = self.missing.iter().position(|row| is_it(&row)) else { return Ok(()) };
-        let row = self.missing.remove(at);
-        store.move_files(&[(row.path, file.path.clone())], actor)?;
-        done.moved += 1;
-        Ok(())
+        let at = at.or_else(|| self.missing.iter().position(says_same));
+        Ok(at.map(|at| self.missing.swap_remove(at).path))
     }
+}
+
+/// True when a text has some of the words that a file had.
+fn is_like(store: &Store, row: &FileRow, text: &str) -> Result<bool, StoreError> {
+    let Some(before) = store.get(MemoryRef::Id(row.id))? else { return Ok(false) };
+    let before = file_of_content(&before.content);
+    let (before, now): (BTreeSet<&str>, BTreeSet<&str>) =
+        (before.split_whitespace().collect(), text.split_whitespace().collect());
+    Ok(before.intersection(&now).count() * LIKE >= before.len().max(now.len()))
+}
+
+fn by_hand() -> Actor {
+    Actor { origin: Origin::File, ..Actor::default() }
 }
 
 /// The files of a directory that are known, without those of directories in it.

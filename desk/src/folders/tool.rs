@@ -10,6 +10,7 @@ use tessera_engine::text::{O200k, TokenCounter};
 use tessera_files::{Change, Command, FileError, Limits, Prepared, RelativePath, Reply, Tree, prepare};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::aside;
 use super::read::{MOST_BYTES, held_to_write, note_memories, seen};
 use super::refresh::refresh_held;
 use crate::caller::Caller;
@@ -167,7 +168,11 @@ fn carry_out(
                 intents.push(Intent { path, hash, memory, secrets: secrets.clone() });
             }
             Change::Move { from, to, .. } => moves.push((path_of(from)?, path_of(to)?)),
-            Change::Remove { path, .. } => gone.push(path_of(path)?),
+            Change::Remove { path: inside, .. } => {
+                let path = path_of(inside)?;
+                aside::keep(store, tree, &path, inside)?;
+                gone.push(path);
+            }
         }
     }
     let actor = caller.actor(None);

@@ -1,11 +1,12 @@
 //! Changing, forgetting and bringing back.
 
 use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, MemoryRef, Patch};
+use tessera_engine::domain::{DomainError, FilePath, Memory, MemoryRef, Patch};
 use tessera_engine::store::{Erase, Forgotten, StoreError, Stored, Traces};
 
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
+use crate::folders::{forget_files, forget_parts, restore_file, update_file, update_part};
 
 /// Memories that are changed in one transaction: all of them, or none.
 const AT_ONCE: usize = 500;
@@ -52,6 +53,11 @@ impl Verb for Update {
             Which::Named(ids) => ids,
             Which::Imported => store.imported()?,
         };
+        if let [id] = ids.as_slice()
+            && let Some(updated) = in_file(store, caller, *id, &self.patch, self.reason.as_ref())?
+        {
+            return Ok(updated);
+        }
         let actor = caller.actor(self.reason);
         if let [id] = ids.as_slice() {
             return Ok(Updated { count: 1, only: Some(store.update(*id, &self.patch, &actor)?) });
@@ -64,7 +70,45 @@ impl Verb for Update {
     }
 }
 
-/// Forgets memories: all of them, or none when one does not exist.
+/// Changes what a file says, and how far that is believed; `None` for a memory of no file.
+fn in_file(
+    store: &mut Store,
+    caller: &Caller,
+    id: MemoryRef,
+    patch: &Patch,
+    reason: Option<&String>,
+) -> Result<Option<Updated>, StoreError> {
+    let memory = store.get(id)?.ok_or(StoreError::NotFound(id))?;
+    let Some(file) = &memory.file else { return Ok(None) };
+    if memory.deleted.is_some() {
+        return Err(StoreError::Conflict { memory: id, problem: "is deleted; restore it first" });
+    }
+    let is_plain = (Patch { content: None, vouched: None, ..patch.clone() }).is_empty();
+    if !is_plain {
+        // The store says what is to be done instead.
+        return Ok(None);
+    }
+    if file.is_whole && patch.content.is_some() && patch.vouched.is_none() {
+        let stored = update_file(store, caller, &memory, patch)?;
+        return Ok(Some(Updated { count: 1, only: Some(stored) }));
+    }
+    if file.is_whole && patch.content.is_none() {
+        let parts: Vec<MemoryRef> = store.parts_of(memory.id)?.iter().map(|part| MemoryRef::Id(part.id)).collect();
+        let count = store.update_all(&parts, patch, &caller.actor(reason.cloned()))?.len();
+        return Ok(Some(Updated { count, only: None }));
+    }
+    let Some(content) = patch.content.as_deref().filter(|_| !file.is_whole) else { return Ok(None) };
+    patch.check()?;
+    update_part(store, caller, id, content)?;
+    if patch.vouched.is_some() {
+        let trust = Patch { vouched: patch.vouched, ..Patch::default() };
+        store.update(id, &trust, &caller.actor(reason.cloned()))?;
+    }
+    Ok(Some(Updated { count: 1, only: Some(store.stored(id)?) }))
+}
+
+/// Forgets memories: all of them, or none when one does not exist. What stands in a file is taken out of it, and a file is
+/// deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forget {
     /// Which.
@@ -89,12 +133,68 @@ impl Verb for Forget {
     const EFFECT: Effect = Effect::Destroys;
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Gone, StoreError> {
-        let forgotten = store.forget(&self.ids, self.erase, &caller.actor(self.reason))?;
+        let mut of = Sorted::of(store, &self.ids)?;
+        let mut forgotten = Vec::new();
+        if !of.plain.is_empty() || self.ids.is_empty() {
+            forgotten.extend(store.forget(&of.plain, self.erase, &caller.actor(self.reason.clone()))?);
+        }
+        if !of.parts.is_empty() {
+            forgotten.extend(forget_in_files(store, caller, &of.parts, self.erase)?);
+        }
+        if !of.files.is_empty() {
+            of.files.dedup_by_key(|file| file.id);
+            forgotten.extend(forget_files(store, caller, &of.files, self.erase, self.reason)?);
+        }
         let left = match self.erase {
             Erase::Soft => Traces::default(),
             Erase::Hard => store.traces(&forgotten.iter().map(|one| one.id).collect::<Vec<_>>())?,
         };
         Ok(Gone { forgotten, left })
+    }
+}
+
+/// Memories by where they stand.
+struct Sorted {
+    plain: Vec<MemoryRef>,
+    parts: Vec<Memory>,
+    files: Vec<Memory>,
+}
+
+impl Sorted {
+    /// Looks at all of them before any is touched.
+    fn of(store: &Store, ids: &[MemoryRef]) -> Result<Self, StoreError> {
+        let mut of = Self { plain: Vec::new(), parts: Vec::new(), files: Vec::new() };
+        for id in ids {
+            let memory = store.get(*id)?.ok_or(StoreError::NotFound(*id))?;
+            // What another user shares is in no file of this machine.
+            if memory.file.is_none() || memory.share.is_some() {
+                of.plain.push(*id);
+            } else if memory.is_whole_file() {
+                of.files.push(memory);
+            } else {
+                of.parts.push(memory);
+            }
+        }
+        Ok(of)
+    }
+}
+
+/// Takes the lines of parts out of their files; those that are out of them already only go from what is known of before.
+fn forget_in_files(
+    store: &mut Store,
+    caller: &Caller,
+    parts: &[Memory],
+    erase: Erase,
+) -> Result<Vec<Forgotten>, StoreError> {
+    let all: Vec<MemoryRef> = parts.iter().map(|part| MemoryRef::Id(part.id)).collect();
+    let there = parts.iter().filter(|part| part.deleted.is_none()).map(|part| MemoryRef::Id(part.id));
+    let there: Vec<MemoryRef> = there.collect();
+    if !there.is_empty() {
+        forget_parts(store, caller, &there)?;
+    }
+    match erase {
+        Erase::Soft => Ok(parts.iter().map(|part| Forgotten { id: part.id, handle: part.handle }).collect()),
+        Erase::Hard => store.purge_parts(&all, &caller.actor(None)),
     }
 }
 
@@ -112,6 +212,43 @@ impl Verb for Restore {
     const EFFECT: Effect = Effect::Changes;
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Stored, StoreError> {
-        store.restore(self.id, self.before, &caller.actor(None))
+        let memory = store.get(self.id)?.ok_or(StoreError::NotFound(self.id))?;
+        match &memory.file {
+            Some(_) if memory.share.is_some() => store.restore(self.id, self.before, &caller.actor(None)),
+            Some(file) if file.is_whole => restore_file(store, caller, &memory, self.before),
+            Some(file) => restore_part(store, caller, &memory, &file.path, self.before),
+            None => store.restore(self.id, self.before, &caller.actor(None)),
+        }
     }
+}
+
+/// A part comes back with its file. Where that is there, it is for its person to say where in it the lines belong.
+fn restore_part(
+    store: &mut Store,
+    caller: &Caller,
+    part: &Memory,
+    path: &FilePath,
+    before: Option<u64>,
+) -> Result<Stored, StoreError> {
+    let refused = |problem: String| StoreError::InFile { path: path.clone(), problem };
+    if before.is_some() {
+        return Err(refused(format!(
+            "keeps the earlier texts of its parts: `tessera history {path}` lists them, `tessera restore {path} --before REV` \
+             brings one back"
+        )));
+    }
+    if part.deleted.is_none() {
+        let problem = "is not deleted, nor is it over";
+        return Err(StoreError::Conflict { memory: MemoryRef::Handle(part.handle), problem });
+    }
+    let file = store.file_of_part(part.id)?.map(|file| store.get(MemoryRef::Id(file))).transpose()?.flatten();
+    let file = file.ok_or_else(|| refused("was removed for good".to_owned()))?;
+    if file.deleted.is_none() {
+        return Err(refused(format!(
+            "is there, without these lines: write them into it again, or bring back an earlier text of it with \
+             `tessera restore {path} --before REV` (`tessera history {path}` lists them)"
+        )));
+    }
+    restore_file(store, caller, &file, None)?;
+    store.stored(MemoryRef::Id(part.id))
 }

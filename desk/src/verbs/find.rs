@@ -8,6 +8,7 @@ use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Noted, StoreErro
 
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
+use crate::folders::Glance;
 
 /// In which form a reply is packed; its budget is kept in that form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,12 +47,45 @@ impl Verb for Recall {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Answer, StoreError> {
-        let is_clean = is_clean(&self.request.query);
-        let request = as_asked_by(caller, self.request);
-        let reply = match self.form {
-            Form::Text => store.recall(&request)?,
-            Form::Json(rows) => store.recall_json(&request, rows)?,
-        };
+        let asked = Asked::by(caller, self);
+        let reply = asked.reply(store)?;
+        asked.answer(store, caller, reply)
+    }
+
+    /// It is looked at the folders while the question is answered, and asked again where something changed.
+    fn run_looking(self, store: &mut Store, caller: &Caller, glance: Glance) -> Result<Answer, StoreError> {
+        let asked = Asked::by(caller, self);
+        let reply = glance.beside(store, |store| asked.reply(store))?;
+        asked.answer(store, caller, reply)
+    }
+}
+
+/// A question as it is asked.
+struct Asked {
+    request: RecallRequest,
+    form: Form,
+    is_clean: bool,
+}
+
+impl Asked {
+    fn by(caller: &Caller, recall: Recall) -> Self {
+        let is_clean = is_clean(&recall.request.query);
+        Self { request: as_asked_by(caller, recall.request), form: recall.form, is_clean }
+    }
+
+    /// The reply; nothing is noted of it yet.
+    fn reply(&self, store: &mut Store) -> Result<Reply, StoreError> {
+        let ranking = store.rank(&self.request)?;
+        match self.form {
+            Form::Text => store.answer(&self.request, &ranking),
+            Form::Json(rows) => store.answer_json(&self.request, &ranking, rows),
+        }
+    }
+
+    /// What is noted of a reply, and said beside it.
+    fn answer(self, store: &mut Store, caller: &Caller, reply: Reply) -> Result<Answer, StoreError> {
+        let Self { request, is_clean, .. } = self;
+        store.note_delivery(&reply);
         let is_empty = reply.total_count == 0 && !request.filters.scopes.is_empty();
         let near = if is_empty { store.near_scopes(&request)? } else { Vec::new() };
         if is_in_vain(&request, &reply) && near.is_empty() {

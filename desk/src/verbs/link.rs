@@ -8,7 +8,7 @@ use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
 
 /// Says what one memory is to another, or that it is so no longer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetLink {
     /// The memory that carries the link.
     pub id: MemoryRef,
@@ -27,9 +27,9 @@ impl Verb for SetLink {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Memory, StoreError> {
         let actor = caller.actor(None);
         if self.holds {
-            store.link(self.id, self.kind, self.to, &actor)
+            store.link(self.id, &self.kind, self.to, &actor)
         } else {
-            store.unlink(self.id, self.kind, self.to, &actor)
+            store.unlink(self.id, &self.kind, self.to, &actor)
         }
     }
 }

@@ -120,7 +120,7 @@ pub fn memory_of(document: &Document, beside: Beside) -> Memory {
         edited_by,
         conflict_of: details.conflict_of,
         file: details.file.map(|path| InFile { path, heading: None, is_whole: stands_for_file }),
-        links: document.links.iter().copied().collect(),
+        links: document.links.iter().cloned().collect(),
         ..Memory::blank(id, content, details.created)
     }
 }

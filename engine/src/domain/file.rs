@@ -4,11 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::DomainError;
 
 /// The longest path of a file, in bytes.
 const MAX_PATH_BYTES: usize = 1_024;
+/// The longest name of a file that file systems take, in bytes.
+const MAX_NAME_BYTES: usize = 255;
 
 /// The path of a file as everybody sees it: `/memories/user/preferences.md`, the name of its folder first. It says
 /// nothing of where the folder lies on a machine.
@@ -55,6 +58,21 @@ impl FilePath {
     pub fn is_markdown(&self) -> bool {
         let ending = self.name().rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
         ending.is_some_and(|ending| matches!(ending.as_str(), "md" | "markdown" | "mdx" | "mkd"))
+    }
+
+    /// The path of another text of the file: `/memories/notes.conflict-3fa9c1.md`. It follows from `key`.
+    #[must_use]
+    pub fn conflicting(&self, key: &str) -> Self {
+        let (name, stem) = (self.name(), self.stem());
+        let ending = name.strip_prefix(stem).unwrap_or_default();
+        let mark = format!(".conflict-{:06x}", xxh3_64(key.as_bytes()) & 0xff_ffff);
+        let before = self.0.strip_suffix(name).unwrap_or_default();
+        let longest = MAX_NAME_BYTES.min(MAX_PATH_BYTES.saturating_sub(before.len()));
+        let mut end = stem.len().min(longest.saturating_sub(mark.len() + ending.len()));
+        while !stem.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self(format!("{before}{}{mark}{ending}", stem.get(..end).unwrap_or_default()))
     }
 
     fn parts(&self) -> (&str, &str) {
@@ -155,6 +173,19 @@ mod tests {
         for bad in ["", "memories/a", "/memories", "/memories/", "/memories/../a", "/memories//a", "/m/a\n", "/m/a\\b"]
         {
             assert!(bad.parse::<FilePath>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_other_text_of_a_file_has_a_name_of_its_own_beside_it() {
+        let path: FilePath = "/memories/user/notes.md".parse().unwrap();
+        let other = path.conflicting("a");
+        assert!(other.as_str().starts_with("/memories/user/notes.conflict-") && other.as_str().ends_with(".md"));
+        assert_eq!((other.as_str().len(), &other), (path.as_str().len() + 16, &path.conflicting("a")));
+        assert_ne!(other, path.conflicting("b"));
+        for name in ["名".repeat(84) + ".md", "x".repeat(255), "plain".to_owned()] {
+            let other = FilePath::new("memories", &name).unwrap().conflicting("a");
+            assert!(other.name().len() <= MAX_NAME_BYTES && other.as_str().parse::<FilePath>().is_ok(), "{other}");
         }
     }
 

@@ -3,15 +3,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use tessera_screen::is_clean;
 
 use super::{DomainError, MemoryId};
 
-/// What one memory is to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// The longest type of a link, in characters.
+const MAX_KIND_CHARS: usize = 64;
+
+/// What one memory is to another: one of four known types, or any other in one word (`depends_on`).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum LinkKind {
-    /// The source replaces the target: recall answers with the source.
+    /// The source replaces the target: recall answers with the source. No other type does.
     Supersedes,
     /// The source (a question, an incident) was settled by the target.
     ResolvedBy,
@@ -19,21 +23,74 @@ pub enum LinkKind {
     PartOf,
     /// The two belong beside one another.
     SeeAlso,
+    /// Whatever somebody calls it.
+    Other(OtherKind),
 }
 
+/// A type that is none of the known ones: small letters and digits, words joined by `_`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OtherKind(Box<str>);
+
 impl LinkKind {
-    /// All kinds, in the order they are documented.
-    pub const ALL: [Self; 4] = [Self::Supersedes, Self::ResolvedBy, Self::PartOf, Self::SeeAlso];
+    /// The known types, in the order they are documented.
+    pub const KNOWN: [Self; 4] = [Self::Supersedes, Self::ResolvedBy, Self::PartOf, Self::SeeAlso];
 
     /// The name as stored and typed.
-    pub const fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &str {
         match self {
             Self::Supersedes => "supersedes",
             Self::ResolvedBy => "resolved_by",
             Self::PartOf => "part_of",
             Self::SeeAlso => "see_also",
+            Self::Other(kind) => &kind.0,
         }
     }
+
+    /// True for a type that every version of Tessera knows.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Self::Other(_))
+    }
+
+    /// A type as a store kept it, whose text was looked through when it came.
+    ///
+    /// # Errors
+    /// When it cannot be one.
+    pub fn kept(text: &str) -> Result<Self, DomainError> {
+        let words: Vec<String> = text
+            .split(|letter: char| letter.is_whitespace() || matches!(letter, '_' | '-'))
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect();
+        let name = words.join("_");
+        if let Some(known) = Self::KNOWN.into_iter().find(|kind| kind.as_str() == name) {
+            return Ok(known);
+        }
+        let refused = |problem: &'static str| {
+            let fix = "give supersedes, resolved_by, part_of, see_also, or a short name such as depends_on";
+            Err(DomainError::invalid("type", problem, fix))
+        };
+        if !name.chars().any(char::is_alphanumeric) {
+            return refused("says nothing");
+        }
+        if name.chars().count() > MAX_KIND_CHARS {
+            return refused("is longer than 64 characters");
+        }
+        // A combining mark is part of the letter before it.
+        let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || !letter.is_ascii() && !is_odd(letter);
+        if !name.chars().all(is_word) {
+            return refused("holds a character that no link type has");
+        }
+        Ok(Self::Other(OtherKind(name.into())))
+    }
+}
+
+/// A sign that is no part of a word in any script: what separates, what is drawn, what nobody sees.
+fn is_odd(letter: char) -> bool {
+    letter.is_control()
+        || letter.is_whitespace()
+        || matches!(letter,
+            '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{2bff}' | '\u{2e00}'..='\u{303f}' | '\u{e000}'..='\u{f8ff}'
+            | '\u{fe00}'..='\u{fe6f}' | '\u{feff}'..='\u{ff0f}' | '\u{fff0}'..='\u{ffff}' | '\u{e0000}'..='\u{10ffff}')
 }
 
 impl fmt::Display for LinkKind {
@@ -46,20 +103,98 @@ impl FromStr for LinkKind {
     type Err = DomainError;
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
-        let folded = text.trim().to_lowercase().replace('-', "_");
-        Self::ALL.into_iter().find(|kind| kind.as_str() == folded).ok_or_else(|| {
-            let fix = "give supersedes, resolved_by, part_of or see_also";
-            DomainError::invalid("type", "is not a link type", fix)
-        })
+        let kind = Self::kept(text)?;
+        // Of a credential that was folded nothing would be known any more.
+        if !kind.is_known() && !(is_clean(text) && is_clean(kind.as_str())) {
+            let fix = "give what one memory is to the other, such as depends_on";
+            return Err(DomainError::invalid("type", "looks like a credential", fix));
+        }
+        Ok(kind)
+    }
+}
+
+impl TryFrom<String> for LinkKind {
+    type Error = DomainError;
+
+    fn try_from(text: String) -> Result<Self, DomainError> {
+        text.parse()
+    }
+}
+
+impl From<LinkKind> for String {
+    fn from(kind: LinkKind) -> Self {
+        kind.as_str().to_owned()
     }
 }
 
 /// A link from the memory that carries it to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Link {
     /// What the carrier is to the other.
     #[serde(rename = "type")]
     pub kind: LinkKind,
     /// The other memory.
     pub to: MemoryId,
+}
+
+/// Reads links that came from elsewhere: one whose type can be none, or holds a credential, is left out, and holds up
+/// nothing that stands beside it.
+///
+/// # Errors
+/// When they are no list of links.
+pub fn readable_links<'de, D: Deserializer<'de>, C: FromIterator<Link>>(from: D) -> Result<C, D::Error> {
+    #[derive(Deserialize)]
+    struct Said {
+        #[serde(rename = "type")]
+        kind: String,
+        to: MemoryId,
+    }
+    let said = Vec::<Said>::deserialize(from)?;
+    Ok(said.into_iter().filter_map(|said| Some(Link { kind: said.kind.parse().ok()?, to: said.to })).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_a_known_one_or_any_word() {
+        for (given, kept, is_known) in [
+            ("supersedes", "supersedes", true),
+            ("See-Also", "see_also", true),
+            (" part of ", "part_of", true),
+            ("Depends On", "depends_on", false),
+            ("__depends--on__", "depends_on", false),
+            ("依存", "依存", false),
+            ("hängt_ab", "hängt_ab", false),
+            ("निर्भर", "निर्भर", false),
+        ] {
+            let kind: LinkKind = given.parse().unwrap();
+            assert_eq!((kind.as_str(), kind.is_known()), (kept, is_known), "{given}");
+            assert_eq!(kind.as_str().parse(), Ok(kind.clone()), "what is kept reads as itself");
+            assert_eq!(serde_json::to_value(&kind).unwrap(), kept);
+        }
+        for bad in ["", " - ", "a,b", "a\u{0}b", "<system>", "a\u{200b}b", "a:b", "a/b", &"x".repeat(65)] {
+            let refused = bad.parse::<LinkKind>().unwrap_err().to_string();
+            assert!(refused.starts_with("type: "), "{bad:?}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_credential_is_no_type_and_a_list_from_elsewhere_goes_on_without_it() {
+        let key = format!("AKIA{}", "Q3EGRZL7TNPXWVU2");
+        let refused = key.parse::<LinkKind>().unwrap_err().to_string();
+        assert!(refused.contains("looks like a credential") && !refused.contains(&key), "{refused}");
+        #[derive(Deserialize)]
+        struct Holder {
+            #[serde(deserialize_with = "readable_links")]
+            links: std::collections::BTreeSet<Link>,
+        }
+        let to = MemoryId::from_key("other");
+        let listed = serde_json::json!({ "links": [
+            { "type": key, "to": to }, { "type": "", "to": to }, { "type": "eats", "to": to }, { "type": "part_of", "to": to },
+        ] });
+        let read: Holder = serde_json::from_value(listed).unwrap();
+        assert_eq!(read.links.iter().map(|link| link.kind.as_str()).collect::<Vec<_>>(), ["part_of", "eats"]);
+    }
 }

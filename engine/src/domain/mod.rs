@@ -19,7 +19,7 @@ pub use error::DomainError;
 pub use expiry::Expiry;
 pub use file::{FilePath, InFile, content_of_file, file_of_content};
 pub use id::{Handle, MemoryId, MemoryRef};
-pub use link::{Link, LinkKind};
+pub use link::{Link, LinkKind, readable_links};
 pub use memory::{Content, Draft, Importance, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch};
 pub(crate) use memory::{MAX_WORDS, check_words, has_long_name};
 pub use origin::{Origin, Trust};

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::document::{Details, Document, Edit, State, says_the_same};
+use super::merge::merged_file;
 use super::op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
-use crate::domain::{MemoryId, Origin, Scope, Tag, Timestamp, Trust};
+use crate::domain::{Content, MemoryId, Origin, Scope, Tag, Timestamp, Trust};
 
 /// The tag of the other text of a conflict.
 const CONFLICT: &str = "conflict";
@@ -77,6 +78,16 @@ fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'
                 // The owner's word was of another text.
                 next.details.vouched = None;
             }
+        } else if let Some(text) = put_together(document, edit, content) {
+            // Whoever wrote the text that is there goes on having written of it.
+            edited_by = if is_owner { row.edited_by.clone() } else { Some(author.name.to_owned()) };
+            if text != document.content {
+                next.content = text;
+                content_rev = row.rev + 1;
+                if !is_owner {
+                    next.details.vouched = None;
+                }
+            }
         } else if !says_the_same(content, &document.content) {
             let mut other = Document { content: content.clone(), ..next.clone() };
             if edit.details.as_ref().is_some_and(|details| details.vouched == Some(Trust::Foreign)) {
@@ -90,6 +101,11 @@ fn merged(row: &Row, document: &Document, edit: &Edit, op: &Op, author: Author<'
     }
     let row = Row { content_rev, details_at, edited_by, ..changed(row, State::Live(next)) };
     Decision::Write { row: Box::new(row), copy }
+}
+
+/// The text of a file with both changes, where they do not touch.
+fn put_together(document: &Document, edit: &Edit, content: &Content) -> Option<Content> {
+    merged_file(document.details.file.as_ref()?, edit.base.as_ref()?, &document.content, content)
 }
 
 /// An edit of a deleted row brings it back as it was edited: what was deleted is not in conflict with it.
@@ -112,13 +128,19 @@ fn with_details(row: &Row, document: &Document, edit: &Edit, op: &Op) -> (Docume
     match &edit.details {
         Some(details) if op.base_rev >= row.rev || op.at >= row.details_at => {
             next.details = details.clone();
+            next = next.at_path_of(Some(document));
             if op.base_rev < row.content_rev {
                 // It was said of a text that is not there any more.
                 next.details.vouched = document.details.vouched;
             }
             (next, op.at)
         }
-        _ => (next, row.details_at),
+        // A path that nobody had told stands beside later details.
+        Some(details) => {
+            next.details.file = next.details.file.or_else(|| details.file.clone());
+            (next, row.details_at)
+        }
+        None => (next, row.details_at),
     }
 }
 
@@ -152,5 +174,7 @@ fn as_copy(memory: MemoryId, document: Document, op: &Op) -> Row {
 pub(super) fn conflicting(mut document: Document, memory: MemoryId) -> Document {
     document.tags.extend(Tag::try_from(CONFLICT.to_owned()).ok());
     document.details.conflict_of = Some(memory);
+    let key = copy_id(memory, &document.content);
+    document.details.file = document.details.file.map(|path| path.conflicting(&key.to_string()));
     document
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Category, Content, DomainError, FilePath, Importance, Link, Memory, MemoryId, MemoryType, Origin, Scope, Tag,
-    Timestamp, Trust, check_words,
+    Timestamp, Trust, check_words, readable_links,
 };
 
 /// Links of a memory, at most.
@@ -22,7 +22,7 @@ pub struct Document {
     /// Its tags.
     pub tags: BTreeSet<Tag>,
     /// Its links to others.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "readable_links")]
     pub links: BTreeSet<Link>,
     /// Everything else, changed as one.
     pub details: Details,
@@ -73,7 +73,7 @@ impl Document {
         Ok(Self {
             content: Content::try_from(memory.content.clone())?,
             tags: memory.tags.iter().cloned().collect(),
-            links: memory.links.iter().copied().collect(),
+            links: memory.links.iter().cloned().collect(),
             details: Details {
                 category: memory.category.clone(),
                 kind: memory.kind,
@@ -99,6 +99,15 @@ impl Document {
     pub fn check(&self) -> Result<(), DomainError> {
         check_sets(&self.tags, &self.links)?;
         self.details.check()
+    }
+
+    /// The same with the path of its file, where whoever told of it knew of no files: nobody says by silence that a
+    /// file is none.
+    pub(super) fn at_path_of(mut self, known: Option<&Self>) -> Self {
+        if self.details.file.is_none() {
+            self.details.file = known.and_then(|known| known.details.file.clone());
+        }
+        self
     }
 }
 
@@ -168,24 +177,30 @@ pub struct Edit {
     /// Tags that were removed.
     pub tags_removed: BTreeSet<Tag>,
     /// Links that were added.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "readable_links")]
     pub links_added: BTreeSet<Link>,
     /// Links that were removed.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "readable_links")]
     pub links_removed: BTreeSet<Link>,
     /// The new details.
     pub details: Option<Details>,
+    /// Of a file, the text that was changed: from it both changes can be put together. It is never shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Content>,
 }
 
 impl Edit {
     /// What leads from `base` to `now`.
     pub fn between(base: &Document, now: &Document) -> Self {
+        let is_new_text = base.content != now.content;
+        let is_file = base.details.file.is_some() || now.details.file.is_some();
         Self {
-            content: (base.content != now.content).then(|| now.content.clone()),
+            base: (is_new_text && is_file).then(|| base.content.clone()),
+            content: is_new_text.then(|| now.content.clone()),
             tags_added: now.tags.difference(&base.tags).cloned().collect(),
             tags_removed: base.tags.difference(&now.tags).cloned().collect(),
-            links_added: now.links.difference(&base.links).copied().collect(),
-            links_removed: base.links.difference(&now.links).copied().collect(),
+            links_added: now.links.difference(&base.links).cloned().collect(),
+            links_removed: base.links.difference(&now.links).cloned().collect(),
             details: (base.details != now.details).then(|| now.details.clone()),
         }
     }
@@ -199,6 +214,7 @@ impl Edit {
             links_added: now.links.clone(),
             links_removed: BTreeSet::new(),
             details: Some(now.details.clone()),
+            base: None,
         }
     }
 
@@ -224,7 +240,7 @@ impl Edit {
 
     /// The links of `links` after this change.
     pub(super) fn linked(&self, links: &BTreeSet<Link>) -> BTreeSet<Link> {
-        links.union(&self.links_added).filter(|link| !self.links_removed.contains(link)).copied().collect()
+        links.union(&self.links_added).filter(|link| !self.links_removed.contains(link)).cloned().collect()
     }
 }
 

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::decide::{conflicting, own_text};
 use super::document::{Document, Edit, State, says_the_same};
+use super::merge::merged_file;
 use super::op::{Action, Op, Refusal, Row, copy_id};
-use crate::domain::{MemoryId, Share, Timestamp, Trust};
+use crate::domain::{Content, MemoryId, Share, Timestamp, Trust};
 
 /// What the server is known to hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +68,10 @@ pub struct Trail {
     /// True for what a server had and has lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lost: bool,
+    /// The `rev` of a row without the path of its file to which the path was told: a server of before does not keep it,
+    /// and is told once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path_told: Option<u64>,
 }
 
 /// A memory on one machine.
@@ -119,6 +124,7 @@ impl Local {
             sent: self.trail.sent.clone().filter(|sent| sent.state == State::Purged),
             arrived: None,
             lost: false,
+            path_told: None,
         }
     }
 
@@ -159,6 +165,9 @@ impl Local {
             _ => self.state.clone(),
         };
         let op = Op { op_id, memory: self.memory, base_rev, at, action, told_again };
+        if self.is_path_unknown() {
+            self.trail.path_told = Some(base_rev);
+        }
         self.trail.sent = Some(Sent { op: op.clone(), state });
         Some(op)
     }
@@ -168,9 +177,15 @@ impl Local {
         self.trail.sent = None;
     }
 
+    /// What the server is known to hold, with the path of a file that it may not know of.
+    fn known_state(&self) -> Option<State> {
+        let shadow = self.trail.shadow.as_ref()?;
+        Some(at_path_of(shadow.row.state.clone(), &self.state))
+    }
+
     fn difference(&self) -> Option<Action> {
-        let known = self.trail.shadow.as_ref().map(|shadow| &shadow.row.state);
-        match (&self.state, known) {
+        let known = self.known_state();
+        match (&self.state, known.as_ref()) {
             (_, Some(State::Purged)) => None,
             (State::Purged, _) => Some(Action::Purge),
             // Whoever has not heard of the deletion would bring it back: they shall hear of it.
@@ -179,10 +194,27 @@ impl Local {
             (State::Deleted(_), Some(State::Live(_))) => Some(Action::Delete),
             (State::Live(document), None) => Some(Action::Create(document.clone())),
             (State::Live(document), Some(State::Live(base))) => {
-                Some(Edit::between(base, document)).filter(|edit| !edit.is_empty()).map(Action::Edit)
+                let mut edit = Edit::between(base, document);
+                if edit.details.is_none() && self.must_tell_path(!edit.is_empty()) {
+                    edit.details = Some(document.details.clone());
+                }
+                Some(edit).filter(|edit| !edit.is_empty()).map(Action::Edit)
             }
             (State::Live(document), Some(State::Deleted(_))) => Some(Action::Edit(Edit::to(document))),
         }
+    }
+
+    /// True for a file that the server holds as if it were none.
+    fn is_path_unknown(&self) -> bool {
+        let known = self.trail.shadow.as_ref().and_then(|shadow| shadow.row.state.document());
+        let here = self.state.document().is_some_and(|document| document.details.file.is_some());
+        here && known.is_some_and(|known| known.details.file.is_none())
+    }
+
+    /// A server may have learned of files since it was told the path: with each change it is told again.
+    fn must_tell_path(&self, is_changed: bool) -> bool {
+        let rev = self.trail.shadow.as_ref().map(|shadow| shadow.row.rev);
+        self.is_path_unknown() && (is_changed || self.trail.path_told != rev)
     }
 
     /// Takes news from a pull. What is older than what is known is ignored.
@@ -196,7 +228,7 @@ impl Local {
             self.trail.arrived = Some(arrival);
             return Settled::stays();
         }
-        let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
+        let base = self.known_state();
         self.settle(base.as_ref(), arrival, fresh)
     }
 
@@ -227,7 +259,7 @@ impl Local {
             }
             Some(Refusal::Invalid | Refusal::OpReused) => {
                 // Nothing was done: what came meanwhile is taken as if nothing had been sent.
-                let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
+                let base = self.known_state();
                 newest.map_or_else(Settled::stays, |arrival| self.settle(base.as_ref(), arrival, fresh))
             }
             Some(Refusal::NotAllowed) => match newest {
@@ -242,7 +274,7 @@ impl Local {
         let was_own = self.trail.shadow.as_ref().is_none_or(Shadow::is_own);
         match (newest, was_own) {
             (Some(Arrival::Row(shadow)), _) => {
-                let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
+                let base = self.known_state();
                 self.settle(base.as_ref(), Arrival::Row(shadow), fresh)
             }
             (None, true) if self.trail.shadow.is_some() => {
@@ -250,7 +282,7 @@ impl Local {
                 Settled::stays()
             }
             _ => {
-                let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
+                let base = self.known_state();
                 Settled::gone(self.text_to_keep(base.as_ref(), fresh))
             }
         }
@@ -258,7 +290,7 @@ impl Local {
 
     /// What the user did may not be done: the row stays as the server has it, the user's text is kept apart.
     fn disown(&mut self, arrival: Arrival, fresh: &mut impl FnMut() -> MemoryId) -> Settled {
-        let base = self.trail.shadow.as_ref().map(|shadow| shadow.row.state.clone());
+        let base = self.known_state();
         let kept = self.text_to_keep(base.as_ref(), fresh);
         match arrival {
             Arrival::Row(shadow) => {
@@ -303,7 +335,9 @@ impl Local {
             Arrival::Row(shadow) => shadow,
         };
         let mut settled = Settled::stays();
-        let theirs = &shadow.row.state;
+        let theirs = &at_path_of(shadow.row.state.clone(), &self.state);
+        let base = base.map(|base| at_path_of(base.clone(), &self.state));
+        let base = base.as_ref();
         let ours = self.state.clone();
         self.state = match (&ours, base, theirs) {
             (_, _, State::Purged) => State::Purged,
@@ -381,6 +415,15 @@ impl Local {
     }
 }
 
+/// A state with the path of the file that the memory is known to be, where it says none.
+fn at_path_of(state: State, known: &State) -> State {
+    match state {
+        State::Live(document) => State::Live(document.at_path_of(known.document())),
+        State::Deleted(document) => State::Deleted(document.at_path_of(known.document())),
+        State::Purged => State::Purged,
+    }
+}
+
 /// A text that somebody else wrote, where nothing says so any more. The owner's word on it stands.
 fn distrust(document: &mut Document) {
     document.details.vouched = document.details.vouched.or(Some(Trust::Foreign));
@@ -390,19 +433,26 @@ fn distrust(document: &mut Document) {
 fn merged(mine: &Document, base: Option<&Document>, theirs: &Document) -> (Document, bool) {
     let edit = base.map_or_else(|| Edit::to(mine), |base| Edit::between(base, mine));
     let is_theirs_new = base.is_none_or(|base| base.content != theirs.content);
-    let is_conflict = match &edit.content {
-        Some(content) => is_theirs_new && !says_the_same(content, &theirs.content),
-        None => false,
-    };
-    let content = match edit.content.clone() {
-        Some(content) if !is_theirs_new => content,
-        _ => theirs.content.clone(),
+    let (content, is_conflict) = match &edit.content {
+        Some(content) if !is_theirs_new => (content.clone(), false),
+        Some(content) => match put_together(mine, base, content, theirs) {
+            Some(both) => (both, false),
+            None => (theirs.content.clone(), !says_the_same(content, &theirs.content)),
+        },
+        None => (theirs.content.clone(), false),
     };
     let mut details = edit.details.clone().unwrap_or_else(|| theirs.details.clone());
+    details.file = details.file.or_else(|| theirs.details.file.clone());
     if is_theirs_new {
         // The owner's word here was of the text before.
         details.vouched = theirs.details.vouched;
     }
     let (tags, links) = (edit.tagged(&theirs.tags), edit.linked(&theirs.links));
     (Document { content, tags, links, details }, is_conflict)
+}
+
+/// The text of a file with both changes, where they do not touch.
+fn put_together(mine: &Document, base: Option<&Document>, content: &Content, theirs: &Document) -> Option<Content> {
+    let path = mine.details.file.as_ref().or(theirs.details.file.as_ref())?;
+    merged_file(path, &base?.content, content, &theirs.content)
 }

@@ -6,6 +6,7 @@
 //! - [`Op`], [`Row`]: what a machine asks for, and what the server holds.
 //! - [`decide`]: what the server does with an op: compare and set, merge, or keep both texts.
 //! - [`Mark`]: what tells one history of a server from another.
+//! - [`merged_file`]: two texts of a file, put together.
 //! - [`SentMeaning`]: what a text means, beside what is said of it.
 //! - [`SentSecrets`], [`ShownSecrets`]: secrets, by routes of their own.
 //! - [`Local`]: a memory on one machine between its user and the server.
@@ -15,6 +16,7 @@ mod document;
 mod local;
 mod mark;
 mod meaning;
+mod merge;
 mod op;
 mod secrets;
 mod wire;
@@ -24,9 +26,10 @@ pub use document::{Details, Document, Edit, State};
 pub use local::{Arrival, Local, Settled, Shadow, Trail};
 pub use mark::Mark;
 pub use meaning::SentMeaning;
+pub use merge::merged_file;
 pub use op::{Action, Author, Decision, Op, Refusal, Rights, Row, copy_id};
 pub use secrets::{
     Became, KeptSecret, KeptSecrets, MACHINE_HEADER, MOST_SECRET_BYTES, MOST_SECRETS, MachineOf, MachinesOfOther,
     Missing, PurgeReport, SentSecret, SentSecrets, ShownSecret, ShownSecrets,
 };
-pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, SentOp, Snapshot};
+pub use wire::{Answer, FREE_LINKS_HEADER, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, SentOp, Snapshot};

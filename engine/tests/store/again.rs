@@ -66,7 +66,7 @@ fn a_memory_stays_replaced_while_one_that_replaces_it_stands() {
     replacing(&mut opened, "The build cache lives on birch", &old);
     replacing(&mut opened, "The build cache lives on cedar", &old);
     let unlink = |opened: &mut Store, from: u32| {
-        opened.unlink(named(from), LinkKind::Supersedes, MemoryRef::Handle(old.handle), &Actor::default()).unwrap()
+        opened.unlink(named(from), &LinkKind::Supersedes, MemoryRef::Handle(old.handle), &Actor::default()).unwrap()
     };
     unlink(&mut opened, 3);
     assert!(!opened.is_current(old.handle).unwrap(), "2 replaces it still");

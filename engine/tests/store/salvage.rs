@@ -83,7 +83,7 @@ fn what_was_to_stay_on_this_machine_stays() {
     opened.join("http://server", "ada", Upload::Nothing).unwrap();
     store(&mut opened, "told to the server");
     opened.remember(Draft::new("a third")).unwrap();
-    opened.link(named(2), LinkKind::SeeAlso, named(3), &Actor::default()).unwrap();
+    opened.link(named(2), &LinkKind::SeeAlso, named(3), &Actor::default()).unwrap();
     drop(opened);
     let mut after = salvaged(&home);
     assert_eq!(after.sync_status().unwrap().private, 1);

@@ -39,10 +39,14 @@ pub(crate) enum Flaw {
     WhoeverMayWriteMayDoAnything,
     /// Nobody knows who wrote a text.
     AnothersTextIsTheOwners,
+    /// Of two changes of a file, what the other side added goes.
+    AMergeDropsOneSide,
+    /// What both sides changed in one place is put together nonetheless: the later takes the place.
+    AMergeTakesWhatTouches,
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::NumberedBeforeTheCommit,
         Self::TheCursorComesFirst,
         Self::TheServerMakesIds,
@@ -61,5 +65,7 @@ impl Flaw {
         Self::WhoeverComesLastTakesThePlace,
         Self::WhoeverMayWriteMayDoAnything,
         Self::AnothersTextIsTheOwners,
+        Self::AMergeDropsOneSide,
+        Self::AMergeTakesWhatTouches,
     ];
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{MemoryId, Timestamp};
-use tessera_engine::sync::{Arrival, Document, Local, Mark, Op, Settled, State};
+use tessera_engine::sync::{Arrival, Document, Local, Mark, Op, Settled, Shadow, State};
 
 use crate::flaw::Flaw;
 use crate::server::{Answer, PullReply, PushReply, Snapshot, User, name};
@@ -20,6 +20,8 @@ pub(crate) struct Machine {
     flaw: Option<Flaw>,
     random: fastrand::Rng,
     skew: i64,
+    /// True for a program of before: it knows of no files.
+    pub(crate) is_older: bool,
     attempts: BTreeMap<MemoryId, u32>,
     unqueued: BTreeSet<MemoryId>,
 }
@@ -39,6 +41,7 @@ impl Machine {
             flaw,
             random,
             skew,
+            is_older: false,
             attempts: BTreeMap::new(),
             unqueued: BTreeSet::new(),
         }
@@ -74,7 +77,7 @@ impl Machine {
         let now = self.now(step);
         let expired = |document: &Document| document.details.expires.is_some_and(|expires| expires <= now);
         for local in self.rows.values_mut() {
-            let own = local.shadow().is_none_or(tessera_engine::sync::Shadow::is_own);
+            let own = local.shadow().is_none_or(Shadow::is_own);
             match (self.flaw, &mut local.state) {
                 (Some(Flaw::WhatExpiredIsDeleted), State::Live(document)) if own && expired(document) => {
                     local.state = State::Deleted(document.clone());
@@ -124,6 +127,7 @@ impl Machine {
         };
         self.note(mark);
         let Answer { memory, op_id, refused, row, copy } = *answer;
+        let (row, copy) = (row.map(|row| self.as_read(row)), copy.map(|copy| self.as_read(copy)));
         if let Some(row) = row.clone().filter(|row| row.row.memory != memory) {
             // A server that makes ids: the memory goes on under the one it was given.
             self.rows.remove(&memory);
@@ -159,7 +163,19 @@ impl Machine {
         }
     }
 
+    /// A row as this program reads it.
+    pub(crate) fn as_read(&self, mut shadow: Shadow) -> Shadow {
+        if let (true, State::Live(document) | State::Deleted(document)) = (self.is_older, &mut shadow.row.state) {
+            document.details.file = None;
+        }
+        shadow
+    }
+
     fn take(&mut self, memory: MemoryId, arrival: Arrival) {
+        let arrival = match arrival {
+            Arrival::Row(shadow) => Arrival::Row(Box::new(self.as_read(*shadow))),
+            gone @ Arrival::Gone { .. } => gone,
+        };
         let random = &mut self.random;
         match (self.rows.get_mut(&memory), arrival) {
             (Some(local), Arrival::Row(shadow)) if self.flaw == Some(Flaw::TheServerWins) => {
@@ -185,7 +201,8 @@ impl Machine {
 
     /// Begins anew from a snapshot, keeping what was not sent.
     pub(crate) fn refetch(&mut self, snapshot: Snapshot) {
-        let mut rows: BTreeMap<MemoryId, _> = snapshot.rows.into_iter().map(|row| (row.row.memory, row)).collect();
+        let rows = snapshot.rows.into_iter().map(|row| (row.row.memory, self.as_read(row)));
+        let mut rows: BTreeMap<MemoryId, _> = rows.collect();
         if self.flaw == Some(Flaw::ResyncDeletesUnsent) {
             self.rows.clear();
         }
@@ -201,7 +218,9 @@ impl Machine {
             self.carry_out(memory, settled);
         }
         self.rows.extend(rows.into_iter().map(|(memory, row)| (memory, Local::received(row))));
-        self.marks.retain(|mark| mark.seq <= snapshot.restored_seq);
+        // Of two marks of one number, a late answer of a history that was lost brought the other.
+        let is_lost = |mark: &Mark| snapshot.mark.is_some_and(|now| now.seq == mark.seq);
+        self.marks.retain(|mark| mark.seq <= snapshot.restored_seq && !is_lost(mark));
         self.note(snapshot.mark);
         (self.epoch, self.cursor, self.must_refetch) = (snapshot.epoch, snapshot.head, false);
     }

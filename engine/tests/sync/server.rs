@@ -217,6 +217,14 @@ impl Server {
             | (Some(Flaw::ADeletionWins), Action::Delete) => op.base_rev = u64::MAX,
             _ => {}
         }
+        if let (Action::Edit(edit), Some(now)) = (&mut op.action, current.as_ref().and_then(|row| row.state.live())) {
+            match self.flaw {
+                // What is there is taken for what both began with.
+                Some(Flaw::AMergeDropsOneSide) if edit.base.is_some() => edit.base = Some(now.content.clone()),
+                Some(Flaw::AMergeTakesWhatTouches) if edit.base.is_some() => op.base_rev = u64::MAX,
+                _ => {}
+            }
+        }
         let mut rights = self.rights(user, key);
         if rights == Rights::Write && self.flaw == Some(Flaw::WhoeverMayWriteMayDoAnything) {
             rights = Rights::Owner;

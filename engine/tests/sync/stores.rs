@@ -123,7 +123,7 @@ fn act(machine: &mut Machine, server: &mut Server, random: &mut fastrand::Rng, s
         }
         9 => {
             let to = MemoryRef::Handle(random.choice(&live).unwrap().handle);
-            let linked = store.link(reference, LinkKind::Supersedes, to, &actor).map(drop);
+            let linked = store.link(reference, &LinkKind::Supersedes, to, &actor).map(drop);
             // In a circle, or to itself.
             let _ = linked.map_err(|error| assert!(matches!(error, StoreError::Conflict { .. }), "{error}"));
         }

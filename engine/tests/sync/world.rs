@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{
-    Category, Content, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp, Trust,
+    Category, Content, FilePath, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp, Trust,
 };
 use tessera_engine::sync::{Action, Details, Document, Edit, Mark, Op, Rights, Shadow, State};
 
@@ -40,10 +40,17 @@ pub(crate) struct World {
     network: Vec<Message>,
     written: BTreeMap<String, Written>,
     purged: BTreeSet<MemoryId>,
+    /// Memories that were made as files.
+    files: BTreeMap<MemoryId, FilePath>,
     /// Expiries that owners set.
     expiries: BTreeSet<Timestamp>,
     /// Whether the server is taken back to backups.
     is_restored: bool,
+}
+
+/// The texts of a memory: its lines, if it is a file.
+fn texts(said: &str) -> impl Iterator<Item = &str> {
+    said.lines().map(|line| line.strip_prefix("- ").unwrap_or(line))
 }
 
 impl World {
@@ -55,7 +62,11 @@ impl World {
         let mut random = fastrand::Rng::with_seed(seed);
         let is_restored = random.u8(..4) == 0;
         let machines = if is_restored && random.bool() { &[0, 0, 0][..] } else { &MACHINES[..] };
-        let machines = machines.iter().map(|user| Machine::new(*user, flaw, random.u64(..))).collect();
+        let machines: Vec<Machine> = machines.iter().map(|user| Machine::new(*user, flaw, random.u64(..))).collect();
+        let mut machines = machines;
+        if random.u8(..3) == 0 {
+            machines[0].is_older = true;
+        }
         let server = Server::new(flaw);
         let mut world = Self {
             random,
@@ -66,6 +77,7 @@ impl World {
             network: Vec::new(),
             written: BTreeMap::new(),
             purged: BTreeSet::new(),
+            files: BTreeMap::new(),
             expiries: BTreeSet::new(),
             is_restored,
         };
@@ -89,10 +101,10 @@ impl World {
             28..31 => self.delete(machine, false),
             31..32 => self.delete(machine, true),
             32..36 => self.tag(machine),
-            36..39 => self.details(machine),
-            39..40 => self.link(machine),
-            40..45 => self.share(),
-            45..48 => self.attack(),
+            36..38 => self.details(machine),
+            38..39 => self.link(machine),
+            39..44 => self.share(),
+            44..48 => self.attack(),
             48..50 => self.machines[machine].show(self.step),
             50..64 => self.send_push(machine),
             64..78 => self.send_pull(machine),
@@ -111,15 +123,17 @@ impl World {
         }
     }
 
-    fn text(&mut self, memory: MemoryId, by: User) -> Content {
+    fn text(&mut self, memory: MemoryId, by: User) -> String {
         let text = format!("text {}", self.written.len());
         self.written.insert(text.clone(), Written { memory, by, is_superseded: false });
-        Content::try_from(text).unwrap()
+        text
     }
 
-    fn supersede(&mut self, text: &Content) {
-        if let Some(written) = self.written.get_mut(text.as_str()) {
-            written.is_superseded = true;
+    fn supersede(&mut self, said: &str) {
+        for text in texts(said) {
+            if let Some(written) = self.written.get_mut(text) {
+                written.is_superseded = true;
+            }
         }
     }
 
@@ -147,18 +161,55 @@ impl World {
             expires,
             vouched: None,
             conflict_of: None,
-            file: None,
+            file: self.new_file(machine, memory),
         };
-        let document =
-            Document { content: self.text(memory, user), tags: BTreeSet::new(), links: BTreeSet::new(), details };
+        let mut text = self.text(memory, user);
+        if details.file.is_some() {
+            text = format!("- {text}\n- {}\n", self.text(memory, user));
+        }
+        let content = Content::try_from(text).unwrap();
+        let document = Document { content, tags: BTreeSet::new(), links: BTreeSet::new(), details };
         self.machines[machine].write(memory, State::Live(document));
+    }
+
+    /// Some memories are files.
+    fn new_file(&mut self, machine: usize, memory: MemoryId) -> Option<FilePath> {
+        let is_file = self.random.u8(..5) < 2 && !self.machines[machine].is_older;
+        let path = is_file.then(|| FilePath::new("memories", &format!("{memory}.md")).unwrap());
+        self.files.extend(path.clone().map(|path| (memory, path)));
+        path
     }
 
     fn edit(&mut self, machine: usize) {
         let Some((memory, mut document)) = self.any_shown(machine) else { return };
-        self.supersede(&document.content.clone());
-        document.content = self.text(memory, self.machines[machine].user);
+        let text = self.text(memory, self.machines[machine].user);
+        let said = document.content.as_str().to_owned();
+        let text = if said.starts_with("- ") {
+            self.edited_lines(&said, &text)
+        } else {
+            self.supersede(&said);
+            text
+        };
+        document.content = Content::try_from(text).unwrap();
         self.machines[machine].write(memory, State::Live(document));
+    }
+
+    /// The lines of a file with one that is new, and at times without one that was there.
+    fn edited_lines(&mut self, said: &str, text: &str) -> String {
+        let mut lines: Vec<String> = said.lines().map(str::to_owned).collect();
+        let at = self.random.usize(..lines.len());
+        if self.random.bool() {
+            lines.insert(at, format!("- {text}"));
+        } else {
+            let before = std::mem::replace(&mut lines[at], format!("- {text}"));
+            self.supersede(&before);
+        }
+        if lines.len() > 2 && self.random.u8(..4) == 0 {
+            let at = self.random.usize(..lines.len());
+            let before = lines.remove(at);
+            self.supersede(&before);
+        }
+        lines.join("\n") + "\n"
     }
 
     fn delete(&mut self, machine: usize, for_good: bool) {
@@ -168,7 +219,7 @@ impl World {
             // Somebody else's: a machine does not offer it.
             return;
         }
-        self.supersede(&document.content.clone());
+        self.supersede(document.content.as_str());
         if for_good {
             self.purged.insert(memory);
             self.machines[machine].write(memory, State::Purged);
@@ -236,7 +287,7 @@ impl World {
         };
         let is_deleted = matches!(self.server.rows[&key].state, State::Deleted(_));
         let text = |what: &str| Content::try_from(format!("{what} by {attacker} {}", self.step)).unwrap();
-        let action = match self.random.u8(..3) {
+        let action = match self.random.u8(..8) {
             0 => Action::Edit(Edit { details: Some(details), tags_removed: document.tags.clone(), ..Edit::default() }),
             1 if is_deleted => Action::Edit(Edit { content: Some(text("revived")), ..Edit::default() }),
             1 => Action::Delete,
@@ -358,8 +409,9 @@ impl World {
     fn judge(&self) -> Result<(), String> {
         for (number, machine) in self.machines.iter().enumerate() {
             let rows = self.server.snapshot(machine.user, &[]).rows;
+            let rows = rows.into_iter().map(|row| machine.as_read(row));
             let seen: BTreeMap<MemoryId, Document> =
-                rows.into_iter().filter_map(|row| Some((row.row.memory, row.row.state.live()?.clone()))).collect();
+                rows.filter_map(|row| Some((row.row.memory, row.row.state.live()?.clone()))).collect();
             let shown = machine.shown();
             if seen != shown {
                 let only = |a: &BTreeMap<MemoryId, Document>, b: &BTreeMap<MemoryId, Document>| {
@@ -373,11 +425,19 @@ impl World {
             }
         }
         let mut there: BTreeMap<&str, usize> = BTreeMap::new();
-        for row in self.server.rows.values() {
-            if let Some(document) = row.state.live() {
-                *there.entry(document.content.as_str()).or_default() += 1;
+        for ((_, memory), row) in &self.server.rows {
+            let Some(document) = row.state.live() else { continue };
+            let mut once = BTreeSet::new();
+            for text in texts(document.content.as_str()) {
+                if !once.insert(text) {
+                    return Err(format!("{text} is twice in {memory}"));
+                }
+                // What nobody changed stands in both texts of a conflict.
+                let count = there.entry(text).or_default();
+                *count = if document.content.as_str().starts_with("- ") { 1 } else { *count + 1 };
             }
         }
+        self.judge_paths()?;
         for (text, written) in &self.written {
             let count = there.get(text.as_str()).copied().unwrap_or(0);
             if count > 1 {
@@ -388,6 +448,20 @@ impl World {
             }
         }
         self.judge_rights()
+    }
+
+    /// A file stays one, whoever changes it.
+    fn judge_paths(&self) -> Result<(), String> {
+        for ((owner, memory), row) in &self.server.rows {
+            let (Some(path), Some(document)) = (self.files.get(memory), row.state.live()) else { continue };
+            // Taken by an attacker, or told again by a machine that never knew.
+            let is_old = self.machines.iter().any(|machine| machine.user == *owner && machine.is_older);
+            let is_lost = self.is_restored && is_old || document.content.as_str().starts_with("taken");
+            if document.details.file.as_ref() != Some(path) && !is_lost {
+                return Err(format!("{memory} is the file {path} no more: {document:?}"));
+            }
+        }
+        Ok(())
     }
 
     /// What is whose, and who may do what with it.

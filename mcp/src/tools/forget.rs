@@ -1,7 +1,7 @@
 //! `memory_forget`, and its older name `memory_delete`.
 
 use serde_json::json;
-use tessera_desk::verbs::{Forget, Gone};
+use tessera_desk::verbs::{Forget, Gone, Meant};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::store::Erase;
 
@@ -31,7 +31,8 @@ pub(super) const OLDER: Entry = Entry { name: "memory_delete", ..TOOL };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let erase = if args.flag(&["hard_delete"])? { Erase::Hard } else { Erase::Soft };
-    let Gone { forgotten, left } = desk.perform(Forget { ids: args.ids()?, erase, reason: args.text(&["reason"])? })?;
+    let ids = desk.perform(Meant { named: args.names()? })?;
+    let Gone { forgotten, left } = desk.perform(Forget { ids, erase, reason: args.text(&["reason"])? })?;
     let handles = forgotten.iter().map(|one| one.handle.to_string()).collect::<Vec<_>>().join(" ");
     let left: String = left.told().iter().map(|told| format!("\n{told}")).collect();
     let how = if erase == Erase::Hard { "for good" } else { "they can be restored" };

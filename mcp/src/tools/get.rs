@@ -1,7 +1,7 @@
 //! `memory_get`: the full text of chosen memories, within a budget.
 
 use serde_json::json;
-use tessera_desk::verbs::Fetch;
+use tessera_desk::verbs::{Fetch, Meant};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, MAX_LIMIT, Packing, RecallRequest};
 
@@ -12,7 +12,7 @@ pub(super) const TOOL: Entry = Entry {
     name: "memory_get",
     title: "Get memories",
     description: "Full text of memories by id, never more than max_tokens: the step after an index of memory_recall. A text \
-         that is too long for max_tokens is given from its beginning.",
+         that is too long for max_tokens is given from its beginning; a line of a file comes with those around it.",
     effect: Effect::Reads,
     properties: || {
         json!({
@@ -30,7 +30,8 @@ pub(super) const TOOL: Entry = Entry {
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let request = RecallRequest { limit: MAX_LIMIT, packing: Packing::Dual, ..budgeted(args, String::new())? };
     let budget = request.budget.get();
-    let reply = desk.perform(Fetch { ids: args.ids()?, request, form: form(args)? })?;
+    let ids = desk.perform(Meant { named: args.names()? })?;
+    let reply = desk.perform(Fetch { ids, request, form: form(args)? })?;
     if reply.details.is_empty() && reply.index.is_empty() {
         let problem = format!("{budget} is too small for a line of any of them");
         return Err(DomainError::invalid("max_tokens", problem, "give more").into());

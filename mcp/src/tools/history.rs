@@ -6,7 +6,7 @@ use tessera_desk::{Desk, Effect};
 use tessera_engine::pack::{Lines, attribution, neutral_line};
 use tessera_engine::store::HistoryEntry;
 
-use super::{Call, Entry, Reply, budgeted};
+use super::{Call, Entry, Reply, budgeted, meant};
 use crate::args::Args;
 
 /// Changes shown, at most.
@@ -32,7 +32,8 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let budget = budgeted(args, String::new())?.budget;
-    let entries = desk.perform(History { id: args.required_id()? })?;
+    let id = meant(desk, args)?;
+    let entries = desk.perform(History { id })?;
     let rows: Vec<String> = entries.iter().take(SHOWN).map(row).collect();
     let lines = Lines { budget, profile: desk.caller().profile };
     let closing = |shown: usize, used: u32| {

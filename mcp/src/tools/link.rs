@@ -1,12 +1,15 @@
 //! `memory_link`: what one memory is to another.
 
 use serde_json::json;
-use tessera_desk::verbs::SetLink;
+use tessera_desk::verbs::{FindMemory, SetLink};
 use tessera_desk::{Desk, Effect};
-use tessera_engine::domain::{DomainError, LinkKind, MemoryRef};
+use tessera_engine::domain::{DomainError, LinkKind};
+use tessera_engine::store::StoreError;
 
 use super::{Call, Entry, Reply};
-use crate::args::Args;
+use crate::args::{Args, IDS};
+
+const TO: &[&str] = &["to", "target_id"];
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_link",
@@ -15,8 +18,8 @@ pub(super) const TOOL: Entry = Entry {
     effect: Effect::Changes,
     properties: || {
         json!({
-            "id": { "type": "string", "description": "Handle such as 42" },
-            "type": { "type": "string", "enum": ["supersedes", "resolved_by", "part_of", "see_also"] },
+            "id": { "type": "string", "description": "Handle such as 42, or the path of a file" },
+            "type": { "type": "string", "description": "supersedes, resolved_by, part_of, see_also, or any short name" },
             "to": { "type": "string", "description": "The other memory" },
             "remove": { "type": "boolean", "default": false }
         })
@@ -29,13 +32,27 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let missing = |field, fix| DomainError::invalid(field, "is missing", fix);
-    let id = args.required_id()?;
-    let kind: LinkKind = args
-        .parsed(&["type", "link_type"])?
-        .ok_or_else(|| missing("type", "give supersedes, resolved_by, part_of or see_also"))?;
-    let to: MemoryRef =
-        args.parsed(&["to", "target_id"])?.ok_or_else(|| missing("to", "give the handle of the other memory"))?;
+    let id = one(args, IDS)?.ok_or_else(|| missing("id", "give a handle such as 42, or the path of a file"))?;
+    let kind: LinkKind = args.parsed(&["type", "link_type"])?.ok_or_else(|| {
+        missing("type", "give supersedes, resolved_by, part_of, see_also, or a short name such as depends_on")
+    })?;
+    let to =
+        args.text(TO)?.ok_or_else(|| missing("to", "give the handle of the other memory, or the path of a file"))?;
+    let of = |error: StoreError, names| match error {
+        StoreError::Domain(error) => StoreError::Domain(args.named(error, names)),
+        other => other,
+    };
+    let id = desk.perform(FindMemory { name: id }).map_err(|error| of(error, IDS))?;
+    let to = desk.perform(FindMemory { name: to }).map_err(|error| of(error, TO))?;
     let holds = !args.flag(&["remove"])?;
-    let memory = desk.perform(SetLink { id, kind, to, holds })?;
+    let memory = desk.perform(SetLink { id, kind: kind.clone(), to, holds })?;
     Ok(format!("{} {} {kind} {to}", memory.handle, if holds { "now" } else { "no longer" }))
+}
+
+/// A name: a text, or the first of a list.
+fn one(args: &Args, names: &'static [&'static str]) -> Result<Option<String>, DomainError> {
+    match args.text(names) {
+        Ok(text) => Ok(text),
+        Err(_) => Ok(args.list(names)?.unwrap_or_default().into_iter().next()),
+    }
 }

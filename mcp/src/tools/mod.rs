@@ -6,6 +6,8 @@ mod get;
 mod history;
 mod link;
 mod list;
+mod memory;
+mod notes;
 mod recall;
 mod resolve;
 mod secret;
@@ -19,11 +21,12 @@ use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
+use tessera_desk::folders::FileRules;
 use tessera_desk::team::Team;
 use tessera_desk::vault::Safe;
-use tessera_desk::verbs::Form;
+use tessera_desk::verbs::{Form, Meant};
 use tessera_desk::{Caller, Desk, Effect, SharedStore};
-use tessera_engine::domain::{DomainError, RecallRequest, TokenBudget};
+use tessera_engine::domain::{DomainError, MemoryRef, RecallRequest, TokenBudget};
 use tessera_engine::pack::JsonRows;
 
 use crate::args::Args;
@@ -32,7 +35,7 @@ use crate::error::ToolError;
 pub(crate) use recall::text as recall_text;
 
 /// Every tool, in the order they are listed.
-static TABLE: [&Entry; 20] = [
+static TABLE: [&Entry; 21] = [
     &recall::TOOL,
     &store::TOOL,
     &get::TOOL,
@@ -45,6 +48,7 @@ static TABLE: [&Entry; 20] = [
     &link::TOOL,
     &resolve::TOOL,
     &secret::TOOL,
+    &memory::TOOL,
     &team::SHARE,
     &team::UNSHARE,
     &team::SHARE_TAG,
@@ -54,6 +58,9 @@ static TABLE: [&Entry; 20] = [
     &team::SHARED_WITH_ME,
     &team::MY_SHARES,
 ];
+
+/// The tools of notes, in the order they are listed.
+static NOTES: [&Entry; 4] = [&notes::SEARCH, &notes::CONTEXT, &notes::RECENT, &notes::READ];
 
 /// A tool: what is said of it, and what it does.
 pub(crate) struct Entry {
@@ -76,6 +83,8 @@ pub(crate) struct Entry {
 pub(crate) enum Call {
     /// Something at the desk.
     Desk(fn(&mut Desk<'_>, &Args) -> Reply),
+    /// The same, with what holds of files.
+    Files(fn(&mut Desk<'_>, &Args, FileRules) -> Reply),
     /// The same, with how things stand with the server.
     Standing(fn(&mut Desk<'_>, &Args, &Standing) -> Reply),
     /// Something at the desk, and where what it needs is elsewhere, the same of whoever has it.
@@ -109,16 +118,31 @@ pub(crate) struct Standing {
 
 /// The definitions, with schemas that are read once.
 static DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| TABLE.iter().map(|entry| entry.definition()).collect());
+static NOTE_DEFINITIONS: LazyLock<Vec<Tool>> = LazyLock::new(|| NOTES.iter().map(|entry| entry.definition()).collect());
 
-/// The definitions of all tools; those of a team where there is one.
-pub(crate) fn definitions(in_team: bool) -> Vec<Tool> {
-    let all = TABLE.iter().zip(DEFINITIONS.iter());
-    all.filter(|(entry, _)| in_team || !entry.needs_team).map(|(_, tool)| tool.clone()).collect()
+/// What is offered beside the tools that everybody has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offered {
+    /// Those of a team: there is a server.
+    pub(crate) in_team: bool,
+    /// The one that keeps files: somebody wants it.
+    pub(crate) keeps_files: bool,
+    /// Those of notes: there are some, or may soon be.
+    pub(crate) with_notes: bool,
+}
+
+/// The definitions of the tools that are offered.
+pub(crate) fn definitions(offered: Offered) -> Vec<Tool> {
+    let is_offered = |entry: &Entry| {
+        (offered.in_team || !entry.needs_team) && (offered.keeps_files || entry.name != memory::TOOL.name)
+    };
+    let all = TABLE.iter().zip(DEFINITIONS.iter()).filter(|(entry, _)| is_offered(entry)).map(|(_, tool)| tool);
+    all.chain(NOTE_DEFINITIONS.iter().filter(|_| offered.with_notes)).cloned().collect()
 }
 
 /// A tool by its name.
 pub(crate) fn find(name: &str) -> Option<&'static Entry> {
-    TABLE.iter().copied().find(|entry| entry.name == name)
+    TABLE.iter().chain(&NOTES).copied().find(|entry| entry.name == name)
 }
 
 impl Entry {
@@ -148,6 +172,13 @@ fn budgeted(args: &Args, query: String) -> Result<RecallRequest, DomainError> {
     let budget = args.whole(MAX_TOKENS)?.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from);
     let budget = budget.map_err(|error| args.named(error, MAX_TOKENS))?;
     Ok(RecallRequest { budget, ..RecallRequest::new(query) })
+}
+
+/// The one memory that is meant by its number, its id, or the path of its file.
+fn meant(desk: &mut Desk<'_>, args: &Args) -> Result<MemoryRef, ToolError> {
+    let named = args.required_name()?;
+    let found = desk.perform(Meant { named: vec![named] })?;
+    found.into_iter().next().ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42").into())
 }
 
 /// In which form a reply is wanted.

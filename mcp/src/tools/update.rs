@@ -6,7 +6,7 @@ use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::Patch;
 
 use super::stored::{aside, importance, told};
-use super::{Call, Entry, Reply};
+use super::{Call, Entry, Reply, meant};
 use crate::args::{Args, CATEGORY, ENTITIES, KEYWORDS, SCOPE, TYPE};
 
 pub(super) const TOOL: Entry = Entry {
@@ -53,7 +53,7 @@ pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         vouched: None,
         sensitive: args.sensitive()?,
     };
-    let which = Which::Named(vec![args.required_id()?]);
+    let which = Which::Named(vec![meant(desk, args)?]);
     let updated = desk.perform(Update { which, patch, reason: args.text(&["reason"])? })?;
     let said = updated.only.map_or_else(String::new, |stored| told("Updated", &stored) + &aside(desk, &stored));
     Ok(said + &args.not_kept())

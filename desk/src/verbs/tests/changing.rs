@@ -71,7 +71,10 @@ fn what_replaces_is_linked_and_what_replaces_nothing_is_not_stored() {
     let old = world.says(&person(), "The team uses tabs").memory;
     let new = Remember { content: "The team uses spaces".into(), supersedes: Some(id(1)), ..Remember::default() };
     let new = world.perform(&person(), new).unwrap().memory;
-    assert_eq!(new.links.iter().map(|link| (link.kind, link.to)).collect::<Vec<_>>(), [(LinkKind::Supersedes, old.id)]);
+    assert_eq!(
+        new.links.iter().map(|link| (link.kind.clone(), link.to)).collect::<Vec<_>>(),
+        [(LinkKind::Supersedes, old.id)]
+    );
     let lost = Remember { content: "Never stored".into(), supersedes: Some(id(99)), ..Remember::default() };
     assert!(matches!(world.perform(&person(), lost), Err(StoreError::NotFound(_))));
     let all = world.perform(&person(), List { limit: 200, ..List::default() }).unwrap();
@@ -159,8 +162,8 @@ fn links_are_set_and_taken_away_and_conflicts_are_there_to_be_resolved() {
         world.says(&person(), content);
     }
     let link = SetLink { id: id(1), kind: LinkKind::ResolvedBy, to: id(2), holds: true };
-    assert_eq!(world.perform(&person(), link).unwrap().links.len(), 1);
-    assert_eq!(world.perform(&person(), SetLink { holds: false, ..link }).unwrap().links.len(), 0);
+    assert_eq!(world.perform(&person(), link.clone()).unwrap().links.len(), 1);
+    assert_eq!(world.perform(&person(), SetLink { holds: false, ..link.clone() }).unwrap().links.len(), 0);
     assert!(world.perform(&person(), SetLink { holds: false, ..link }).is_err());
     assert!(world.perform(&person(), Conflicts).unwrap().is_empty());
     assert!(world.perform(&person(), Resolve { id: id(1), resolution: Resolution::Memory }).is_err());

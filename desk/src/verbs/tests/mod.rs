@@ -3,6 +3,7 @@
 mod changing;
 mod finding;
 mod gaps;
+mod notes;
 mod secrets;
 mod telling;
 

@@ -319,7 +319,7 @@ mod tests {
         let mut store = Store::open(config(&home)).unwrap();
         let mut said = |text: &str| store.remember(Draft::new(text)).unwrap().memory;
         let (old, new, gone) = (said("Build with make"), said("Build with meson"), said("a secret"));
-        store.link(named(&new), LinkKind::Supersedes, named(&old), &Actor::default()).unwrap();
+        store.link(named(&new), &LinkKind::Supersedes, named(&old), &Actor::default()).unwrap();
         store.forget(&[named(&gone)], Erase::Hard, &Actor::default()).unwrap();
         let before: Vec<_> = [&old, &new].map(|memory| store.get(named(memory)).unwrap().unwrap()).to_vec();
         let histories: Vec<_> = [&old, &new, &gone].map(|memory| store.history(named(memory)).unwrap()).to_vec();

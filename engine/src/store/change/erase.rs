@@ -13,6 +13,7 @@ use crate::store::base::context;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::files::erased::{purge_beside, refuse_part};
 use crate::store::logs::history::{self, Operation};
 use crate::store::logs::{purges, questions, traces};
 use crate::store::rows::memory as row;
@@ -55,14 +56,19 @@ impl Store {
         let forgotten: Vec<Forgotten> =
             self.write(|change| references.iter().map(|reference| forget(change, *reference, erase, actor)).collect())?;
         if erase == Erase::Hard {
-            let ids: Vec<MemoryId> = forgotten.iter().map(|one| one.id).collect();
-            if let Err(error) = self.scrub().and_then(|()| self.clean_files(&ids, &said)) {
-                // It is done: what is left of the words is told by `traces`, and goes with a later write.
-                tracing::debug!(error = %error, "not all traces can be removed now");
-            }
+            self.clean_after(&forgotten, &said);
         }
         self.maintain();
         Ok(forgotten)
+    }
+
+    /// After something was removed for good: its words go from where else they stand.
+    pub(crate) fn clean_after(&mut self, forgotten: &[Forgotten], said: &[String]) {
+        let ids: Vec<MemoryId> = forgotten.iter().map(|one| one.id).collect();
+        if let Err(error) = self.scrub().and_then(|()| self.clean_files(&ids, said)) {
+            // It is done: what is left of the words is told by `traces`, and goes with a later write.
+            tracing::debug!(error = %error, "not all traces can be removed now");
+        }
     }
 
     /// After something was removed: nothing of it is left where it stood, where that can be had now.
@@ -76,7 +82,7 @@ impl Store {
     }
 
     /// What memories say, and said before.
-    fn said_by(&self, references: &[MemoryRef]) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn said_by(&self, references: &[MemoryRef]) -> Result<Vec<String>, StoreError> {
         let read = || -> rusqlite::Result<Vec<String>> {
             let mut said = Vec::new();
             for reference in references {
@@ -93,6 +99,7 @@ impl Store {
 fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor) -> Result<Forgotten, StoreError> {
     let known = change.known(reference)?;
     refuse_foreign(&known.memory, reference)?;
+    refuse_part(&known.memory, "holds this part; it goes with its lines there")?;
     match erase {
         Erase::Soft => delete(change, &known, actor)?,
         Erase::Hard => purge(change, &known.memory, row::PURGED, actor)?,
@@ -125,6 +132,7 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     places::forget_made(change, before)?;
     change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;
     links::remove_all(change, memory)?;
+    purge_beside(change, before, mark, actor)?;
     // The reason of a purge could repeat what is purged.
     history::record(change, memory, Operation::Purge, &Actor { reason: None, ..actor.clone() }, None)
 }

@@ -112,7 +112,7 @@ impl Store {
         for (number, source, link) in later {
             let target = link.to.parse().unwrap_or_else(|_| MemoryId::from_key(&link.to));
             let actor = Actor { origin: Origin::Import, ..Actor::default() };
-            match self.link(MemoryRef::Id(*source), link.kind, MemoryRef::Id(target), &actor) {
+            match self.link(MemoryRef::Id(*source), &link.kind, MemoryRef::Id(target), &actor) {
                 Err(error @ (StoreError::NotFound(_) | StoreError::Conflict { .. })) => {
                     report.reject(*number, &format!("links: {error}"));
                 }

@@ -193,7 +193,7 @@ mod tests {
             (r#"{"content":"x","tags":"a"}"#, "tags: invalid type"),
             (r#"{"content":"x","importance":7}"#, "importance: 7 is out of range"),
             (r#"{"content":"x","created":"soon"}"#, "created: time: is neither"),
-            (r#"{"content":"x","links":[{"type":"eats","to":"y"}]}"#, "links: unknown variant"),
+            (r#"{"content":"x","links":[{"type":"eats, drinks","to":"y"}]}"#, "links: type: holds a character"),
             (r#"["x"]"#, "is not a JSON object"),
             ("{", "is not a JSON object"),
         ] {

@@ -25,7 +25,7 @@ impl Store {
     pub fn link(
         &mut self,
         source: MemoryRef,
-        kind: LinkKind,
+        kind: &LinkKind,
         target: MemoryRef,
         actor: &Actor,
     ) -> Result<Memory, StoreError> {
@@ -45,7 +45,7 @@ impl Store {
     pub fn unlink(
         &mut self,
         source: MemoryRef,
-        kind: LinkKind,
+        kind: &LinkKind,
         target: MemoryRef,
         actor: &Actor,
     ) -> Result<Memory, StoreError> {
@@ -85,7 +85,7 @@ pub(crate) fn noted(
 pub(crate) fn insert(
     change: &Change<'_>,
     memory: &Memory,
-    kind: LinkKind,
+    kind: &LinkKind,
     target: MemoryRef,
 ) -> Result<(), StoreError> {
     let other = change.existing(target)?;
@@ -117,7 +117,7 @@ pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
     for link in known.difference(wanted) {
         let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";
         change.tx.prepare_cached(sql)?.execute(params![memory.id, link.kind.as_str(), link.to])?;
-        if redirects(link.kind)
+        if redirects(&link.kind)
             && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
         {
             elect(change, &old)?;
@@ -126,7 +126,7 @@ pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
     for link in wanted.difference(&known) {
         let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
         change.tx.prepare_cached(sql)?.execute(params![memory.id, link.kind.as_str(), link.to, change.now])?;
-        if redirects(link.kind)
+        if redirects(&link.kind)
             && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
             && may_replace(memory, &old)
             && !leads_to(change, memory.handle, old.handle)?
@@ -142,7 +142,7 @@ pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
 /// forgotten or brought back.
 pub(crate) fn elect_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     elect(change, memory)?;
-    for link in row::links_of(change.tx, memory.id)?.into_iter().filter(|link| redirects(link.kind)) {
+    for link in row::links_of(change.tx, memory.id)?.into_iter().filter(|link| redirects(&link.kind)) {
         row::find(change.tx, MemoryRef::Id(link.to))?.map_or(Ok(()), |old| elect(change, &old))?;
     }
     Ok(())
@@ -204,8 +204,8 @@ pub(crate) fn set_successor(change: &Change<'_>, old: &Memory, new: Option<Handl
 }
 
 /// True for the one link that changes what recall answers.
-pub(crate) fn redirects(kind: LinkKind) -> bool {
-    kind == LinkKind::Supersedes
+pub(crate) fn redirects(kind: &LinkKind) -> bool {
+    *kind == LinkKind::Supersedes
 }
 
 #[cfg(test)]
@@ -215,7 +215,7 @@ mod tests {
     use crate::store::open::in_memory::{InMemory, named};
 
     fn supersede(store: &mut InMemory, new: &Memory, old: &Memory) -> Result<Memory, StoreError> {
-        store.link(named(new), LinkKind::Supersedes, named(old), &Actor::default())
+        store.link(named(new), &LinkKind::Supersedes, named(old), &Actor::default())
     }
 
     fn successor(store: &InMemory, memory: &Memory) -> Option<u32> {
@@ -246,9 +246,9 @@ mod tests {
         assert_eq!(successor(&store, &old), Some(two.handle.get()));
         store.forget(&[named(&two)], Erase::Hard, &Actor::default()).unwrap();
         assert_eq!(successor(&store, &old), Some(one.handle.get()));
-        store.unlink(named(&one), LinkKind::Supersedes, named(&old), &Actor::default()).unwrap();
+        store.unlink(named(&one), &LinkKind::Supersedes, named(&old), &Actor::default()).unwrap();
         assert_eq!(successor(&store, &old), None);
-        let again = store.unlink(named(&one), LinkKind::Supersedes, named(&old), &Actor::default());
+        let again = store.unlink(named(&one), &LinkKind::Supersedes, named(&old), &Actor::default());
         assert!(matches!(again, Err(StoreError::Conflict { .. })));
     }
 

@@ -88,7 +88,7 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
     history::record(change, memory, Operation::Create, &actor, None)?;
     tell(change, memory.id)?;
     for link in &draft.links {
-        links::insert(change, memory, link.kind, MemoryRef::Id(link.to))?;
+        links::insert(change, memory, &link.kind, MemoryRef::Id(link.to))?;
     }
     // A link shows in the memory; nothing else of it changed since it was composed.
     let memory =
@@ -109,7 +109,7 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
     let fresh = draft.links.iter().filter(|link| link.to != known.id && !has.contains(link));
     for link in fresh {
         let memory = Memory { rev: change.next_rev()?, ..known.clone() };
-        links::insert(change, &memory, link.kind, MemoryRef::Id(link.to))?;
+        links::insert(change, &memory, &link.kind, MemoryRef::Id(link.to))?;
         links::noted(change, &memory, Operation::Link, actor)?;
     }
     let Known { memory, costs, .. } = change.known(MemoryRef::Handle(known.handle))?;
@@ -173,7 +173,7 @@ mod tests {
         let draft = |expires| Draft { expires, ..Draft::new("Port 8080 is taken") };
         store.remember(draft(long)).unwrap();
         let link = Link { kind: LinkKind::SeeAlso, to: other.id };
-        let again = store.remember(Draft { links: vec![link], ..draft(short) }).unwrap();
+        let again = store.remember(Draft { links: vec![link.clone()], ..draft(short) }).unwrap();
         assert_eq!((again.memory.expires, again.memory.links), (long, vec![link]));
         assert_eq!(store.remember(draft(None)).unwrap().memory.expires, None);
     }
@@ -194,7 +194,7 @@ mod tests {
         let mut store = InMemory::new();
         let tabs = store.said("Indent with tabs");
         let spaces = store.said("Indent with spaces");
-        store.link(named(&spaces), LinkKind::Supersedes, named(&tabs), &Actor::default()).unwrap();
+        store.link(named(&spaces), &LinkKind::Supersedes, named(&tabs), &Actor::default()).unwrap();
         assert!(!store.remember(Draft::new("Indent with tabs")).unwrap().existed);
     }
 }

@@ -11,6 +11,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::files::erased::refuse_part;
 use crate::store::logs::history::{self, Operation};
 use crate::text::O200k;
 
@@ -41,6 +42,7 @@ fn restore(
     let known = change.known(reference)?;
     let before = &known.memory;
     refuse_foreign(before, reference)?;
+    refuse_part(before, "holds this part, or held it; it comes back with the file, or with its lines")?;
     let earlier = match before_rev {
         Some(rev) => Some(
             history::before(change.tx, before.id, rev)?

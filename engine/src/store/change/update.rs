@@ -12,6 +12,7 @@ use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::files::erased::refuse_fields;
 use crate::store::logs::history::{self, Operation};
 use crate::store::logs::traces;
 use crate::text::O200k;
@@ -61,6 +62,7 @@ fn update(change: &Change<'_>, reference: MemoryRef, patch: &Patch, actor: &Acto
             return Err(StoreError::Conflict { memory: reference, problem });
         }
     }
+    refuse_fields(before, patch)?;
     rewrite(change, &known, patch, actor)
 }
 

@@ -11,7 +11,7 @@ use super::private;
 pub struct Home(PathBuf);
 
 /// Files and directories that are ours, each by its whole name.
-const OURS: [&str; 16] = [
+const OURS: [&str; 17] = [
     MARKER,
     OPEN_LOCK,
     BACKUPS,
@@ -22,6 +22,7 @@ const OURS: [&str; 16] = [
     MEANING_LOCK,
     FILES_LOCK,
     MEMORIES,
+    DELETED_FILES,
     HTTP_KEY,
     CONFIG,
     SETUP,
@@ -57,6 +58,7 @@ const SYNC_LOCK: &str = "sync.lock";
 const MEANING_LOCK: &str = "meaning.lock";
 const FILES_LOCK: &str = "files.lock";
 const MEMORIES: &str = "memories";
+const DELETED_FILES: &str = "deleted-files";
 const SECRET_KEY: &str = "secret.key";
 const HTTP_KEY: &str = "mcp-http.key";
 const CONFIG: &str = "config.toml";
@@ -185,7 +187,7 @@ impl Home {
             return false;
         }
         // What somebody keeps in files is theirs to change.
-        if path.starts_with(self.memories()) {
+        if path.starts_with(self.memories()) || path.starts_with(self.deleted_files()) {
             return false;
         }
         let ours = [MARKER, OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, FILES_LOCK, CONFIG, SETUP, TOLD_ONCE];
@@ -248,6 +250,11 @@ impl Home {
     /// The directory of files that the memory tool sees.
     pub fn memories(&self) -> PathBuf {
         self.file(MEMORIES)
+    }
+
+    /// The directory of files that were deleted and that no memory holds whole, as they were.
+    pub fn deleted_files(&self) -> PathBuf {
+        self.file(DELETED_FILES)
     }
 
     /// The key that MCP over HTTP asks for.

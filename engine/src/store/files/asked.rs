@@ -244,6 +244,32 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
+    /// Notes that a file says what its memory says now, where nothing of the file had to be written for that.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn note_laid_out(&mut self, memory: &Memory) -> Result<(), StoreError> {
+        self.write(|change| {
+            let sql = "UPDATE files SET seen = ?2 WHERE memory = ?1";
+            change.tx.prepare_cached(sql)?.execute(params![memory.id, memory.rev])?;
+            Ok(())
+        })
+    }
+
+    /// Files whose memories were removed for good: they are to go from the disk too.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn purged_files(&self) -> Result<Vec<FileRow>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<FileRow>> {
+            let sql =
+                format!("SELECT {FILE} FROM files JOIN memories ON id = files.memory WHERE purged <> 0 ORDER BY path");
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_map([], file)?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
     /// True when a file's memory was changed elsewhere than in the file.
     ///
     /// # Errors
@@ -251,7 +277,8 @@ impl Store {
     pub fn has_pending_files(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories LEFT JOIN files ON files.memory = memories.id
                    WHERE whole = 1 AND purged = 0 AND shared_by IS NULL
-                       AND (files.seen <> rev OR (files.memory IS NULL AND deleted IS NULL)))";
+                       AND (files.seen <> rev OR (files.memory IS NULL AND deleted IS NULL)))
+                   OR EXISTS (SELECT 1 FROM files JOIN memories ON id = files.memory WHERE purged <> 0)";
         let read = || self.connection.prepare_cached(sql)?.query_row(params![], |row| row.get(0));
         read().map_err(|error| self.failed(error))
     }

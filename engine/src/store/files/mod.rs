@@ -2,7 +2,9 @@
 //! files themselves are read and written by whoever has a handle on their folder; here they are texts with a path.
 
 pub(crate) mod asked;
+pub(crate) mod erased;
 pub(crate) mod folders;
+pub(crate) mod graph;
 pub(crate) mod moved;
 pub(crate) mod names;
 pub(crate) mod seen;

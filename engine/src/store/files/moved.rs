@@ -104,19 +104,15 @@ fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -
     change.tx.prepare_cached(sql)?.execute(params![whole.id, title, link])?;
     let mut keys = names::keys_of(to, &link, std::iter::once(&title));
     let said = names::keys_of(from, &link, std::iter::empty());
-    let mut statement = change.tx.prepare_cached("SELECT key FROM names WHERE memory = ?1")?;
-    let known: Vec<String> = statement.query_map([whole.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let known = names::keys(change, whole.id)?;
     // Aliases are its own word, and stay.
     keys.extend(known.into_iter().filter(|key| !said.contains(key)));
-    names::forget_names(change, whole.id)?;
-    let mut statement = change.tx.prepare_cached("INSERT OR IGNORE INTO names VALUES (?1, ?2)")?;
-    keys.iter().try_for_each(|key| statement.execute(params![key, whole.id]).map(drop))?;
-    Ok(())
+    names::rename(change, whole.id, &keys)
 }
 
 /// Takes a file and its parts out of recall.
 pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<Option<MemoryId>, StoreError> {
-    let Some(whole) = whole_of(change, path)? else { return Ok(None) };
+    let Some(whole) = whole_of(change, path)? else { return forget_path(change, path) };
     let id = whole.memory.id;
     for part in parts_of(change, id)? {
         remove_part(change, &part, actor)?;
@@ -128,4 +124,11 @@ pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Res
         tell(change, id)?;
     }
     Ok(Some(id))
+}
+
+/// What stood for the file was removed for good before the file was.
+fn forget_path(change: &Change<'_>, path: &FilePath) -> Result<Option<MemoryId>, StoreError> {
+    let sql = "DELETE FROM files WHERE path = ?1 RETURNING memory";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    Ok(statement.query_map([path.as_str()], |row| row.get(0))?.next().transpose()?)
 }

@@ -1,13 +1,14 @@
 //! Names under which files are meant, and what they say of one another: a relation finds its target when that appears.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::params;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use tessera_markdown::resolve::{Asked, Candidate, Names, Purpose, Resolution};
 use tessera_markdown::{Note, key, permalink};
 
 use super::states::{Made, SeenFile};
-use crate::domain::{FilePath, Link, Memory, MemoryId};
+use crate::domain::{FilePath, Link, LinkKind, Memory, MemoryId};
 use crate::screen::dropped;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -40,26 +41,42 @@ pub(super) fn permalink(
 /// what others say that may mean it.
 pub(super) fn note(change: &Change<'_>, whole: &Memory, made: &Made) -> Result<(), StoreError> {
     let Some(path) = whole.file.as_ref().map(|file| &file.path) else { return Ok(()) };
-    forget_names(change, whole.id)?;
     let sql = "SELECT permalink FROM files WHERE memory = ?1";
     let permalink: String = change.tx.prepare_cached(sql)?.query_row([whole.id], |row| row.get(0))?;
     let names = keys_of(path, &permalink, made.note.aliases.iter().chain([&made.note.title]));
-    let mut statement = change.tx.prepare_cached("INSERT OR IGNORE INTO names VALUES (?1, ?2)")?;
-    for name in &names {
-        statement.execute(params![name, whole.id])?;
-    }
+    let before = keys(change, whole.id)?;
+    put_names(change, whole.id, &names)?;
     note_relations(change, whole, path, &made.note)?;
-    for name in &names {
-        find_targets(change, name)?;
-    }
+    if before == names { Ok(()) } else { names.iter().try_for_each(|name| find_targets(change, name)) }
+}
+
+/// Gives a file these names, and finds what may be meant by them.
+pub(super) fn rename(change: &Change<'_>, memory: MemoryId, names: &[String]) -> Result<(), StoreError> {
+    put_names(change, memory, names)?;
+    names.iter().try_for_each(|name| find_targets(change, name))
+}
+
+fn put_names(change: &Change<'_>, memory: MemoryId, names: &[String]) -> Result<(), StoreError> {
+    forget_names(change, memory)?;
+    let mut statement = change.tx.prepare_cached("INSERT OR IGNORE INTO names VALUES (?1, ?2)")?;
+    names.iter().try_for_each(|name| statement.execute(params![name, memory]).map(drop))?;
     Ok(())
 }
 
-/// The names of a file as they are compared loosely.
+/// The names of a file as they are noted, in order.
+pub(super) fn keys(change: &Change<'_>, memory: MemoryId) -> Result<Vec<String>, StoreError> {
+    let mut statement = change.tx.prepare_cached("SELECT key FROM names WHERE memory = ?1 ORDER BY key")?;
+    Ok(statement.query_map([memory], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+/// The names of a file as they are compared loosely, in order: its path from each directory above it too, since whoever
+/// lies there may mean it by that.
 pub(super) fn keys_of<'a>(path: &FilePath, permalink: &str, said: impl Iterator<Item = &'a String>) -> Vec<String> {
     let inside = path.inside();
-    let bare = inside.strip_suffix(&format!(".{}", inside.rsplit('.').next().unwrap_or_default())).unwrap_or(inside);
-    let mut keys: Vec<String> = [permalink, inside, bare, path.stem(), path.name()].map(key::folded).to_vec();
+    let bare = without_ending(inside);
+    let below = inside.match_indices('/').filter_map(|(at, _)| inside.get(at + 1..));
+    let mut keys: Vec<String> = [permalink, inside, bare, path.stem()].map(key::folded).to_vec();
+    keys.extend(below.flat_map(|rest| [key::folded(rest), key::folded(without_ending(rest))]));
     keys.extend(said.map(|name| key::folded(name)));
     keys.sort();
     keys.dedup();
@@ -77,7 +94,7 @@ fn note_relations(change: &Change<'_>, whole: &Memory, path: &FilePath, note: &N
     let mut statement = change.tx.prepare_cached(sql)?;
     let known = statement
         .query_map([whole.id], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?
-        .collect::<Result<std::collections::BTreeMap<(String, String), MemoryId>, _>>()?;
+        .collect::<Result<BTreeMap<(String, String), MemoryId>, _>>()?;
     change.tx.prepare_cached("DELETE FROM relations WHERE source = ?1")?.execute([whole.id])?;
     let sql = "INSERT OR IGNORE INTO relations (source, type, name, key, target, context, line)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -88,14 +105,10 @@ fn note_relations(change: &Change<'_>, whole: &Memory, path: &FilePath, note: &N
             None => relation.target.name.clone(),
         };
         let (kind, name) = (dropped(&relation.kind).into_owned(), dropped(&name).into_owned());
-        let key = key_of(&name);
-        // A target that was renamed is still meant.
-        let target = match known.get(&(kind.clone(), key.clone())) {
-            Some(target) => Some(*target),
-            None => target(change, path, &name)?,
-        };
+        let named = Named::read(change, path, &name)?;
+        let target = named.target(change, path, known.get(&(kind.clone(), named.key.clone())).copied())?;
         let context = relation.context.as_deref().map(|context| dropped(context).into_owned());
-        statement.execute(params![whole.id, kind, name, key, target, context, relation.line])?;
+        statement.execute(params![whole.id, kind, name, named.key, target, context, relation.line])?;
     }
     Ok(())
 }
@@ -109,26 +122,25 @@ pub(super) fn links(change: &Change<'_>, source: MemoryId) -> Result<BTreeSet<Li
     for row in rows {
         let (kind, name, context): (String, String, Option<String>) = row?;
         let to = context.and_then(|context| context.parse().ok()).or_else(|| name.parse().ok());
-        links.extend(kind.parse().ok().zip(to).map(|(kind, to)| Link { kind, to }));
+        links.extend(LinkKind::kept(&kind).ok().zip(to).map(|(kind, to)| Link { kind, to }));
     }
     Ok(links)
 }
 
-/// The key of what a relation names: that of the note, wherever it lies.
-fn key_of(name: &str) -> String {
-    key::folded(name.split_once("::").map_or(name, |(_, name)| name))
-}
-
-/// Finds the targets of relations without one that may mean a file of this name.
+/// Finds the targets of relations that may mean a file of this name: of those without one, and of those whose target has
+/// the name too, since this one may be nearer. What was renamed meanwhile stays what it is.
 fn find_targets(change: &Change<'_>, key: &str) -> Result<(), StoreError> {
-    let sql = "SELECT source, type, name, path FROM relations JOIN files ON files.memory = source
-               WHERE key = ?1 AND target IS NULL";
+    let sql =
+        "SELECT source, type, name, path, target FROM relations JOIN files ON files.memory = source WHERE key = ?1
+               AND (target IS NULL OR EXISTS (SELECT 1 FROM names WHERE names.key = ?1 AND names.memory = target))";
     let mut statement = change.tx.prepare_cached(sql)?;
-    let rows = statement.query_map([key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
-    let waiting: Vec<(MemoryId, String, String, String)> = rows.collect::<Result<_, _>>()?;
-    for (source, kind, name, path) in waiting {
+    let rows =
+        statement.query_map([key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
+    let waiting: Vec<(MemoryId, String, String, String, Option<MemoryId>)> = rows.collect::<Result<_, _>>()?;
+    for (source, kind, name, path, before) in waiting {
         let path: FilePath = path.parse()?;
-        if let Some(target) = target(change, &path, &name)? {
+        let target = Named::read(change, &path, &name)?.target(change, &path, before)?;
+        if target != before {
             let sql = "UPDATE relations SET target = ?4 WHERE source = ?1 AND type = ?2 AND key = ?3";
             change.tx.prepare_cached(sql)?.execute(params![source, kind, key, target])?;
         }
@@ -136,37 +148,158 @@ fn find_targets(change: &Change<'_>, key: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The file that a name means where it stands in another file: in its own folder unless it names one, the nearest of
-/// several.
-fn target(change: &Change<'_>, from: &FilePath, name: &str) -> Result<Option<MemoryId>, StoreError> {
-    let (folder, name) = name.split_once("::").map_or((from.folder(), name), |(folder, name)| (folder.trim(), name));
-    let sql = "SELECT files.memory, path, title, permalink FROM names JOIN files ON files.memory = names.memory
-               WHERE key = ?1 AND substr(path, 1, length(?2)) = ?2";
-    let mut statement = change.tx.prepare_cached(sql)?;
-    let rows = statement.query_map(params![key::folded(name), format!("/{folder}/")], |row| {
-        Ok(Candidate { memory: row.get(0)?, path: row.get(1)?, title: row.get(2)?, permalink: row.get(3)? })
-    })?;
-    let mut candidates: Vec<Candidate> = rows.collect::<Result<_, _>>()?;
-    candidates.sort_by_key(|candidate| candidate.rank(from, name));
-    Ok(candidates.first().map(|candidate| candidate.memory))
+/// What a relation says that it means: the folder, the name there, and the same as it is compared loosely.
+struct Named {
+    folder: String,
+    name: String,
+    key: String,
 }
 
-struct Candidate {
-    memory: MemoryId,
-    path: String,
-    title: String,
-    permalink: String,
-}
-
-impl Candidate {
-    /// The lower the likelier: how exactly it is named, then how near it lies, then how short its path is.
-    fn rank(&self, from: &FilePath, name: &str) -> (usize, usize, usize, String) {
-        let inside = self.path.splitn(3, '/').nth(2).unwrap_or_default();
-        let exactness = [&*self.permalink, &*self.title, inside].iter().position(|known| *known == name).unwrap_or(3);
-        let mut shared = from.as_str().split('/').zip(self.path.split('/'));
-        let common = shared.by_ref().take_while(|(one, other)| one == other).count();
-        (exactness, usize::MAX - common, self.path.len(), self.path.clone())
+impl Named {
+    /// Reads `name` or `folder::name`; in a note that says no folder its own is meant, and two colons after what is no
+    /// folder are part of the name.
+    fn read(change: &Change<'_>, from: &FilePath, said: &str) -> Result<Self, StoreError> {
+        let own = || from.folder().to_owned();
+        let (folder, name) = match said.split_once("::") {
+            Some((folder, name)) => match folder_called(change.tx, folder.trim())? {
+                Some(folder) => (folder, name.trim()),
+                None => (own(), said),
+            },
+            None => (own(), said),
+        };
+        let key = match beside(from, name) {
+            Some(path) if name.starts_with('.') => key::folded(without_ending(&path)),
+            _ => key::folded(name.trim_matches('/')),
+        };
+        Ok(Self { folder, name: name.to_owned(), key })
     }
+
+    /// The file that is meant, the nearest of several; one that was meant and has another name now still is.
+    fn target(
+        &self,
+        change: &Change<'_>,
+        from: &FilePath,
+        before: Option<MemoryId>,
+    ) -> Result<Option<MemoryId>, StoreError> {
+        if let Some(before) = before {
+            let sql = "SELECT EXISTS (SELECT 1 FROM names WHERE key = ?1 AND memory = ?2)";
+            let has_name: bool =
+                change.tx.prepare_cached(sql)?.query_row(params![self.key, before], |row| row.get(0))?;
+            if !has_name {
+                return Ok(Some(before));
+            }
+        }
+        let folders = std::slice::from_ref(&self.folder);
+        Ok(match resolved(change.tx, &self.name, folders, Some(from), Purpose::Read)? {
+            Resolution::Exact(id) | Resolution::Loose(id) => id.parse().ok(),
+            Resolution::Ambiguous(_) | Resolution::Unknown => None,
+        }
+        .or(before))
+    }
+}
+
+/// The folder of a name, or the first of a scope.
+fn folder_called(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT name FROM folders WHERE name = ?1 COLLATE NOCASE OR scope = ?1 ORDER BY name <> ?1, name LIMIT 1";
+    connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()
+}
+
+/// What a name means among the files of these folders, or of all where there is none.
+pub(super) fn resolved(
+    connection: &Connection,
+    name: &str,
+    folders: &[String],
+    from: Option<&FilePath>,
+    purpose: Purpose,
+) -> rusqlite::Result<Resolution> {
+    let names = Names::of(candidates(connection, name, folders, from)?);
+    Ok(names.resolve(Asked { name, project: None, from: from.map(FilePath::as_str), purpose }))
+}
+
+/// The files that a name may mean.
+fn candidates(
+    connection: &Connection,
+    name: &str,
+    folders: &[String],
+    from: Option<&FilePath>,
+) -> rusqlite::Result<Vec<Candidate>> {
+    let sql = "SELECT files.memory, path, title, permalink FROM names JOIN files ON files.memory = names.memory
+               WHERE key = ?1 ORDER BY path";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found: BTreeMap<MemoryId, Candidate> = BTreeMap::new();
+    let bare = name.trim().trim_start_matches("[[").trim_end_matches("]]").trim();
+    for key in keys_for(bare, from) {
+        let rows = statement.query_map([&key], candidate)?;
+        for row in rows {
+            let (memory, mut candidate) = row?;
+            let said = [&candidate.title, &candidate.path].map(|text| key::folded(without_ending(text)));
+            if !said.iter().any(|said| *said == key || said.ends_with(&format!("/{key}"))) {
+                candidate.aliases.push(bare.to_owned());
+            }
+            found.entry(memory).or_insert(candidate);
+        }
+    }
+    if let Ok(id) = bare.parse::<MemoryId>() {
+        let sql = "SELECT memory, path, title, permalink FROM files WHERE memory = ?1";
+        found.extend(connection.prepare_cached(sql)?.query_row([id], candidate).optional()?);
+    }
+    let is_in = |candidate: &Candidate| {
+        let folder = candidate.path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        folders.is_empty() || folders.iter().any(|wanted| wanted == folder)
+    };
+    Ok(found.into_values().filter(is_in).collect())
+}
+
+fn candidate(row: &Row<'_>) -> rusqlite::Result<(MemoryId, Candidate)> {
+    let id: MemoryId = row.get(0)?;
+    let (path, title, permalink) = (row.get(1)?, row.get(2)?, Some(row.get(3)?));
+    Ok((id, Candidate { id: id.to_string(), permalink, title, aliases: Vec::new(), path }))
+}
+
+/// The forms in which a name may be noted: as it is, without its ending, without its folder, and from where it stands.
+fn keys_for(name: &str, from: Option<&FilePath>) -> Vec<String> {
+    let plain = name.trim_start_matches("./").trim_matches('/');
+    let mut forms = vec![name.to_owned(), plain.to_owned(), without_ending(plain).to_owned()];
+    if let Some((_, inside)) = plain.split_once('/') {
+        forms.extend([inside.to_owned(), without_ending(inside).to_owned()]);
+    }
+    if name.contains('/') {
+        forms.extend(from.and_then(|from| beside(from, name)).map(|path| without_ending(&path).to_owned()));
+    }
+    let mut keys: Vec<String> = forms.iter().map(|form| key::folded(form)).filter(|key| !key.is_empty()).collect();
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+/// A name without what may be its ending: whoever decides what is meant has both.
+fn without_ending(name: &str) -> &str {
+    let is_ending = |ending: &str| {
+        (1..=8).contains(&ending.len())
+            && ending.starts_with(|c: char| c.is_ascii_alphabetic())
+            && !ending.contains('/')
+    };
+    match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() && !stem.ends_with('/') && is_ending(ending) => stem,
+        _ => name,
+    }
+}
+
+/// The path in its folder of what is named from a file there; `None` where it leads out.
+fn beside(from: &FilePath, name: &str) -> Option<String> {
+    if name.starts_with('/') {
+        return None;
+    }
+    let above = from.inside().rsplit_once('/').map_or("", |(above, _)| above);
+    let mut segments: Vec<&str> = above.split('/').filter(|segment| !segment.is_empty()).collect();
+    for segment in name.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()?),
+            _ => segments.push(segment),
+        }
+    }
+    Some(segments.join("/"))
 }
 
 /// A file that is not there any more is nobody's target, and has no names; what named it is looked for elsewhere.

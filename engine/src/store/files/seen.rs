@@ -143,7 +143,7 @@ impl Store {
 }
 
 /// The memory that stands for a file, or stood for it last.
-fn standing_for(connection: &rusqlite::Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryId>> {
+pub(super) fn standing_for(connection: &rusqlite::Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryId>> {
     let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND purged = 0 AND shared_by IS NULL
                ORDER BY deleted IS NOT NULL, rev DESC LIMIT 1";
     connection.prepare_cached(sql)?.query_row([path.as_str()], |row| row.get(0)).optional()

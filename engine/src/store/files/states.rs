@@ -4,7 +4,7 @@ use tessera_markdown::{Note, Part, PartKind};
 
 use super::folders::Folder;
 use crate::compose::{Composed, Known, PartText};
-use crate::domain::{FilePath, Handle, MemoryId};
+use crate::domain::{FilePath, Handle, MemoryId, Timestamp};
 use crate::screen::Secret;
 use crate::store::base::config::Actor;
 
@@ -19,6 +19,27 @@ pub struct FileStamp {
     pub inode: u64,
     /// Of its bytes.
     pub hash: u64,
+}
+
+/// A file that was changed less long ago than this may change again under the same stamp.
+const TICK_NANOS: i64 = 100_000_000;
+/// The same where a file system counts in whole seconds, or in two.
+const SLOW_TICK_NANOS: i64 = 2_100_000_000;
+const SECOND_NANOS: i64 = 1_000_000_000;
+
+/// True when a file that was last changed then, in nanoseconds, will have another stamp when it changes again.
+pub fn is_settled(modified: i64, now: Timestamp) -> bool {
+    let tick = if modified % SECOND_NANOS == 0 { SLOW_TICK_NANOS } else { TICK_NANOS };
+    // A time to come is as good as one that is over: the clock was set, or another machine wrote it.
+    (now.as_micros().saturating_mul(1_000).saturating_sub(modified)).abs() > tick
+}
+
+impl FileStamp {
+    /// When it was changed, as it is noted: a file that may change again under the same stamp is noted as another, so that
+    /// the next look reads it.
+    pub(super) fn noted_time(&self, now: Timestamp) -> i64 {
+        if is_settled(self.modified, now) { self.modified } else { self.modified - 1 }
+    }
 }
 
 /// A file as it was read.

@@ -97,7 +97,7 @@ fn link(change: &Change<'_>, memory: &Memory, before: &BTreeSet<Link>, now: &BTr
         return Ok(());
     }
     let known: BTreeSet<Link> = row::links_of(change.tx, memory.id)?.into_iter().collect();
-    let stay = known.difference(before).chain(now).filter(|link| link.to != memory.id).copied();
+    let stay = known.difference(before).chain(now).filter(|link| link.to != memory.id).cloned();
     links::replace(change, memory, &stay.collect())
 }
 
@@ -147,7 +147,8 @@ fn place(change: &Change<'_>, file: MemoryId, (at, memory): (usize, MemoryId), m
 /// A file that was only touched.
 fn stamp(change: &Change<'_>, path: &crate::domain::FilePath, stamp: &FileStamp) -> Result<(), StoreError> {
     let sql = "UPDATE files SET size = ?2, modified = ?3, inode = ?4 WHERE path = ?1";
-    let values = params![path.as_str(), stamp.size.cast_signed(), stamp.modified, stamp.inode.cast_signed()];
+    let modified = stamp.noted_time(change.now);
+    let values = params![path.as_str(), stamp.size.cast_signed(), modified, stamp.inode.cast_signed()];
     change.tx.prepare_cached(sql)?.execute(values)?;
     change.tx.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([path.as_str()])?;
     Ok(())
@@ -172,7 +173,7 @@ fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) 
         file.path.as_str(),
         whole.rev,
         stamp.size.cast_signed(),
-        stamp.modified,
+        stamp.noted_time(change.now),
         stamp.inode.cast_signed(),
         stamp.hash.cast_signed(),
         made.is_kept,

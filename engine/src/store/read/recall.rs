@@ -1,12 +1,17 @@
 //! Recall over the embedded store: the engine's pipeline between an index refresh and a row fetch.
 
-use crate::domain::{Filters, MemoryRef, RecallRequest, Scope};
+use crate::domain::{Filters, Handle, Memory, MemoryRef, RecallRequest, Scope};
 use crate::pack::{JsonRows, Ranked, Recall, Row};
 use crate::recall::{Form, Ranking, answer, rank};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
 use crate::store::rows::memory as row;
+
+/// Parts of a file that are shown before and after one that was asked for, where there is room.
+const NEIGHBOURS: usize = 2;
+/// The same for all that were asked for.
+const MOST_NEIGHBOURS: usize = 8;
 
 impl Store {
     /// Answers a question within its budget, as text. Takes no write lock.
@@ -103,12 +108,13 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn get(&self, reference: MemoryRef) -> Result<Option<crate::domain::Memory>, StoreError> {
+    pub fn get(&self, reference: MemoryRef) -> Result<Option<Memory>, StoreError> {
         row::find(&self.connection, reference).map_err(|error| self.failed(error))
     }
 
     /// Fetches live memories by name within a budget, as a recall of exactly them in the order given.
-    /// A text that is too long for the budget is given from its beginning.
+    /// A text that is too long for the budget is given from its beginning. A part of a file comes with those around it,
+    /// as far as there is room.
     ///
     /// # Errors
     /// When one does not exist, or the budget is too small for any reply.
@@ -125,17 +131,52 @@ impl Store {
     }
 
     fn fetched(&self, references: &[MemoryRef], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
-        let mut page = Vec::new();
-        for (rank, reference) in (0..).zip(references) {
+        let mut named = Vec::new();
+        for reference in references {
             let memory = self.get(*reference)?.filter(|memory| memory.deleted.is_none());
-            let handle = memory.ok_or(StoreError::NotFound(*reference))?.handle;
-            page.push(Ranked::chosen(handle, rank));
+            named.push(memory.ok_or(StoreError::NotFound(*reference))?);
         }
+        let handles: Vec<Handle> = named.iter().map(|memory| memory.handle).collect();
+        let recall = self.packed(&handles, request, form)?;
+        self.note_delivery(&recall);
+        let beside = self.neighbours(&named)?;
+        if beside.is_empty() || recall.details.len() < named.len() {
+            return Ok(recall);
+        }
+        // What was asked for has precedence: its neighbours come where they take nothing from it.
+        let with_neighbours = self.packed(&[handles, beside].concat(), request, form)?;
+        let is_whole = recall
+            .details
+            .iter()
+            .zip(&with_neighbours.details)
+            .all(|(alone, beside)| alone.memory.handle == beside.memory.handle && alone.excerpt == beside.excerpt);
+        Ok(if is_whole && with_neighbours.details.len() >= recall.details.len() { with_neighbours } else { recall })
+    }
+
+    fn packed(&self, handles: &[Handle], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
+        let page: Vec<Ranked> = (0..).zip(handles).map(|(rank, handle)| Ranked::chosen(*handle, rank)).collect();
         let rows = self.rows(&page)?;
         let ranking = Ranking::chosen(&page, &request.query);
-        let recall = answer(request, &ranking, page, rows, &self.weights, form)?;
-        self.note_delivery(&recall);
-        Ok(recall)
+        Ok(answer(request, &ranking, page, rows, &self.weights, form)?)
+    }
+
+    /// What stands around parts of files: the parts before and after each, which say what it is about.
+    fn neighbours(&self, named: &[Memory]) -> Result<Vec<Handle>, StoreError> {
+        let mut beside: Vec<Handle> = Vec::new();
+        for memory in named.iter().filter(|memory| memory.is_part_of_file()) {
+            let Some(file) = self.file_of_part(memory.id)? else { continue };
+            let parts = self.parts_of(file)?;
+            let Some(at) = parts.iter().position(|part| part.id == memory.id) else { continue };
+            let around = parts.iter().take(at + NEIGHBOURS + 1).skip(at.saturating_sub(NEIGHBOURS));
+            for part in around {
+                let handle = self.get(MemoryRef::Id(part.id))?.map(|memory| memory.handle);
+                let is_new =
+                    |handle: &Handle| !beside.contains(handle) && !named.iter().any(|memory| memory.handle == *handle);
+                beside.extend(handle.filter(is_new));
+            }
+        }
+        beside.truncate(MOST_NEIGHBOURS);
+        Ok(beside)
     }
 }
 

@@ -88,7 +88,19 @@ macro_rules! named {
     )+};
 }
 
-named!(FilePath, Category, MemoryType, Scope, Tag, Permission, LinkKind);
+named!(FilePath, Category, MemoryType, Scope, Tag, Permission);
+
+impl FromCell for LinkKind {
+    fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Self::kept(value.as_str()?).map_err(other)
+    }
+}
+
+impl ToCell for LinkKind {
+    fn to_cell(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        self.as_str().to_sql()
+    }
+}
 
 impl FromCell for Origin {
     fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {

@@ -1,0 +1,47 @@
+//! Notes: files found by what they say and how they are called, what stands around them, what was changed, and one read.
+//!
+//! Every reply holds its budget as lists do: rows in order, as many as fit, and a last line that says what it cost.
+
+mod around;
+mod context;
+mod find;
+mod read;
+mod recent;
+mod rows;
+mod scope;
+mod search;
+
+pub use context::BuildContext;
+pub use find::{FindMemory, FindNote};
+pub use read::ReadNote;
+pub use recent::RecentActivity;
+pub use rows::{NotesReply, Within};
+pub use search::SearchNotes;
+
+/// Which of several rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The page, from 1.
+    pub page: u32,
+    /// Rows of a page.
+    pub page_size: u32,
+    /// Rows that are stepped over, instead of pages: where a reply before ended.
+    pub after: Option<u32>,
+}
+
+impl Part {
+    /// The first page, of so many rows.
+    pub const fn first(page_size: u32) -> Self {
+        Self { page: 1, page_size, after: None }
+    }
+
+    fn begin(self) -> usize {
+        let begin = self.after.unwrap_or_else(|| self.page.saturating_sub(1).saturating_mul(self.page_size));
+        begin as usize
+    }
+
+    fn of<T>(self, all: &[T]) -> &[T] {
+        let rest = all.get(self.begin()..).unwrap_or_default();
+        rest.get(..self.page_size as usize).unwrap_or(rest)
+    }
+}

@@ -1,0 +1,174 @@
+//! Files and parts of files that are removed for good, and what may be changed of them without their file.
+
+use std::collections::BTreeSet;
+
+use rusqlite::params;
+
+use super::names;
+use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef, Patch};
+use crate::screen::places;
+use crate::store::base::config::Actor;
+use crate::store::base::kept;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::change::erase::{Forgotten, purge};
+use crate::store::change::write::Stored;
+use crate::store::file::error::StoreError;
+use crate::store::logs::history;
+use crate::store::rows::memory as row;
+
+impl Store {
+    /// Removes parts for good whose lines were taken out of their file: also from what is known of how the file was.
+    ///
+    /// # Errors
+    /// When one does not exist, is no part, or still stands in its file: none is removed then.
+    pub fn purge_parts(&mut self, parts: &[MemoryRef], actor: &Actor) -> Result<Vec<Forgotten>, StoreError> {
+        self.fold_questions()?;
+        let said = self.said_by(parts)?;
+        let forgotten: Vec<Forgotten> =
+            self.write(|change| parts.iter().map(|part| purge_part(change, *part, &said, actor)).collect())?;
+        self.clean_after(&forgotten, &said);
+        self.maintain();
+        Ok(forgotten)
+    }
+
+    /// The memory that stands for a file, or stood for it last; `None` where there never was one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn file_standing(&self, path: &FilePath) -> Result<Option<MemoryId>, StoreError> {
+        super::seen::standing_for(&self.connection, path).map_err(|error| self.failed(error))
+    }
+
+    /// A memory as a change of it would tell of it.
+    ///
+    /// # Errors
+    /// When there is no such memory.
+    pub fn stored(&self, reference: MemoryRef) -> Result<Stored, StoreError> {
+        let found = row::find_known(&self.connection, reference).map_err(|error| self.failed(error))?;
+        let known = found.ok_or(StoreError::NotFound(reference))?;
+        let tokens = known.costs.map_or(0, |costs| costs.detail);
+        Ok(Stored { memory: known.memory, tokens, existed: true, aside: Vec::new() })
+    }
+
+    /// The memory that stands for the file in which a part stands, or stood.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn file_of_part(&self, part: MemoryId) -> Result<Option<MemoryId>, StoreError> {
+        file_of(&self.connection, part).map_err(|error| self.failed(error))
+    }
+}
+
+fn file_of(connection: &rusqlite::Connection, part: MemoryId) -> rusqlite::Result<Option<MemoryId>> {
+    let mut statement = connection.prepare_cached("SELECT file FROM parts WHERE memory = ?1")?;
+    statement.query_map([part], |row| row.get(0))?.next().transpose()
+}
+
+fn purge_part(
+    change: &Change<'_>,
+    reference: MemoryRef,
+    said: &[String],
+    actor: &Actor,
+) -> Result<Forgotten, StoreError> {
+    let memory = change.existing(reference)?;
+    if !memory.is_part_of_file() {
+        return Err(StoreError::Conflict { memory: reference, problem: "is no part of a file" });
+    }
+    if memory.deleted.is_none() {
+        return Err(StoreError::Conflict { memory: reference, problem: "still stands in its file: it is there twice" });
+    }
+    if let Some(file) = file_of(change.tx, memory.id)? {
+        empty_history(change, file, said)?;
+        forget_secrets(change, file, &memory)?;
+    }
+    purge(change, &memory, row::PURGED, actor)?;
+    Ok(Forgotten { id: memory.id, handle: memory.handle })
+}
+
+/// What a file said before any of its changes, where that holds a text.
+fn empty_history(change: &Change<'_>, file: MemoryId, said: &[String]) -> Result<(), StoreError> {
+    let revs: Vec<u64> = {
+        let mut statement =
+            change.tx.prepare_cached("SELECT rev FROM history WHERE memory = ?1 AND before IS NOT NULL")?;
+        statement.query_map([file], |row| row.get(0))?.collect::<Result<_, _>>()?
+    };
+    for rev in revs {
+        // What cannot be read might hold it.
+        let holds = history::before(change.tx, file, rev)?
+            .is_none_or(|before| said.iter().any(|text| before.content.contains(text.trim())));
+        if holds {
+            change.tx.prepare_cached("UPDATE history SET before = NULL WHERE rev = ?1")?.execute([rev])?;
+        }
+    }
+    Ok(())
+}
+
+/// Secrets whose places stood in a part are the file's: those that it names nowhere else go with the part.
+fn forget_secrets(change: &Change<'_>, file: MemoryId, part: &Memory) -> Result<(), StoreError> {
+    let whole = row::find(change.tx, MemoryRef::Id(file))?;
+    let text = whole.map(|whole| whole.content).unwrap_or_default();
+    let names_in = |text: &str| -> BTreeSet<String> {
+        places(text).into_iter().filter_map(|(_, place)| place.name).map(|name| name.to_string()).collect()
+    };
+    for name in names_in(&part.content).difference(&names_in(&text)) {
+        let sql = "DELETE FROM secret_uses WHERE memory = ?1 AND name = ?2";
+        change.tx.prepare_cached(sql)?.execute(params![file, name])?;
+        kept::let_go(change, file, Some(name))?;
+    }
+    Ok(())
+}
+
+/// What a file kept beside itself goes with it: its parts, its names, and what it said of others. Where it was last read
+/// stays known until whoever has a handle on its folder has removed it there.
+pub(crate) fn purge_beside(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
+    if before.is_part_of_file() {
+        change.tx.prepare_cached("DELETE FROM parts WHERE memory = ?1")?.execute([before.id])?;
+    }
+    if !before.is_whole_file() {
+        return Ok(());
+    }
+    let parts: Vec<MemoryId> = {
+        let mut statement = change.tx.prepare_cached("SELECT memory FROM parts WHERE file = ?1")?;
+        statement.query_map([before.id], |row| row.get(0))?.collect::<Result<_, _>>()?
+    };
+    for part in parts {
+        if let Some(part) = row::find(change.tx, MemoryRef::Id(part))? {
+            purge(change, &part, mark, actor)?;
+        }
+    }
+    names::forget(change, before.id)?;
+    change.tx.prepare_cached("DELETE FROM intents WHERE memory = ?1")?.execute([before.id])?;
+    let sql = "UPDATE files SET title = '', kind = '', permalink = '', tags = '[]', fields = '{}', problem = NULL
+               WHERE memory = ?1";
+    change.tx.prepare_cached(sql)?.execute([before.id])?;
+    Ok(())
+}
+
+/// A part is changed in its file and nowhere else: so that what is found is what the file says.
+pub(crate) fn refuse_part(memory: &Memory, problem: &str) -> Result<(), StoreError> {
+    match &memory.file {
+        Some(InFile { path, is_whole: false, .. }) => {
+            Err(StoreError::InFile { path: path.clone(), problem: problem.to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is said of a file, or of a part, is what the file says: only its text is changed, and whether it is believed.
+pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreError> {
+    let Some(file) = &memory.file else { return Ok(()) };
+    let refused = |problem: &str| Err(StoreError::InFile { path: file.path.clone(), problem: problem.to_owned() });
+    if (Patch { content: None, vouched: None, ..patch.clone() }) != Patch::default() {
+        return refused(
+            "says its category, tags and the rest itself; change the file (`[category]`, #tags, front matter), or give content or trust alone",
+        );
+    }
+    if patch.content.is_some() && !file.is_whole {
+        return refused("holds this part; it is changed there");
+    }
+    if patch.vouched.is_some() && file.is_whole {
+        return refused("is believed part by part; give the trust of its parts");
+    }
+    Ok(())
+}

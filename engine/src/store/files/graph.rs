@@ -1,0 +1,132 @@
+//! Notes and memories as one graph: what a name means, what stands around a memory, and what the files are at a glance.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension, Row, params};
+use tessera_markdown::resolve::{Purpose, Resolution};
+
+use super::names::resolved;
+use crate::domain::{FilePath, Handle, LinkKind, MemoryId};
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+
+/// What a name means among files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Meant {
+    /// This one.
+    One(MemoryId),
+    /// Several, in order of their paths.
+    Several(Vec<MemoryId>),
+    /// None.
+    Nothing,
+}
+
+/// Whether the nearest of several is good enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strictness {
+    /// It is: a link is followed.
+    Nearest,
+    /// It is not: whoever asks is told of all.
+    OnlyOne,
+}
+
+/// A link between two memories, each as it stands in the graph: a part of a file as its file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// The memory that carries it.
+    pub source: MemoryId,
+    /// What that is to the other.
+    pub kind: LinkKind,
+    /// The other.
+    pub target: MemoryId,
+}
+
+impl Store {
+    /// What a name means among the files of some folders, or of all where none is named; `from` is the file in which it
+    /// stands.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn note_called(
+        &self,
+        name: &str,
+        folders: &[String],
+        from: Option<&FilePath>,
+        strictness: Strictness,
+    ) -> Result<Meant, StoreError> {
+        let purpose = match strictness {
+            Strictness::Nearest => Purpose::Read,
+            Strictness::OnlyOne => Purpose::Change,
+        };
+        let found = resolved(&self.connection, name, folders, from, purpose).map_err(|error| self.failed(error))?;
+        Ok(match found {
+            Resolution::Exact(id) | Resolution::Loose(id) => id.parse().map_or(Meant::Nothing, Meant::One),
+            Resolution::Ambiguous(ids) => Meant::Several(ids.iter().filter_map(|id| id.parse().ok()).collect()),
+            Resolution::Unknown => Meant::Nothing,
+        })
+    }
+
+    /// The files in which memories stand, of those that stand in one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn files_of_parts(&self, parts: &[Handle]) -> Result<BTreeMap<Handle, MemoryId>, StoreError> {
+        let sql = "SELECT parts.file FROM memories JOIN parts ON parts.memory = memories.id
+                   WHERE handle = ?1 AND n >= 0 AND deleted IS NULL";
+        let read = || -> rusqlite::Result<BTreeMap<Handle, MemoryId>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let found = parts.iter().map(|handle| {
+                let file: Option<MemoryId> = statement.query_row([handle], |row| row.get(0)).optional()?;
+                Ok(file.map(|file| (*handle, file)))
+            });
+            found.filter_map(Result::transpose).collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Links from and to a memory and, where it stands for a file, its parts; those to what is gone are left out.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn links_around(&self, memory: MemoryId) -> Result<Vec<Edge>, StoreError> {
+        let sql = "WITH here (id) AS (SELECT ?1 UNION ALL SELECT memory FROM parts WHERE file = ?1 AND n >= 0)
+                   SELECT ifnull((SELECT file FROM parts WHERE memory = source AND n >= 0), source), links.type,
+                       ifnull((SELECT file FROM parts WHERE memory = target AND n >= 0), target)
+                   FROM links JOIN memories AS one ON one.id = source JOIN memories AS other ON other.id = target
+                   WHERE (source IN here OR target IN here) AND one.deleted IS NULL AND one.purged = 0
+                       AND other.deleted IS NULL AND other.purged = 0
+                   ORDER BY links.created, 1, 2, 3";
+        let read = || -> rusqlite::Result<Vec<Edge>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map(params![memory], edge)?;
+            let mut edges: Vec<Edge> = rows.collect::<Result<_, _>>()?;
+            let mut seen = std::collections::BTreeSet::new();
+            edges.retain(|edge| edge.source != edge.target && seen.insert(edge.clone()));
+            Ok(edges)
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// The names under which files are found, as they are compared loosely.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn names_of_notes(&self) -> Result<BTreeMap<MemoryId, Vec<String>>, StoreError> {
+        let read = || -> rusqlite::Result<BTreeMap<MemoryId, Vec<String>>> {
+            let mut statement = self.connection.prepare_cached("SELECT memory, key FROM names ORDER BY memory, key")?;
+            let mut rows = statement.query([])?;
+            let mut names: BTreeMap<MemoryId, Vec<String>> = BTreeMap::new();
+            while let Some(row) = rows.next()? {
+                names.entry(row.get(0)?).or_default().push(row.get(1)?);
+            }
+            Ok(names)
+        };
+        read().map_err(|error| self.failed(error))
+    }
+}
+
+fn edge(row: &Row<'_>) -> rusqlite::Result<Edge> {
+    let kind: String = row.get(1)?;
+    let wrong = |error| rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, Box::new(error));
+    Ok(Edge { source: row.get(0)?, kind: LinkKind::kept(&kind).map_err(wrong)?, target: row.get(2)? })
+}

@@ -1,0 +1,144 @@
+//! Two texts of a file that were made apart from one: what each changed, put together where it does not touch. It comes out
+//! the same on every machine and whoever's text is named first.
+
+mod align;
+mod units;
+
+use std::ops::Range;
+
+use self::align::aligned;
+use self::units::{lines, units};
+use crate::domain::{Content, FilePath, content_of_file, file_of_content};
+
+/// A stretch of the base that one side changed, and what stands there now.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Hunk<'a> {
+    begin: usize,
+    end: usize,
+    now: Vec<&'a str>,
+}
+
+impl Hunk<'_> {
+    fn is_insertion(&self) -> bool {
+        self.begin == self.end
+    }
+}
+
+/// What both say, where neither changed what the other did: of a note, an observation, a paragraph or a heading each for
+/// itself; of any other text, lines with another between them. What both add in one place stays, both of it. `None`
+/// where both texts have to be kept.
+pub fn merged_file(path: &FilePath, base: &Content, one: &Content, other: &Content) -> Option<Content> {
+    let [base, one, other] = [base, one, other].map(|content| file_of_content(content.as_str()));
+    let merged = merged_text(path.is_markdown(), base, one, other)?;
+    Content::try_from(content_of_file(&merged)).ok()
+}
+
+fn merged_text(is_note: bool, base: &str, one: &str, other: &str) -> Option<String> {
+    // The order of the texts decides nothing after this.
+    let (one, other) = if one <= other { (one, other) } else { (other, one) };
+    let (base_body, base_ends) = without_end(base);
+    let (one_body, one_ends) = without_end(one);
+    let (other_body, other_ends) = without_end(other);
+    let cut = if is_note { units } else { lines };
+    let (base, one, other) = (cut(base_body), cut(one_body), cut(other_body));
+    let hunks = [hunks(&base, &one)?, hunks(&base, &other)?];
+    let body = together(&base, hunks, is_note)?.join("\n");
+    let ends = if one_ends == base_ends { other_ends } else { one_ends };
+    Some(if ends && !body.is_empty() { body + "\n" } else { body })
+}
+
+/// A text without the newline that ends it, and whether one does.
+fn without_end(text: &str) -> (&str, bool) {
+    text.strip_suffix('\n').map_or((text, false), |body| (body, true))
+}
+
+/// What leads from the base to a side. Where as many units stand as stood there, each is a change of its own; what is
+/// removed is removed one by one.
+fn hunks<'a>(base: &[&'a str], side: &[&'a str]) -> Option<Vec<Hunk<'a>>> {
+    let mut hunks = Vec::new();
+    for (old, new) in gaps(&aligned(base, side)?, base.len(), side.len()) {
+        let now = side.get(new.clone()).unwrap_or_default();
+        if old.len() == now.len() {
+            let each = old.zip(now).map(|(at, text)| Hunk { begin: at, end: at + 1, now: vec![text] });
+            hunks.extend(each);
+        } else if now.is_empty() {
+            hunks.extend(old.map(|at| Hunk { begin: at, end: at + 1, now: Vec::new() }));
+        } else {
+            hunks.push(Hunk { begin: old.start, end: old.end, now: now.to_vec() });
+        }
+    }
+    Some(hunks)
+}
+
+/// The stretches between what stayed.
+fn gaps(stayed: &[(usize, usize)], base: usize, side: usize) -> Vec<(Range<usize>, Range<usize>)> {
+    let mut gaps = Vec::new();
+    let (mut old, mut new) = (0, 0);
+    for (stays, at) in stayed.iter().copied().chain([(base, side)]) {
+        if old < stays || new < at {
+            gaps.push((old..stays, new..at));
+        }
+        (old, new) = (stays + 1, at + 1);
+    }
+    gaps
+}
+
+/// The base with the changes of both sides; `None` where they touch.
+fn together<'a>(base: &[&'a str], sides: [Vec<Hunk<'a>>; 2], is_note: bool) -> Option<Vec<&'a str>> {
+    let mut hunks: Vec<(Hunk<'a>, usize)> = Vec::new();
+    for (side, of) in sides.into_iter().enumerate() {
+        hunks.extend(of.into_iter().map(|hunk| (hunk, side)));
+    }
+    hunks.sort_by(|a, b| (a.0.begin, a.0.end, a.1).cmp(&(b.0.begin, b.0.end, b.1)));
+    let mut merged: Vec<&str> = Vec::new();
+    let (mut at, mut last_side) = (0, None);
+    let mut hunks = hunks.into_iter().peekable();
+    while let Some((hunk, side)) = hunks.next() {
+        let is_same_place = |next: &(Hunk<'_>, usize)| (next.0.begin, next.0.end) == (hunk.begin, hunk.end);
+        let rival = hunks.next_if(|next| next.1 != side && is_same_place(next));
+        let touches =
+            hunk.begin < at || (!is_note && at > 0 && hunk.begin == at && last_side.is_some_and(|last| last != side));
+        if touches {
+            return None;
+        }
+        let now = match rival {
+            None => hunk.now,
+            Some((rival, _)) if rival.now == hunk.now => hunk.now,
+            Some((rival, _)) if hunk.is_insertion() => both(hunk.now, rival.now),
+            Some(_) => return None,
+        };
+        merged.extend(base.get(at..hunk.begin).unwrap_or_default());
+        merged.extend(now);
+        (at, last_side) = (hunk.end, Some(side));
+    }
+    merged.extend(base.get(at..).unwrap_or_default());
+    Some(merged)
+}
+
+/// What both sides added in one place: what both begin with once, then the one, then the other, in the order of what they
+/// say. Where one holds all of the other, it is enough.
+fn both<'a>(one: Vec<&'a str>, other: Vec<&'a str>) -> Vec<&'a str> {
+    if holds(&one, &other) {
+        return one;
+    }
+    if holds(&other, &one) {
+        return other;
+    }
+    let common = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let says = |units: &[&str]| units.iter().any(|unit| !unit.trim().is_empty());
+    // An empty line between two sections belongs to each of them.
+    let common = if says(one.get(..common).unwrap_or_default()) { common } else { 0 };
+    let (head, one) = one.split_at(common);
+    let other = other.get(common..).unwrap_or_default();
+    let (first, second) = if one <= other { (one, other) } else { (other, one) };
+    [head, first, second].concat()
+}
+
+/// True when `all` holds the units of `some`, in their order.
+fn holds(all: &[&str], some: &[&str]) -> bool {
+    let mut left = all.iter();
+    some.iter().all(|unit| left.any(|there| there == unit))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! What a text is cut into before two of its versions are put together: of a note, what one would change as one.
+
+/// The lines of a text.
+pub(super) fn lines(body: &str) -> Vec<&str> {
+    if body.is_empty() { Vec::new() } else { body.split('\n').collect() }
+}
+
+/// The units of a note: an item of a list with the lines that belong to it, a paragraph, a fence of code, a heading, an
+/// empty line, a line of the front matter. Between two stands a newline.
+pub(super) fn units(body: &str) -> Vec<&str> {
+    let mut cutter = Cutter { body, units: Vec::new(), begin: 0, last: None };
+    let (mut at, mut state) = (0, if body.starts_with("---\n") { State::Front } else { State::Text });
+    for (number, line) in lines(body).into_iter().enumerate() {
+        let kind;
+        (kind, state) = state.read(line, number);
+        if !kind.goes_on(cutter.last) {
+            cutter.end(at);
+        }
+        cutter.last = Some(kind);
+        at += line.len() + 1;
+    }
+    cutter.end(at);
+    cutter.units
+}
+
+struct Cutter<'a> {
+    body: &'a str,
+    units: Vec<&'a str>,
+    begin: usize,
+    last: Option<Kind>,
+}
+
+impl Cutter<'_> {
+    /// A unit ends before the line that begins at `at`.
+    fn end(&mut self, at: usize) {
+        if self.last.is_some() {
+            self.units.extend(self.body.get(self.begin..at - 1));
+        }
+        self.begin = at;
+    }
+}
+
+/// Where a line stands.
+#[derive(Clone, Copy)]
+enum State {
+    Front,
+    Text,
+    /// In a fence that ends with at least so many of these.
+    Fence(char, usize),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It stands for itself: empty, a heading, a row of a table, a line of the front matter.
+    Alone,
+    /// The first line of an item.
+    Item,
+    /// A line that is indented.
+    Indented,
+    Paragraph,
+    FenceBegins,
+    FenceGoesOn,
+}
+
+impl Kind {
+    /// True for a line that belongs to the one before it.
+    fn goes_on(self, last: Option<Self>) -> bool {
+        match self {
+            Self::Alone | Self::Item | Self::FenceBegins => false,
+            Self::Indented | Self::Paragraph => {
+                matches!(last, Some(Self::Item | Self::Indented | Self::Paragraph))
+            }
+            Self::FenceGoesOn => true,
+        }
+    }
+}
+
+impl State {
+    fn read(self, line: &str, number: usize) -> (Kind, Self) {
+        let text = line.trim();
+        match self {
+            Self::Front => (Kind::Alone, if number > 0 && text == "---" { Self::Text } else { Self::Front }),
+            Self::Fence(mark, least) => {
+                let is_end = text.len() >= least && text.chars().all(|character| character == mark);
+                (Kind::FenceGoesOn, if is_end { Self::Text } else { self })
+            }
+            Self::Text => match fence(text) {
+                Some((mark, length)) => (Kind::FenceBegins, Self::Fence(mark, length)),
+                None => (kind(line, text), Self::Text),
+            },
+        }
+    }
+}
+
+fn fence(text: &str) -> Option<(char, usize)> {
+    let mark = text.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let length = text.chars().take_while(|character| *character == mark).count();
+    (length >= 3).then_some((mark, length))
+}
+
+fn kind(line: &str, text: &str) -> Kind {
+    if text.is_empty() || text.starts_with(['#', '|']) {
+        return Kind::Alone;
+    }
+    if is_item(text) {
+        return Kind::Item;
+    }
+    if line.starts_with([' ', '\t']) { Kind::Indented } else { Kind::Paragraph }
+}
+
+fn is_item(text: &str) -> bool {
+    let after = text.strip_prefix(['-', '*', '+']).or_else(|| {
+        let digits = text.trim_start_matches(|character: char| character.is_ascii_digit());
+        (digits.len() < text.len()).then(|| digits.strip_prefix(['.', ')'])).flatten()
+    });
+    after.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+}

@@ -1,0 +1,56 @@
+//! `memory`: the files under /memories, with the commands and answers that models were trained on.
+
+use serde_json::json;
+use tessera_desk::folders::{FileCommand, FileRules};
+use tessera_desk::{Desk, Effect};
+use tessera_engine::domain::TokenBudget;
+
+use super::{Call, Entry, MAX_TOKENS, Reply};
+use crate::args::Args;
+use crate::error::ToolError;
+
+pub(super) const TOOL: Entry = Entry {
+    name: "memory",
+    title: "Memory files",
+    description: "Files that outlive this session. All operations are inside /memories. view shows a directory or a file; \
+         create makes a file; str_replace changes a text that stands in it once; insert puts text after a line; delete and \
+         rename work on files and directories.",
+    // delete does, and can be undone.
+    effect: Effect::Destroys,
+    properties: || {
+        json!({
+            "command": {
+                "type": "string",
+                "enum": ["view", "create", "str_replace", "insert", "delete", "rename"]
+            },
+            "path": { "type": "string", "description": "File or directory in /memories, such as /memories/user/preferences.md; not for rename" },
+            "file_text": { "type": "string", "description": "create: all of the file" },
+            "view_range": {
+                "type": "array",
+                "items": { "type": "integer" },
+                "minItems": 2,
+                "maxItems": 2,
+                "description": "view: first and last line, from 1; -1 is the end"
+            },
+            "old_str": { "type": "string", "description": "str_replace: the text to replace, exactly; must be unique" },
+            "new_str": { "type": "string", "description": "str_replace: what stands there instead" },
+            "insert_line": { "type": "integer", "description": "insert: the line after which; 0 is the top" },
+            "insert_text": { "type": "string", "description": "insert: the text" },
+            "old_path": { "type": "string", "description": "rename: what it is called" },
+            "new_path": { "type": "string", "description": "rename: what it will be called" },
+            "max_tokens": { "type": "integer", "description": "The longest reply" }
+        })
+    },
+    required: &["command"],
+    needs_team: false,
+    is_always_loaded: true,
+    call: Call::Files(call),
+};
+
+fn call(desk: &mut Desk<'_>, args: &Args, rules: FileRules) -> Reply {
+    let asked = args.whole(MAX_TOKENS)?.map(TokenBudget::try_from).transpose();
+    let asked = asked.map_err(|error| args.named(error, MAX_TOKENS))?;
+    let max_tokens = asked.map_or(rules.max_tokens, TokenBudget::get);
+    let reply = desk.perform(FileCommand { command: args.as_given(), rules: FileRules { max_tokens, ..rules } })?;
+    if reply.is_error { Err(ToolError::NotDone(reply.text)) } else { Ok(reply.text) }
+}

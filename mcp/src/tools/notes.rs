@@ -1,0 +1,179 @@
+//! `search_notes`, `build_context`, `recent_activity`, `read_note`: files as notes, and what stands around them.
+
+use serde_json::{Value, json};
+use tessera_desk::verbs::{BuildContext, Part, ReadNote, RecentActivity, SearchNotes, Within};
+use tessera_desk::{Desk, Effect};
+use tessera_engine::domain::{DomainError, TokenBudget};
+
+use super::{Call, Entry, MAX_TOKENS, Reply, form};
+use crate::args::Args;
+
+/// Rows of a page at most.
+const MOST_ROWS: u32 = 200;
+/// Tokens of a note that is read, where nobody says how many.
+const OF_NOTE: u32 = 4_000;
+
+const PROJECT: &[&str] = &["project", "folder", "scope"];
+const PAGE_SIZE: &[&str] = &["page_size", "limit", "n_results"];
+const TYPES: &[&str] = &["types", "type", "note_types", "entity_types"];
+
+pub(super) const SEARCH: Entry = Entry {
+    name: "search_notes",
+    title: "Search notes",
+    description: "Find notes (Markdown files under /memories and added folders) by a question, title, permalink or tag:x. \
+Gives title, type, score, address, path and the best part, never more than max_tokens.",
+    effect: Effect::Reads,
+    properties: || {
+        let own = json!({
+            "query": { "type": "string", "description": "A question, a title, or tag:x; * for all" },
+            "types": { "type": "array", "items": { "type": "string" }, "description": "Types of notes" },
+            "tags": { "type": "array", "items": { "type": "string" } },
+            "after_date": { "type": "string", "description": "Changed since: 7d, today, 2026-11-01" },
+        });
+        with_bounds(own)
+    },
+    required: &["query"],
+    needs_team: false,
+    is_always_loaded: false,
+    call: Call::Desk(search),
+};
+
+pub(super) const CONTEXT: Entry = Entry {
+    name: "build_context",
+    title: "Build context",
+    description: "A note with its observations and what is related to it in both directions, over relations and memory links. \
+A memory:// address may hold * (within a segment) and ** (any segments).",
+    effect: Effect::Reads,
+    properties: || {
+        let own = json!({
+            "url": { "type": "string", "description": "memory://user/preferences, memory://projects/*, a title, or an id" },
+            "depth": { "type": "integer", "default": 1, "maximum": 5 },
+            "timeframe": { "type": "string", "description": "Related notes changed since: 7d, today; all if left out" },
+            "max_related": { "type": "integer", "default": 10, "description": "Related notes of each note" },
+        });
+        with_bounds(own)
+    },
+    required: &["url"],
+    needs_team: false,
+    is_always_loaded: false,
+    call: Call::Desk(context),
+};
+
+pub(super) const RECENT: Entry = Entry {
+    name: "recent_activity",
+    title: "Recent activity",
+    description: "Notes by when they were changed, newest first.",
+    effect: Effect::Reads,
+    properties: || {
+        let own = json!({
+            "timeframe": { "type": "string", "default": "7d", "description": "today, 2 days ago, 1h, 7d; all for any time" },
+            "types": { "type": "array", "items": { "type": "string" }, "description": "Types of notes" },
+        });
+        with_bounds(own)
+    },
+    required: &[],
+    needs_team: false,
+    is_always_loaded: false,
+    call: Call::Desk(recent),
+};
+
+pub(super) const READ: Entry = Entry {
+    name: "read_note",
+    title: "Read a note",
+    description: "One note as it is written, by title, permalink, path, memory:// address or id; line goes on in a long one.",
+    effect: Effect::Reads,
+    properties: || {
+        json!({
+            "identifier": { "type": "string" },
+            "project": { "type": "string", "description": "A folder or project; all if left out" },
+            "line": { "type": "integer", "default": 1, "description": "The line to begin with" },
+            "max_tokens": { "type": "integer", "default": OF_NOTE },
+            "format": { "type": "string", "enum": ["text", "json"] }
+        })
+    },
+    required: &["identifier"],
+    needs_team: false,
+    is_always_loaded: false,
+    call: Call::Desk(read),
+};
+
+/// With the arguments that all lists have.
+fn with_bounds(mut own: Value) -> Value {
+    let bounds = json!({
+        "project": { "type": "string", "description": "A folder (memories) or project; all if left out" },
+        "page": { "type": "integer", "default": 1 },
+        "page_size": { "type": "integer", "default": 10, "maximum": MOST_ROWS },
+        "after": { "type": "integer", "description": "Rows to step over: the after of the reply before" },
+        "max_tokens": { "type": "integer", "default": 1000 },
+        "format": { "type": "string", "enum": ["text", "json"] }
+    });
+    if let (Some(own), Some(bounds)) = (own.as_object_mut(), bounds.as_object()) {
+        own.extend(bounds.clone());
+    }
+    own
+}
+
+fn search(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    const QUERY: &[&str] = &["query", "q", "text", "search"];
+    let tags = args.tags()?.unwrap_or_default();
+    let types = args.list(TYPES)?.unwrap_or_default();
+    let after_date = args.text(&["after_date", "since", "timeframe"])?;
+    let is_narrowed = !tags.is_empty() || !types.is_empty() || after_date.is_some();
+    let query = if is_narrowed { args.text(QUERY)?.unwrap_or_default() } else { args.required(QUERY)? };
+    let (project, part) = (args.text(PROJECT)?, part(args)?);
+    let within = within(args, TokenBudget::DEFAULT.get())?;
+    Ok(desk.perform(SearchNotes { query, project, types, tags, after_date, part, within })?.body)
+}
+
+fn context(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    Ok(desk
+        .perform(BuildContext {
+            url: args.required(&["url", "uri", "identifier", "permalink", "path", "id"])?,
+            project: args.text(PROJECT)?,
+            depth: args.whole(&["depth"])?.unwrap_or(1),
+            timeframe: args.text(&["timeframe", "since"])?,
+            max_related: args.whole(&["max_related"])?.unwrap_or(10),
+            part: part(args)?,
+            within: within(args, TokenBudget::DEFAULT.get())?,
+        })?
+        .body)
+}
+
+fn recent(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    let timeframe = args.text(&["timeframe", "since", "after_date"])?.unwrap_or_else(|| "7d".to_owned());
+    Ok(desk
+        .perform(RecentActivity {
+            project: args.text(PROJECT)?,
+            timeframe: Some(timeframe),
+            types: args.list(TYPES)?.unwrap_or_default(),
+            part: part(args)?,
+            within: within(args, TokenBudget::DEFAULT.get())?,
+        })?
+        .body)
+}
+
+fn read(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    Ok(desk
+        .perform(ReadNote {
+            identifier: args.required(&["identifier", "title", "permalink", "url", "path", "name", "id"])?,
+            project: args.text(PROJECT)?,
+            line: args.whole(&["line", "offset", "start_line"])?.unwrap_or(1),
+            within: within(args, OF_NOTE)?,
+        })?
+        .body)
+}
+
+fn within(args: &Args, usual: u32) -> Result<Within, DomainError> {
+    let budget = TokenBudget::try_from(args.whole(MAX_TOKENS)?.unwrap_or(usual));
+    Ok(Within { budget: budget.map_err(|error| args.named(error, MAX_TOKENS))?, form: form(args)? })
+}
+
+fn part(args: &Args) -> Result<Part, DomainError> {
+    let page_size = args.whole(PAGE_SIZE)?.unwrap_or(10);
+    if !(1..=MOST_ROWS).contains(&page_size) {
+        let error = DomainError::invalid("page_size", format!("{page_size} is out of range"), "give 1 to 200");
+        return Err(args.named(error, PAGE_SIZE));
+    }
+    let page = args.whole(&["page"])?.unwrap_or(1).max(1);
+    Ok(Part { page, page_size, after: args.whole(&["after", "offset"])? })
+}
