@@ -5,6 +5,7 @@
 mod add;
 mod aside;
 mod edit;
+mod export;
 mod glance;
 mod layout;
 mod look;
@@ -21,6 +22,7 @@ mod whole;
 
 pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
 pub use edit::{forget_parts, update_part};
+pub use export::{ExportNotes, NotesExported};
 pub use glance::{Glance, Looks};
 pub use refresh::{Refreshed, refresh, refresh_patiently};
 pub use tool::{FileCommand, FileRules, ToolReply};

@@ -246,7 +246,9 @@ impl Changes {
             }
             store.move_files(&moved, &by_hand())?;
             done.moved += moved.len();
-            moved.iter().for_each(|(_, to)| drop(changed.remove(to)));
+            for (_, to) in &moved {
+                changed.remove(to);
+            }
             done.taken += store.take_files(&read)?.iter().filter(|file| changed.contains(&file.path)).count();
         }
         for (_, digest) in self.digests.iter_mut().filter(|(path, _)| unread.contains(path)) {

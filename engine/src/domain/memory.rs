@@ -13,7 +13,8 @@ use super::{
 pub const MAX_CONTENT_BYTES: usize = 32 * 1024;
 /// The longest named thing, keyword, session or client, in characters.
 pub const MAX_NAME_CHARS: usize = 200;
-const MAX_WORDS: usize = 128;
+/// Keywords or named things of one memory, at most.
+pub(crate) const MAX_WORDS: usize = 128;
 
 /// The text of a memory, kept exactly as given: not blank, at most 32 KiB, no NUL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

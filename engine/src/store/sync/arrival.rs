@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use crate::compose::{self, Arrived, Known};
-use crate::domain::{MemoryId, Origin, Share};
+use crate::domain::{Memory, MemoryId, Origin, Share};
 use crate::screen::screened;
 use crate::store::base::config::Actor;
 use crate::store::base::secrets::Aside;
@@ -80,6 +80,7 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
         Arrival::Row(shadow) => Arrival::Row(Box::new(looked_through(change, *shadow)?)),
         gone @ Arrival::Gone { .. } => gone,
     };
+    let_go_of_file(change, id)?;
     if let Arrival::Row(shadow) = &arrival
         && let (Some(document), true) = (shadow.row.state.live(), shadow.is_own())
     {
@@ -100,6 +101,20 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
         return carry_out(change, id, known.as_ref(), mark, &local, Settled { stays: true, kept: Vec::new() });
     }
     Ok(false)
+}
+
+/// A memory that a note was written from may come from the server after the note was read: then it is no part of the file
+/// any more, as it would be none had it been here before.
+fn let_go_of_file(change: &Change<'_>, id: MemoryId) -> Result<(), StoreError> {
+    let Some((known, row::HERE)) = row::remains(change.tx, id)? else { return Ok(()) };
+    if !known.memory.is_part_of_file() {
+        return Ok(());
+    }
+    let memory = Memory { file: None, ..known.memory.clone() };
+    let composed = compose::moved(&known, memory, change.now, &O200k).placed(known.memory.handle, change.next_rev()?);
+    write_row(change, &composed, Written::Again)?;
+    change.tx.execute("DELETE FROM parts WHERE memory = ?1", [id])?;
+    Ok(())
 }
 
 /// What a server holds, without the credentials that stood in it: an older server, or one of before, keeps texts as they
