@@ -24,6 +24,7 @@ pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
 pub use edit::{forget_parts, update_part};
 pub use export::{ExportNotes, NotesExported};
 pub use glance::{Glance, Looks};
+pub(crate) use read::text_now;
 pub use refresh::{Refreshed, refresh, refresh_patiently};
 pub use tool::{FileCommand, FileRules, ToolReply};
 #[cfg(feature = "team")]
