@@ -22,10 +22,13 @@ mod planted;
 mod projects;
 mod promises;
 mod quality;
+mod round_trip;
 mod secrets;
 mod serve;
 mod setup;
 mod support;
 mod terminal;
 mod vault;
+#[cfg(unix)]
+mod vaults;
 mod wings;

@@ -5,11 +5,14 @@
 mod add;
 mod aside;
 mod edit;
+mod export;
 mod glance;
 mod layout;
 mod look;
 mod read;
 mod refresh;
+#[cfg(all(test, unix))]
+mod tests;
 mod tool;
 #[cfg(feature = "team")]
 mod watch;
@@ -19,6 +22,7 @@ mod whole;
 
 pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
 pub use edit::{forget_parts, update_part};
+pub use export::{ExportNotes, NotesExported};
 pub use glance::{Glance, Looks};
 pub use refresh::{Refreshed, refresh, refresh_patiently};
 pub use tool::{FileCommand, FileRules, ToolReply};

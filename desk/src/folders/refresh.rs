@@ -5,17 +5,22 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryRef, Origin, file_of_content};
-use tessera_engine::store::{Actor, FileRow, Folder, SeenFile, StoreError, is_settled};
+use tessera_engine::store::{Actor, FileRow, Folder, MEMORIES, SeenFile, StoreError, is_settled};
 use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
 use super::layout::lay_out;
 use super::look::{Directory, Look};
 use super::read::{MOST_BYTES, held, note_memories, seen, stamp_of};
 
-/// Files that are read before they are taken.
-const AT_ONCE: usize = 400;
+/// Files that are read before they are taken, and bytes; fewer where somebody waits.
+const AT_ONCE: usize = 2_000;
+const BYTES_AT_ONCE: usize = 16 * 1024 * 1024;
+const AT_ONCE_BRIEFLY: usize = 200;
 /// How long somebody waits who only reads.
 const PATIENCE: Duration = Duration::from_millis(1_500);
+/// What stands for a directory that is to be compared again, however it looks then. It stays known: what was in it is gone
+/// when it is.
+const TO_BE_COMPARED: u64 = 0;
 /// One word in so many is the same in a file that was renamed and edited.
 const LIKE: usize = 3;
 /// How long somebody waits in all who wants an answer now: what is left is found by who watches, or by the next look.
@@ -69,7 +74,18 @@ pub(super) fn refresh_briefly(store: &mut Store) -> Result<Refreshed, StoreError
     refresh_until(store, AT_MOST, Some(Instant::now() + AT_MOST))
 }
 
+/// The same for somebody who waits for nothing: one step is done.
+#[cfg(test)]
+pub(super) fn refresh_at_once(store: &mut Store) -> Result<Refreshed, StoreError> {
+    let _held = held(store, PATIENCE)?;
+    held_until(store, Some(Instant::now() + Duration::from_millis(1)))
+}
+
 fn refresh_until(store: &mut Store, patience: Duration, end: Option<Instant>) -> Result<Refreshed, StoreError> {
+    if store.has_files_for(MEMORIES)? && !store.home().memories().is_dir() {
+        // What another machine told belongs there.
+        Tree::create(&store.home().memories(), MEMORIES).map_err(|error| unmade(store, &error))?;
+    }
     note_memories(store)?;
     let folders = store.folders()?;
     if folders.is_empty() && !store.has_pending_files()? {
@@ -79,6 +95,10 @@ fn refresh_until(store: &mut Store, patience: Duration, end: Option<Instant>) ->
         return Ok(Refreshed { is_busy: true, ..Refreshed::default() });
     };
     held_until(store, end)
+}
+
+fn unmade(store: &Store, error: &FileError) -> StoreError {
+    StoreError::File { path: store.home().memories(), source: std::io::Error::other(error.to_string()) }
 }
 
 /// The same for who holds what is known of files.
@@ -177,9 +197,9 @@ impl Changes {
         }
         let is_gone = |row: &FileRow| !directory.unreadable.iter().any(|path| path == row.path.inside());
         self.missing.extend(known.into_values().filter(is_gone));
-        if directory.files.iter().all(|(_, stamp)| is_settled(stamp.modified, store.now())) {
-            self.digests.push((directory.path.clone(), Some(directory.digest)));
-        }
+        let is_settled = directory.files.iter().all(|(_, stamp)| is_settled(stamp.modified, store.now()));
+        let digest = if is_settled { directory.digest } else { TO_BE_COMPARED };
+        self.digests.push((directory.path.clone(), Some(digest)));
         Ok(())
     }
 
@@ -192,6 +212,9 @@ impl Changes {
         end: Option<Instant>,
         done: &mut Refreshed,
     ) -> Result<bool, StoreError> {
+        // What is taken now is known, and what a directory looked like before is no word for it any more.
+        let begun: Vec<_> = self.digests.iter().map(|(path, _)| (path.clone(), Some(TO_BE_COMPARED))).collect();
+        store.note_digests(&folder.name, &begun)?;
         let mut unread = BTreeSet::new();
         let differing = std::mem::take(&mut self.differing);
         let mut left = differing.into_iter();
@@ -200,12 +223,16 @@ impl Changes {
                 done.is_partial = true;
                 return Ok(false);
             }
-            let (mut read, mut moved) = (Vec::new(), Vec::new());
-            for (path, stamp, row) in left.by_ref().take(AT_ONCE) {
+            let (mut read, mut moved, mut changed, mut bytes) = (Vec::new(), Vec::new(), BTreeSet::new(), 0);
+            let most = if end.is_some() { AT_ONCE_BRIEFLY } else { AT_ONCE };
+            for (path, stamp, row) in left.by_ref().take(most) {
                 match read_file(tree, folder, &path, stamp) {
                     Ok(Some(file)) => {
                         let from = if row.is_none() { self.source_of(store, &file)? } else { None };
                         moved.extend(from.map(|from| (from, file.path.clone())));
+                        bytes += file.text.len();
+                        let is_known = row.is_some_and(|row| row.stamp.hash == file.stamp.hash);
+                        changed.extend((!is_known).then(|| file.path.clone()));
                         read.push(file);
                     }
                     // What was a text and is none any more says nothing.
@@ -213,12 +240,20 @@ impl Changes {
                     // What cannot be read says what it said, and is tried again.
                     Err(_) => drop(unread.insert(path.inside().rsplit_once('/').map_or("", |(dir, _)| dir).to_owned())),
                 }
+                if bytes > BYTES_AT_ONCE {
+                    break;
+                }
             }
             store.move_files(&moved, &by_hand())?;
             done.moved += moved.len();
-            done.taken += store.take_files(&read)?.len().saturating_sub(moved.len());
+            for (_, to) in &moved {
+                changed.remove(to);
+            }
+            done.taken += store.take_files(&read)?.iter().filter(|file| changed.contains(&file.path)).count();
         }
-        self.digests.retain(|(path, _)| !unread.contains(path));
+        for (_, digest) in self.digests.iter_mut().filter(|(path, _)| unread.contains(path)) {
+            *digest = Some(TO_BE_COMPARED);
+        }
         Ok(true)
     }
 
@@ -253,8 +288,11 @@ impl Changes {
 fn is_like(store: &Store, row: &FileRow, text: &str) -> Result<bool, StoreError> {
     let Some(before) = store.get(MemoryRef::Id(row.id))? else { return Ok(false) };
     let before = file_of_content(&before.content);
-    let (before, now): (BTreeSet<&str>, BTreeSet<&str>) =
-        (before.split_whitespace().collect(), text.split_whitespace().collect());
+    let words = |text: &'_ str| -> BTreeSet<String> {
+        let words = text.split(|character: char| !character.is_alphanumeric()).filter(|word| word.len() > 2);
+        words.map(str::to_lowercase).collect()
+    };
+    let (before, now) = (words(before), words(text));
     Ok(before.intersection(&now).count() * LIKE >= before.len().max(now.len()))
 }
 

@@ -42,6 +42,11 @@ impl Composed {
         &self.memory
     }
 
+    /// The same, where nothing else of it is asked for any more.
+    pub fn into_memory(self) -> Memory {
+        self.memory
+    }
+
     /// True for a lasting wish or rule.
     pub fn is_standing(&self) -> bool {
         self.is_standing
@@ -103,6 +108,14 @@ impl Composed {
             known.map_or((true, true), |known| (!has_terms(known), known.costs.as_ref() != Some(&self.costs)));
         (self.has_new_terms, self.has_new_costs) = (has_new_terms, has_new_costs);
         self
+    }
+
+    /// The same under another id: of one that is new, where its own is somebody else's.
+    #[must_use]
+    pub fn under(&self, id: MemoryId) -> Self {
+        let mut other = self.clone();
+        other.memory.id = id;
+        other
     }
 
     /// The same at its place in a store: lines that name the handle cost what it costs.

@@ -63,7 +63,25 @@ const OF_SELF: &[&str] = &[
 
 /// True when one of the phrases stands in a text, in whole words.
 pub(super) fn says(text: &str, phrases: &[Phrase]) -> bool {
-    words(text).any(|(at, _)| phrases.iter().any(|phrase| fits(text, at, phrase)))
+    let phrases: Vec<(u32, Phrase)> = phrases.iter().map(|phrase| (letters(phrase), *phrase)).collect();
+    words(text).any(|(at, word)| {
+        let letter = letter(word);
+        phrases.iter().any(|(letters, phrase)| letters & letter != 0 && fits(text, at, phrase))
+    })
+}
+
+/// A bit for the letter that a word begins with; all for a word that begins otherwise: some characters are forms of letters.
+fn letter(word: &str) -> u32 {
+    match word.bytes().next().map(|byte| byte.to_ascii_lowercase()) {
+        Some(byte @ b'a'..=b'z') => 1 << (byte - b'a'),
+        _ => u32::MAX,
+    }
+}
+
+/// The letters that a phrase may begin with: most words of a text begin with others.
+fn letters(parts: &[&[&str]]) -> u32 {
+    let Some((forms, rest)) = parts.split_first() else { return u32::MAX };
+    forms.iter().map(|form| if form.is_empty() { letters(rest) } else { letter(form) }).fold(0, |all, one| all | one)
 }
 
 /// True when the parts of a phrase follow each other from a place on, in any of their forms, and end a word.

@@ -1,20 +1,22 @@
 //! Files that were read: what changed in them becomes changes of memories.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::ops::Range;
 use std::thread;
 
 use rusqlite::{OptionalExtension, params};
-use tessera_markdown::{Bound, Note, parse, parse_plain};
+use tessera_markdown::{Bound, Note, Part, parse, parse_plain};
 
 use super::folders::Folder;
 use super::states::{Before, Intent, Made, PartBefore, SeenFile, TakenFile, Writer, is_observation};
 use super::written::write;
-use crate::compose::{self, Composed, Filed, Known, PartText};
+use crate::compose::{self, Composed, Filed, Known, PartText, Told};
 use crate::domain::{
     DomainError, Draft, FilePath, MAX_CONTENT_BYTES, MemoryId, Origin, Timestamp, Trust, content_of_file,
 };
-use crate::screen::{Keeper, Screened, Secret, findings, screened};
+use crate::screen::{Finding, Keeper, Place, Screened, Secret, findings, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::change::secrets;
@@ -26,8 +28,17 @@ use crate::text::O200k;
 
 /// Files of one transaction.
 const STEP: usize = 200;
+/// What stands for each byte of a credential.
+const COVER: char = 'x';
 /// Parts that a file had before and that are looked through for one that comes back.
 const REMEMBERED: usize = 200;
+
+/// Files of one transaction: with what is known of them, and what is to be written.
+#[derive(Default)]
+struct Step<'a> {
+    files: Vec<(&'a SeenFile, Before)>,
+    made: Vec<Option<Made>>,
+}
 
 /// Nobody keeps what is found in a file that somebody wrote by hand: it stays there, and nowhere else.
 struct Nobody;
@@ -94,26 +105,62 @@ impl Store {
     /// # Errors
     /// When the store cannot be read or written; what was taken before stays.
     pub fn take_files(&mut self, seen: &[SeenFile]) -> Result<Vec<TakenFile>, StoreError> {
+        self.take(seen, None)
+    }
+
+    /// Takes a file that says what its memory said at `rev`, or what came of that and of what was in the file.
+    ///
+    /// # Errors
+    /// As [`Store::take_files`].
+    pub fn take_file_over(&mut self, seen: SeenFile, rev: u64) -> Result<Option<TakenFile>, StoreError> {
+        Ok(self.take(&[seen], Some(rev))?.pop())
+    }
+
+    fn take(&mut self, seen: &[SeenFile], over: Option<u64>) -> Result<Vec<TakenFile>, StoreError> {
         let mut taken = Vec::new();
         let folders: BTreeMap<String, Folder> =
             self.folders()?.into_iter().map(|folder| (folder.name.clone(), folder)).collect();
-        for step in seen.chunks(STEP) {
+        // What the next files become is made while what these became is written.
+        let mut written = Step::default();
+        for step in seen.chunks(STEP).map(Some).chain([None]) {
+            let next = step.map(|files| self.step(files, &folders)).transpose()?.unwrap_or_default();
             let now = self.clock.now();
-            let before = step.iter().map(|file| self.before(file, &folders)).collect::<rusqlite::Result<Vec<_>>>();
-            let before = before.map_err(|error| self.failed(error))?;
-            let known: Vec<(&SeenFile, Before)> =
-                step.iter().zip(before).filter_map(|(file, before)| Some((file, before?))).collect();
-            let made = made_in_parallel(&known, now)?;
-            taken.extend(self.write(|change| {
-                let mut taken = Vec::new();
-                for ((file, before), made) in known.iter().zip(&made) {
-                    taken.extend(write(change, file, before, made.as_ref())?);
-                }
-                Ok(taken)
-            })?);
+            let made = thread::scope(|scope| {
+                let making = scope.spawn(|| made_in_parallel(&next.files, now));
+                let done = self.write_step(&written, over);
+                let made = making.join().expect("composing does not panic");
+                taken.extend(done?);
+                Ok::<_, StoreError>(made?)
+            })?;
+            written = Step { made, ..next };
         }
         self.maintain();
         Ok(taken)
+    }
+
+    /// Files of one transaction, with what is known of them.
+    fn step<'a>(
+        &self,
+        files: &'a [SeenFile],
+        folders: &BTreeMap<String, Folder>,
+    ) -> Result<Step<'a>, StoreError> {
+        let before = files.iter().map(|file| self.before(file, folders)).collect::<rusqlite::Result<Vec<_>>>();
+        let before = before.map_err(|error| self.failed(error))?;
+        let files = files.iter().zip(before).filter_map(|(file, before)| Some((file, before?))).collect();
+        Ok(Step { files, made: Vec::new() })
+    }
+
+    fn write_step(&mut self, step: &Step<'_>, over: Option<u64>) -> Result<Vec<TakenFile>, StoreError> {
+        if step.files.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.write(|change| {
+            let mut taken = Vec::new();
+            for ((file, before), made) in step.files.iter().zip(&step.made) {
+                taken.extend(write(change, file, before, made.as_ref(), over)?);
+            }
+            Ok(taken)
+        })
     }
 
     /// `None` for a file in no folder.
@@ -199,20 +246,22 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp) -> Result<Option<Made>
     if is_there && before.hash == Some(file.stamp.hash) {
         return Ok(None);
     }
+    let is_cut = file.text.len() > MAX_CONTENT_BYTES - 8;
+    let said = Said::of(&file.text);
     let note = if file.path.is_markdown() { parse } else { parse_plain };
-    let note = note(&file.text, file.path.stem(), Bound::default());
+    let note = note(&said.text, file.path.stem(), Bound::default());
     let filed = filed(file, before, &note, now);
-    let (parts, removed) = parts(file, before, &note, &filed, now)?;
+    let told = Told::of(&note);
+    let (parts, removed) = parts(&said, before, &note, (&filed, told.as_ref()), now)?;
     let id = before.writer.as_ref().map(|writer| writer.memory);
     let id = before.whole.as_ref().map(|whole| whole.memory.id).or(id).unwrap_or_else(|| MemoryId::generate(now));
-    let is_cut = file.text.len() > MAX_CONTENT_BYTES - 8;
     let text = if is_cut { cut(&file.text) } else { &file.text };
     let whole = without_credentials(compose::file_draft(&filed, id, &note, content_of_file(text)));
     let is_kept = !is_cut && whole.content == content_of_file(text);
-    let whole = compose::filed(before.whole.as_ref(), &whole, now, &O200k)?;
+    let whole = compose::filed(before.whole.as_ref(), &whole, None, now, &O200k)?;
     let by_hand = || Actor { origin: Origin::File, ..Actor::default() };
     let actor = before.writer.as_ref().map_or_else(by_hand, |writer| writer.actor.clone());
-    Ok(Some(Made { note, whole, parts, removed, is_kept, actor }))
+    Ok(Some(Made { note, whole, parts, removed, is_kept, tells_memory: told.is_some(), actor }))
 }
 
 /// The beginning of a text that no memory can hold.
@@ -244,11 +293,65 @@ fn filed(file: &SeenFile, before: &Before, note: &Note, now: Timestamp) -> Filed
     }
 }
 
+/// A text of which no credential is read on: each is covered, so that all else stands where it stood. A piece of a text may
+/// not say by itself that it holds one.
+struct Said<'a> {
+    text: Cow<'a, str>,
+    covered: Vec<Finding>,
+}
+
+impl<'a> Said<'a> {
+    fn of(text: &'a str) -> Self {
+        let covered = findings(text);
+        if covered.is_empty() {
+            return Self { text: Cow::Borrowed(text), covered };
+        }
+        let (mut said, mut at) = (String::with_capacity(text.len()), 0);
+        for finding in &covered {
+            said.push_str(text.get(at..finding.span.start).unwrap_or_default());
+            let value = text.get(finding.span.clone()).unwrap_or_default();
+            // Its lines stay lines.
+            said.extend(value.bytes().map(|byte| if byte == b'\n' { '\n' } else { COVER }));
+            at = finding.span.end;
+        }
+        said.push_str(text.get(at..).unwrap_or_default());
+        Self { text: Cow::Owned(said), covered }
+    }
+
+    /// A piece of it, with a word for what is covered.
+    fn shown(&self, piece: Range<usize>) -> String {
+        let (mut shown, mut at) = (String::new(), piece.start);
+        for Finding { span, kind } in &self.covered {
+            if span.end <= piece.start || span.start >= piece.end {
+                continue;
+            }
+            shown.push_str(self.text.get(at..span.start.max(at)).unwrap_or_default());
+            shown.push_str(&Place { name: None, kind: kind.as_str().to_owned() }.to_string());
+            at = span.end.min(piece.end);
+        }
+        shown.push_str(self.text.get(at..piece.end).unwrap_or_default());
+        shown
+    }
+}
+
 type Parts = (Vec<(Option<Known>, Composed)>, Vec<Known>);
 
-fn parts(file: &SeenFile, before: &Before, note: &Note, filed: &Filed, now: Timestamp) -> Result<Parts, DomainError> {
-    let drafts: Vec<Screened<Draft>> =
-        note.parts.iter().map(|part| without_credentials(compose::part_draft(filed, note, part, &file.text))).collect();
+fn parts(
+    said: &Said<'_>,
+    before: &Before,
+    note: &Note,
+    (filed, told): (&Filed, Option<&Told>),
+    now: Timestamp,
+) -> Result<Parts, DomainError> {
+    let is_own = before.writer.is_none() && before.folder.trust == Trust::User;
+    let narrowed = told.map(|told| told.narrowed(filed, is_own));
+    let filed = narrowed.as_ref().unwrap_or(filed);
+    let draft = |(at, part): (usize, &Part)| {
+        let told = told.filter(|_| at == 0);
+        let draft = compose::part_draft(filed, note, part, &said.text, told);
+        without_credentials(Draft { content: said.shown(part.text.clone()), ..draft })
+    };
+    let drafts: Vec<Screened<Draft>> = note.parts.iter().enumerate().map(draft).collect();
     let now_texts: Vec<PartText<'_>> = note
         .parts
         .iter()
@@ -259,12 +362,13 @@ fn parts(file: &SeenFile, before: &Before, note: &Note, filed: &Filed, now: Time
     let found = compose::known_again(&before_texts, &now_texts);
     let mut left: Vec<Option<PartText<'_>>> = before.gone.iter().map(|part| Some(part.text())).collect();
     let mut made = Vec::new();
-    for ((draft, text), found) in drafts.iter().zip(&now_texts).zip(&found) {
+    for (at, ((draft, text), found)) in drafts.iter().zip(&now_texts).zip(&found).enumerate() {
         let known = match found {
             Some(at) => before.parts.get(*at).map(|part| part.known.clone()),
             None => back(&mut left, text).and_then(|at| before.gone.get(at)).map(|part| part.known.clone()),
         };
-        let composed = compose::filed(known.as_ref(), draft, now, &O200k)?;
+        let changed = told.filter(|_| at == 0).and_then(|told| told.changed);
+        let composed = compose::filed(known.as_ref(), draft, changed, now, &O200k)?;
         made.push((known, composed));
     }
     let is_left = |at: &usize| !found.contains(&Some(*at));
