@@ -7,7 +7,9 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
 mod flaw;
+mod judge;
 mod machine;
+mod older;
 mod server;
 mod stores;
 mod world;
