@@ -10,7 +10,7 @@ use tessera_engine::sync::{Action, Details, Document, Edit, Mark, Op, Rights, Sh
 use crate::flaw::Flaw;
 use crate::judge::texts;
 use crate::machine::Machine;
-use crate::server::{Key, PullReply, PushReply, Server, User, name};
+use crate::server::{Key, PullReply, PushReply, Server, User};
 
 pub(crate) const USERS: usize = 3;
 const MACHINES: [User; 5] = [0, 0, 1, 1, 2];
