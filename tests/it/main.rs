@@ -16,6 +16,7 @@ mod learning;
 mod mcp;
 mod meaning;
 mod notes;
+mod observations;
 mod planted;
 mod projects;
 mod promises;
