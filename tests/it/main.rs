@@ -18,6 +18,7 @@ mod meaning;
 mod memory_races;
 mod memory_tool;
 mod notes;
+mod observations;
 mod planted;
 mod projects;
 mod promises;
