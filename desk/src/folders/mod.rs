@@ -4,6 +4,7 @@
 
 mod add;
 mod aside;
+mod check;
 mod edit;
 mod glance;
 mod layout;
@@ -20,6 +21,7 @@ mod watched;
 mod whole;
 
 pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
+pub use check::{CredentialsInFiles, FilesChecked, FoundInFile, check};
 pub use edit::{forget_parts, update_part};
 pub use glance::{Glance, Looks};
 pub use refresh::{Refreshed, refresh, refresh_patiently};

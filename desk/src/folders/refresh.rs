@@ -238,7 +238,7 @@ impl Changes {
             }
             store.move_files(&moved, &by_hand())?;
             done.moved += moved.len();
-            moved.iter().for_each(|(_, to)| drop(changed.remove(to)));
+            changed.retain(|path| !moved.iter().any(|(_, to)| to == path));
             done.taken += store.take_files(&read)?.iter().filter(|file| changed.contains(&file.path)).count();
         }
         for (_, digest) in self.digests.iter_mut().filter(|(path, _)| unread.contains(path)) {

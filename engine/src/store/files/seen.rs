@@ -127,11 +127,7 @@ impl Store {
     }
 
     /// Files of one transaction, with what is known of them.
-    fn step<'a>(
-        &self,
-        files: &'a [SeenFile],
-        folders: &BTreeMap<String, Folder>,
-    ) -> Result<Step<'a>, StoreError> {
+    fn step<'a>(&self, files: &'a [SeenFile], folders: &BTreeMap<String, Folder>) -> Result<Step<'a>, StoreError> {
         let before = files.iter().map(|file| self.before(file, folders)).collect::<rusqlite::Result<Vec<_>>>();
         let before = before.map_err(|error| self.failed(error))?;
         let files = files.iter().zip(before).filter_map(|(file, before)| Some((file, before?))).collect();
