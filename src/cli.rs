@@ -120,10 +120,20 @@ pub(crate) enum Command {
         #[command(subcommand)]
         kind: Option<ImportKind>,
     },
-    /// Write all memories as JSON lines.
+    /// Write all memories: as JSON lines, or as Markdown notes.
     Export {
         /// The file; stdout if left out.
         file: Option<PathBuf>,
+        /// Write one note for each memory into this directory instead: to be read, edited, compared, and made known
+        /// elsewhere with `tessera files add`.
+        #[arg(long, value_name = "DIR", conflicts_with = "file")]
+        markdown: Option<PathBuf>,
+        /// Write a note for each part of a file that recall knows, too. Files are left out otherwise: copy them.
+        #[arg(long, requires = "markdown")]
+        parts: bool,
+        /// Write into a directory that holds other files, and over notes that were edited since the last export.
+        #[arg(long, requires = "markdown")]
+        force: bool,
     },
     /// Count what is there.
     Stats,
@@ -442,7 +452,7 @@ pub(crate) struct Update {
     #[arg(long)]
     pub(crate) trust: Option<Trust>,
     /// New text; - reads stdin.
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) content: Option<String>,
     /// New category.
     #[arg(long)]

@@ -111,6 +111,7 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::NoSecret { .. }
         | StoreError::ManySecrets { .. }
         | StoreError::ValueElsewhere { .. }
+        | StoreError::InFile { .. }
         | StoreError::Busy { .. } => USER,
         StoreError::Foreign { .. }
         | StoreError::Newer { .. }

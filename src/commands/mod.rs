@@ -34,7 +34,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use tessera_desk::folders::Looks;
+use tessera_desk::folders::{ExportNotes, Looks};
 use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};
 use tessera_desk::verbs::{Meant, Named};
@@ -202,7 +202,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Import { file, mine, kind: None } => {
             return transfer::import(&context, &file.unwrap_or_else(|| "-".into()), mine);
         }
-        Command::Export { file } => transfer::export(&context, file.as_deref())?,
+        Command::Export { markdown: Some(dir), parts, force, .. } => {
+            transfer::export_notes(&context, ExportNotes { dir, with_parts: parts, force })?;
+        }
+        Command::Export { file, .. } => transfer::export(&context, file.as_deref())?,
         Command::Stats => maintenance::stats(&context)?,
         Command::Doctor { repair } => return maintenance::doctor(&context, repair),
         Command::Backup { file } => maintenance::backup(&context, file.as_deref())?,

@@ -3,6 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use serde_json::json;
+use tessera_desk::folders::refresh;
 use tessera_desk::sync::{Mode, Remote, exchange, exchange_or_join};
 use tessera_engine::store::{SyncStatus, Upload, Usage};
 
@@ -37,6 +38,8 @@ fn join(context: &Context, url: &str, upload: Option<UploadChoice>) -> anyhow::R
     let remote = Remote::new(url, key.as_str())?;
     let user = runtime()?.block_on(remote.user())?;
     let mut store = context.open(Usage::Write)?;
+    // What was written by hand is here already, and asked about with the rest.
+    refresh(&mut store)?;
     let held = store.stats()?.memories;
     let upload = match upload {
         _ if held == 0 || store.server()?.is_some() => Upload::All,
@@ -121,13 +124,17 @@ pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 
 fn status(context: &Context) -> anyhow::Result<()> {
     let mut store = context.open(Usage::ReadOnce)?;
-    let status = store.sync_status()?;
+    let (status, files) = (store.sync_status()?, store.files_held_back()?);
     let team = config::team(context.home.clone());
     if let Err(problem) = &team {
         output::note(&format!("the team server is not in use: {problem}"));
     }
     if context.json {
-        return output::json(&status);
+        let mut value = serde_json::to_value(&status)?;
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("files_held_back".to_owned(), serde_json::to_value(files)?);
+        }
+        return output::json(&value);
     }
     if let (None, Ok(Some((remote, _)))) = (&status.server, &team) {
         let stats = store.stats()?;
@@ -152,6 +159,13 @@ fn status(context: &Context) -> anyhow::Result<()> {
         count("shared with you", shared_with_me),
         count("kept on this machine", private),
     ];
+    let reasons = [
+        ("files with a credential, kept here", files.with_credential),
+        ("files too large to send, kept here", files.too_large),
+        ("files of folders without --sync", files.in_untold_folder),
+        ("files for folders not added here", files.without_folder),
+    ];
+    rows.extend(reasons.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| count(name, number)));
     let reached = server.reached.map_or_else(|| "never".to_owned(), |time| time.to_string());
     rows.push(vec!["last exchange".to_owned(), reached]);
     if let Some(problem) = server.problem {

@@ -1,4 +1,4 @@
-//! `import` and `export`: JSON lines.
+//! `import` and `export`: JSON lines, and notes in Markdown.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use tessera_desk::folders::ExportNotes;
 use tessera_desk::verbs::{Export, Import, ImportNotes, NotesImported};
 use tessera_engine::domain::{Scope, Trust};
 use tessera_engine::store::{ImportAs, ImportProgress};
@@ -125,5 +126,30 @@ pub(super) fn export(context: &Context, file: Option<&Path>) -> anyhow::Result<(
         return output::json(&json!({ "exported": count, "file": file }));
     }
     output::note(&format!("{count} memories written to {}", file.display()));
+    Ok(())
+}
+
+/// Writes all memories as notes into a directory.
+pub(super) fn export_notes(context: &Context, asks: ExportNotes) -> anyhow::Result<()> {
+    let dir = asks.dir.clone();
+    let done = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(asks)?))?;
+    if context.json {
+        let mut value = serde_json::to_value(&done)?;
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("dir".to_owned(), json!(dir));
+        }
+        return output::json(&value);
+    }
+    let removed = if done.removed > 0 { format!(", {} removed", done.removed) } else { String::new() };
+    output::line(&format!("{} notes in {}: {} written{removed}", done.notes, dir.display(), done.written))?;
+    if done.files_left_out > 0 {
+        output::note(&format!(
+            "{} files that recall knows are left out: copy them; `tessera files list` says where they lie",
+            done.files_left_out
+        ));
+    }
+    for path in &done.kept {
+        output::note(&format!("{path}: was edited, and is left as it is; --force writes over it"));
+    }
     Ok(())
 }

@@ -12,6 +12,7 @@ mod faults;
 mod isolation;
 mod keys;
 mod limits;
+mod links;
 mod lists;
 mod meaning;
 mod owner_local;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use tessera_api::{App, Db, Limits, MeaningUse, NewKey, Patience, SecretRules, Secrets, Settings, UserId};
+use tessera_engine::sync::FREE_LINKS_HEADER;
 use tokio::net::TcpListener;
 
 use crate::cluster::Cluster;
@@ -59,6 +60,12 @@ impl Site {
 
     pub(crate) async fn get(&self, key: &str, path: &str) -> Response {
         self.client.get(format!("http://{}{path}", self.address)).bearer_auth(key).send().await.unwrap()
+    }
+
+    /// As a machine asks that reads links of any type.
+    pub(crate) async fn get_with_all_links(&self, key: &str, path: &str) -> Response {
+        let request = self.client.get(format!("http://{}{path}", self.address)).bearer_auth(key);
+        request.header(FREE_LINKS_HEADER, "1").send().await.unwrap()
     }
 
     pub(crate) async fn post(&self, key: &str, path: &str, body: &Value) -> Response {

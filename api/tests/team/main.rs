@@ -6,6 +6,7 @@ mod chaos;
 #[path = "../server/cluster.rs"]
 mod cluster;
 mod contract;
+mod files;
 mod joining;
 mod machines;
 mod planted;

@@ -35,7 +35,8 @@ impl Glance {
     /// When the store cannot be read.
     pub fn of(store: &Store, looks: Looks) -> Result<Self, StoreError> {
         let known = store.folders()?;
-        let is_new = !known.iter().any(|folder| folder.name == MEMORIES) && store.home().memories().is_dir();
+        let is_new = !known.iter().any(|folder| folder.name == MEMORIES)
+            && (store.home().memories().is_dir() || store.has_files_for(MEMORIES)?);
         let with_digests = |folder: Folder| {
             let digests = store.digests(&folder.name)?;
             Ok((folder, digests))

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryRef, Origin, file_of_content};
-use tessera_engine::store::{Actor, FileRow, Folder, SeenFile, StoreError, is_settled};
+use tessera_engine::store::{Actor, FileRow, Folder, MEMORIES, SeenFile, StoreError, is_settled};
 use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
 use super::layout::lay_out;
@@ -82,6 +82,10 @@ pub(super) fn refresh_at_once(store: &mut Store) -> Result<Refreshed, StoreError
 }
 
 fn refresh_until(store: &mut Store, patience: Duration, end: Option<Instant>) -> Result<Refreshed, StoreError> {
+    if store.has_files_for(MEMORIES)? && !store.home().memories().is_dir() {
+        // What another machine told belongs there.
+        Tree::create(&store.home().memories(), MEMORIES).map_err(|error| unmade(store, &error))?;
+    }
     note_memories(store)?;
     let folders = store.folders()?;
     if folders.is_empty() && !store.has_pending_files()? {
@@ -91,6 +95,10 @@ fn refresh_until(store: &mut Store, patience: Duration, end: Option<Instant>) ->
         return Ok(Refreshed { is_busy: true, ..Refreshed::default() });
     };
     held_until(store, end)
+}
+
+fn unmade(store: &Store, error: &FileError) -> StoreError {
+    StoreError::File { path: store.home().memories(), source: std::io::Error::other(error.to_string()) }
 }
 
 /// The same for who holds what is known of files.
@@ -238,7 +246,9 @@ impl Changes {
             }
             store.move_files(&moved, &by_hand())?;
             done.moved += moved.len();
-            changed.retain(|path| !moved.iter().any(|(_, to)| to == path));
+            for (_, to) in &moved {
+                changed.remove(to);
+            }
             done.taken += store.take_files(&read)?.iter().filter(|file| changed.contains(&file.path)).count();
         }
         for (_, digest) in self.digests.iter_mut().filter(|(path, _)| unread.contains(path)) {

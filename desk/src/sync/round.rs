@@ -7,6 +7,7 @@ use tessera_engine::sync::{MOST_OPS, Mark, Op, Push, SentSecrets, Snapshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{Remote, RemoteError, SyncError, Turn};
+use crate::folders::refresh;
 use crate::shared::SharedStore;
 
 /// Rows of a page: a page is one transaction, and calls wait for it.
@@ -40,7 +41,9 @@ pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged
     let (home, machine) = on(desk, |store| Ok((store.home().clone(), store.machine()?))).await?;
     remote.speak_as(machine);
     let _turn = Turn::take(&home).ok_or(SyncError::Busy)?;
+    settle_files(desk).await;
     let result = Round { desk, remote, done: Exchanged::default() }.run().await;
+    settle_files(desk).await;
     let problem = match &result {
         Ok(_) => None,
         Err(SyncError::Remote(error) | SyncError::NotSent(error)) => Some(error.to_string()),
@@ -60,6 +63,14 @@ pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged
     })
     .await?;
     result
+}
+
+/// What was changed in files is told with this exchange, what came for files is written.
+async fn settle_files(desk: &SharedStore) {
+    let settled = on(desk, refresh);
+    if let Err(error) = settled.await {
+        tracing::debug!(%error, "files are as they were");
+    }
 }
 
 /// Runs work on the store, off this thread.

@@ -6,6 +6,7 @@ use tessera_engine::store::{Conflict, Resolution, StoreError};
 
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
+use crate::folders::refresh;
 
 /// Lists the memories that were changed on two machines at once, and that nobody decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,9 @@ impl Verb for Resolve {
     const EFFECT: Effect = Effect::Changes;
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Memory, StoreError> {
-        store.resolve(self.id, &self.resolution, &caller.actor(None))
+        let memory = store.resolve(self.id, &self.resolution, &caller.actor(None))?;
+        // Of a file, what was decided is written, and what was not taken is removed.
+        refresh(store)?;
+        Ok(memory)
     }
 }

@@ -28,6 +28,8 @@ pub struct Note {
     pub title: String,
     /// Its type in snake case, `note` where it says none.
     pub kind: String,
+    /// True where it says its type itself.
+    pub is_kind_said: bool,
     /// Its permalink, as it says it.
     pub permalink: Option<String>,
     /// Its tags without `#`, and those in its running text; each once, in order.

@@ -106,6 +106,7 @@ fn note(front: Front, stem: &str) -> Note {
     let (created, modified) = front::take_times(&mut fields);
     Note {
         title: title.unwrap_or_else(|| stem.to_owned()),
+        is_kind_said: kind.is_some(),
         kind: kind.unwrap_or_else(|| "note".to_owned()),
         permalink,
         tags,

@@ -84,7 +84,9 @@ pub struct Link {
 /// ```
 pub fn note(note: &Written) -> String {
     let mut blocks = Vec::new();
-    if is_plain_heading(&note.title) {
+    // Where the text says it anyway, the front matter is enough.
+    let is_said = note.paragraphs.first().is_some_and(|text| text.starts_with(&note.title));
+    if is_plain_heading(&note.title) && !is_said {
         blocks.push(format!("# {}", note.title));
     }
     let mut was_paragraph = false;

@@ -110,6 +110,14 @@ impl Composed {
         self
     }
 
+    /// The same under another id: of one that is new, where its own is somebody else's.
+    #[must_use]
+    pub fn under(&self, id: MemoryId) -> Self {
+        let mut other = self.clone();
+        other.memory.id = id;
+        other
+    }
+
     /// The same at its place in a store: lines that name the handle cost what it costs.
     #[must_use]
     pub fn placed(&self, handle: Handle, rev: u64) -> Self {

@@ -6,6 +6,7 @@
 
 mod composed;
 mod fields;
+mod noted;
 mod parts;
 mod server;
 
@@ -17,5 +18,6 @@ pub use composed::{
     reanalysed, restored, settled_apart, shortened,
 };
 pub use fields::{Beside, memory_of};
+pub use noted::{LinkedNote, Told, noted, place_of, title_of};
 pub use parts::{Filed, PartText, file_draft, filed, is_as_it_was, known_again, moved, part_draft};
 pub use server::{Decided, Outcome, cleaned, document, edit, outcome};

@@ -6,6 +6,7 @@ use tessera_markdown::{Note, Part, PartKind};
 
 use super::composed::{Composed, Known, compose};
 use super::fields;
+use super::noted::Told;
 use crate::domain::{
     Category, DomainError, Draft, FilePath, InFile, MAX_NAME_CHARS, MAX_TAGS, Memory, MemoryId, Origin, Scope, Tag,
     Timestamp, Trust,
@@ -37,8 +38,24 @@ pub struct Filed {
     pub client: Option<String>,
 }
 
-/// The memory that a part of a file is to be.
-pub fn part_draft(filed: &Filed, note: &Note, part: &Part, text: &str) -> Draft {
+/// The memory that a part of a file is to be. What a note tells of the memory that it was written from holds of its first
+/// part alone.
+pub fn part_draft(filed: &Filed, note: &Note, part: &Part, text: &str, told: Option<&Told>) -> Draft {
+    let draft = drafted(filed, note, part, text);
+    let Some(told) = told else { return draft };
+    Draft {
+        id: Some(told.id),
+        category: draft.category.or_else(|| told.category.clone()),
+        kind: told.kind,
+        importance: told.importance,
+        keywords: told.keywords.clone(),
+        entities: told.entities.clone(),
+        expires: told.expires,
+        ..draft
+    }
+}
+
+fn drafted(filed: &Filed, note: &Note, part: &Part, text: &str) -> Draft {
     let content = text.get(part.text.clone()).unwrap_or_default().to_owned();
     // What every note has above its lists says nothing.
     let is_telling = |heading: &&String| {
@@ -103,17 +120,19 @@ fn clipped(name: &str) -> String {
 }
 
 /// A part, or a whole file, as it is to be written: new, or in the place of a memory that was there. Whose text stayed
-/// as it was stays theirs.
+/// as it was stays theirs. `changed` is when a new one was last changed, where the file says so.
 ///
 /// # Errors
 /// Naming the field that is refused.
 pub fn filed(
     known: Option<&Known>,
     draft: &Screened<Draft>,
+    changed: Option<Timestamp>,
     now: Timestamp,
     counter: &impl TokenCounter,
 ) -> Result<Composed, DomainError> {
     let mut memory = fields::new(draft, now)?;
+    memory.updated = changed.unwrap_or(now).min(now);
     if let Some(before) = known.map(|known| &known.memory) {
         let is_same_text = before.content == memory.content;
         let is_said = |category: &Option<Category>| category.is_some();
@@ -129,7 +148,7 @@ pub fn filed(
             conflict_of: before.conflict_of,
             rev: before.rev,
             category: if is_same_text && !is_said(&draft.category) { before.category.clone() } else { memory.category },
-            importance: if is_same_text { before.importance } else { memory.importance },
+            importance: if is_same_text && draft.importance.is_none() { before.importance } else { memory.importance },
             ..memory
         };
         if is_same_text {

@@ -105,7 +105,8 @@ impl FromStr for LinkKind {
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let kind = Self::kept(text)?;
         // Of a credential that was folded nothing would be known any more.
-        if !kind.is_known() && !(is_clean(text) && is_clean(kind.as_str())) {
+        let is_clean = kind.is_known() || is_clean(text) && is_clean(kind.as_str());
+        if !is_clean {
             let fix = "give what one memory is to the other, such as depends_on";
             return Err(DomainError::invalid("type", "looks like a credential", fix));
         }

@@ -13,7 +13,8 @@ use super::{
 pub const MAX_CONTENT_BYTES: usize = 32 * 1024;
 /// The longest named thing, keyword, session or client, in characters.
 pub const MAX_NAME_CHARS: usize = 200;
-const MAX_WORDS: usize = 128;
+/// Keywords or named things of one memory, at most.
+pub(crate) const MAX_WORDS: usize = 128;
 
 /// The text of a memory, kept exactly as given: not blank, at most 32 KiB, no NUL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,9 +222,10 @@ impl Memory {
         self.file.as_ref().is_some_and(|file| file.is_whole)
     }
 
-    /// True for what stands in a file: it is the file that says it, and no server is told of it.
+    /// True for what stands in a file: it is the file that says it, and no server is told of it. Another user's file is here
+    /// a memory like any other.
     pub fn is_part_of_file(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| !file.is_whole)
+        self.share.is_none() && self.file.as_ref().is_some_and(|file| !file.is_whole)
     }
 
     /// A memory of which nothing is said but its text: each other field is as it is where nobody gave it, and as a

@@ -52,6 +52,7 @@ pub use files::asked::{FileRow, NoteRow, PartRow, Pending, RelationRow};
 pub use files::folders::{Folder, MEMORIES};
 pub use files::graph::{Edge, Meant, Strictness};
 pub use files::states::{FileStamp, Intent, SeenFile, TakenFile, is_settled};
+pub use files::told::HeldBack;
 pub use logs::history::{HistoryEntry, Operation};
 pub use logs::learning::{Progress, Spending};
 pub use logs::purges::{Purged, Step, ToldServer};

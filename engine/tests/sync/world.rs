@@ -46,6 +46,8 @@ pub(crate) struct World {
     expiries: BTreeSet<Timestamp>,
     /// Whether the server is taken back to backups.
     is_restored: bool,
+    /// Whether others attack often: ids are taken rarely otherwise.
+    is_hostile: bool,
 }
 
 /// The texts of a memory: its lines, if it is a file.
@@ -80,6 +82,7 @@ impl World {
             files: BTreeMap::new(),
             expiries: BTreeSet::new(),
             is_restored,
+            is_hostile: flaw == Some(Flaw::WhoeverComesLastTakesThePlace),
         };
         for _ in 0..STEPS {
             world.step += 1;
@@ -101,10 +104,10 @@ impl World {
             28..31 => self.delete(machine, false),
             31..32 => self.delete(machine, true),
             32..36 => self.tag(machine),
-            36..38 => self.details(machine),
-            38..39 => self.link(machine),
-            39..44 => self.share(),
-            44..48 => self.attack(),
+            36..39 if !self.is_hostile => self.details(machine),
+            39..40 if !self.is_hostile => self.link(machine),
+            40..45 => self.share(),
+            36..48 => self.attack(),
             48..50 => self.machines[machine].show(self.step),
             50..64 => self.send_push(machine),
             64..78 => self.send_pull(machine),
@@ -287,7 +290,7 @@ impl World {
         };
         let is_deleted = matches!(self.server.rows[&key].state, State::Deleted(_));
         let text = |what: &str| Content::try_from(format!("{what} by {attacker} {}", self.step)).unwrap();
-        let action = match self.random.u8(..8) {
+        let action = match self.random.u8(..if self.is_hostile { 8 } else { 3 }) {
             0 => Action::Edit(Edit { details: Some(details), tags_removed: document.tags.clone(), ..Edit::default() }),
             1 if is_deleted => Action::Edit(Edit { content: Some(text("revived")), ..Edit::default() }),
             1 => Action::Delete,

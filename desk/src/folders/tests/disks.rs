@@ -8,7 +8,7 @@ use std::thread;
 use tessera_engine::Store;
 use tessera_engine::store::Usage;
 
-use super::super::refresh;
+use super::super::refresh::{self, refresh_at_once};
 use super::{World, list};
 
 #[test]
@@ -120,7 +120,7 @@ fn what_was_taken_before_an_end_is_not_taken_again() {
         world.write(&format!("n{n}.md"), list(&[&format!("fact {n}")]));
     }
     // The time is over before all is read: the rest comes with the next look, and nothing is gone.
-    let first = super::super::refresh::refresh_at_once(&mut world.store).unwrap();
+    let first = refresh_at_once(&mut world.store).unwrap();
     assert!(first.is_partial && first.gone == 0, "{first:?}");
     let rest = world.look();
     assert_eq!((first.taken + rest.taken, rest.gone), (900, 0));

@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 use tessera_engine::Store;
 use tessera_engine::domain::{DomainError, Memory, MemoryId, MemoryRef, Timestamp};
+use tessera_engine::screen::dropped;
 use tessera_engine::store::{NoteRow, StoreError};
 
 use super::around::{Bounds, Node, Step, Way, node, walk};
 use super::find::{addressed, bare};
 use super::recent::first_words;
-use super::rows::{NotesReply, Reply, Row, Within, address, changed, fields, moment, name, path, said};
+use super::rows::{NotesReply, Reply, Row, Within, address, changed, counted, fields, moment, name, path, said};
 use super::{Part, scope};
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
@@ -68,7 +69,7 @@ impl Verb for BuildContext {
         let (begin, total, n_rows) = (self.part.begin(), begins.len(), rows.len());
         let closing = |shown: usize| closing((begin, total), (&ends, n_rows), (n_related, left_out), shown);
         let mut head = Map::new();
-        head.insert("uri".into(), format!("memory://{}", name(bare(&self.url))).into());
+        head.insert("uri".into(), format!("memory://{}", name(&dropped(bare(&self.url)))).into());
         head.insert("depth".into(), self.depth.into());
         let reply = Reply { opening: String::new(), fields: head, list: "results", rows, total: n_rows, closing };
         Ok(reply.within(self.within, caller)?)
@@ -85,7 +86,7 @@ fn closing(
     let whole = ends.iter().take_while(|end| **end <= shown).count();
     let next = begin + whole;
     let has_more = next < total;
-    let mut line = format!("{total} notes, {n_related} related");
+    let mut line = format!("{}, {n_related} related", counted(total, "note"));
     if left_out > 0 {
         line.push_str(&format!(", {left_out} more beyond max_related"));
     }

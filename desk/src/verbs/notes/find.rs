@@ -105,8 +105,8 @@ fn several(store: &Store, ids: &[MemoryId], field: &'static str) -> Result<Domai
 pub(super) fn bare(name: &str) -> &str {
     const SCHEME: &str = "memory://";
     let name = name.trim();
-    let name = name.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")).unwrap_or(name);
-    let name = name.split_once('|').map_or(name, |(name, _)| name).trim();
+    let linked = name.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+    let name = linked.map_or(name, |link| link.split_once('|').map_or(link, |(name, _)| name)).trim();
     match name.get(..SCHEME.len()) {
         Some(scheme) if scheme.eq_ignore_ascii_case(SCHEME) => name.get(SCHEME.len()..).unwrap_or_default(),
         _ => name,
@@ -122,9 +122,11 @@ pub(super) fn addressed(store: &Store, url: &str, project: Option<&str>) -> Resu
         let mut notes = scope::notes(store, project)?;
         notes.retain(|note| parsed.matches(Some(&note.permalink), note.file.path.as_str()));
         notes.sort_by(|one, other| one.file.path.cmp(&other.file.path));
-        return Ok(notes);
+        if !notes.is_empty() {
+            return Ok(notes);
+        }
     }
-    // What is no address may be a title: a question mark stands in many.
+    // What is no address may be a title: a question mark stands in many, and a star in some.
     if let Some(id) = note_called(store, url, project, "url")? {
         return Ok(store.note_of(id)?.into_iter().collect());
     }

@@ -8,7 +8,7 @@ use tessera_engine::store::{NoteRow, StoreError};
 use tessera_markdown::key::folded;
 
 use super::find::note_called;
-use super::rows::{NotesReply, Reply, Row, Within, address, changed, fields, moment, name, path};
+use super::rows::{NotesReply, Reply, Row, Within, address, changed, counted, fields, moment, name, path};
 use super::{Part, search};
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
@@ -61,7 +61,7 @@ impl Verb for ReadNote {
             let last = next.map_or(total, |next| (next - 1).max(begin.saturating_sub(1)));
             let line = match next {
                 _ if begin > total => format!("{total} lines, none from {begin} on"),
-                None if begin == 1 => format!("{total} lines"),
+                None if begin == 1 => counted(total, "line"),
                 None => format!("lines {begin} to {total} of {total}"),
                 Some(_) if last < begin => format!("{total} lines, line {begin} does not fit; give more max_tokens"),
                 Some(next) => format!("lines {begin} to {last} of {total}; line: {next} goes on"),

@@ -42,7 +42,7 @@ impl Verb for RecentActivity {
             list: "results",
             rows,
             total: notes.len(),
-            closing: |shown| paged(counts, "notes", shown),
+            closing: |shown| paged(counts, "note", shown),
         };
         Ok(reply.within(self.within, caller)?)
     }

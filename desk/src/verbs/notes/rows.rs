@@ -157,6 +157,11 @@ pub(super) fn fields(note: &NoteRow) -> Map<String, Value> {
     fields
 }
 
+/// So many of something.
+pub(super) fn counted(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
 /// The line that follows rows of a page: how many there are, and where it goes on.
 pub(super) fn paged(
     (begin, on_page, total): (usize, usize, usize),
@@ -166,12 +171,12 @@ pub(super) fn paged(
     let next = begin + shown;
     let has_more = next < total;
     let line = match (total, shown) {
-        (0, _) => format!("no {what}"),
-        (_, 0) if on_page > 0 => format!("{total} {what}, none fits; give more max_tokens"),
-        (_, 0) => format!("{total} {what}, none here"),
-        _ if has_more => format!("{} to {next} of {total} {what}; after: {next} goes on", begin + 1),
-        _ if begin > 0 => format!("{} to {next} of {total} {what}", begin + 1),
-        _ => format!("{total} {what}"),
+        (0, _) => format!("no {what}s"),
+        (_, 0) if on_page > 0 => format!("{}, none fits; give more max_tokens", counted(total, what)),
+        (_, 0) => format!("{}, none here", counted(total, what)),
+        _ if has_more => format!("{} to {next} of {total} {what}s; after: {next} goes on", begin + 1),
+        _ if begin > 0 => format!("{} to {next} of {total} {what}s", begin + 1),
+        _ => counted(total, what),
     };
     let after = if has_more && shown > 0 { Value::from(next) } else { Value::Null };
     (line, vec![("total_count", total.into()), ("has_more", has_more.into()), ("after", after)])

@@ -61,7 +61,7 @@ impl Verb for SearchNotes {
             list: "results",
             rows,
             total: found.len(),
-            closing: |shown| paged(counts, "notes", shown),
+            closing: |shown| paged(counts, "note", shown),
         };
         Ok(reply.within(self.within, caller)?)
     }
@@ -246,7 +246,7 @@ impl Question {
         }
         let words: Vec<&str> =
             name.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        let is_word = |wanted: &String| words.iter().any(|word| *word == wanted.as_str());
+        let is_word = |wanted: &String| words.contains(&wanted.as_str());
         if let Some(at) = name.find(&self.whole)
             && (!self.whole.is_ascii() || self.words.iter().all(is_word))
         {

@@ -281,7 +281,7 @@ fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError>
     )?;
     if !is_private_whole {
         // Of these no server was told, and it can no longer be read whether any may be.
-        let sql = "INSERT OR IGNORE INTO private SELECT id FROM memories
+        let sql = "INSERT OR IGNORE INTO private (memory) SELECT id FROM memories
                    WHERE id NOT IN (SELECT memory FROM trails) AND EXISTS (SELECT 1 FROM server)";
         change.tx.execute(sql, [])?;
     }

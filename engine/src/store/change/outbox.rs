@@ -8,7 +8,8 @@ use crate::store::file::error::StoreError;
 pub(crate) fn tell(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
     let sql =
         "INSERT OR REPLACE INTO outbox (memory) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1)
-               AND NOT EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND file IS NOT NULL AND whole = 0)";
+               AND NOT EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND file IS NOT NULL AND whole = 0
+                               AND shared_by IS NULL)";
     change.tx.prepare_cached(sql)?.execute([memory])?;
     Ok(())
 }

@@ -1,11 +1,13 @@
 //! What is known of files: asked by path, by name, by folder, and by what waits to be written to disk.
 
 use rusqlite::{OptionalExtension, Row, params};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::states::FileStamp;
-use crate::domain::{FilePath, Memory, MemoryId, MemoryRef};
+use crate::domain::{FilePath, Memory, MemoryId, MemoryRef, file_of_content};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::logs::history;
 use crate::store::rows::memory as row;
 
 /// A file as it was last read.
@@ -87,6 +89,16 @@ pub struct Pending {
 
 const FILE: &str = "files.path, files.memory, files.size, files.modified, files.inode, files.hash, files.kept";
 const NOTE: &str = "files.title, files.kind, files.permalink, files.tags, files.fields, files.problem";
+
+/// Files whose memories were changed elsewhere, in folders that may be written.
+const PENDING: &str = "FROM memories LEFT JOIN files ON files.memory = memories.id
+    WHERE whole = 1 AND purged = 0 AND shared_by IS NULL
+        AND (files.seen <> rev OR (files.memory IS NULL AND deleted IS NULL))
+        AND EXISTS (SELECT 1 FROM folders WHERE writable = 1
+                    AND substr(memories.file, 1, length(name) + 2) = '/' || name || '/')";
+
+/// Files whose memories were removed for good.
+const PURGED: &str = "FROM files JOIN memories ON memories.id = files.memory WHERE purged <> 0";
 
 impl Store {
     /// The files of a folder, by path.
@@ -221,12 +233,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn pending_files(&self) -> Result<Vec<Pending>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Pending>> {
-            let sql = format!(
-                "SELECT memories.id, {FILE} FROM memories LEFT JOIN files ON files.memory = memories.id
-                 WHERE whole = 1 AND purged = 0 AND shared_by IS NULL
-                     AND (files.seen <> rev OR (files.memory IS NULL AND deleted IS NULL))
-                 ORDER BY rev"
-            );
+            let sql = format!("SELECT memories.id, {FILE} {PENDING} ORDER BY deleted IS NULL, rev");
             let mut statement = self.connection.prepare_cached(&sql)?;
             let rows = statement.query_map([], |row| {
                 let id: MemoryId = row.get(0)?;
@@ -256,18 +263,53 @@ impl Store {
         })
     }
 
-    /// Files whose memories were removed for good: they are to go from the disk too.
+    /// Files that are known as they were on disk, and whose memories were removed for good: they are to go from there too.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn purged_files(&self) -> Result<Vec<FileRow>, StoreError> {
         let read = || -> rusqlite::Result<Vec<FileRow>> {
-            let sql =
-                format!("SELECT {FILE} FROM files JOIN memories ON id = files.memory WHERE purged <> 0 ORDER BY path");
-            let mut statement = self.connection.prepare_cached(&sql)?;
+            let mut statement = self.connection.prepare_cached(&format!("SELECT {FILE} {PURGED} ORDER BY path"))?;
             statement.query_map([], file)?.collect()
         };
         read().map_err(|error| self.failed(error))
+    }
+
+    /// Lets go of what was known of a file whose memory was removed for good: it is removed on disk too, or another one now.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn forget_purged_file(&mut self, path: &FilePath) -> Result<(), StoreError> {
+        self.write(|change| {
+            let sql = "DELETE FROM files WHERE path = ?1 AND memory IN (SELECT id FROM memories WHERE purged <> 0)";
+            change.tx.execute(sql, [path.as_str()])?;
+            Ok(())
+        })
+    }
+
+    /// True when files came from elsewhere for a folder that is not known here.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn has_files_for(&self, folder: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0
+                       AND deleted IS NULL AND shared_by IS NULL)";
+        let (from, until) = (format!("/{folder}/"), format!("/{folder}0"));
+        let read = || self.connection.prepare_cached(sql)?.query_row([from, until], |row| row.get(0));
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// What a file said when its bytes had this hash, as far as the history of its memory knows.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn text_of_file_at(&self, memory: &Memory, hash: u64) -> Result<Option<String>, StoreError> {
+        let is_it = |content: &str| xxh3_64(file_of_content(content).as_bytes()) == hash;
+        if is_it(&memory.content) {
+            return Ok(Some(memory.content.clone()));
+        }
+        let before = history::all_before(&self.connection, memory.id).map_err(|error| self.failed(error))?;
+        Ok(before.into_iter().rev().map(|before| before.content).find(|content| is_it(content)))
     }
 
     /// True when a file's memory was changed elsewhere than in the file.
@@ -275,11 +317,8 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn has_pending_files(&self) -> Result<bool, StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM memories LEFT JOIN files ON files.memory = memories.id
-                   WHERE whole = 1 AND purged = 0 AND shared_by IS NULL
-                       AND (files.seen <> rev OR (files.memory IS NULL AND deleted IS NULL)))
-                   OR EXISTS (SELECT 1 FROM files JOIN memories ON id = files.memory WHERE purged <> 0)";
-        let read = || self.connection.prepare_cached(sql)?.query_row(params![], |row| row.get(0));
+        let sql = format!("SELECT EXISTS (SELECT 1 {PENDING}) OR EXISTS (SELECT 1 {PURGED})");
+        let read = || self.connection.prepare_cached(&sql)?.query_row(params![], |row| row.get(0));
         read().map_err(|error| self.failed(error))
     }
 }

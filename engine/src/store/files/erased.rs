@@ -148,7 +148,7 @@ pub(crate) fn purge_beside(change: &Change<'_>, before: &Memory, mark: u8, actor
 /// A part is changed in its file and nowhere else: so that what is found is what the file says.
 pub(crate) fn refuse_part(memory: &Memory, problem: &str) -> Result<(), StoreError> {
     match &memory.file {
-        Some(InFile { path, is_whole: false, .. }) => {
+        Some(InFile { path, is_whole: false, .. }) if memory.share.is_none() => {
             Err(StoreError::InFile { path: path.clone(), problem: problem.to_owned() })
         }
         _ => Ok(()),
@@ -157,7 +157,8 @@ pub(crate) fn refuse_part(memory: &Memory, problem: &str) -> Result<(), StoreErr
 
 /// What is said of a file, or of a part, is what the file says: only its text is changed, and whether it is believed.
 pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreError> {
-    let Some(file) = &memory.file else { return Ok(()) };
+    // Of another's file there is no file here: it is a memory like any other.
+    let Some(file) = memory.file.as_ref().filter(|_| memory.share.is_none()) else { return Ok(()) };
     let refused = |problem: &str| Err(StoreError::InFile { path: file.path.clone(), problem: problem.to_owned() });
     if (Patch { content: None, vouched: None, ..patch.clone() }) != Patch::default() {
         return refused(

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
+use super::told::folder_is_told;
 use super::written::remove_part;
 use crate::domain::{FilePath, MemoryId, MemoryRef, Scope, Trust};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 
 /// The folder that is always there: the one that the memory tool sees.
@@ -48,7 +50,12 @@ impl Store {
                 self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM folders ORDER BY name"))?;
             statement.query_map([], folder)?.collect()
         };
-        read().map_err(|error| self.failed(error))
+        let mut folders = read().map_err(|error| self.failed(error))?;
+        // It lies in the home, wherever somebody moved that to.
+        if let Some(own) = folders.iter_mut().find(|folder| folder.name == MEMORIES) {
+            own.dir = self.home.memories();
+        }
+        Ok(folders)
     }
 
     /// Adds a folder, or changes what is known of it.
@@ -57,6 +64,8 @@ impl Store {
     /// When the store cannot be written.
     pub fn put_folder(&mut self, folder: &Folder) -> Result<(), StoreError> {
         self.write(|change| {
+            let sql = "SELECT told FROM folders WHERE name = ?1";
+            let was_told: Option<bool> = change.tx.query_row(sql, [&folder.name], |row| row.get(0)).optional()?;
             let sql = format!("INSERT OR REPLACE INTO folders ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
             let (device, inode) =
                 folder.identity.map(|(device, inode)| (device.cast_signed(), inode.cast_signed())).unzip();
@@ -74,6 +83,9 @@ impl Store {
                     folder.away
                 ],
             )?;
+            if was_told.is_some_and(|was_told| was_told != folder.is_told) {
+                folder_is_told(change, &folder.name, folder.is_told)?;
+            }
             Ok(())
         })
     }
@@ -184,6 +196,15 @@ impl Store {
             Ok(())
         })
     }
+}
+
+/// What the directory of a file looked like is not known any more: something in it was written otherwise than by looking.
+pub(super) fn doubt_directory(change: &Change<'_>, path: &FilePath) -> Result<(), StoreError> {
+    let directory = path.inside().rsplit_once('/').map_or("", |(directory, _)| directory);
+    // It stays known: where it goes as a whole, its files are missed.
+    let sql = "INSERT OR REPLACE INTO directories (folder, path, digest) VALUES (?1, ?2, 0)";
+    change.tx.prepare_cached(sql)?.execute([path.folder(), directory])?;
+    Ok(())
 }
 
 fn folder(row: &Row<'_>) -> rusqlite::Result<Folder> {

@@ -7,6 +7,8 @@ pub(crate) mod folders;
 pub(crate) mod graph;
 pub(crate) mod moved;
 pub(crate) mod names;
+pub(crate) mod paths;
 pub(crate) mod seen;
 pub(crate) mod states;
+pub(crate) mod told;
 pub(crate) mod written;

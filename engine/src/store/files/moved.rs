@@ -1,12 +1,14 @@
 //! Files that went: to another name, or away.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 use tessera_markdown::permalink;
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::names;
+use super::folders::doubt_directory;
 use super::written::remove_part;
+use super::{names, paths};
 use crate::compose::{self, Known};
-use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef};
+use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef, file_of_content};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -77,6 +79,8 @@ fn parts_of(change: &Change<'_>, file: MemoryId) -> Result<Vec<Known>, StoreErro
 
 fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor) -> Result<(), StoreError> {
     let Some(whole) = whole_of(change, from)? else { return Ok(()) };
+    doubt_directory(change, from)?;
+    doubt_directory(change, to)?;
     for known in std::iter::once(whole.clone()).chain(parts_of(change, whole.memory.id)?) {
         let Some(file) = known.memory.file.clone() else { continue };
         let moved = Memory { file: Some(InFile { path: to.clone(), ..file }), ..known.memory.clone() };
@@ -85,12 +89,16 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
         write_row(change, &placed, Written::Again)?;
         history::record(change, placed.memory(), Operation::Update, actor, Some(&known.memory))?;
         if placed.memory().is_whole_file() {
-            let sql = "UPDATE OR REPLACE files SET path = ?2, seen = ?3 WHERE memory = ?1";
-            change.tx.prepare_cached(sql)?.execute(params![whole.memory.id, to.as_str(), placed.memory().rev])?;
+            // What was changed elsewhere and is not in the file yet goes on waiting.
+            let sql =
+                "UPDATE OR REPLACE files SET path = ?2, seen = CASE seen WHEN ?4 THEN ?3 ELSE -1 END WHERE memory = ?1";
+            let (now, before) = (placed.memory().rev, known.memory.rev);
+            change.tx.prepare_cached(sql)?.execute(params![whole.memory.id, to.as_str(), now, before])?;
         }
     }
     rename(change, &whole.memory, from, to)?;
-    tell(change, whole.memory.id)
+    tell(change, whole.memory.id)?;
+    paths::settle(change, to, actor)
 }
 
 /// Its names follow its path, where they came from there.
@@ -114,6 +122,12 @@ fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -
 pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<Option<MemoryId>, StoreError> {
     let Some(whole) = whole_of(change, path)? else { return forget_path(change, path) };
     let id = whole.memory.id;
+    doubt_directory(change, path)?;
+    if is_changed_elsewhere(change, &whole)? {
+        // A change has precedence over a deletion: what came is laid out anew.
+        change.tx.prepare_cached("DELETE FROM files WHERE memory = ?1")?.execute([id])?;
+        return Ok(None);
+    }
     for part in parts_of(change, id)? {
         remove_part(change, &part, actor)?;
     }
@@ -124,6 +138,16 @@ pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Res
         tell(change, id)?;
     }
     Ok(Some(id))
+}
+
+/// True when the memory was given another text elsewhere than in the file.
+fn is_changed_elsewhere(change: &Change<'_>, whole: &Known) -> Result<bool, StoreError> {
+    let sql = "SELECT hash FROM files WHERE memory = ?1 AND kept = 1 AND seen <> ?2";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    let hash: Option<i64> =
+        statement.query_row(params![whole.memory.id, whole.memory.rev], |row| row.get(0)).optional()?;
+    let text = file_of_content(&whole.memory.content);
+    Ok(whole.memory.deleted.is_none() && hash.is_some_and(|hash| hash.cast_unsigned() != xxh3_64(text.as_bytes())))
 }
 
 /// What stood for the file was removed for good before the file was.

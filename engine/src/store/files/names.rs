@@ -1,14 +1,14 @@
 //! Names under which files are meant, and what they say of one another: a relation finds its target when that appears.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use tessera_markdown::resolve::{Asked, Candidate, Names, Purpose, Resolution};
 use tessera_markdown::{Note, key, permalink};
 
 use super::states::{Made, SeenFile};
-use crate::domain::{FilePath, Memory, MemoryId};
+use crate::domain::{FilePath, Link, LinkKind, Memory, MemoryId};
 use crate::screen::dropped;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -111,6 +111,20 @@ fn note_relations(change: &Change<'_>, whole: &Memory, path: &FilePath, note: &N
         statement.execute(params![whole.id, kind, name, named.key, target, context, relation.line])?;
     }
     Ok(())
+}
+
+/// The links to memories that a file says: relations of the types that links have, with the other's id beside its name or
+/// in the place of it.
+pub(super) fn links(change: &Change<'_>, source: MemoryId) -> Result<BTreeSet<Link>, StoreError> {
+    let mut statement = change.tx.prepare_cached("SELECT type, name, context FROM relations WHERE source = ?1")?;
+    let rows = statement.query_map([source], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let mut links = BTreeSet::new();
+    for row in rows {
+        let (kind, name, context): (String, String, Option<String>) = row?;
+        let to = context.and_then(|context| context.parse().ok()).or_else(|| name.parse().ok());
+        links.extend(LinkKind::kept(&kind).ok().zip(to).map(|(kind, to)| Link { kind, to }));
+    }
+    Ok(links)
 }
 
 /// Finds the targets of relations that may mean a file of this name: of those without one, and of those whose target has
@@ -220,7 +234,8 @@ fn candidates(
             let (memory, mut candidate) = row?;
             let said = [&candidate.title, &candidate.path].map(|text| key::folded(without_ending(text)));
             if !said.iter().any(|said| *said == key || said.ends_with(&format!("/{key}"))) {
-                candidate.aliases.push(bare.to_owned());
+                // How another name of it is written is not noted: it is compared loosely.
+                candidate.aliases.push(key.clone());
             }
             found.entry(memory).or_insert(candidate);
         }

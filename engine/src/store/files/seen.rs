@@ -12,7 +12,7 @@ use tessera_markdown::{Bound, Note, Part, parse, parse_plain};
 use super::folders::Folder;
 use super::states::{Before, Intent, Made, PartBefore, SeenFile, TakenFile, Writer, is_observation};
 use super::written::write;
-use crate::compose::{self, Composed, Filed, Known, PartText};
+use crate::compose::{self, Composed, Filed, Known, PartText, Told};
 use crate::domain::{
     DomainError, Draft, FilePath, MAX_CONTENT_BYTES, MemoryId, Origin, Timestamp, Trust, content_of_file,
 };
@@ -105,6 +105,18 @@ impl Store {
     /// # Errors
     /// When the store cannot be read or written; what was taken before stays.
     pub fn take_files(&mut self, seen: &[SeenFile]) -> Result<Vec<TakenFile>, StoreError> {
+        self.take(seen, None)
+    }
+
+    /// Takes a file that says what its memory said at `rev`, or what came of that and of what was in the file.
+    ///
+    /// # Errors
+    /// As [`Store::take_files`].
+    pub fn take_file_over(&mut self, seen: SeenFile, rev: u64) -> Result<Option<TakenFile>, StoreError> {
+        Ok(self.take(&[seen], Some(rev))?.pop())
+    }
+
+    fn take(&mut self, seen: &[SeenFile], over: Option<u64>) -> Result<Vec<TakenFile>, StoreError> {
         let mut taken = Vec::new();
         let folders: BTreeMap<String, Folder> =
             self.folders()?.into_iter().map(|folder| (folder.name.clone(), folder)).collect();
@@ -115,10 +127,10 @@ impl Store {
             let now = self.clock.now();
             let made = thread::scope(|scope| {
                 let making = scope.spawn(|| made_in_parallel(&next.files, now));
-                let done = self.write_step(&written);
+                let done = self.write_step(&written, over);
                 let made = making.join().expect("composing does not panic");
                 taken.extend(done?);
-                Ok::<_, StoreError>(made?)
+                made
             })?;
             written = Step { made, ..next };
         }
@@ -134,14 +146,14 @@ impl Store {
         Ok(Step { files, made: Vec::new() })
     }
 
-    fn write_step(&mut self, step: &Step<'_>) -> Result<Vec<TakenFile>, StoreError> {
+    fn write_step(&mut self, step: &Step<'_>, over: Option<u64>) -> Result<Vec<TakenFile>, StoreError> {
         if step.files.is_empty() {
             return Ok(Vec::new());
         }
         self.write(|change| {
             let mut taken = Vec::new();
             for ((file, before), made) in step.files.iter().zip(&step.made) {
-                taken.extend(write(change, file, before, made.as_ref())?);
+                taken.extend(write(change, file, before, made.as_ref(), over)?);
             }
             Ok(taken)
         })
@@ -235,16 +247,17 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp) -> Result<Option<Made>
     let note = if file.path.is_markdown() { parse } else { parse_plain };
     let note = note(&said.text, file.path.stem(), Bound::default());
     let filed = filed(file, before, &note, now);
-    let (parts, removed) = parts(&said, before, &note, &filed, now)?;
+    let told = Told::of(&note);
+    let (parts, removed) = parts(&said, before, &note, (&filed, told.as_ref()), now)?;
     let id = before.writer.as_ref().map(|writer| writer.memory);
     let id = before.whole.as_ref().map(|whole| whole.memory.id).or(id).unwrap_or_else(|| MemoryId::generate(now));
     let text = if is_cut { cut(&file.text) } else { &file.text };
     let whole = without_credentials(compose::file_draft(&filed, id, &note, content_of_file(text)));
     let is_kept = !is_cut && whole.content == content_of_file(text);
-    let whole = compose::filed(before.whole.as_ref(), &whole, now, &O200k)?;
+    let whole = compose::filed(before.whole.as_ref(), &whole, None, now, &O200k)?;
     let by_hand = || Actor { origin: Origin::File, ..Actor::default() };
     let actor = before.writer.as_ref().map_or_else(by_hand, |writer| writer.actor.clone());
-    Ok(Some(Made { note, whole, parts, removed, is_kept, actor }))
+    Ok(Some(Made { note, whole, parts, removed, is_kept, tells_memory: told.is_some(), actor }))
 }
 
 /// The beginning of a text that no memory can hold.
@@ -319,12 +332,22 @@ impl<'a> Said<'a> {
 
 type Parts = (Vec<(Option<Known>, Composed)>, Vec<Known>);
 
-fn parts(said: &Said<'_>, before: &Before, note: &Note, filed: &Filed, now: Timestamp) -> Result<Parts, DomainError> {
-    let draft = |part: &Part| {
-        let draft = compose::part_draft(filed, note, part, &said.text);
+fn parts(
+    said: &Said<'_>,
+    before: &Before,
+    note: &Note,
+    (filed, told): (&Filed, Option<&Told>),
+    now: Timestamp,
+) -> Result<Parts, DomainError> {
+    let is_own = before.writer.is_none() && before.folder.trust == Trust::User;
+    let narrowed = told.map(|told| told.narrowed(filed, is_own));
+    let filed = narrowed.as_ref().unwrap_or(filed);
+    let draft = |(at, part): (usize, &Part)| {
+        let told = told.filter(|_| at == 0);
+        let draft = compose::part_draft(filed, note, part, &said.text, told);
         without_credentials(Draft { content: said.shown(part.text.clone()), ..draft })
     };
-    let drafts: Vec<Screened<Draft>> = note.parts.iter().map(draft).collect();
+    let drafts: Vec<Screened<Draft>> = note.parts.iter().enumerate().map(draft).collect();
     let now_texts: Vec<PartText<'_>> = note
         .parts
         .iter()
@@ -335,12 +358,13 @@ fn parts(said: &Said<'_>, before: &Before, note: &Note, filed: &Filed, now: Time
     let found = compose::known_again(&before_texts, &now_texts);
     let mut left: Vec<Option<PartText<'_>>> = before.gone.iter().map(|part| Some(part.text())).collect();
     let mut made = Vec::new();
-    for ((draft, text), found) in drafts.iter().zip(&now_texts).zip(&found) {
+    for (at, ((draft, text), found)) in drafts.iter().zip(&now_texts).zip(&found).enumerate() {
         let known = match found {
             Some(at) => before.parts.get(*at).map(|part| part.known.clone()),
             None => back(&mut left, text).and_then(|at| before.gone.get(at)).map(|part| part.known.clone()),
         };
-        let composed = compose::filed(known.as_ref(), draft, now, &O200k)?;
+        let changed = told.filter(|_| at == 0).and_then(|told| told.changed);
+        let composed = compose::filed(known.as_ref(), draft, changed, now, &O200k)?;
         made.push((known, composed));
     }
     let is_left = |at: &usize| !found.contains(&Some(*at));

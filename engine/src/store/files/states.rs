@@ -118,6 +118,8 @@ pub(super) struct Made {
     pub(super) removed: Vec<Known>,
     /// True where the memory holds the text as it is on disk.
     pub(super) is_kept: bool,
+    /// True where the note tells of the memory that it was written from.
+    pub(super) tells_memory: bool,
     pub(super) actor: Actor,
 }
 

@@ -1,16 +1,21 @@
 //! What was made of a file is written: what stands for it, its parts, its names, what it says of others.
 
-use rusqlite::params;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
+use rusqlite::{OptionalExtension, params};
+use tessera_markdown::Note;
+
+use super::folders::{MEMORIES, doubt_directory};
 use super::names;
 use super::states::{Before, FileStamp, Made, SeenFile, TakenFile, is_observation};
+use super::told::tell_or_keep;
 use crate::compose::{self, Composed, Known};
-use crate::domain::{Memory, MemoryId};
+use crate::domain::{FilePath, Link, Memory, MemoryId, file_of_content};
 use crate::store::base::config::Actor;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
 use crate::store::change::links;
-use crate::store::change::outbox::tell;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
@@ -22,39 +27,51 @@ pub(super) fn write(
     file: &SeenFile,
     before: &Before,
     made: Option<&Made>,
+    over: Option<u64>,
 ) -> Result<Option<TakenFile>, StoreError> {
     let Some(made) = made else {
         let Some(whole) = &before.whole else { return Ok(None) };
         stamp(change, &file.path, &file.stamp)?;
+        if file_of_content(&whole.memory.content) == file.text {
+            // The memory was changed in other ways than by its text.
+            let sql = "UPDATE files SET seen = (SELECT rev FROM memories WHERE id = memory) WHERE path = ?1";
+            change.tx.prepare_cached(sql)?.execute([file.path.as_str()])?;
+        }
         let (id, handle) = (whole.memory.id, whole.memory.handle);
         return Ok(Some(TakenFile { path: file.path.clone(), id, handle, parts: (0, 0, 0) }));
     };
-    if !is_as_read(change, before)? {
+    if !is_as_read(change, before)? || is_news_to_it(change, before, made, over)? {
         return Ok(None);
     }
+    doubt_directory(change, &file.path)?;
     let whole = put(change, before.whole.as_ref(), &made.whole, &made.actor)?;
     change.tx.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([file.path.as_str()])?;
     let mut counts = (0, 0, made.removed.len());
     for known in &made.removed {
         remove_part(change, known, &made.actor)?;
     }
+    let mut first = None;
     for (at, (known, composed)) in made.parts.iter().enumerate() {
+        let is_told = at == 0 && made.tells_memory && known.is_none();
+        let Some(composed) = (if is_told { under_own_id(change, composed)? } else { Some(Cow::Borrowed(composed)) })
+        else {
+            continue;
+        };
         let is_new = known.as_ref().is_none_or(|known| known.memory.deleted.is_some());
         let rev = known.as_ref().map(|known| known.memory.rev);
-        let memory = put(change, known.as_ref(), composed, &made.actor)?;
+        let memory = put(change, known.as_ref(), &composed, &made.actor)?;
         counts.0 += usize::from(is_new);
         counts.1 += usize::from(!is_new && rev != Some(memory.rev));
         place(change, whole.id, (at, memory.id), made)?;
+        first = first.or((at == 0 && made.tells_memory).then_some(memory));
     }
     note_file(change, file, made, &whole)?;
+    let linked = names::links(change, whole.id)?;
     names::note(change, &whole, made)?;
-    if before.folder.is_told && made.is_kept {
-        change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1")?.execute([whole.id])?;
-        tell(change, whole.id)?;
-    } else {
-        change.tx.prepare_cached("INSERT OR IGNORE INTO private VALUES (?1)")?.execute([whole.id])?;
-        change.tx.prepare_cached("DELETE FROM outbox WHERE memory = ?1")?.execute([whole.id])?;
+    if let Some(memory) = first {
+        link(change, &memory, &linked, &names::links(change, whole.id)?)?;
     }
+    tell_or_keep(change, whole.id, before.folder.is_told && made.is_kept)?;
     Ok(Some(TakenFile { path: file.path.clone(), id: whole.id, handle: whole.handle, parts: counts }))
 }
 
@@ -63,6 +80,43 @@ fn is_as_read(change: &Change<'_>, before: &Before) -> Result<bool, StoreError> 
     let Some(whole) = &before.whole else { return Ok(true) };
     let now = row::remains(change.tx, whole.memory.id)?.map(|(known, _)| known.memory.rev);
     Ok(now == Some(whole.memory.rev))
+}
+
+/// True when the memory was given another text elsewhere, which is not in the file yet: what the file says is no change of
+/// that one, and both are to be put together first. Who did that says `over` which rev.
+fn is_news_to_it(change: &Change<'_>, before: &Before, made: &Made, over: Option<u64>) -> Result<bool, StoreError> {
+    let Some(whole) = before.whole.as_ref().map(|known| &known.memory).filter(|whole| whole.deleted.is_none()) else {
+        return Ok(false);
+    };
+    if whole.content == made.whole.memory().content || over == Some(whole.rev) {
+        return Ok(false);
+    }
+    let sql = "SELECT seen, kept FROM files WHERE memory = ?1";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    let known: Option<(i64, bool)> =
+        statement.query_row([whole.id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    // Where the memory holds less than the file, it says nothing that the file lacks.
+    Ok(known.is_none_or(|(seen, is_kept)| is_kept && u64::try_from(seen).ok() != Some(whole.rev)))
+}
+
+/// A new part under the id that its note tells, or under another where that is taken: a file takes no memory over. `None`
+/// where the memory that the note was written from is here and says the same: it is not there twice then.
+fn under_own_id<'a>(change: &Change<'_>, part: &'a Composed) -> Result<Option<Cow<'a, Composed>>, StoreError> {
+    let Some((there, mark)) = row::remains(change.tx, part.memory().id)? else { return Ok(Some(Cow::Borrowed(part))) };
+    let there = there.memory;
+    let is_it =
+        mark == row::HERE && there.deleted.is_none() && there.file.is_none() && there.content == part.memory().content;
+    Ok((!is_it).then(|| Cow::Owned(part.under(MemoryId::generate(change.now)))))
+}
+
+/// Makes the links of a memory follow what its note says; those that the note never said stay.
+fn link(change: &Change<'_>, memory: &Memory, before: &BTreeSet<Link>, now: &BTreeSet<Link>) -> Result<(), StoreError> {
+    if before == now {
+        return Ok(());
+    }
+    let known: BTreeSet<Link> = row::links_of(change.tx, memory.id)?.into_iter().collect();
+    let stay = known.difference(before).chain(now).filter(|link| link.to != memory.id).cloned();
+    links::replace(change, memory, &stay.collect())
 }
 
 /// Writes a memory that a file gives, unless it says what it said.
@@ -109,13 +163,18 @@ fn place(change: &Change<'_>, file: MemoryId, (at, memory): (usize, MemoryId), m
 }
 
 /// A file that was only touched.
-fn stamp(change: &Change<'_>, path: &crate::domain::FilePath, stamp: &FileStamp) -> Result<(), StoreError> {
+fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), StoreError> {
     let sql = "UPDATE files SET size = ?2, modified = ?3, inode = ?4 WHERE path = ?1";
     let modified = stamp.noted_time(change.now);
     let values = params![path.as_str(), stamp.size.cast_signed(), modified, stamp.inode.cast_signed()];
     change.tx.prepare_cached(sql)?.execute(values)?;
     change.tx.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([path.as_str()])?;
     Ok(())
+}
+
+/// What kind of note it is. What stands in the store's own folder is a memory where it says nothing else.
+fn kind_of<'a>(note: &'a Note, folder: &str) -> &'a str {
+    if note.is_kind_said || folder != MEMORIES { &note.kind } else { "memory" }
 }
 
 fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) -> Result<(), StoreError> {
@@ -137,7 +196,7 @@ fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) 
         stamp.hash.cast_signed(),
         made.is_kept,
         said(&note.title),
-        said(&note.kind),
+        said(kind_of(note, file.path.folder())),
         permalink,
         json(serde_json::to_string(&note.tags)),
         json(serde_json::to_string(&note.fields)),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::domain::MemoryRef;
+use crate::domain::{Memory, MemoryRef};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::sql;
@@ -16,18 +16,37 @@ impl Store {
     /// # Errors
     /// When the store cannot be read or the lines not be written.
     pub fn export(&self, out: &mut dyn Write) -> Result<u64, StoreError> {
+        self.each_live(false, &mut |memory| {
+            let line = serde_json::to_string(&memory).unwrap_or_default();
+            writeln!(out, "{line}").map_err(|source| StoreError::file(self.path(), source))
+        })
+    }
+
+    /// Tells every memory that is not deleted, oldest first, with its links, and gives their number. What stands in files is
+    /// told only `with_parts`, and never what stands for a file as a whole.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or whoever is told says so.
+    pub fn each_live(
+        &self,
+        with_parts: bool,
+        see: &mut dyn FnMut(Memory) -> Result<(), StoreError>,
+    ) -> Result<u64, StoreError> {
         let failed = |error| self.failed(error);
-        let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE deleted IS NULL AND file IS NULL ORDER BY handle");
+        let sql = sql!(
+            "SELECT ",
+            MEMORY,
+            " FROM memories WHERE deleted IS NULL AND purged = 0 AND whole = 0 AND (file IS NULL OR ?1) ORDER BY handle"
+        );
         let mut statement = self.connection.prepare(sql).map_err(failed)?;
-        let mut rows = statement.query([]).map_err(failed)?;
-        let mut written = 0;
+        let mut rows = statement.query([with_parts]).map_err(failed)?;
+        let mut told = 0;
         while let Some(sql_row) = rows.next().map_err(failed)? {
             let handle = row::memory(sql_row).map_err(failed)?.handle;
             let Some(memory) = self.get(MemoryRef::Handle(handle))? else { continue };
-            let line = serde_json::to_string(&memory).unwrap_or_default();
-            writeln!(out, "{line}").map_err(|source| StoreError::file(self.path(), source))?;
-            written += 1;
+            see(memory)?;
+            told += 1;
         }
-        Ok(written)
+        Ok(told)
     }
 }

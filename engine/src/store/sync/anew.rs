@@ -116,12 +116,13 @@ fn restore(
 fn adopt_equal(change: &Change<'_>, shadow: &Shadow) -> Result<(), StoreError> {
     let (Some(document), true) = (shadow.row.state.live(), shadow.is_own()) else { return Ok(()) };
     let id = shadow.row.memory;
-    if row::remains(change.tx, id)?.is_some() {
+    // A file is known by its path: whether it is there already is seen when it is taken.
+    if document.details.file.is_some() || row::remains(change.tx, id)?.is_some() {
         return Ok(());
     }
     let signature = Analysis::of(&memory_of(document, Beside::of(id))).signature;
     let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
-                   AND shared_by IS NULL AND conflict_of IS NULL AND superseded_by IS NULL
+                   AND shared_by IS NULL AND conflict_of IS NULL AND superseded_by IS NULL AND file IS NULL
                    AND id NOT IN (SELECT memory FROM trails) AND id NOT IN (SELECT memory FROM private)
                    AND id NOT IN (SELECT memory FROM secrets)
                ORDER BY handle LIMIT 1";

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use crate::compose::{self, Arrived, Known};
-use crate::domain::{MemoryId, Origin, Share};
+use crate::domain::{Memory, MemoryId, Origin, Share};
 use crate::screen::screened;
 use crate::store::base::config::Actor;
 use crate::store::base::secrets::Aside;
@@ -14,6 +14,7 @@ use crate::store::change::outbox::tell;
 use crate::store::change::secrets;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
+use crate::store::files::paths::{self, adopt_file};
 use crate::store::logs::history::{self, Operation};
 use crate::store::rows::memory as row;
 use crate::sync::{Answer, Arrival, Document, Local, Refusal, Settled, Shadow, State, Trail};
@@ -79,6 +80,12 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
         Arrival::Row(shadow) => Arrival::Row(Box::new(looked_through(change, *shadow)?)),
         gone @ Arrival::Gone { .. } => gone,
     };
+    let_go_of_file(change, id)?;
+    if let Arrival::Row(shadow) = &arrival
+        && let (Some(document), true) = (shadow.row.state.live(), shadow.is_own())
+    {
+        adopt_file(change, id, document)?;
+    }
     if let Some(mut held) = Held::of(change, id)? {
         let mut fresh = || MemoryId::generate(change.now);
         let settled = held.local.arrive(arrival, &mut fresh);
@@ -94,6 +101,20 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
         return carry_out(change, id, known.as_ref(), mark, &local, Settled { stays: true, kept: Vec::new() });
     }
     Ok(false)
+}
+
+/// A memory that a note was written from may come from the server after the note was read: then it is no part of the file
+/// any more, as it would be none had it been here before.
+fn let_go_of_file(change: &Change<'_>, id: MemoryId) -> Result<(), StoreError> {
+    let Some((known, row::HERE)) = row::remains(change.tx, id)? else { return Ok(()) };
+    if !known.memory.is_part_of_file() {
+        return Ok(());
+    }
+    let memory = Memory { file: None, ..known.memory.clone() };
+    let composed = compose::moved(&known, memory, change.now, &O200k).placed(known.memory.handle, change.next_rev()?);
+    write_row(change, &composed, Written::Again)?;
+    change.tx.execute("DELETE FROM parts WHERE memory = ?1", [id])?;
+    Ok(())
 }
 
 /// What a server holds, without the credentials that stood in it: an older server, or one of before, keeps texts as they
@@ -137,6 +158,8 @@ pub(crate) fn carry_out(
             let news = Arrived { id, document: &document, share: None, edited_by: None, is_deleted: false };
             show(change, news, None, row::HERE)?;
             tell(change, id)?;
+            let path = document.details.file.as_ref();
+            path.map_or(Ok(()), |path| paths::settle(change, path, &by_sync()))?;
         }
     }
     Ok(purged)
@@ -166,7 +189,16 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local
         "INSERT OR IGNORE INTO outbox (memory) VALUES (?1)"
     };
     change.tx.prepare_cached(sql)?.execute([id])?;
+    settle_path(change, &local.state, local.shadow().is_none_or(Shadow::is_own))?;
     Ok(purged)
+}
+
+/// Of a file, another memory may stand for the same path.
+fn settle_path(change: &Change<'_>, state: &State, is_own: bool) -> Result<(), StoreError> {
+    match state.live().and_then(|document| document.details.file.as_ref()) {
+        Some(path) if is_own => paths::settle(change, path, &by_sync()),
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn by_sync() -> Actor {

@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(store.secrets_told(&answered(&untold, Became::Invalid)).unwrap(), 0);
         assert!(store.untold_secrets(None).unwrap().is_empty());
         assert!(!store.secrets(Some(known.id)).unwrap()[0].is_told);
-        store.run("UPDATE secrets SET told = 0; INSERT INTO private SELECT id FROM memories");
+        store.run("UPDATE secrets SET told = 0; INSERT INTO private (memory) SELECT id FROM memories");
         assert!(store.untold_secrets(None).unwrap().is_empty(), "what is to stay here stays");
     }
 }

@@ -132,7 +132,7 @@ impl Store {
             let sql = "INSERT INTO server (only_row, url, user, epoch, cursor, is_whole) VALUES (1, ?1, ?2, 0, 0, 0)";
             change.tx.execute(sql, [url, user])?;
             if upload == Upload::Nothing {
-                change.tx.execute("INSERT OR IGNORE INTO private SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)", [])?;
+                change.tx.execute("INSERT OR IGNORE INTO private (memory) SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)", [])?;
                 change.tx.execute("DELETE FROM outbox", [])?;
             }
             Ok(())
@@ -152,9 +152,10 @@ impl Store {
                 purge(change, &memory, row::GONE, &Actor::default())?;
             }
             change.tx.execute_batch(
-                "DELETE FROM trails; DELETE FROM private; DELETE FROM outbox; DELETE FROM server; DELETE FROM marks;
+                "DELETE FROM trails; DELETE FROM private WHERE why IS NULL; DELETE FROM outbox; DELETE FROM server; DELETE FROM marks;
                  DELETE FROM offers; UPDATE secrets SET told = 0;
-                 INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1) ORDER BY handle;",
+                 INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)
+                     AND id NOT IN (SELECT memory FROM private) ORDER BY handle;",
             )?;
             Ok(())
         })?;
@@ -265,7 +266,7 @@ mod tests {
     #[test]
     fn how_things_stand_is_counted() {
         let mut store = joined();
-        store.run("INSERT INTO private SELECT id FROM memories WHERE content = 'also mine'");
+        store.run("INSERT INTO private (memory) SELECT id FROM memories WHERE content = 'also mine'");
         let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private } = store.sync_status().unwrap();
         assert_eq!((waiting, refused, conflicts, shared_with_me, private), (1, 0, 0, 1, 1));
         assert_eq!(server.unwrap().user, "ada");

@@ -96,3 +96,10 @@ CREATE TABLE intents (
     client  TEXT,
     memory  BLOB NOT NULL                -- what is to stand for the file
 ) STRICT, WITHOUT ROWID;
+
+-- Why a memory stays on this machine: 'file' where a file cannot be told of, or its folder is not; NULL where the person
+-- said so.
+ALTER TABLE private ADD COLUMN why TEXT;
+
+-- What a server said of files before this program knew of them was read without their paths: everything is fetched anew.
+UPDATE server SET is_whole = 0;

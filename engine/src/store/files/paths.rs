@@ -1,0 +1,158 @@
+//! One path, one file: two memories that stand for files of one path, made apart on two machines, are one if they say the
+//! same; else one of them goes under a name of its own, as the other text of a conflict. Every machine that knows both
+//! comes to the same.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::states::{SeenFile, TakenFile};
+use crate::compose::{self, Known};
+use crate::domain::{Content, FilePath, InFile, Memory, MemoryId, MemoryRef, Tag};
+use crate::store::base::config::Actor;
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::change::erase::delete;
+use crate::store::change::outbox::tell;
+use crate::store::change::write::{Written, write_row};
+use crate::store::file::error::StoreError;
+use crate::store::logs::history::{self, Operation};
+use crate::store::rows::memory as row;
+use crate::sync::{Document, copy_id};
+use crate::text::O200k;
+
+/// The tag of the other text of a conflict.
+const CONFLICT: &str = "conflict";
+
+/// A memory of a file that no server was told of and that says what one of the server's says at the same path is that one:
+/// it takes its id. One with secrets does not: they are sealed for the id it has.
+pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryId, document: &Document) -> Result<(), StoreError> {
+    let Some(path) = &document.details.file else { return Ok(()) };
+    if row::remains(change.tx, id)?.is_some() {
+        return Ok(());
+    }
+    let sql = "SELECT id FROM memories WHERE file = ?1 AND content = ?2 AND whole = 1 AND deleted IS NULL
+                   AND purged = 0 AND shared_by IS NULL AND conflict_of IS NULL
+                   AND id NOT IN (SELECT memory FROM trails) AND id NOT IN (SELECT memory FROM private)
+                   AND id NOT IN (SELECT memory FROM secrets)
+               ORDER BY handle LIMIT 1";
+    let wanted = params![path.as_str(), document.content.as_str()];
+    let known: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
+    let Some(known) = known else { return Ok(()) };
+    for sql in [
+        "UPDATE memories SET id = ?2 WHERE id = ?1",
+        "UPDATE memories SET conflict_of = ?2 WHERE conflict_of = ?1",
+        "UPDATE history SET memory = ?2 WHERE memory = ?1",
+        "UPDATE OR REPLACE links SET source = ?2 WHERE source = ?1",
+        "UPDATE OR REPLACE links SET target = ?2 WHERE target = ?1",
+        "UPDATE OR REPLACE outbox SET memory = ?2 WHERE memory = ?1",
+    ] {
+        change.tx.prepare_cached(sql)?.execute(params![known, id])?;
+    }
+    stand_for(change, known, id)
+}
+
+/// What is known of a file is known of another memory that stands for it from now on.
+fn stand_for(change: &Change<'_>, before: MemoryId, now: MemoryId) -> Result<(), StoreError> {
+    for sql in [
+        "UPDATE OR REPLACE files SET memory = ?2 WHERE memory = ?1",
+        "UPDATE parts SET file = ?2 WHERE file = ?1",
+        "UPDATE OR REPLACE names SET memory = ?2 WHERE memory = ?1",
+        "UPDATE OR REPLACE relations SET source = ?2 WHERE source = ?1",
+        "UPDATE relations SET target = ?2 WHERE target = ?1",
+        "UPDATE intents SET memory = ?2 WHERE memory = ?1",
+    ] {
+        change.tx.prepare_cached(sql)?.execute(params![before, now])?;
+    }
+    Ok(())
+}
+
+/// Sees to it that one memory at most stands for a path.
+pub(in crate::store) fn settle(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Result<(), StoreError> {
+    // Whoever was told to a server stays; of two of these the one that was made first.
+    let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND deleted IS NULL AND purged = 0
+                   AND shared_by IS NULL
+               ORDER BY id NOT IN (SELECT memory FROM trails), id";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    let ids: Vec<MemoryId> = statement.query_map([path.as_str()], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let Some((stays, others)) = ids.split_first().filter(|(_, others)| !others.is_empty()) else { return Ok(()) };
+    let Some(stays) = row::find_known(change.tx, MemoryRef::Id(*stays))? else { return Ok(()) };
+    for id in others {
+        let Some(other) = row::find_known(change.tx, MemoryRef::Id(*id))? else { continue };
+        if other.memory.content == stays.memory.content {
+            fold(change, &stays.memory, &other, actor)?;
+        } else {
+            set_apart(change, &stays.memory, &other, path, actor)?;
+        }
+    }
+    Ok(())
+}
+
+/// Two memories that say the same of one path are one.
+fn fold(change: &Change<'_>, stays: &Memory, other: &Known, actor: &Actor) -> Result<(), StoreError> {
+    let (now, before) = (stays.id, other.memory.id);
+    let sql = "SELECT EXISTS (SELECT 1 FROM files WHERE memory = ?1)";
+    let is_known: bool = change.tx.prepare_cached(sql)?.query_row([now], |row| row.get(0))?;
+    if !is_known {
+        // What is on disk is that text, or was when it was last looked at.
+        let sql = "UPDATE files SET seen = CASE seen WHEN ?2 THEN ?3 ELSE -1 END WHERE memory = ?1";
+        change.tx.prepare_cached(sql)?.execute(params![before, other.memory.rev, stays.rev])?;
+        stand_for(change, before, now)?;
+    }
+    delete(change, other, actor)?;
+    tell(change, before)
+}
+
+/// The other text of a path, under a name of its own until somebody decides. It is laid out as that file.
+fn set_apart(
+    change: &Change<'_>,
+    stays: &Memory,
+    other: &Known,
+    path: &FilePath,
+    actor: &Actor,
+) -> Result<(), StoreError> {
+    let before = &other.memory;
+    let memory = as_other_text(before.clone(), stays.id, path.conflicting(&before.id.to_string()))?;
+    let composed = compose::moved(other, memory, change.now, &O200k).placed(before.handle, change.next_rev()?);
+    write_row(change, &composed, Written::Again)?;
+    history::record(change, composed.memory(), Operation::Update, actor, Some(before))?;
+    tell(change, before.id)
+}
+
+fn as_other_text(memory: Memory, of: MemoryId, path: FilePath) -> Result<Memory, StoreError> {
+    let mut memory = Memory { file: Some(InFile::whole(path)), conflict_of: Some(of), ..memory };
+    let tag = Tag::try_from(CONFLICT.to_owned())?;
+    if !memory.tags.contains(&tag) {
+        memory.tags.push(tag);
+    }
+    Ok(memory)
+}
+
+impl Store {
+    /// A file and its memory were changed apart, and cannot be put together: the memory says what the file does, and what it
+    /// said becomes the other text of a conflict, a file of its own.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn keep_both_texts(
+        &mut self,
+        id: MemoryId,
+        file: SeenFile,
+        actor: &Actor,
+    ) -> Result<Option<TakenFile>, StoreError> {
+        let rev = self.write(|change| {
+            let known = change.known(MemoryRef::Id(id))?;
+            let (before, text) = (&known.memory, Content::try_from(known.memory.content.clone())?);
+            let copy = copy_id(id, &text);
+            if row::remains(change.tx, copy)?.is_none() {
+                let path = file.path.conflicting(&copy.to_string());
+                let memory = Memory { id: copy, links: Vec::new(), ..as_other_text(before.clone(), id, path)? };
+                let composed = compose::moved(&known, memory, change.now, &O200k);
+                let placed = composed.placed(change.next_handle()?, change.next_rev()?);
+                write_row(change, &placed, Written::New)?;
+                history::record(change, placed.memory(), Operation::Create, actor, None)?;
+                tell(change, copy)?;
+            }
+            Ok(before.rev)
+        })?;
+        self.take_file_over(file, rev)
+    }
+}

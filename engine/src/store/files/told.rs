@@ -1,0 +1,71 @@
+//! Which files a team server is told of, and why of some it is not.
+
+use rusqlite::params;
+use serde::Serialize;
+
+use crate::domain::{MAX_CONTENT_BYTES, MemoryId};
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::change::outbox::tell;
+use crate::store::file::error::StoreError;
+
+/// Files that no server is told of, and files of others that are in no folder here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct HeldBack {
+    /// A credential stands in them.
+    pub with_credential: u64,
+    /// They are larger than a memory may be.
+    pub too_large: u64,
+    /// Their folder is not one that is told of.
+    pub in_untold_folder: u64,
+    /// They came from the server, and no folder of their name may be written here.
+    pub without_folder: u64,
+}
+
+/// A file is told of, if its text is kept and its folder is one that is told of; what the person kept to this machine stays.
+pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryId, is_told: bool) -> Result<(), StoreError> {
+    if is_told {
+        change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1 AND why = 'file'")?.execute([id])?;
+        return tell(change, id);
+    }
+    let sql = "INSERT OR IGNORE INTO private (memory, why) VALUES (?1, 'file')";
+    change.tx.prepare_cached(sql)?.execute([id])?;
+    change.tx.prepare_cached("DELETE FROM outbox WHERE memory = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// A folder that is told of from now on, or no more.
+pub(super) fn folder_is_told(change: &Change<'_>, folder: &str, is_told: bool) -> Result<(), StoreError> {
+    let sql = "SELECT memory, kept FROM files WHERE substr(path, 1, length(?1)) = ?1";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    let rows = statement.query_map([format!("/{folder}/")], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let files: Vec<(MemoryId, bool)> = rows.collect::<Result<_, _>>()?;
+    files.into_iter().try_for_each(|(id, is_kept)| tell_or_keep(change, id, is_told && is_kept))
+}
+
+impl Store {
+    /// How many files a server is not told of, and why.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn files_held_back(&self) -> Result<HeldBack, StoreError> {
+        const TOLD: &str = "(SELECT told FROM folders WHERE substr(path, 1, length(name) + 2) = '/' || name || '/')";
+        let largest = MAX_CONTENT_BYTES as u64 - 8;
+        let here = |rest: &str| {
+            let sql = format!("SELECT count(*) FROM files WHERE {rest}");
+            self.connection.query_row(&sql, params![largest], |row| row.get(0)).map_err(|error| self.failed(error))
+        };
+        let sql =
+            "SELECT count(*) FROM memories WHERE whole = 1 AND purged = 0 AND deleted IS NULL AND shared_by IS NULL
+                       AND NOT EXISTS (SELECT 1 FROM files WHERE memory = id)
+                       AND NOT EXISTS (SELECT 1 FROM folders WHERE writable = 1
+                                       AND substr(file, 1, length(name) + 2) = '/' || name || '/')";
+        let unplaced = self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error));
+        Ok(HeldBack {
+            with_credential: here("kept = 0 AND size <= ?1")?,
+            too_large: here("kept = 0 AND size > ?1")?,
+            in_untold_folder: here(&format!("kept = 1 AND ?1 > 0 AND NOT {TOLD}"))?,
+            without_folder: unplaced?,
+        })
+    }
+}
