@@ -7,6 +7,7 @@ mod concurrency;
 mod crash;
 mod exits;
 mod faults;
+mod files;
 mod gaps;
 mod gone;
 mod hooks;

@@ -4,6 +4,7 @@
 
 mod add;
 mod aside;
+mod check;
 mod edit;
 mod export;
 mod glance;
@@ -21,6 +22,7 @@ mod watched;
 mod whole;
 
 pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
+pub use check::{CredentialsInFiles, FilesChecked, FoundInFile, check};
 pub use edit::{forget_parts, update_part};
 pub use export::{ExportNotes, NotesExported};
 pub use glance::{Glance, Looks};
