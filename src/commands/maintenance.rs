@@ -110,7 +110,9 @@ fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>>
     let FilesChecked { files, parts, wrong, wrong_count, astray, away, not_kept } = check_files(&mut store, repair)?;
     let mut told = vec![format!("{files} files, {parts} parts")];
     if not_kept > 0 {
-        told.push(format!("{not_kept} not kept whole: a credential stands in them (`tessera secret scan`), or they are large"));
+        told.push(format!(
+            "{not_kept} not kept whole: a credential stands in them (`tessera secret scan`), or they are large"
+        ));
     }
     told.extend(away.iter().map(|(name, why)| format!("{name} is away: {why}")));
     told.extend(wrong.iter().map(|(path, problem)| format!("{path} {problem}")));

@@ -47,7 +47,8 @@ pub(super) fn scan(context: &Context, fix: bool) -> anyhow::Result<ExitCode> {
         tell(&scan, fix)?;
         tell_files(&in_files)?;
     }
-    let is_done = scan.left() == 0 && in_files.is_empty() && scan.residues.iter().all(|residue| residue.problem.is_none());
+    let is_done =
+        scan.left() == 0 && in_files.is_empty() && scan.residues.iter().all(|residue| residue.problem.is_none());
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

@@ -132,10 +132,11 @@ fn what_may_not_be_read_is_not_forgotten() {
     for closed in ["notes", "notes/sub", "notes/a.md"] {
         let path = world.path(closed);
         let mode = path.metadata().unwrap().permissions();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
         if closed == "notes/a.md" {
             // It seems to have changed, and what it says now nobody may know.
-            fs::File::options().append(true).open(&path).unwrap().set_modified(std::time::SystemTime::now()).unwrap();
+            let later = path.metadata().unwrap().modified().unwrap() + Duration::from_secs(5);
+            fs::File::options().append(true).open(&path).unwrap().set_modified(later).unwrap();
         }
         for _ in 0..2 {
             let (rows, told) = known();

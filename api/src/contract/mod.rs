@@ -343,7 +343,7 @@ impl MemoryView {
             expires: details.expires.map(|time| time.to_string()),
             rev: stored.row.rev,
             conflict_of: details.conflict_of.map(|id| id.to_string()),
-            file: details.file.as_ref().map(|file| file.to_string()),
+            file: details.file.as_ref().map(ToString::to_string),
             owner: stored.owner.clone(),
             share_permission: share.as_ref().map(|share| share.permission.to_string()),
             shared_by: share.map(|share| share.by),
