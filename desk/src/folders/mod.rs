@@ -12,7 +12,8 @@ mod layout;
 mod look;
 mod read;
 mod refresh;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 mod tool;
 #[cfg(feature = "team")]
