@@ -15,5 +15,6 @@ mod salvage;
 mod seven;
 mod six;
 mod stale;
+mod ten;
 mod support;
 mod trust;

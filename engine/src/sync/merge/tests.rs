@@ -100,7 +100,7 @@ proptest! {
         prop_assert_eq!(&merged, &merged_text(true, &base, &other, &one));
         if let Some(merged) = merged {
             for side in [&one, &other] {
-                for line in side.lines().filter(|line| !base.lines().any(|old| old == *line)) {
+                for line in side.lines().filter(|line| !line.trim().is_empty() && !base.lines().any(|old| old == *line)) {
                     prop_assert!(merged.lines().any(|there| there == line), "{line:?} is lost in {merged:?}");
                 }
             }
