@@ -11,6 +11,7 @@ mod layout;
 mod look;
 mod read;
 mod refresh;
+mod restored;
 #[cfg(all(test, unix))]
 mod tests;
 mod tool;
@@ -25,7 +26,8 @@ pub use edit::{forget_parts, update_part};
 pub use export::{ExportNotes, NotesExported};
 pub use glance::{Glance, Looks};
 pub use refresh::{Refreshed, refresh, refresh_patiently};
+pub use restored::{PutBack, restore_file};
 pub use tool::{FileCommand, FileRules, ToolReply};
 #[cfg(feature = "team")]
 pub(crate) use watch::Watch;
-pub use whole::{PutBack, forget_files, restore_file, update_file};
+pub use whole::{forget_files, update_file};
