@@ -252,12 +252,27 @@ fn meant(desk: &mut Desk<'_>, named: Named) -> anyhow::Result<MemoryRef> {
 
 /// The text of an argument; `-` reads stdin.
 fn text_or_stdin(argument: String) -> anyhow::Result<String> {
+    let is_stdin = argument == "-";
+    let text = all_or_stdin(argument)?;
+    Ok(if is_stdin { without_last_newline(text) } else { text })
+}
+
+fn without_last_newline(mut text: String) -> String {
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    text
+}
+
+/// The same with the newline at the end of stdin.
+fn all_or_stdin(argument: String) -> anyhow::Result<String> {
     if argument != "-" {
         return Ok(argument);
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(16 * 1024 * 1024).read_to_end(&mut bytes)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|error| UserError(format!("stdin: is not UTF-8 at byte {}", error.utf8_error().valid_up_to())))?;
-    Ok(text.strip_suffix('\n').map_or(text.clone(), str::to_owned))
+    let wrong = |error: std::string::FromUtf8Error| {
+        UserError(format!("stdin: is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+    };
+    Ok(String::from_utf8(bytes).map_err(wrong)?)
 }

@@ -4,13 +4,14 @@ use serde_json::json;
 use tessera_desk::Desk;
 use tessera_desk::folders::PutBack;
 use tessera_desk::verbs::{
-    Alike, Forget, Gone, Meant, Named, Remember as Stores, Restore, Update as Changes, Which, described, told_near,
+    Alike, Forget, Get, Gone, Meant, Named, Remember as Stores, Restore, TakenOut, Update as Changes, Which, described,
+    told_near,
 };
 use tessera_desk::views::{StoredView, told_aside};
-use tessera_engine::domain::{Category, MemoryRef, Patch, Scope, Tag};
+use tessera_engine::domain::{Category, Memory, MemoryRef, Patch, Scope, Tag};
 use tessera_engine::store::{Erase, Near, StoreError, Stored};
 
-use super::{Access, Context, text_or_stdin};
+use super::{Access, Context, all_or_stdin, text_or_stdin, without_last_newline};
 use crate::cli::{Remember, Update};
 use crate::{config, output};
 
@@ -51,9 +52,10 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
     let words =
         |list: String| list.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
     let now = config::clock()?.now();
-    let patch = Patch {
+    let is_stdin = args.content.as_deref() == Some("-");
+    let mut patch = Patch {
         sensitive: args.sensitive.then(|| described(args.described, args.category.as_ref())),
-        content: args.content.map(text_or_stdin).transpose()?,
+        content: args.content.map(all_or_stdin).transpose()?,
         category: args.category,
         kind: args.kind,
         importance: args.importance,
@@ -72,6 +74,10 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
     let (named, is_imported, reason) = (args.ids, args.imported, args.reason);
     context.at_desk(Access::Change, |desk| {
         let which = if is_imported { Which::Imported } else { Which::Named(desk.perform(Meant { named })?) };
+        // The newline at the end of a file is a part of it; that of a text that was piped in is not.
+        if is_stdin && !is_whole_file(desk, &which)? {
+            patch.content = patch.content.take().map(without_last_newline);
+        }
         let updated = desk.perform(Changes { which, patch, reason })?;
         if let Some(stored) = &updated.only {
             print(desk, context, "Updated", stored, Vec::new())?;
@@ -85,10 +91,17 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
     })
 }
 
+fn is_whole_file(desk: &mut Desk<'_>, which: &Which) -> anyhow::Result<bool> {
+    let Which::Named(ids) = which else { return Ok(false) };
+    let [id] = ids.as_slice() else { return Ok(false) };
+    let memory = desk.perform(Get { ids: vec![*id] })?;
+    Ok(memory.first().is_some_and(Memory::is_whole_file))
+}
+
 /// Forgets memories.
 pub(super) fn forget(context: &Context, named: Vec<Named>, hard: bool, reason: Option<String>) -> anyhow::Result<()> {
     let erase = if hard { Erase::Hard } else { Erase::Soft };
-    let Gone { forgotten, left } = context.at_desk(Access::Change, |desk| {
+    let Gone { forgotten, left, taken_out } = context.at_desk(Access::Change, |desk| {
         let ids = desk.perform(Meant { named })?;
         Ok(desk.perform(Forget { ids, erase, reason })?)
     })?;
@@ -100,8 +113,17 @@ pub(super) fn forget(context: &Context, named: Vec<Named>, hard: bool, reason: O
         );
     }
     for one in forgotten {
-        let how =
-            if hard { "for good".to_owned() } else { format!("`tessera restore {}` brings it back", one.handle.get()) };
+        let how = match taken_out.get(&one.id) {
+            _ if hard => "for good".to_owned(),
+            Some(TakenOut { path, rev: Some(rev) }) => {
+                format!("`tessera restore {path} --before {rev}` brings {path} back as it was with it")
+            }
+            Some(TakenOut { path, rev: None }) => {
+                format!("write its lines into {path} again to bring it back: no earlier text of that is kept whole")
+            }
+            None => format!("`tessera restore {}` brings it back", one.handle.get()),
+        };
+        let how = output::shown(&how);
         output::line(&format!("Forgot {} ({how})", one.handle))?;
     }
     left.told().iter().for_each(|told| output::note(told));
@@ -120,11 +142,22 @@ pub(super) fn restore(context: &Context, id: Named, before: Option<u64>) -> anyh
             Named::Memory(id) => id,
             // No memory stands for it: what was deleted there may have been kept all the same.
             Named::File(path) => {
-                desk.perform(PutBack { path: path.clone() })?;
-                return output::line(&format!("Restored {path}"));
+                let back = desk.perform(PutBack { path })?;
+                desk.give_meaning();
+                if context.json {
+                    return output::json(&json!({ "restored": back }));
+                }
+                return back.iter().try_for_each(|path| output::line(&output::shown(&format!("Restored {path}"))));
             }
         };
         let stored = desk.perform(Restore { id, before })?;
+        if let Some(file) = stored.memory.file.as_ref().filter(|_| stored.memory.deleted.is_some() && !context.json) {
+            // Bytes that are no text are no memory, and in their place again.
+            return output::line(&output::shown(&format!(
+                "Restored {}, which is no text that recall knows",
+                file.path
+            )));
+        }
         print(desk, context, "Restored", &stored, Vec::new())?;
         desk.give_meaning();
         Ok(())

@@ -58,6 +58,11 @@ fn full(memory: &Memory, standing: Option<&Standing>) -> String {
     for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
         lines.push(format!("{}{}", output::paint(&format!("{name:<11}"), Style::Dim), output::shown(value)));
     }
+    if standing.is_some_and(|standing| standing.lacks_some) {
+        lines.push(
+            "(not all of the file is kept: what follows is cut, or lacks a credential; read the file)".to_owned(),
+        );
+    }
     lines.push(output::shown(&memory.content));
     lines.join("\n")
 }

@@ -24,6 +24,7 @@ mod planted;
 mod projects;
 mod promises;
 mod quality;
+mod restoring;
 mod round_trip;
 mod secrets;
 mod serve;

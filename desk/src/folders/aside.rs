@@ -1,22 +1,29 @@
 //! Files that no memory holds whole, kept as they were when they are deleted: so that they can be brought back. One copy is
-//! kept of each path, the last; it goes when the file comes back, or is removed for good.
+//! kept of each path, the last, and it is one of the text that the memory held then: what a file of that path said later is
+//! never taken for it. It goes when the file comes back, or is removed for good.
 
 use std::path::PathBuf;
 
 use tessera_engine::Store;
-use tessera_engine::domain::FilePath;
-use tessera_engine::store::{StoreError, make_private_dir, replace};
+use tessera_engine::domain::{FilePath, MemoryRef};
+use tessera_engine::store::{StoreError, make_private_dir, replace, says_all_of_file};
 use tessera_files::{FileError, RelativePath, Tree};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::read::{failed, refused};
 
 /// The largest file that is kept so; a larger one is for its person to delete.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Where the copy of a file lies. Its name says nothing of the path.
-fn place(store: &Store, path: &FilePath) -> PathBuf {
-    store.home().deleted_files().join(format!("{:032x}", xxh3_128(path.as_str().as_bytes())))
+/// What the names of all copies of a file begin with. It says nothing of the path.
+fn name_of(path: &FilePath) -> String {
+    format!("{:032x}", xxh3_128(path.as_str().as_bytes()))
+}
+
+/// Where the copy of a file lies whose memory says so; of one that no memory stands for it is `None`.
+fn place(store: &Store, path: &FilePath, content: Option<&str>) -> PathBuf {
+    let of_text = content.map(|content| format!("-{:016x}", xxh3_64(content.as_bytes()))).unwrap_or_default();
+    store.home().deleted_files().join(name_of(path) + &of_text)
 }
 
 /// Keeps a file as it is, unless its memory says all of it.
@@ -24,7 +31,11 @@ fn place(store: &Store, path: &FilePath) -> PathBuf {
 /// # Errors
 /// When it cannot be read or kept: it must not be deleted then.
 pub(super) fn keep(store: &Store, tree: &Tree, path: &FilePath, inside: &RelativePath) -> Result<(), StoreError> {
-    if store.file_at(path)?.is_some_and(|file| file.is_kept) {
+    let memory = store.file_standing(path)?.map(|id| store.get(MemoryRef::Id(id))).transpose()?.flatten();
+    let content = memory.map(|memory| memory.content);
+    // A text that reads as if something were missing in it could not be told from one of which something is.
+    let says_all = content.as_deref().is_some_and(says_all_of_file);
+    if says_all && store.file_at(path)?.is_some_and(|file| file.is_kept) {
         return Ok(());
     }
     let read = match tree.read(inside, MOST_BYTES) {
@@ -43,14 +54,15 @@ pub(super) fn keep(store: &Store, tree: &Tree, path: &FilePath, inside: &Relativ
         }
         Err(error) => return Err(failed(path, &error)),
     };
-    let place = place(store, path);
+    let_go(store, path);
+    let place = place(store, path, content.as_deref());
     let kept = make_private_dir(&store.home().deleted_files()).and_then(|()| replace(&place, &read.bytes));
     kept.map_err(|source| StoreError::File { path: place, source })
 }
 
-/// A file as it was kept.
-pub(super) fn kept(store: &Store, path: &FilePath) -> Result<Option<Vec<u8>>, StoreError> {
-    let place = place(store, path);
+/// A file as it was kept when its memory said so, or when none stood for it.
+pub(super) fn kept(store: &Store, path: &FilePath, content: Option<&str>) -> Result<Option<Vec<u8>>, StoreError> {
+    let place = place(store, path, content);
     match std::fs::read(&place) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -60,6 +72,10 @@ pub(super) fn kept(store: &Store, path: &FilePath) -> Result<Option<Vec<u8>>, St
 
 /// Removes what was kept of a file.
 pub(super) fn let_go(store: &Store, path: &FilePath) {
-    // It may never have been there.
-    let _ = std::fs::remove_file(place(store, path));
+    // There may never have been any.
+    let Ok(kept) = std::fs::read_dir(store.home().deleted_files()) else { return };
+    let name = name_of(path);
+    for copy in kept.flatten().filter(|copy| copy.file_name().to_string_lossy().starts_with(&name)) {
+        let _ = std::fs::remove_file(copy.path());
+    }
 }

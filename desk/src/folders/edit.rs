@@ -1,11 +1,13 @@
 //! Parts of files, changed by their number: what is changed is the file.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryRef};
 use tessera_engine::store::{Intent, PartRow, StoreError};
 use tessera_files::Expected;
+use tessera_markdown::{Bound, Part, parse, parse_plain};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::read::{MOST_BYTES, failed, held_to_write, refused, seen, writable};
@@ -25,9 +27,43 @@ pub fn update_part(store: &mut Store, caller: &Caller, part: MemoryRef, text: &s
     }
     let (screened, secrets) = store.screened_for_file(text.trim(), row.file)?;
     rewrite(store, caller, &path, &row, secrets, |file| {
-        let (before, after) = (file.get(..row.span.start)?, file.get(row.span.end..)?);
-        Some(format!("{before}{screened}{after}"))
+        let text = with_words(file, &row.span, &screened).ok_or_else(|| changed_just_now(&path))?;
+        if !is_change_of_one(&path, file, &text, (&row, &screened)) {
+            return Err(refused(
+                &path,
+                "would be read as other parts with that text: it would go together with what is around it, or change what \
+                 that says; edit the file",
+            ));
+        }
+        Ok(text)
     })
+}
+
+/// A text with other words in the place of some.
+fn with_words(file: &str, span: &Range<usize>, words: &str) -> Option<String> {
+    let (before, after) = (file.get(..span.start)?, file.get(span.end..)?);
+    Some(format!("{before}{words}{after}"))
+}
+
+/// True when a file says with a part's new words what it said before, but for that part, which says just these.
+fn is_change_of_one(path: &FilePath, before: &str, now: &str, (row, words): (&PartRow, &str)) -> bool {
+    let note = |text: &str| {
+        let parse = if path.is_markdown() { parse } else { parse_plain };
+        parse(text, path.stem(), Bound::default())
+    };
+    let (note_before, note_now) = (note(before), note(now));
+    let Some(at) = note_before.parts.iter().position(|part| part.text == row.span) else { return false };
+    let is_as_it_was = |(n, (was, is)): (usize, (&Part, &Part))| {
+        let is_alike = was.kind == is.kind && was.headings == is.headings && was.category == is.category;
+        let said = now.get(is.text.clone());
+        // Two parts of the same words could not be told apart.
+        let says =
+            if n == at { said == Some(words) } else { said == before.get(was.text.clone()) && said != Some(words) };
+        is_alike && says
+    };
+    note_before.parts.len() == note_now.parts.len()
+        && note_before.relations.len() == note_now.relations.len()
+        && note_before.parts.iter().zip(&note_now.parts).enumerate().all(is_as_it_was)
 }
 
 /// Takes the lines of parts out of their files.
@@ -45,13 +81,46 @@ pub fn forget_parts(store: &mut Store, caller: &Caller, parts: &[MemoryRef]) -> 
     }
     for (path, rows) in by_file {
         let Some(first) = rows.first() else { continue };
+        let mut stay = store.parts_of(first.file)?;
+        stay.retain(|row| !rows.iter().any(|taken| taken.id == row.id));
         rewrite(store, caller, &path, first, Vec::new(), |file| {
-            let is_taken = |line: u32| rows.iter().any(|row| (row.lines.0..=row.lines.1).contains(&line));
-            let lines = (1..).zip(file.split_inclusive('\n')).filter(|(line, _)| !is_taken(*line));
-            Some(lines.map(|(_, line)| line).collect())
+            without_parts(file, &rows, &stay).ok_or_else(|| changed_just_now(&path))
         })?;
     }
     Ok(())
+}
+
+/// A text without the lines of some parts. Of lines that another part shares only the words of those go.
+fn without_parts(file: &str, rows: &[PartRow], stay: &[PartRow]) -> Option<String> {
+    let mut lines = Vec::new();
+    let mut at = 0;
+    for line in file.split_inclusive('\n') {
+        lines.push(at..at + line.len());
+        at += line.len();
+    }
+    let shares = |row: &PartRow| stay.iter().any(|other| other.lines.0 <= row.lines.1 && row.lines.0 <= other.lines.1);
+    let whole_lines = |row: &PartRow| -> Option<Range<usize>> {
+        let line = |number: u32| lines.get((number as usize).checked_sub(1)?);
+        Some(line(row.lines.0)?.start..line(row.lines.1)?.end)
+    };
+    let spans = rows.iter().map(|row| if shares(row) { Some(row.span.clone()) } else { whole_lines(row) });
+    let mut spans: Vec<Range<usize>> = spans.collect::<Option<_>>()?;
+    spans.sort_by_key(|span| span.start);
+    let (mut left, mut at) = (String::new(), 0);
+    for span in spans.into_iter().filter(|span| !span.is_empty()) {
+        left.push_str(file.get(at..span.start.max(at))?);
+        at = span.end.max(at);
+        // The blank behind the words goes with them, where one stays before them.
+        if left.ends_with(' ') && file.get(at..)?.starts_with(' ') {
+            at += 1;
+        }
+    }
+    left.push_str(file.get(at..)?);
+    Some(left)
+}
+
+fn changed_just_now(path: &FilePath) -> StoreError {
+    refused(path, "was changed just now; try again")
 }
 
 fn place_of(store: &Store, part: MemoryRef) -> Result<(FilePath, PartRow), StoreError> {
@@ -67,17 +136,17 @@ fn rewrite(
     path: &FilePath,
     row: &PartRow,
     secrets: Vec<tessera_engine::screen::Secret>,
-    changed: impl FnOnce(&str) -> Option<String>,
+    changed: impl FnOnce(&str) -> Result<String, StoreError>,
 ) -> Result<(), StoreError> {
     let (_, tree, inside) = writable(store, path)?;
     let read = tree.read(&inside, MOST_BYTES).map_err(|error| failed(path, &error))?;
     let expected = Expected::Seen(read.seen());
     let known = store.file_at(path)?.map(|file| file.stamp.hash);
     if known != Some(xxh3_64(&read.bytes)) {
-        return Err(refused(path, "was changed just now; try again"));
+        return Err(changed_just_now(path));
     }
     let text = read.text(&inside).map_err(|error| failed(path, &error))?;
-    let text = changed(&text).ok_or_else(|| refused(path, "was changed just now; try again"))?;
+    let text = changed(&text)?;
     let intent = Intent { path: path.clone(), hash: xxh3_64(text.as_bytes()), memory: row.file, secrets };
     store.intend(&[intent], &caller.actor(None))?;
     tree.write(&inside, text.as_bytes(), expected).map_err(|error| failed(path, &error))?;

@@ -12,6 +12,7 @@ mod layout;
 mod look;
 mod read;
 mod refresh;
+mod restored;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
@@ -29,7 +30,8 @@ pub use export::{ExportNotes, NotesExported};
 pub use glance::{Glance, Looks};
 pub(crate) use read::text_now;
 pub use refresh::{Refreshed, refresh, refresh_patiently};
+pub use restored::{PutBack, restore_file};
 pub use tool::{FileCommand, FileRules, ToolReply};
 #[cfg(feature = "team")]
 pub(crate) use watch::Watch;
-pub use whole::{PutBack, forget_files, restore_file, update_file};
+pub use whole::{forget_files, update_file};

@@ -1,8 +1,10 @@
 //! Changing, forgetting and bringing back.
 
+use std::collections::BTreeMap;
+
 use tessera_engine::Store;
-use tessera_engine::domain::{DomainError, FilePath, Memory, MemoryRef, Patch};
-use tessera_engine::store::{Erase, Forgotten, StoreError, Stored, Traces};
+use tessera_engine::domain::{DomainError, FilePath, Memory, MemoryId, MemoryRef, Patch};
+use tessera_engine::store::{Erase, Forgotten, StoreError, Stored, Traces, says_all_of_file};
 
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
@@ -127,6 +129,17 @@ pub struct Gone {
     pub forgotten: Vec<Forgotten>,
     /// Where words of memories that went for good may still stand; nowhere for those that can be restored.
     pub left: Traces,
+    /// Those whose lines were taken out of a file, and how they come back.
+    pub taken_out: BTreeMap<MemoryId, TakenOut>,
+}
+
+/// A part that was taken out of its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenOut {
+    /// The file.
+    pub path: FilePath,
+    /// The change of the file that took it out; `None` where the file is not kept whole, so that it cannot be undone.
+    pub rev: Option<u64>,
 }
 
 impl Verb for Forget {
@@ -135,12 +148,13 @@ impl Verb for Forget {
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Gone, StoreError> {
         let mut of = Sorted::of(store, &self.ids)?;
-        let mut forgotten = Vec::new();
+        let (mut forgotten, mut taken_out) = (Vec::new(), BTreeMap::new());
         if !of.plain.is_empty() || self.ids.is_empty() {
             forgotten.extend(store.forget(&of.plain, self.erase, &caller.actor(self.reason.clone()))?);
         }
         if !of.parts.is_empty() {
             forgotten.extend(forget_in_files(store, caller, &of.parts, self.erase)?);
+            taken_out = taken_out_of(store, &of.parts)?;
         }
         if !of.files.is_empty() {
             of.files.dedup_by_key(|file| file.id);
@@ -150,7 +164,7 @@ impl Verb for Forget {
             Erase::Soft => Traces::default(),
             Erase::Hard => store.traces(&forgotten.iter().map(|one| one.id).collect::<Vec<_>>())?,
         };
-        Ok(Gone { forgotten, left })
+        Ok(Gone { forgotten, left, taken_out })
     }
 }
 
@@ -197,6 +211,18 @@ fn forget_in_files(
         Erase::Soft => Ok(parts.iter().map(|part| Forgotten { id: part.id, handle: part.handle }).collect()),
         Erase::Hard => store.purge_parts(&all, &caller.actor(None)),
     }
+}
+
+/// How parts come back that were in their files until now.
+fn taken_out_of(store: &Store, parts: &[Memory]) -> Result<BTreeMap<MemoryId, TakenOut>, StoreError> {
+    let mut taken_out = BTreeMap::new();
+    for part in parts.iter().filter(|part| part.deleted.is_none()) {
+        let Some(path) = part.file.as_ref().map(|file| file.path.clone()) else { continue };
+        let row = store.file_at(&path)?.filter(|row| row.is_kept);
+        let file = row.map(|row| store.get(MemoryRef::Id(row.id))).transpose()?.flatten();
+        taken_out.insert(part.id, TakenOut { path, rev: file.map(|file| file.rev) });
+    }
+    Ok(taken_out)
 }
 
 /// Brings back a forgotten memory, or an earlier text of one.
@@ -250,6 +276,19 @@ fn restore_part(
              `tessera restore {path} --before REV` (`tessera history {path}` lists them)"
         )));
     }
+    if says_all_of_file(&file.content) && !file.content.contains(&part.content) {
+        return Err(refused(format!(
+            "was deleted after these lines were taken out of it: `tessera restore {path}` brings it back without them, then \
+             `tessera restore {path} --before REV` an earlier text of it (`tessera history {path}` lists them)"
+        )));
+    }
     restore_file(store, caller, &file, None)?;
-    store.stored(MemoryRef::Id(part.id))
+    let stored = store.stored(MemoryRef::Id(part.id))?;
+    if stored.memory.deleted.is_some() {
+        return Err(refused(format!(
+            "is back, but without these lines: `tessera restore {path} --before REV` brings an earlier text of it back \
+             (`tessera history {path}` lists them)"
+        )));
+    }
+    Ok(stored)
 }

@@ -19,7 +19,7 @@ mod unasked;
 mod view;
 
 pub use alike::{Alike, told_near};
-pub use change::{Forget, Gone, Restore, Update, Updated, Which};
+pub use change::{Forget, Gone, Restore, TakenOut, Update, Updated, Which};
 pub use conflict::{Conflicts, Resolve};
 pub use find::{Answer, Fetch, Form, Get, History, List, Recall};
 pub use gaps::{ForgetQuestions, Gap, Gaps, GapsFound};

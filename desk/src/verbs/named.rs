@@ -75,6 +75,8 @@ pub struct Standing {
     pub file: InFile,
     /// Its lines, from 1; `None` for a whole file, and for a part that does not stand there any more.
     pub lines: Option<(u32, u32)>,
+    /// True for a whole file of which the memory does not hold all: it is too long, or a credential stands in it.
+    pub lacks_some: bool,
 }
 
 impl std::fmt::Display for Standing {
@@ -102,7 +104,8 @@ impl Verb for WhereInFiles {
             let file = store.get(MemoryRef::Id(id))?.and_then(|memory| memory.file);
             let Some(file) = file else { return Ok(None) };
             let lines = store.part(id)?.map(|part| part.lines);
-            Ok(Some(Standing { file, lines }))
+            let lacks_some = file.is_whole && store.note_of(id)?.is_some_and(|note| !note.file.is_kept);
+            Ok(Some(Standing { file, lines, lacks_some }))
         };
         self.ids.into_iter().map(standing).collect()
     }

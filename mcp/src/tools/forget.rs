@@ -32,7 +32,7 @@ pub(super) const OLDER: Entry = Entry { name: "memory_delete", ..TOOL };
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let erase = if args.flag(&["hard_delete"])? { Erase::Hard } else { Erase::Soft };
     let ids = desk.perform(Meant { named: args.names()? })?;
-    let Gone { forgotten, left } = desk.perform(Forget { ids, erase, reason: args.text(&["reason"])? })?;
+    let Gone { forgotten, left, .. } = desk.perform(Forget { ids, erase, reason: args.text(&["reason"])? })?;
     let handles = forgotten.iter().map(|one| one.handle.to_string()).collect::<Vec<_>>().join(" ");
     let left: String = left.told().iter().map(|told| format!("\n{told}")).collect();
     let how = if erase == Erase::Hard { "for good" } else { "they can be restored" };

@@ -40,6 +40,24 @@ impl Store {
         super::seen::standing_for(&self.connection, path).map_err(|error| self.failed(error))
     }
 
+    /// What stood for the files below a directory that is not there any more: those that were deleted with the last of
+    /// them. What was deleted before is not in the directory that went.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn files_deleted_below(&self, directory: &FilePath) -> Result<Vec<MemoryId>, StoreError> {
+        let sql = "SELECT id, max(deleted) OVER () AS last, deleted FROM memories
+                   WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0 AND shared_by IS NULL
+                       AND deleted IS NOT NULL ORDER BY file";
+        let (from, until) = (format!("{directory}/"), format!("{directory}0"));
+        let read = || -> rusqlite::Result<Vec<MemoryId>> {
+            let mut statement =
+                self.connection.prepare_cached(&format!("SELECT id FROM ({sql}) WHERE deleted = last"))?;
+            statement.query_map([from, until], |row| row.get(0))?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
     /// A memory as a change of it would tell of it.
     ///
     /// # Errors

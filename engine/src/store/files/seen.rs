@@ -16,7 +16,7 @@ use crate::compose::{self, Composed, Filed, Known, PartText, Told};
 use crate::domain::{
     DomainError, Draft, FilePath, MAX_CONTENT_BYTES, MemoryId, Origin, Timestamp, Trust, content_of_file,
 };
-use crate::screen::{Finding, Keeper, Place, Screened, Secret, findings, screened};
+use crate::screen::{Finding, Keeper, Place, Screened, Secret, findings, places, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::change::secrets;
@@ -28,6 +28,8 @@ use crate::text::O200k;
 
 /// Files of one transaction.
 const STEP: usize = 200;
+/// Bytes of a file that a memory holds.
+const MOST_OF_FILE: usize = MAX_CONTENT_BYTES - 8;
 /// What stands for each byte of a credential.
 const COVER: char = 'x';
 /// Parts that a file had before and that are looked through for one that comes back.
@@ -242,7 +244,7 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp) -> Result<Option<Made>
     if is_there && before.hash == Some(file.stamp.hash) {
         return Ok(None);
     }
-    let is_cut = file.text.len() > MAX_CONTENT_BYTES - 8;
+    let is_cut = file.text.len() > MOST_OF_FILE;
     let said = Said::of(&file.text);
     let note = if file.path.is_markdown() { parse } else { parse_plain };
     let note = note(&said.text, file.path.stem(), Bound::default());
@@ -262,11 +264,18 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp) -> Result<Option<Made>
 
 /// The beginning of a text that no memory can hold.
 fn cut(text: &str) -> &str {
-    let mut end = MAX_CONTENT_BYTES - 8;
+    let mut end = MOST_OF_FILE;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     text.get(..end).unwrap_or_default()
+}
+
+/// True when the content of a memory is all that its file said, as far as it can tell: it is not as long as one that was
+/// cut, and names no credential that was dropped from it.
+pub fn says_all_of_file(content: &str) -> bool {
+    let is_cut = content.len() + char::MAX.len_utf8() > MOST_OF_FILE;
+    !is_cut && places(content).iter().all(|(_, place)| place.name.is_some())
 }
 
 fn filed(file: &SeenFile, before: &Before, note: &Note, now: Timestamp) -> Filed {
