@@ -2,6 +2,7 @@
 
 mod eval;
 mod files;
+mod filter;
 mod gaps;
 mod notes;
 mod project;
@@ -22,6 +23,7 @@ use tessera_engine::domain::{
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use files::{AddArguments, FilesTask};
+pub(crate) use filter::Filter;
 pub(crate) use gaps::GapsArguments;
 pub(crate) use notes::{GraphArguments, NoteBounds, NoteTask};
 pub(crate) use project::ProjectTask;
@@ -348,32 +350,6 @@ pub(crate) struct Remember {
     /// What the memory says of a text that is a secret; "Sensitive note" with its category if left out.
     #[arg(long = "as", value_name = "DESCRIPTION", requires = "sensitive")]
     pub(crate) described: Option<String>,
-}
-
-/// What a memory must be.
-#[derive(Debug, Args)]
-pub(crate) struct Filter {
-    /// Only these categories, comma-separated.
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) category: Vec<Category>,
-    /// Only these types, comma-separated.
-    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
-    pub(crate) kind: Vec<MemoryType>,
-    /// Only with one of these tags, comma-separated.
-    #[arg(long, alias = "tag", value_delimiter = ',')]
-    pub(crate) tags: Vec<Tag>,
-    /// Only with one of these named things, comma-separated.
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) entities: Vec<String>,
-    /// Only of these projects (`global` for what belongs to none), comma-separated.
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) scope: Vec<Scope>,
-    /// Only created at or after.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) since: Option<Timestamp>,
-    /// Only created before.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) until: Option<Timestamp>,
 }
 
 /// Find memories.

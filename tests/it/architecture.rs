@@ -29,7 +29,7 @@ const MAY_NOT: [(&str, &[&str]); 23] = [
         "desk/src",
         &["tessera_mcp", "tessera_hooks", "tessera_learn", "tessera_api", "println!", "rusqlite", "tokio", "reqwest"],
     ),
-    ("desk/files", &["tessera_engine", "tessera_desk", "tokio", "println!", "eprintln!"]),
+    ("desk/files/src", &["tessera_engine", "tessera_desk", "tokio", "println!", "eprintln!"]),
     (
         "desk/setup",
         &["tessera_mcp", "tessera_hooks", "tessera_learn", "tessera_api", "println!", "rusqlite", "tokio", "reqwest"],

@@ -255,3 +255,28 @@ fn a_running_server_knows_a_change_within_two_seconds_and_its_first_call_at_once
         }
     }
 }
+
+/// Has the memory tool make a file.
+fn made(world: &World, path: &str, text: &str) {
+    let command = json!({ "command": "create", "path": path, "file_text": text }).to_string();
+    let ran = world.run_with_stdin(&["memory-tool"], command.as_bytes());
+    assert!(ran.stdout.starts_with("File created successfully"), "{ran:?}");
+}
+
+#[test]
+fn what_was_made_and_removed_between_two_looks_is_not_recalled() {
+    let world = World::new();
+    made(&world, "/memories/a.md", "- [fact] the gate is on birch\n");
+    made(&world, "/memories/deep/er/b.md", "- [fact] the well is by the oak\n");
+    fs::remove_file(world.home().join("memories/a.md")).unwrap();
+    assert!(world.found("gate").is_empty(), "the directory looks as it did before");
+    fs::remove_dir_all(world.home().join("memories/deep")).unwrap();
+    assert!(world.found("well").is_empty(), "the directory is gone");
+    // A home that is moved takes its files with it.
+    made(&world, "/memories/c.md", "- [fact] the mill is on elm\n");
+    let moved = world.path("moved");
+    fs::rename(world.home(), &moved).unwrap();
+    fs::write(moved.join("memories/c.md"), "- [fact] the mill is on ash\n").unwrap();
+    let recall = world.run(&["--home", moved.to_str().unwrap(), "recall", "mill"]);
+    assert!(recall.stdout.contains("on ash"), "{recall:?}");
+}

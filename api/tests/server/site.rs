@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use tessera_api::{App, Db, Limits, MeaningUse, NewKey, Patience, SecretRules, Secrets, Settings, UserId};
-use tessera_engine::sync::FREE_LINKS_HEADER;
+use tessera_engine::sync::{FREE_LINKS_HEADER, Mark};
 use tokio::net::TcpListener;
 
 use crate::cluster::Cluster;
@@ -60,6 +60,13 @@ impl Site {
 
     pub(crate) async fn get(&self, key: &str, path: &str) -> Response {
         self.client.get(format!("http://{}{path}", self.address)).bearer_auth(key).send().await.unwrap()
+    }
+
+    /// As a machine asks that was given these marks.
+    pub(crate) async fn get_knowing(&self, key: &str, path: &str, marks: &[Mark]) -> Response {
+        let request = self.client.get(format!("http://{}{path}", self.address)).bearer_auth(key);
+        let request = if marks.is_empty() { request } else { request.header(Mark::HEADER, Mark::header(marks)) };
+        request.send().await.unwrap()
     }
 
     /// As a machine asks that reads links of any type.

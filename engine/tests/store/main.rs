@@ -15,6 +15,6 @@ mod salvage;
 mod seven;
 mod six;
 mod stale;
-mod ten;
 mod support;
+mod ten;
 mod trust;

@@ -140,10 +140,9 @@ fn a_time_that_is_set_back_or_lies_ahead_is_a_change_and_then_none() {
     let mut world = World::new();
     world.write("a.md", list(&["first"]));
     world.look();
-    for (word, time) in [
-        ("older", SystemTime::UNIX_EPOCH + Duration::from_hours(24)),
-        ("ahead", now() + Duration::from_hours(24)),
-    ] {
+    for (word, time) in
+        [("older", SystemTime::UNIX_EPOCH + Duration::from_hours(24)), ("ahead", now() + Duration::from_hours(24))]
+    {
         world.write("a.md", list(&[word]));
         touch(&world, time);
         assert_eq!(world.look().taken, 1);

@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::outbox::tell;
-use super::rights::refuse_foreign;
+use super::rights::{refuse_foreign, refuse_part};
 use super::write::{Written, write_row};
 use super::{links, places, secrets};
 use crate::compose::{self, Known};
@@ -13,7 +13,6 @@ use crate::store::base::context;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::files::erased::{purge_beside, refuse_part};
 use crate::store::logs::history::{self, Operation};
 use crate::store::logs::{purges, questions, traces};
 use crate::store::rows::memory as row;
@@ -135,6 +134,38 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     purge_beside(change, before, mark, actor)?;
     // The reason of a purge could repeat what is purged.
     history::record(change, memory, Operation::Purge, &Actor { reason: None, ..actor.clone() }, None)
+}
+
+/// What a file kept beside itself goes with it: its parts, its names, and what it said of others. Where it was last read
+/// stays known until whoever has a handle on its folder has removed it there.
+fn purge_beside(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
+    if before.is_part_of_file() {
+        change.tx.prepare_cached("DELETE FROM parts WHERE memory = ?1")?.execute([before.id])?;
+    }
+    if !before.is_whole_file() {
+        return Ok(());
+    }
+    let parts: Vec<MemoryId> = {
+        let mut statement = change.tx.prepare_cached("SELECT memory FROM parts WHERE file = ?1")?;
+        statement.query_map([before.id], |row| row.get(0))?.collect::<Result<_, _>>()?
+    };
+    for part in parts {
+        if let Some(part) = row::find(change.tx, MemoryRef::Id(part))? {
+            purge(change, &part, mark, actor)?;
+        }
+    }
+    for sql in [
+        "DELETE FROM names WHERE memory = ?1",
+        "DELETE FROM relations WHERE source = ?1",
+        "UPDATE relations SET target = NULL WHERE target = ?1",
+        "DELETE FROM intents WHERE memory = ?1",
+    ] {
+        change.tx.prepare_cached(sql)?.execute([before.id])?;
+    }
+    let sql = "UPDATE files SET title = '', kind = '', permalink = '', tags = '[]', fields = '{}', problem = NULL
+               WHERE memory = ?1";
+    change.tx.prepare_cached(sql)?.execute([before.id])?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::links;
 use super::outbox::tell;
-use super::rights::refuse_foreign;
+use super::rights::{refuse_foreign, refuse_part};
 use super::write::{Stored, Written, places_of, write_row};
 use crate::compose;
 use crate::domain::MemoryRef;
@@ -11,7 +11,6 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::files::erased::refuse_part;
 use crate::store::logs::history::{self, Operation};
 use crate::text::O200k;
 

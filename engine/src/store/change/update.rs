@@ -3,6 +3,7 @@
 use super::erase::Erase;
 use super::links;
 use super::outbox::tell;
+use super::rights::refuse_fields;
 use super::write::{Stored, Written, set_aside, write_row};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Memory, MemoryRef, Patch, Permission};
@@ -12,7 +13,6 @@ use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::files::erased::refuse_fields;
 use crate::store::logs::history::{self, Operation};
 use crate::store::logs::traces;
 use crate::text::O200k;

@@ -1,11 +1,10 @@
-//! Files and parts of files that are removed for good, and what may be changed of them without their file.
+//! Parts of files that are removed for good: also from what is known of how their file was.
 
 use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::names;
-use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef, Patch};
+use crate::domain::{FilePath, Memory, MemoryId, MemoryRef};
 use crate::screen::places;
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -133,61 +132,6 @@ fn forget_secrets(change: &Change<'_>, file: MemoryId, part: &Memory) -> Result<
         let sql = "DELETE FROM secret_uses WHERE memory = ?1 AND name = ?2";
         change.tx.prepare_cached(sql)?.execute(params![file, name])?;
         kept::let_go(change, file, Some(name))?;
-    }
-    Ok(())
-}
-
-/// What a file kept beside itself goes with it: its parts, its names, and what it said of others. Where it was last read
-/// stays known until whoever has a handle on its folder has removed it there.
-pub(crate) fn purge_beside(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
-    if before.is_part_of_file() {
-        change.tx.prepare_cached("DELETE FROM parts WHERE memory = ?1")?.execute([before.id])?;
-    }
-    if !before.is_whole_file() {
-        return Ok(());
-    }
-    let parts: Vec<MemoryId> = {
-        let mut statement = change.tx.prepare_cached("SELECT memory FROM parts WHERE file = ?1")?;
-        statement.query_map([before.id], |row| row.get(0))?.collect::<Result<_, _>>()?
-    };
-    for part in parts {
-        if let Some(part) = row::find(change.tx, MemoryRef::Id(part))? {
-            purge(change, &part, mark, actor)?;
-        }
-    }
-    names::forget(change, before.id)?;
-    change.tx.prepare_cached("DELETE FROM intents WHERE memory = ?1")?.execute([before.id])?;
-    let sql = "UPDATE files SET title = '', kind = '', permalink = '', tags = '[]', fields = '{}', problem = NULL
-               WHERE memory = ?1";
-    change.tx.prepare_cached(sql)?.execute([before.id])?;
-    Ok(())
-}
-
-/// A part is changed in its file and nowhere else: so that what is found is what the file says.
-pub(crate) fn refuse_part(memory: &Memory, problem: &str) -> Result<(), StoreError> {
-    match &memory.file {
-        Some(InFile { path, is_whole: false, .. }) if memory.share.is_none() => {
-            Err(StoreError::InFile { path: path.clone(), problem: problem.to_owned() })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What is said of a file, or of a part, is what the file says: only its text is changed, and whether it is believed.
-pub(crate) fn refuse_fields(memory: &Memory, patch: &Patch) -> Result<(), StoreError> {
-    // Of another's file there is no file here: it is a memory like any other.
-    let Some(file) = memory.file.as_ref().filter(|_| memory.share.is_none()) else { return Ok(()) };
-    let refused = |problem: &str| Err(StoreError::InFile { path: file.path.clone(), problem: problem.to_owned() });
-    if (Patch { content: None, vouched: None, ..patch.clone() }) != Patch::default() {
-        return refused(
-            "says its category, tags and the rest itself; change the file (`[category]`, #tags, front matter), or give content or trust alone",
-        );
-    }
-    if patch.content.is_some() && !file.is_whole {
-        return refused("holds this part; it is changed there");
-    }
-    if patch.vouched.is_some() && file.is_whole {
-        return refused("is believed part by part; give the trust of its parts");
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Recall over the embedded store: the engine's pipeline between an index refresh and a row fetch.
 
-use crate::domain::{Filters, Handle, Memory, MemoryRef, RecallRequest, Scope};
+use crate::domain::{Filters, Handle, Memory, MemoryId, MemoryRef, RecallRequest, Scope};
 use crate::pack::{JsonRows, Ranked, Recall, Row};
 use crate::recall::{Form, Ranking, answer, rank};
 use crate::store::base::store::Store;
@@ -160,20 +160,25 @@ impl Store {
         Ok(answer(request, &ranking, page, rows, &self.weights, form)?)
     }
 
+    /// The parts of the file in which a part stands, in their order.
+    fn parts_beside(&self, part: MemoryId) -> rusqlite::Result<Vec<Handle>> {
+        let sql = "SELECT handle FROM parts JOIN memories ON memories.id = parts.memory
+                   WHERE parts.file = (SELECT file FROM parts WHERE memory = ?1) AND n >= 0 AND deleted IS NULL ORDER BY n";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_map([part], |row| row.get(0))?.collect()
+    }
+
     /// What stands around parts of files: the parts before and after each, which say what it is about.
     fn neighbours(&self, named: &[Memory]) -> Result<Vec<Handle>, StoreError> {
         let mut beside: Vec<Handle> = Vec::new();
         for memory in named.iter().filter(|memory| memory.is_part_of_file()) {
-            let Some(file) = self.file_of_part(memory.id)? else { continue };
-            let parts = self.parts_of(file)?;
-            let Some(at) = parts.iter().position(|part| part.id == memory.id) else { continue };
+            let parts = self.parts_beside(memory.id).map_err(|error| self.failed(error))?;
+            let Some(at) = parts.iter().position(|handle| *handle == memory.handle) else { continue };
             let around = parts.iter().take(at + NEIGHBOURS + 1).skip(at.saturating_sub(NEIGHBOURS));
-            for part in around {
-                let handle = self.get(MemoryRef::Id(part.id))?.map(|memory| memory.handle);
-                let is_new =
-                    |handle: &Handle| !beside.contains(handle) && !named.iter().any(|memory| memory.handle == *handle);
-                beside.extend(handle.filter(is_new));
-            }
+            let is_new =
+                |handle: &Handle| !beside.contains(handle) && !named.iter().any(|memory| memory.handle == *handle);
+            let fresh: Vec<Handle> = around.copied().filter(is_new).collect();
+            beside.extend(fresh);
         }
         beside.truncate(MOST_NEIGHBOURS);
         Ok(beside)
