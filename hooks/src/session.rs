@@ -40,6 +40,9 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     let notice = desk.perform(StandingNotice { claim: claim.clone() })?;
     let notice = of_team(&notice, surroundings).or_else(|| of_project(&notice, &claim, surroundings));
     let reply = given.map(|given| Reply::context(EVENT, &given.body));
+    if surroundings.home.memories().is_dir() || store.folders().is_ok_and(|folders| !folders.is_empty()) {
+        stop::scan_files(surroundings)?;
+    }
     Ok(match (reply, notice) {
         (Some(reply), Some(notice)) => Some(reply.with_notice(&notice)),
         (None, Some(notice)) => Some(Reply::notice(&notice)),

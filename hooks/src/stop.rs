@@ -47,8 +47,18 @@ pub(crate) fn wake_worker(surroundings: &Surroundings) -> Result<(), HookError> 
     if WorkerTurn::is_taken(&surroundings.home) {
         return Ok(());
     }
+    detach(surroundings, &["learn"])
+}
+
+/// Has what changed in folders of files taken by a process of its own: a session's first prompt does not wait for it.
+pub(crate) fn scan_files(surroundings: &Surroundings) -> Result<(), HookError> {
+    detach(surroundings, &["files", "scan"])
+}
+
+/// Starts a command of ours that nobody waits for.
+fn detach(surroundings: &Surroundings, arguments: &[&str]) -> Result<(), HookError> {
     let mut command = Command::new(&surroundings.program);
-    command.arg("learn").arg("--home").arg(surroundings.home.dir());
+    command.args(arguments).arg("--home").arg(surroundings.home.dir());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(surroundings.home.dir());
     #[cfg(windows)]
     {

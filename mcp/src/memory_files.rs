@@ -41,7 +41,7 @@ impl MemoryFiles {
 }
 
 /// The part of the prompt `memory_guide` that is about files.
-pub(crate) const GUIDE: &str = r#"
+pub(crate) const GUIDE: &str = r"
 
 # Memory files
 
@@ -99,7 +99,7 @@ tags: [preferences, writing]
 - Preferences of the person: user/preferences.md, an observation each; str_replace the one that changed.
 - State of a project: projects/NAME.md with the headings Done, Decisions, Open; bring Open up to date before a long step and after it.
 - Sessions: sessions/2026-11-20-checkout.md with the task, the steps taken and the next one; at the start of the next session view it first, at the end of the work keep what lasts elsewhere and delete it.
-"#;
+";
 
 #[cfg(test)]
 mod tests {

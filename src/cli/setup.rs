@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 
 /// Connect a client.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Setup {
     /// claude-code, claude-desktop, cursor, codex, gemini or vscode.
     #[arg(value_enum)]

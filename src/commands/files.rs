@@ -10,7 +10,7 @@ use tessera_desk::folders::{AddFolder, FileCommand, FolderState, Folders, Remove
 use tessera_engine::domain::{Origin, Trust};
 use tessera_engine::store::Usage;
 
-use super::{Access, Context, caller};
+use super::{Access, Context, caller, meaning};
 use crate::cli::{AddArguments, FilesTask};
 use crate::exit::UserError;
 use crate::{config, output};
@@ -40,15 +40,14 @@ pub(super) fn run(context: &Context, task: FilesTask) -> anyhow::Result<()> {
 fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
     let AddArguments { dir, name, scope, trust, writable, sync } = args;
     let asks = AddFolder { dir, name, scope, trust, is_writable: writable, is_told: sync };
-    let (folder, done) = context.at_local_desk(Access::Add, |desk| {
-        let done = desk.perform(asks)?;
-        desk.give_meaning();
-        Ok(done)
-    })?;
+    let (folder, done) = context.at_local_desk(Access::Add, |desk| Ok(desk.perform(asks)?))?;
     if context.json {
-        return output::json(&json!({ "name": folder.name, "dir": folder.dir, "files": done.taken }));
+        output::json(&json!({ "name": folder.name, "dir": folder.dir, "files": done.taken }))?;
+    } else {
+        output::line(&format!("{}: {} files known as /{}/…", folder.dir.display(), done.taken, folder.name))?;
     }
-    output::line(&format!("{}: {} files known as /{}/…", folder.dir.display(), done.taken, folder.name))
+    meaning::make_waiting_after(context);
+    Ok(())
 }
 
 fn list(context: &Context) -> anyhow::Result<()> {

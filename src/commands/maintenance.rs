@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
+use tessera_desk::folders::{FilesChecked, check as check_files};
 use tessera_desk::verbs::{Count, Counts};
 use tessera_engine::Store;
-use tessera_engine::store::{Health, Stats, Usage, Verdict};
+use tessera_engine::store::{Check, Health, Stats, Usage, Verdict};
 use tessera_setup::{RowVerdict, check};
 
 use super::{Access, Context, meaning};
@@ -52,6 +53,7 @@ pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode
     if repair {
         make_meanings(context, &mut health)?;
     }
+    health.checks.extend(files_check(context, repair)?);
     // What a hook could not read is found here.
     config::surroundings(context.home.clone())?;
     let looked = config::store(context.home.clone(), Usage::ReadOnce)?;
@@ -97,6 +99,36 @@ fn make_meanings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
     let now = context.open(Usage::ReadOnce)?.meaning_check()?;
     health.checks.iter_mut().filter(|check| check.name == now.name).for_each(|check| *check = now.clone());
     Ok(())
+}
+
+/// Whether files and what is known of them agree; nothing where there is no folder.
+fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>> {
+    let mut store = context.open(Usage::Write)?;
+    if store.folders()?.is_empty() {
+        return Ok(None);
+    }
+    let FilesChecked { files, parts, wrong, wrong_count, astray, away, not_kept } = check_files(&mut store, repair)?;
+    let mut told = vec![format!("{files} files, {parts} parts")];
+    if not_kept > 0 {
+        told.push(format!(
+            "{not_kept} not kept whole: a credential stands in them (`tessera secret scan`), or they are large"
+        ));
+    }
+    told.extend(away.iter().map(|(name, why)| format!("{name} is away: {why}")));
+    told.extend(wrong.iter().map(|(path, problem)| format!("{path} {problem}")));
+    let named = wrong.len();
+    told.extend((wrong_count > named).then(|| format!("and {} more", wrong_count - named)));
+    told.extend((astray > 0).then(|| format!("{astray} rows of files that are not known")));
+    let is_wrong = wrong_count > 0 || astray > 0;
+    if is_wrong && !repair {
+        told.push("run with --repair".to_owned());
+    }
+    let verdict = match (is_wrong, away.is_empty()) {
+        (true, _) => Verdict::Bad,
+        (false, false) => Verdict::Warning,
+        (false, true) => Verdict::Ok,
+    };
+    Ok(Some(Check { name: "files", verdict, detail: told.join("; ") }))
 }
 
 fn doctor_line(word: &str, style: Style, name: &str, detail: &str) -> anyhow::Result<()> {

@@ -180,6 +180,9 @@ fn print(desk: &Desk<'_>, context: &Context, verb: &str, stored: &Stored, near: 
         Scope::Global => String::new(),
         Scope::Project(_) => format!(" of {}", output::shown(memory.scope.as_str())),
     };
+    if let (true, Some(file)) = (memory.is_whole_file(), &memory.file) {
+        return output::line(&format!("{verb} {} {}", memory.handle, output::shown(file.path.as_str())));
+    }
     let facts = format!("{category}{of}, importance {importance:.2}, {} tokens", stored.tokens);
     output::line(&format!("{verb} {} ({facts}): {}", memory.handle, output::shown(&memory.summary)))?;
     let aside = told_aside(stored, desk.secret_key().as_ref(), |name| format!("`tessera secret show {name}`"));

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use tessera_desk::folders::{CredentialsInFiles, FoundInFile};
 use tessera_desk::team::PurgedThere;
 use tessera_desk::verbs::{Purged, ScanSecrets};
 use tessera_engine::domain::MemoryRef;
@@ -33,14 +34,21 @@ pub(super) fn scan(context: &Context, fix: bool) -> anyhow::Result<ExitCode> {
     };
     let access = if fix { Access::Change } else { Access::Read };
     let verb = ScanSecrets { scanning, progress: &mut progress };
-    let scan = context.at_local_desk(access, |desk| Ok(desk.perform(verb)?))?;
+    let (scan, in_files) = context.at_local_desk(access, |desk| {
+        let scan = desk.perform(verb)?;
+        Ok((scan, desk.perform(CredentialsInFiles)?))
+    })?;
     bar.finish_and_clear();
     if context.json {
-        output::json(&json!({ "looked_at": scan.looked_at, "left": scan.left(), "found": scan.residues }))?;
+        output::json(&json!({
+            "looked_at": scan.looked_at, "left": scan.left(), "found": scan.residues, "in_files": in_files,
+        }))?;
     } else {
         tell(&scan, fix)?;
+        tell_files(&in_files)?;
     }
-    let is_done = scan.left() == 0 && scan.residues.iter().all(|residue| residue.problem.is_none());
+    let is_done =
+        scan.left() == 0 && in_files.is_empty() && scan.residues.iter().all(|residue| residue.problem.is_none());
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -79,6 +87,28 @@ fn tell(scan: &Scan, fix: bool) -> anyhow::Result<()> {
              back, and takes all others out of logs, files and copies for good",
         );
     }
+    Ok(())
+}
+
+/// Credentials in files that somebody wrote by hand: the files stay as they are.
+fn tell_files(found: &[FoundInFile]) -> anyhow::Result<()> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let row = |found: &FoundInFile| {
+        let kinds: Vec<String> = found.kinds.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+        vec![found.path.to_string(), found.line.to_string(), kinds.join(", ")]
+    };
+    let rows = found.iter().take(MOST_TOLD).map(row).collect();
+    output::text(&output::table(&["file", "line", "what"], rows))?;
+    if found.len() > MOST_TOLD {
+        output::note(&format!("and {} more lines; --json lists them all", found.len() - MOST_TOLD));
+    }
+    output::note(
+        "files are yours: none is changed. Recall shows them without what was found, and no server is told of them. To \
+         move a value, give it to `tessera remember` and write the place that it answers with, [secret NAME: kind], into \
+         the file",
+    );
     Ok(())
 }
 

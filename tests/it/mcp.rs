@@ -112,7 +112,7 @@ fn refusals_are_results_that_name_the_field() {
         ("memory_get", json!({ "ids": [77] }), "no memory #77"),
         ("memory_forget", json!({}), "ids: is missing"),
         ("memory_update", json!({ "id": 1 }), "missing"),
-        ("memory_link", json!({ "id": 1, "type": "loves", "to": 2 }), "type:"),
+        ("memory_link", json!({ "id": 1, "type": "loves, and hates", "to": 2 }), "type:"),
     ] {
         let (text, refused) = client.call(tool, arguments.clone());
         assert!(refused && text.contains(words), "{tool} {arguments}: {text}");

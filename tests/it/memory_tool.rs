@@ -40,12 +40,12 @@ fn number(world: &World, text: &str) -> String {
     row.unwrap_or_else(|| panic!("{text}: {listed}"))["handle"].to_string()
 }
 
-#[test]
-fn both_faces_answer_each_command_with_the_very_words() {
+/// Commands one after the other, each with what it answers, and whether it is refused.
+fn steps() -> Vec<(Value, String, bool)> {
     let header =
         "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:";
     let edited = "The memory file has been edited. Here is the snippet showing the change (with line numbers):";
-    let steps: Vec<(Value, String, bool)> = vec![
+    vec![
         (json!({ "command": "view", "path": "/memories" }), format!("{header}\n0B\t/memories"), false),
         (create("/memories/user/p.md", "one\ntwo"), "File created successfully at: /memories/user/p.md".into(), false),
         (create("/memories/user/p.md", ""), "Error: File /memories/user/p.md already exists".into(), true),
@@ -102,10 +102,14 @@ fn both_faces_answer_each_command_with_the_very_words() {
         (json!({ "command": "create", "path": "/memories/x" }), "file_text: is missing".into(), true),
         (json!({ "path": "/memories/x" }), "command: is missing".into(), true),
         (json!({ "command": "delete", "path": "/memories/me" }), "Successfully deleted /memories/me".into(), false),
-    ];
+    ]
+}
+
+#[test]
+fn both_faces_answer_each_command_with_the_very_words() {
     let (world, other) = (World::new(), World::new());
     let mut client = Client::start(&world);
-    for (command, text, is_refused) in steps {
+    for (command, text, is_refused) in steps() {
         assert_eq!(client.call("memory", command.clone()), (text.clone(), is_refused), "{command}");
         assert_eq!(told(&other, &command), (text, is_refused), "{command}");
     }

@@ -172,6 +172,12 @@ fn a_part_is_changed_to_what_the_file_then_says_or_not_at_all() {
         refused(&world.run(&["update", &birch, "--content", new]), "edit the file");
         assert_eq!(fs::read_to_string(&file).unwrap(), text, "{new}");
     }
+    // What it says of other notes is its own.
+    let linked = paragraph("birch") + " See [[Oak]].";
+    for new in [&linked, &paragraph("birch")] {
+        assert_eq!(world.run(&["update", &birch, "--content", new]).code, Some(0));
+        assert_eq!(world.json(&["get", &birch])["content"], new.as_str());
+    }
     // Two of the same words could not be told apart.
     refused(&world.run(&["update", &number(&world, "tea at four"), "--content", "bread at six"]), "edit the file");
     let longer = paragraph("rowan");

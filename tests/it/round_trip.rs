@@ -212,14 +212,17 @@ fn line() -> impl Strategy<Value = Value> {
     )
 }
 
+/// Which of the memories before it, and how.
+type Links = Vec<(prop::sample::Index, usize)>;
+
 /// Some memories, each linked to some of those before it.
 fn lines() -> impl Strategy<Value = Vec<Value>> {
-    let links = prop::collection::vec((any::<prop::sample::Index>(), 0_usize..4), 0..3);
+    let links = prop::collection::vec((any::<prop::sample::Index>(), 0_usize..6), 0..3);
     prop::collection::vec((line(), any::<u128>(), links), 5..8).prop_map(|made| {
         let id = |at: usize, number: u128| uuid_text(number ^ at as u128);
         let ids: Vec<String> = made.iter().enumerate().map(|(at, (_, number, _))| id(at, *number)).collect();
-        let with_links = |(at, (mut line, _, links)): (usize, (Value, u128, Vec<(prop::sample::Index, usize)>))| {
-            let kinds = ["supersedes", "resolved_by", "part_of", "see_also"];
+        let with_links = |(at, (mut line, _, links)): (usize, (Value, u128, Links))| {
+            let kinds = ["supersedes", "resolved_by", "part_of", "see_also", "depends_on", "用于"];
             let links: Vec<Value> = links
                 .iter()
                 .filter(|_| at > 0)

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::support::World;
 
 const PROJECTS: usize = 60;
-const DAYS: usize = 128;
+const DAYS: usize = 129;
 const PEOPLE: usize = 40;
 const NAMES: [&str; 10] =
     ["Amber", "Birch", "Cobalt", "Dune", "Ember", "Fjord", "Garnet", "Harbour", "Indigo", "Juniper"];
@@ -53,9 +53,9 @@ impl Vault {
         for number in 0..10 {
             vault.note(&format!("Inbox/empty {number}.md"), ["", "\n\n", "---\n---\n"][number % 3]);
         }
-        for number in 3..5 {
+        for number in 4..5 {
             let mut text = format!("# Log {number}\n\n");
-            for line in 0..1_000 {
+            for line in 0..600 {
                 let _ = writeln!(text, "Entry {line}: the crane number {} was greased at berth {line}.\n", number * 7);
             }
             let _ = writeln!(text, "## Verdict\n\nThe log {number} ends with the winch of type W{number}00.");

@@ -303,6 +303,9 @@ pub(crate) struct MemoryView {
     rev: u64,
     /// The memory of which it is the other text.
     conflict_of: Option<String>,
+    /// The file that it is, if it is one: `/memories/user/preferences.md`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
     /// Whose it is.
     owner: String,
     /// Whose it is, if it is another user's.
@@ -340,6 +343,7 @@ impl MemoryView {
             expires: details.expires.map(|time| time.to_string()),
             rev: stored.row.rev,
             conflict_of: details.conflict_of.map(|id| id.to_string()),
+            file: details.file.as_ref().map(ToString::to_string),
             owner: stored.owner.clone(),
             share_permission: share.as_ref().map(|share| share.permission.to_string()),
             shared_by: share.map(|share| share.by),

@@ -255,3 +255,29 @@ fn two_machines_converge_through_the_real_server() {
         assert!(there.len() > 10 && there == machines[0].shown());
     });
 }
+
+#[test]
+fn a_file_is_one_memory_with_its_path_and_what_is_put_there_reaches_machines() {
+    with_site(|site| async move {
+        let key = site.user("ada").await;
+        let (memory, note) = (id(), "# Staging\n\n- [port] staging listens on 5433\n- [host] it runs on birch\n");
+        let mut file = document(note);
+        file.details.file = Some("/memories/staging.md".parse().unwrap());
+        pushed(&site, &key, &op(memory, 0, Action::Create(file.clone()))).await;
+        let path = format!("/api/memories/{memory}");
+        let shown = Site::ok(site.get(&key, &path).await).await;
+        assert_eq!((&shown["file"], &shown["content"]), (&"/memories/staging.md".into(), &note.into()), "{shown}");
+        let question = serde_json::json!({ "context": "which port does staging listen on?", "max_tokens": 500 });
+        let answer = Site::ok(site.post(&key, "/api/memories/recall", &question).await).await;
+        assert!(answer.to_string().contains("5433"), "{answer}");
+        let change = serde_json::json!({ "content": note.replace("5433", "6000") });
+        Site::ok(site.put(&key, &path, "\"1\"", &change).await).await;
+        // A machine that changed another observation meanwhile: both changes stand.
+        let mut ours = file.clone();
+        ours.content = Content::try_from(note.replace("birch", "oak")).unwrap();
+        let answer = pushed(&site, &key, &op(memory, 1, Action::Edit(Edit::between(&file, &ours)))).await;
+        let row = answer.row.unwrap();
+        assert_eq!(text(&row), note.replace("5433", "6000").replace("birch", "oak"));
+        assert_eq!((answer.copy, row.row.state.live().unwrap().details.file.clone()), (None, file.details.file));
+    });
+}

@@ -73,7 +73,12 @@ impl Reply {
             text.push('…');
         }
         text.push('\n');
-        text.push_str(&self.rest(rows));
+        match (piece.is_empty(), self.rows.len() > rows + 1) {
+            // What is left of a line that is cut is seen with more tokens alone.
+            (false, true) => text.push_str(&self.rest(rows + 1)),
+            (false, false) => text.push_str("[the line goes on: give more max_tokens]"),
+            (true, _) => text.push_str(&self.rest(rows)),
+        }
         text
     }
 
@@ -109,8 +114,10 @@ mod tests {
         let cut = "Lines:\n     4\ta\n[2 more lines, 5 to 6: go on with view_range [5, 6]]";
         assert_eq!(reply.first(1, 0), cut);
         // A line longer than the budget is cut between letters.
-        let within = "Lines:\n     4\ta\n     5\tbcd…\n[2 more lines, 5 to 6: go on with view_range [5, 6]]";
+        let within = "Lines:\n     4\ta\n     5\tbcd…\n[1 more lines, 6 to 6: go on with view_range [6, 6]]";
         assert_eq!(reply.first(1, 11), within);
+        let last = "Lines:\n     4\ta\n     5\tbcdé\n     6…\n[the line goes on: give more max_tokens]";
+        assert_eq!(reply.first(2, 6), last);
         assert_eq!(reply.first(2, 99), reply.text());
     }
 }

@@ -39,6 +39,11 @@ fn one_turn(store: &mut Store) -> Result<usize, StoreError> {
     let mut done = 0;
     for pending in store.pending_files()? {
         let Some(path) = pending.memory.file.as_ref().map(|file| file.path.clone()) else { continue };
+        // Another may have taken its place on disk in this turn.
+        let is_still =
+            |row: &FileRow| Ok::<_, StoreError>(store.file_at(&row.path)?.is_some_and(|now| now.id == row.id));
+        let is_still = pending.on_disk.as_ref().map(is_still).transpose()?.unwrap_or_default();
+        let pending = Pending { on_disk: pending.on_disk.filter(|_| is_still), ..pending };
         let laid_out = Place::of(store, &path).and_then(|place| match place {
             Some(place) => place.lay_out(store, &pending),
             None => Ok(false),

@@ -4,6 +4,7 @@
 
 mod add;
 mod aside;
+mod check;
 mod edit;
 mod export;
 mod glance;
@@ -12,7 +13,8 @@ mod look;
 mod read;
 mod refresh;
 mod restored;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 mod tool;
 #[cfg(feature = "team")]
@@ -22,9 +24,11 @@ mod watched;
 mod whole;
 
 pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
+pub use check::{CredentialsInFiles, FilesChecked, FoundInFile, check};
 pub use edit::{forget_parts, update_part};
 pub use export::{ExportNotes, NotesExported};
 pub use glance::{Glance, Looks};
+pub(crate) use read::text_now;
 pub use refresh::{Refreshed, refresh, refresh_patiently};
 pub use restored::{PutBack, restore_file};
 pub use tool::{FileCommand, FileRules, ToolReply};

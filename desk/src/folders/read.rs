@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, Scope, Trust};
+use tessera_engine::screen::dropped;
 use tessera_engine::store::{FileStamp, Folder, MEMORIES, SeenFile, StoreError, try_lock};
 use tessera_files::{FileError, ReadFile, RelativePath, Tree};
 use xxhash_rust::xxh3::xxh3_64;
@@ -101,4 +102,14 @@ pub(super) fn refused(path: &FilePath, problem: &str) -> StoreError {
 
 pub(super) fn failed(path: &FilePath, error: &FileError) -> StoreError {
     refused(path, &error.to_string())
+}
+
+/// What a file says now, without credentials; `None` where it cannot be read. For one that no memory holds whole.
+pub(crate) fn text_now(store: &Store, path: &FilePath) -> Result<Option<String>, StoreError> {
+    let Some(folder) = store.folders()?.into_iter().find(|folder| folder.name == path.folder()) else {
+        return Ok(None);
+    };
+    let Ok((tree, inside)) = opened(&folder, path) else { return Ok(None) };
+    let file = tree.read(&inside, MOST_BYTES).ok().and_then(|read| seen(path.clone(), read));
+    Ok(file.map(|file| dropped(&file.text).into_owned()))
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryRef, Origin, file_of_content};
+use tessera_engine::screen::is_clean;
 use tessera_engine::store::{Actor, FileRow, Folder, MEMORIES, SeenFile, StoreError, is_settled};
 use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
@@ -191,7 +192,11 @@ impl Changes {
         for (found, stamp) in &directory.files {
             let row = known.remove(found);
             let is_same = row.as_ref().is_some_and(|row| stamp_of(stamp, row.stamp.hash) == row.stamp);
-            if !is_same && let Ok(path) = FilePath::new(&folder.name, found) {
+            // A path is shown wherever its file is: one that holds a credential is not known at all.
+            if !is_same
+                && is_clean(found)
+                && let Ok(path) = FilePath::new(&folder.name, found)
+            {
                 self.differing.push((path, *stamp, row));
             }
         }

@@ -58,14 +58,26 @@ impl Verb for FileCommand {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<ToolReply, StoreError> {
         match run(store, caller, &self) {
             Ok(text) => Ok(ToolReply { text, is_error: false }),
-            Err(Failed::File(error)) => Ok(ToolReply { text: error.to_string(), is_error: true }),
+            Err(Failed::File(error)) => Ok(self.refused(&error.to_string())),
+            Err(Failed::Path(kind)) => Ok(self.refused(&format!(
+                "path: holds a {kind}, and a path is shown wherever its file is; name it otherwise"
+            ))),
             Err(Failed::Store(error)) => Err(error),
         }
     }
 }
 
+impl FileCommand {
+    /// Why it was not done, as far as the budget goes.
+    fn refused(&self, why: &str) -> ToolReply {
+        ToolReply { text: clipped(why, self.rules.max_tokens), is_error: true }
+    }
+}
+
 enum Failed {
     File(FileError),
+    /// A path holds a credential of this kind.
+    Path(String),
     Store(StoreError),
 }
 
@@ -93,13 +105,65 @@ fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String
     let _held = held_to_write(store)?;
     // What somebody changed by hand is theirs.
     refresh_held(store)?;
-    let secrets = screened(store, &tree, &mut command)?;
+    let mut secrets = screened(store, &tree, &mut command)?;
     let lock = tree.lock()?;
-    let prepared = prepare(&tree, &command, &limits)?;
-    let reply = within(&prepared.reply, asked.rules.max_tokens);
-    let aside = told(&secrets);
+    let mut prepared = prepare(&tree, &command, &limits)?;
+    keep_what_is_not_kept(store, &command, &prepared)?;
+    screen_what_comes_together(store, &mut prepared, &mut secrets)?;
+    let aside = told(&secrets.found);
+    let rest = asked.rules.max_tokens.saturating_sub(O200k.count(&aside));
+    let reply = within(&prepared.reply, rest);
     carry_out(store, caller, &tree, &lock, prepared, secrets)?;
     Ok(reply + &aside)
+}
+
+/// What was taken out of what a command writes, sealed for the memory that stands for the file, or is to.
+#[derive(Default)]
+struct Sealed {
+    memory: Option<MemoryId>,
+    found: Vec<Secret>,
+}
+
+impl Sealed {
+    /// The memory that stands for a file: one and the same for all of a command, also where there is none yet.
+    fn memory(&mut self, store: &Store, path: &RelativePath) -> Result<MemoryId, StoreError> {
+        let id = match self.memory {
+            Some(id) => id,
+            None => store.id_of_file(&FilePath::new(path.folder(), path.relative())?)?,
+        };
+        self.memory = Some(id);
+        Ok(id)
+    }
+}
+
+/// Writing over a file takes its text out of the world where no memory holds all of it.
+fn keep_what_is_not_kept(store: &Store, command: &Command, prepared: &Prepared) -> Result<(), Failed> {
+    for change in &prepared.changes {
+        if let (Command::Create { .. }, Change::Write { path, before: Some(_), .. }) = (command, change) {
+            let known = store.file_at(&FilePath::new(path.folder(), path.relative()).map_err(StoreError::from)?)?;
+            if !known.is_some_and(|file| file.is_kept) {
+                return Err(FileError::Exists { path: path.spelled().to_owned() }.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A credential may only be one together with what stands around it in the file. What somebody wrote there by hand stays.
+fn screen_what_comes_together(store: &Store, prepared: &mut Prepared, secrets: &mut Sealed) -> Result<(), Failed> {
+    for change in &mut prepared.changes {
+        let Change::Write { path, text, before_text, .. } = change else { continue };
+        let before = before_text.as_deref().unwrap_or_default();
+        let is_new = |span| text.get(span).is_some_and(|value: &str| !before.contains(value));
+        let Some(new) = findings(text).into_iter().find(|finding| is_new(finding.span.clone())) else { continue };
+        if !findings(before).is_empty() {
+            return Err(StoreError::Credential { field: "file", kind: new.kind.as_str().to_owned() }.into());
+        }
+        let (clean, found) = store.screened_for_file(text, secrets.memory(store, path)?)?;
+        *text = clean;
+        secrets.found.extend(found);
+    }
+    Ok(())
 }
 
 /// A path is shown wherever its file is: no credential may stand in it.
@@ -108,37 +172,28 @@ fn refuse_credentials(tree: &Tree, command: &Command) -> Result<(), Failed> {
         tree.path(path)?;
         if let Some(finding) = findings(path).first() {
             let kind = finding.kind.as_str().to_owned();
-            return Err(StoreError::Credential { field: "path", kind }.into());
+            return Err(Failed::Path(kind));
         }
     }
     Ok(())
 }
 
 /// Takes credentials out of what a command writes.
-fn screened(store: &Store, tree: &Tree, command: &mut Command) -> Result<Vec<Secret>, Failed> {
-    let Some(path) = command.paths().first().map(|path| tree.path(path)).transpose()? else { return Ok(Vec::new()) };
+fn screened(store: &Store, tree: &Tree, command: &mut Command) -> Result<Sealed, Failed> {
+    let mut secrets = Sealed::default();
+    let Some(path) = command.paths().first().map(|path| tree.path(path)).transpose()? else { return Ok(secrets) };
     if path.is_root() {
-        return Ok(Vec::new());
+        return Ok(secrets);
     }
-    let mut secrets = Vec::new();
-    let mut id = None;
     for text in command.texts_mut() {
         if findings(text).is_empty() {
             continue;
         }
-        let id = match id {
-            Some(id) => id,
-            None => *id.insert(id_of(store, &path)?),
-        };
-        let (clean, found) = store.screened_for_file(text, id)?;
+        let (clean, found) = store.screened_for_file(text, secrets.memory(store, &path)?)?;
         *text = clean;
-        secrets.extend(found);
+        secrets.found.extend(found);
     }
     Ok(secrets)
-}
-
-fn id_of(store: &Store, path: &RelativePath) -> Result<MemoryId, StoreError> {
-    store.id_of_file(&FilePath::new(path.folder(), path.relative())?)
 }
 
 /// What is said of what was set aside.
@@ -155,17 +210,15 @@ fn carry_out(
     tree: &Tree,
     lock: &tessera_files::Lock,
     prepared: Prepared,
-    secrets: Vec<Secret>,
+    mut secrets: Sealed,
 ) -> Result<(), Failed> {
     let path_of = |path: &RelativePath| FilePath::new(path.folder(), path.relative()).map_err(StoreError::from);
     let (mut intents, mut moves, mut gone) = (Vec::new(), Vec::new(), Vec::new());
     for change in &prepared.changes {
         match change {
             Change::Write { path, text, .. } => {
-                let (path, hash) = (path_of(path)?, xxh3_64(text.as_bytes()));
-                // A secret is sealed for the memory that it was screened for.
-                let memory = store.id_of_file(&path)?;
-                intents.push(Intent { path, hash, memory, secrets: secrets.clone() });
+                let (hash, memory) = (xxh3_64(text.as_bytes()), secrets.memory(store, path)?);
+                intents.push(Intent { path: path_of(path)?, hash, memory, secrets: secrets.found.clone() });
             }
             Change::Move { from, to, .. } => moves.push((path_of(from)?, path_of(to)?)),
             Change::Remove { path: inside, .. } => {
@@ -192,6 +245,20 @@ fn carry_out(
     }
     store.take_files(&files)?;
     Ok(())
+}
+
+/// The beginning of a text that may cost so many tokens.
+fn clipped(text: &str, most: u32) -> String {
+    if O200k.count(text) <= most {
+        return text.to_owned();
+    }
+    let with_mark = |bytes: usize| format!("{}…", text.get(..text.floor_char_boundary(bytes)).unwrap_or_default());
+    let (mut fits, mut too_many) = (0, text.len());
+    while fits + 1 < too_many {
+        let middle = usize::midpoint(fits, too_many);
+        if O200k.count(&with_mark(middle)) <= most { fits = middle } else { too_many = middle }
+    }
+    with_mark(fits)
 }
 
 /// A reply of so many tokens at most; what is left out is said, and how to see it.

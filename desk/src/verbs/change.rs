@@ -81,7 +81,8 @@ fn in_file(
     reason: Option<&String>,
 ) -> Result<Option<Updated>, StoreError> {
     let memory = store.get(id)?.ok_or(StoreError::NotFound(id))?;
-    let Some(file) = &memory.file else { return Ok(None) };
+    // Another's file is here a memory like any other.
+    let Some(file) = memory.file.as_ref().filter(|_| memory.share.is_none()) else { return Ok(None) };
     if memory.deleted.is_some() {
         return Err(StoreError::Conflict { memory: id, problem: "is deleted; restore it first" });
     }

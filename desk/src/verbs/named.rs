@@ -23,8 +23,8 @@ impl FromStr for Named {
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let text = text.trim();
-        // Neither numbers nor ids have a slash.
-        if !text.contains('/') {
+        // Neither numbers nor ids have a slash, and no path begins with a point.
+        if !text.contains('/') || text.starts_with('.') {
             return text.parse().map(Self::Memory);
         }
         let path = if text.starts_with('/') { text.parse() } else { format!("/{text}").parse() };
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!("/memories/user/x.md".parse(), Ok(path.clone()));
         assert_eq!(" memories/user/x.md".parse(), Ok(path));
         assert_eq!("#42".parse(), Ok(Named::Memory("42".parse().unwrap())));
-        for bad in ["", "x.md", "/", "/memories", "memories/../x", "/memories//x"] {
+        for bad in ["", "x.md", "../../x", "/", "/memories", "memories/../x", "/memories//x"] {
             assert!(bad.parse::<Named>().is_err(), "{bad:?}");
         }
     }

@@ -157,6 +157,14 @@ impl Known {
         self.memory.content == other.content && terms(&self.memory) == terms(other)
     }
 
+    /// True when another memory means the same: it has the same text, and where a file says it, it stands below the same.
+    fn means_as(&self, other: &Memory) -> bool {
+        fn below(of: &Memory) -> impl PartialEq {
+            of.file.as_ref().map(|file| (file.path.stem(), &file.heading, &of.keywords))
+        }
+        self.memory.content == other.content && below(&self.memory) == below(other)
+    }
+
     /// True when another memory is shown in the same lines, but for its number.
     fn has_lines_of(&self, other: &Memory) -> bool {
         fn shown(of: &Memory) -> impl PartialEq {
@@ -193,7 +201,7 @@ fn compose_of(terms: Terms, mut memory: Memory, known: Option<&Known>, counter: 
     let summarised = known.filter(|known| known.memory.content == memory.content);
     memory.summary = summarised.map_or_else(|| enrich::summary(&memory.content), |known| known.memory.summary.clone());
     let forward = if memory.deleted.is_some() { Vec::new() } else { forward };
-    let meant = known.filter(|known| memory.deleted.is_none() && known.memory.content == memory.content);
+    let meant = known.filter(|known| memory.deleted.is_none() && known.means_as(&memory));
     let meaning = meant.map(|known| known.meaning.clone()).unwrap_or_default();
     let counted = known.filter(|known| known.has_lines_of(&memory)).and_then(|known| {
         let mut costs = known.costs.clone()?;

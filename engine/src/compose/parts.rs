@@ -18,6 +18,9 @@ use crate::text::TokenCounter;
 const LIKE_IN_PLACE: f64 = 0.25;
 /// And this share where they do not.
 const LIKE_ANYWHERE: f64 = 0.6;
+/// Pairs of texts that are compared, at most: where nearly everything in a long file is another text, each new one is compared
+/// with those that stood nearest.
+const MOST_PAIRS: usize = 20_000;
 
 /// Who wrote what a file says, and where it belongs.
 #[derive(Debug, Clone)]
@@ -262,9 +265,15 @@ fn pair(
     }
     let old_words: Vec<_> = olds.iter().map(|at| words(before, *at)).collect();
     let mut pairs = Vec::new();
-    for new in &news {
+    // All, or a window of those before that keeps pace with those that are there now.
+    let window = (MOST_PAIRS / news.len()).max(1);
+    for (at, new) in news.iter().enumerate() {
         let new_words = words(now, *new);
-        for (old, old_words) in olds.iter().zip(&old_words) {
+        let middle = at * olds.len() / news.len();
+        let near = olds.iter().zip(&old_words).skip(middle.saturating_sub(window / 2)).take(window.max(1));
+        let all_or_near: Vec<_> =
+            if window >= olds.len() { olds.iter().zip(&old_words).collect() } else { near.collect() };
+        for (old, old_words) in all_or_near {
             let is_same_kind =
                 now.get(*new).map(|part| part.is_observation) == before.get(*old).map(|part| part.is_observation);
             let likeness = shared(&new_words, old_words);
@@ -312,6 +321,16 @@ mod tests {
         let added = ["likes tabs", "is new here", "uses Python with strict types", "works in Lisbon"];
         assert_eq!(again(&before, &added), [Some(0), None, Some(1), Some(2)]);
         assert_eq!(again(&before, &["something else", "and another"]), [None, None]);
+    }
+
+    #[test]
+    fn a_long_file_of_which_all_is_new_is_compared_in_no_time_and_small_edits_are_known() {
+        let before: Vec<String> = (0..3_000).map(|n| format!("number {n} of {n} was {}", n * 7)).collect();
+        let now: Vec<String> = before.iter().map(|text| format!("{text} before")).collect();
+        let [before, now] = [&before, &now].map(|texts| texts.iter().map(String::as_str).collect::<Vec<_>>());
+        let known = again(&before, &now);
+        let right = known.iter().enumerate().filter(|(at, known)| **known == Some(*at)).count();
+        assert!(right > 2_900, "{right}");
     }
 
     #[test]

@@ -180,7 +180,7 @@ mod tests {
     fn the_other_text_of_a_file_has_a_name_of_its_own_beside_it() {
         let path: FilePath = "/memories/user/notes.md".parse().unwrap();
         let other = path.conflicting("a");
-        assert!(other.as_str().starts_with("/memories/user/notes.conflict-") && other.as_str().ends_with(".md"));
+        assert!(other.as_str().starts_with("/memories/user/notes.conflict-") && other.is_markdown());
         assert_eq!((other.as_str().len(), &other), (path.as_str().len() + 16, &path.conflicting("a")));
         assert_ne!(other, path.conflicting("b"));
         for name in ["名".repeat(84) + ".md", "x".repeat(255), "plain".to_owned()] {

@@ -23,9 +23,23 @@ const BYTES_AT_ONCE: usize = 1024;
 
 /// What texts mean, each by its passages. `pause` is called between steps of some tens of milliseconds; where it
 /// gives `false`, the texts that are not finished are left out at the end.
-pub fn meanings(encoder: &Encoder, texts: &[&str], mut pause: impl FnMut() -> bool) -> Vec<Meaning> {
-    let cut: Vec<Vec<&str>> = texts.iter().map(|text| passages_of(text)).collect();
-    let all: Vec<&str> = cut.iter().flatten().copied().collect();
+pub fn meanings(encoder: &Encoder, texts: &[&str], pause: impl FnMut() -> bool) -> Vec<Meaning> {
+    let texts: Vec<(&str, &str)> = texts.iter().map(|text| ("", *text)).collect();
+    meanings_about(encoder, &texts, pause)
+}
+
+/// The same of texts that stand below something: each with what that is called, which each of its passages is read after.
+/// A text has as many passages as it has alone.
+pub fn meanings_about(encoder: &Encoder, texts: &[(&str, &str)], mut pause: impl FnMut() -> bool) -> Vec<Meaning> {
+    let below = |about: &str, passage: &'_ str| match about {
+        "" => passage.to_owned(),
+        about => format!("{about}: {passage}"),
+    };
+    let cut: Vec<Vec<String>> = texts
+        .iter()
+        .map(|(about, text)| passages_of(text).into_iter().map(|one| below(about, one)).collect())
+        .collect();
+    let all: Vec<&str> = cut.iter().flatten().map(String::as_str).collect();
     let mut vectors = Vec::with_capacity(all.len());
     let mut rest = all.as_slice();
     while !rest.is_empty() && (vectors.is_empty() || pause()) {

@@ -34,6 +34,12 @@ pub fn merged_file(path: &FilePath, base: &Content, one: &Content, other: &Conte
 }
 
 fn merged_text(is_note: bool, base: &str, one: &str, other: &str) -> Option<String> {
+    if one == other || other == base {
+        return Some(one.to_owned());
+    }
+    if one == base {
+        return Some(other.to_owned());
+    }
     // The order of the texts decides nothing after this.
     let (one, other) = if one <= other { (one, other) } else { (other, one) };
     let (base_body, base_ends) = without_end(base);
@@ -89,7 +95,7 @@ fn together<'a>(base: &[&'a str], sides: [Vec<Hunk<'a>>; 2], is_note: bool) -> O
     for (side, of) in sides.into_iter().enumerate() {
         hunks.extend(of.into_iter().map(|hunk| (hunk, side)));
     }
-    hunks.sort_by(|a, b| (a.0.begin, a.0.end, a.1).cmp(&(b.0.begin, b.0.end, b.1)));
+    hunks.sort_by_key(|(hunk, side)| (hunk.begin, hunk.end, *side));
     let mut merged: Vec<&str> = Vec::new();
     let (mut at, mut last_side) = (0, None);
     let mut hunks = hunks.into_iter().peekable();

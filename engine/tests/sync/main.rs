@@ -7,7 +7,9 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
 mod flaw;
+mod judge;
 mod machine;
+mod older;
 mod server;
 mod stores;
 mod world;
@@ -35,6 +37,6 @@ fn machines_converge_and_lose_nothing_in_any_order_of_events() {
 fn every_known_flaw_is_noticed() {
     for flaw in Flaw::ALL {
         let found = (0..FLAWED).find(|seed| World::run(*seed, Some(flaw)).is_err());
-        eprintln!("{flaw:?} {found:?} {:?}", found.map(|seed| World::run(seed, Some(flaw)).unwrap_err().chars().take(90).collect::<String>())); assert!(found.is_some(), "{flaw:?} was not noticed in {FLAWED} schedules");
+        assert!(found.is_some(), "{flaw:?} was not noticed in {FLAWED} schedules");
     }
 }

@@ -8,7 +8,8 @@ use std::thread;
 use tessera_engine::Store;
 use tessera_engine::store::Usage;
 
-use super::super::refresh::{self, refresh_at_once};
+use super::super::refresh;
+use super::super::refresh::refresh_at_once;
 use super::{World, list};
 
 #[test]

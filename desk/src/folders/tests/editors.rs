@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, Write};
 use std::time::{Duration, SystemTime};
 
+use tessera_engine::domain::{Clock, SystemClock};
+
 use super::{World, list};
 
 const BEFORE: [&str; 3] = ["the kettle is blue", "the lamp is green", "the clock is slow"];
@@ -94,6 +96,12 @@ fn emacs_and_office_programs_leave_names_that_nobody_reads() {
     });
 }
 
+/// The machine's time, as files have it.
+fn now() -> SystemTime {
+    let micros = SystemClock.now().as_micros().cast_unsigned();
+    SystemTime::UNIX_EPOCH + Duration::from_micros(micros)
+}
+
 /// The stamps of a file, set as some programs do.
 fn touch(world: &World, time: SystemTime) {
     File::options().write(true).open(world.path("a.md")).unwrap().set_modified(time).unwrap();
@@ -103,12 +111,12 @@ fn touch(world: &World, time: SystemTime) {
 fn an_edit_of_the_same_size_within_one_tick_is_found() {
     let mut world = World::new();
     for number in 0..20 {
-        let now = SystemTime::now();
+        let then = now();
         world.write("a.md", list(&[&format!("the pin is {:02}", 2 * number)]));
-        touch(&world, now);
+        touch(&world, then);
         world.look();
         world.write("a.md", list(&[&format!("the pin is {:02}", 2 * number + 1)]));
-        touch(&world, now);
+        touch(&world, then);
         world.look();
         assert_eq!(world.says("a.md"), [format!("the pin is {:02}", 2 * number + 1)]);
     }
@@ -117,7 +125,7 @@ fn an_edit_of_the_same_size_within_one_tick_is_found() {
 #[test]
 fn a_file_system_that_counts_whole_seconds_hides_no_edit() {
     let mut world = World::new();
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let now = now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let second = SystemTime::UNIX_EPOCH + Duration::from_secs(now);
     for word in ["one", "two", "six"] {
         world.write("a.md", list(&[word]));
@@ -133,8 +141,8 @@ fn a_time_that_is_set_back_or_lies_ahead_is_a_change_and_then_none() {
     world.write("a.md", list(&["first"]));
     world.look();
     for (word, time) in [
-        ("older", SystemTime::UNIX_EPOCH + Duration::from_secs(86_400)),
-        ("ahead", SystemTime::now() + Duration::from_secs(86_400)),
+        ("older", SystemTime::UNIX_EPOCH + Duration::from_hours(24)),
+        ("ahead", now() + Duration::from_hours(24)),
     ] {
         world.write("a.md", list(&[word]));
         touch(&world, time);

@@ -7,7 +7,8 @@ use super::{World, list};
 #[test]
 fn names_in_any_script_are_known_and_those_that_no_path_can_say_left_out() {
     let mut world = World::new();
-    let known = ["café.md", "cafe\u{301}.md", "🚀 plan.md", "שלום.md", "用户/笔记.md", "a b'c\".md", "Note.md", "note.md"];
+    let known =
+        ["café.md", "cafe\u{301}.md", "🚀 plan.md", "שלום.md", "用户/笔记.md", "a b'c\".md", "Note.md", "note.md"];
     for name in known {
         world.write(name, list(&[&format!("says {}", name.len())]));
     }
@@ -42,7 +43,7 @@ fn what_is_hidden_or_installed_is_left_out_and_deep_directories_are_not() {
     let deep = (0..40).map(|n| format!("d{n}")).collect::<Vec<_>>().join("/") + "/x.md";
     world.write(&deep, list(&["down here"]));
     world.look();
-    assert_eq!(world.files(), [deep.clone()]);
+    assert_eq!(world.files(), std::slice::from_ref(&deep));
     assert_eq!(world.says(&deep), ["down here"]);
 }
 

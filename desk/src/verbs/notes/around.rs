@@ -65,16 +65,19 @@ pub(super) fn walk(store: &Store, begin: MemoryId, bounds: Bounds) -> Result<Wal
     for depth in 1..=bounds.depth {
         let mut next = Vec::new();
         for from in here {
-            let mut fresh = Vec::new();
+            let (mut fresh, mut from_here) = (Vec::new(), BTreeSet::new());
             for step in steps(store, from, depth)? {
                 match step.to.id() {
                     // A name that is not there leads nowhere, and is shown where it is written alone.
                     None if depth == 1 => fresh.push(step),
                     None => {}
+                    // Two may be related in more than one way.
+                    Some(id) if from_here.contains(&id) => fresh.push(step),
                     Some(id) if seen.contains(&id) || !step.to.is_changed_since(bounds.since) => {}
                     Some(id) => {
                         if fresh.len() < bounds.max_related {
                             seen.insert(id);
+                            from_here.insert(id);
                             next.push(id);
                         }
                         fresh.push(step);

@@ -12,6 +12,7 @@ use super::rows::{NotesReply, Reply, Row, Within, address, changed, counted, fie
 use super::{Part, search};
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
+use crate::folders::text_now;
 
 /// Characters of a row: a line that is longer goes on in the next row.
 const ROW_CHARS: usize = 320;
@@ -50,7 +51,9 @@ impl Verb for ReadNote {
         let not_here = || DomainError::invalid("identifier", "is no note any more", "look for it with search_notes");
         let note = note.ok_or_else(not_here)?;
         let memory = store.get(MemoryRef::Id(note.file.id))?.ok_or_else(not_here)?;
-        let text = neutral(file_of_content(&memory.content)).into_owned();
+        // What no memory holds whole is read where it is.
+        let now = if note.file.is_kept { None } else { text_now(store, &note.file.path)? };
+        let text = neutral(now.as_deref().unwrap_or_else(|| file_of_content(&memory.content))).into_owned();
         let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(&text).split('\n').collect();
         let (rows, numbers) = rows_of(&lines, self.line);
         let begin = self.line.max(1) as usize;

@@ -10,7 +10,7 @@ use rusqlite::params;
 
 use super::store::Store;
 use crate::domain::Handle;
-use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, meanings, passages_of};
+use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, meanings_about, passages_of};
 use crate::recall::is_asked_by_meaning;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
@@ -45,7 +45,14 @@ struct Waiting {
     handle: Handle,
     rev: u64,
     content: String,
+    /// What it stands below, where a file says it.
+    about: String,
 }
+
+/// What a part of a file stands below: its note, and the heading above it. Short observations leave out what they are of.
+const ABOUT: &str =
+    "coalesce((SELECT substr(files.title, 1, 80) || iif(heading IS NULL, '', ', ' || heading) FROM parts
+                         JOIN files ON files.memory = parts.file WHERE parts.memory = memories.id), '')";
 
 /// Notes of a store that is made now that no row has vectors of an older encoder.
 pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
@@ -148,11 +155,11 @@ impl Store {
             return Ok(0);
         }
         let (waiting, next) = self.some_waiting(most).map_err(|error| self.failed(error))?;
-        let contents: Vec<&str> = waiting.iter().map(|row| row.content.as_str()).collect();
+        let contents: Vec<(&str, &str)> = waiting.iter().map(|row| (&*row.about, &*row.content)).collect();
         let made = match self.encoded.row.take() {
-            Some((content, meaning)) if contents == [content.as_str()] => vec![meaning],
+            Some((content, meaning)) if contents == [("", content.as_str())] => vec![meaning],
             _ => {
-                let meanings = meanings(Encoder::shared(), &contents, pause);
+                let meanings = meanings_about(Encoder::shared(), &contents, pause);
                 meanings.into_iter().map(Meaning::into_bytes).collect()
             }
         };
@@ -182,16 +189,20 @@ impl Store {
     /// Some rows that wait, the newest first: those that have no vectors, and after them those with vectors of an older
     /// encoder. With the latter, the rev up to which there may be more of them.
     fn some_waiting(&self, most: usize) -> rusqlite::Result<(Vec<Waiting>, Option<u64>)> {
-        let fresh = "SELECT handle, rev, content FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0
-                     ORDER BY rev DESC LIMIT ?1";
-        let (rows, _) = self.taken(fresh, params![most as u64], most)?;
+        let fresh = format!(
+            "SELECT handle, rev, content, {ABOUT} FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0
+                     ORDER BY rev DESC LIMIT ?1"
+        );
+        let (rows, _) = self.taken(&fresh, params![most as u64], most)?;
         let left = self.left_to_encode()?;
         if !rows.is_empty() || left == 0 {
             return Ok((rows, None));
         }
-        let outdated = "SELECT handle, rev, content FROM memories WHERE rev <= ?2 AND meaning < ?3 AND deleted IS NULL AND whole = 0
-                        ORDER BY rev DESC LIMIT ?1";
-        let (rows, is_more) = self.taken(outdated, params![most as u64, left, [ENCODER_VERSION]], most)?;
+        let outdated = format!(
+            "SELECT handle, rev, content, {ABOUT} FROM memories WHERE rev <= ?2 AND meaning < ?3 AND deleted IS NULL AND whole = 0
+                        ORDER BY rev DESC LIMIT ?1"
+        );
+        let (rows, is_more) = self.taken(&outdated, params![most as u64, left, [ENCODER_VERSION]], most)?;
         let next = rows.last().filter(|_| is_more).map_or(0, |last| last.rev.saturating_sub(1));
         Ok((rows, Some(next)))
     }
@@ -202,7 +213,7 @@ impl Store {
         let mut rows = statement.query(params)?;
         let (mut taken, mut passages) = (Vec::new(), 0);
         while let Some(row) = rows.next()? {
-            let row = Waiting { handle: row.get(0)?, rev: row.get(1)?, content: row.get(2)? };
+            let row = Waiting { handle: row.get(0)?, rev: row.get(1)?, content: row.get(2)?, about: row.get(3)? };
             passages += passages_of(&row.content).len();
             taken.push(row);
             if passages >= PASSAGES {

@@ -11,7 +11,7 @@ use super::private;
 pub struct Home(PathBuf);
 
 /// Files and directories that are ours, each by its whole name.
-const OURS: [&str; 17] = [
+const OURS: [&str; 16] = [
     MARKER,
     OPEN_LOCK,
     BACKUPS,
@@ -22,7 +22,6 @@ const OURS: [&str; 17] = [
     MEANING_LOCK,
     FILES_LOCK,
     MEMORIES,
-    DELETED_FILES,
     HTTP_KEY,
     CONFIG,
     SETUP,
@@ -31,8 +30,8 @@ const OURS: [&str; 17] = [
     HOOKS_LOG_OLD,
 ];
 /// Beginnings of names that are ours: files with a suffix, parts that are being folded, and what is being written.
-const OURS_WITH_SUFFIX: [&str; 8] =
-    [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, SECRET_KEY, private::SCRATCH];
+const OURS_WITH_SUFFIX: [&str; 9] =
+    [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, SECRET_KEY, DELETED_FILES, private::SCRATCH];
 
 /// Directories within directories of a home that are looked into, and files that are looked at.
 const MOST_DEPTH: usize = 8;
@@ -183,11 +182,9 @@ impl Home {
     fn may_hold_text(&self, path: &Path) -> bool {
         // A file of keys is never opened here, wherever somebody put a copy of it.
         let nowhere = [SNAPSHOT, SECRET_KEY, HTTP_KEY, private::SCRATCH];
-        if is_named(path, |name| nowhere.iter().any(|prefix| name.starts_with(prefix))) {
-            return false;
-        }
         // What somebody keeps in files is theirs to change.
-        if path.starts_with(self.memories()) || path.starts_with(self.deleted_files()) {
+        let is_theirs = path.starts_with(self.memories()) || path.starts_with(self.deleted_files());
+        if is_theirs || is_named(path, |name| nowhere.iter().any(|prefix| name.starts_with(prefix))) {
             return false;
         }
         let ours = [MARKER, OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, FILES_LOCK, CONFIG, SETUP, TOLD_ONCE];
@@ -335,10 +332,9 @@ fn walk(dir: &Path) -> (Vec<PathBuf>, bool) {
                 Ok(kind) if kind.is_file() => files.push(path),
                 Ok(kind) if kind.is_dir() => {
                     let is_foreign = is_named(&path, |name| name.starts_with('.')) || path.join(".git").exists();
-                    match is_foreign {
-                        true => {}
-                        false if depth < MOST_DEPTH => dirs.push((path, depth + 1)),
-                        false => is_whole = false,
+                    is_whole &= is_foreign || depth < MOST_DEPTH;
+                    if !is_foreign && depth < MOST_DEPTH {
+                        dirs.push((path, depth + 1));
                     }
                 }
                 _ => {}
@@ -416,6 +412,7 @@ mod tests {
             home.meaning_lock(),
             home.files_lock(),
             home.memories(),
+            home.deleted_files(),
             home.http_key(),
             home.config(),
             home.setup(),

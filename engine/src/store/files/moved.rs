@@ -97,6 +97,11 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
         }
     }
     rename(change, &whole.memory, from, to)?;
+    if from.is_markdown() != to.is_markdown() {
+        // It is read otherwise now: the next look takes it for another one.
+        let sql = "UPDATE files SET hash = 0, modified = 0 WHERE memory = ?1";
+        change.tx.prepare_cached(sql)?.execute([whole.memory.id])?;
+    }
     tell(change, whole.memory.id)?;
     paths::settle(change, to, actor)
 }

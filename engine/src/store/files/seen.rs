@@ -132,7 +132,7 @@ impl Store {
                 let done = self.write_step(&written, over);
                 let made = making.join().expect("composing does not panic");
                 taken.extend(done?);
-                Ok::<_, StoreError>(made?)
+                made
             })?;
             written = Step { made, ..next };
         }

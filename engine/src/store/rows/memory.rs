@@ -7,7 +7,8 @@ use super::codec::sql;
 use super::columns::{CostColumns, KNOWN, MEMORY, read_known, read_memory};
 use crate::compose::Known;
 use crate::domain::{Handle, Link, Memory, MemoryId, MemoryRef};
-use crate::pack::Row;
+use crate::pack::{LineCosts, Row};
+use crate::text::O200k;
 
 /// Marks of rows in `purged`: the memory is there, was removed for good, or may not be seen any more.
 pub(crate) const HERE: u8 = 0;
@@ -61,6 +62,8 @@ pub(crate) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Resul
         let mut from = Reader::new(row);
         let (memory, costs) = (read_memory(&mut from)?, CostColumns::read(&mut from)?);
         let signature = from.take::<i64>()?.cast_unsigned();
+        // A file as a whole is shown where it is asked for by name alone: its lines are counted then.
+        let costs = if memory.is_whole_file() { LineCosts::measure(&memory, &O200k) } else { costs };
         Ok(Row { memory, costs, signature, meaning: from.take()? })
     };
     connection.prepare_cached(sql)?.query_row([handle], read).optional()

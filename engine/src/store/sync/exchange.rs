@@ -134,7 +134,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::domain::Permission;
+    use crate::domain::{MemoryRef, Permission, Scope, Trust};
+    use crate::store::files::folders::Folder;
+    use crate::store::files::states::{FileStamp, SeenFile};
     use crate::store::open::in_memory::{InMemory, shadow};
     use crate::store::sync::anew::Whole;
     use crate::store::sync::server::Upload;
@@ -221,6 +223,26 @@ mod tests {
         store.arrived(1, 1, &page(&[&two], 2)).unwrap();
         assert_eq!(store.server().unwrap().unwrap().cursor, 2);
         assert_eq!(store.one::<u32>("SELECT count(*) FROM memories"), 2);
+    }
+
+    #[test]
+    fn what_a_note_told_of_is_no_part_of_it_any_more_once_the_server_sends_the_memory() {
+        let mut store = joined();
+        let sent = shadow("one", 1, None);
+        let named = MemoryRef::Id(sent.row.memory);
+        let (name, dir) = ("notes".to_owned(), "/notes".into());
+        let (scope, trust) = (Scope::Global, Trust::User);
+        let (identity, away) = (None, None);
+        let folder = Folder { name, dir, scope, trust, is_writable: false, is_told: false, identity, away };
+        store.put_folder(&folder).unwrap();
+        let text = format!("---\ntype: memory\nid: \"{}\"\n---\n\none\n", sent.row.memory);
+        let stamp = FileStamp { size: 1, modified: 0, inode: 1, hash: 7 };
+        store.take_files(&[SeenFile { path: "/notes/a.md".parse().unwrap(), stamp, text }]).unwrap();
+        assert!(store.get(named).unwrap().unwrap().is_part_of_file());
+        store.arrived(1, 0, &page(&[&sent], 1)).unwrap();
+        let memory = store.get(named).unwrap().unwrap();
+        assert_eq!((memory.content.as_str(), memory.file), ("one", None));
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM parts"), 0);
     }
 
     #[test]

@@ -1,0 +1,177 @@
+//! Whether files and what is known of them agree, and credentials that stand in files.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tessera_engine::Store;
+use tessera_engine::domain::{FilePath, MemoryRef};
+use tessera_engine::screen::findings;
+use tessera_engine::store::{Actor, FileRow, Folder, StoreError};
+use tessera_files::{FileError, RelativePath, Tree};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::read::MOST_BYTES;
+use super::refresh::refresh;
+use crate::caller::Caller;
+use crate::desk::{Effect, Verb};
+
+/// Files that are named where something is wrong with them, at most.
+const MOST_NAMED: usize = 10;
+
+/// How files and what is known of them agree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FilesChecked {
+    /// Files that were compared.
+    pub files: usize,
+    /// Their parts.
+    pub parts: usize,
+    /// What does not agree, by path; some of them.
+    pub wrong: Vec<(FilePath, &'static str)>,
+    /// All that do not agree.
+    pub wrong_count: usize,
+    /// Parts and relations of files that are not known.
+    pub astray: u64,
+    /// Folders that cannot be read, and why.
+    pub away: Vec<(String, String)>,
+    /// Files in which a credential stands, or that no memory can hold whole: they are not kept and not synchronised.
+    pub not_kept: usize,
+}
+
+/// Compares every file with what is known of it; with `repair`, those that do not agree are read again.
+///
+/// # Errors
+/// When the store cannot be read or written.
+pub fn check(store: &mut Store, repair: bool) -> Result<FilesChecked, StoreError> {
+    // What was changed since the last look is no fault.
+    refresh(store)?;
+    let checked = compared(store)?;
+    if !repair || (checked.wrong.is_empty() && checked.astray == 0) {
+        return Ok(checked);
+    }
+    let mut wrong = all_wrong(store)?;
+    let because = Actor { reason: Some("stood for no file".to_owned()), ..Actor::default() };
+    wrong.extend(store.drop_astray(&because)?);
+    store.mistrust_files(&wrong)?;
+    refresh(store)?;
+    compared(store)
+}
+
+fn all_wrong(store: &Store) -> Result<Vec<FilePath>, StoreError> {
+    let mut wrong = Vec::new();
+    each_file(store, |path, problem, _| wrong.extend(problem.map(|_| path.clone())))?;
+    Ok(wrong)
+}
+
+fn compared(store: &Store) -> Result<FilesChecked, StoreError> {
+    let mut checked = FilesChecked::default();
+    each_file(store, |path, problem, row| {
+        checked.files += 1;
+        checked.not_kept += usize::from(!row.is_kept);
+        if let Some(problem) = problem {
+            checked.wrong_count += 1;
+            if checked.wrong.len() < MOST_NAMED {
+                checked.wrong.push((path.clone(), problem));
+            }
+        }
+    })?;
+    let (parts, relations) = store.files_astray()?;
+    checked.astray = parts + relations;
+    for folder in store.folders()? {
+        for file in store.files_in(&folder.name)? {
+            checked.parts += store.parts_of(file.id)?.len();
+        }
+        checked.away.extend(folder.away.map(|why| (folder.name, why)));
+    }
+    Ok(checked)
+}
+
+/// Tells every file that is known, with what is wrong with it. Of a folder that is away nothing can be said.
+fn each_file(store: &Store, mut each: impl FnMut(&FilePath, Option<&'static str>, &FileRow)) -> Result<(), StoreError> {
+    for folder in store.folders()? {
+        let Ok(tree) = Tree::open(&folder.dir, &folder.name) else { continue };
+        for row in store.files_in(&folder.name)? {
+            let problem = match bytes_of(&tree, &folder, &row.path) {
+                Ok(bytes) => problem_of(store, &row, &bytes)?,
+                Err(FileError::NotFound { .. } | FileError::Gone { .. }) => {
+                    Some("is not there, and known all the same")
+                }
+                // It cannot be read now: what is known is as true as before.
+                Err(_) => None,
+            };
+            each(&row.path, problem, &row);
+        }
+    }
+    Ok(())
+}
+
+fn bytes_of(tree: &Tree, folder: &Folder, path: &FilePath) -> Result<Vec<u8>, FileError> {
+    let inside = RelativePath::found(path.inside(), &folder.name)?;
+    Ok(tree.read(&inside, MOST_BYTES)?.bytes)
+}
+
+fn problem_of(store: &Store, row: &FileRow, bytes: &[u8]) -> Result<Option<&'static str>, StoreError> {
+    if xxh3_64(bytes) != row.stamp.hash {
+        return Ok(Some("says something else than is known of it"));
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return Ok(Some("is no text, and known all the same")) };
+    for part in store.parts_of(row.id)? {
+        let Some(memory) = store.get(MemoryRef::Id(part.id))?.filter(|memory| memory.deleted.is_none()) else {
+            return Ok(Some("has a part that is not in recall"));
+        };
+        let Some(said) = text.get(part.span.clone()) else {
+            return Ok(Some("has a part that stands beyond its end"));
+        };
+        // Where a credential stands in the file, its row says something else on purpose.
+        let is_same = memory.content == said || !row.is_kept;
+        if !is_same {
+            return Ok(Some("has a part that says something else"));
+        }
+        if memory.file.as_ref().map(|file| &file.path) != Some(&row.path) {
+            return Ok(Some("has a part that stands elsewhere by its own word"));
+        }
+    }
+    Ok(None)
+}
+
+/// Credentials in files that somebody wrote by hand: where they stand, never what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CredentialsInFiles;
+
+/// A line in which a credential stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FoundInFile {
+    /// The file.
+    pub path: FilePath,
+    /// The line, from 1.
+    pub line: usize,
+    /// What stands there, with how many of each kind.
+    pub kinds: BTreeMap<String, u64>,
+}
+
+impl Verb for CredentialsInFiles {
+    type Outcome = Vec<FoundInFile>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<FoundInFile>, StoreError> {
+        let mut found = Vec::new();
+        for folder in store.folders()? {
+            let Ok(tree) = Tree::open(&folder.dir, &folder.name) else { continue };
+            // Where the memory is the text as it is on disk, nothing was found in it.
+            for row in store.files_in(&folder.name)?.into_iter().filter(|row| !row.is_kept) {
+                let Ok(bytes) = bytes_of(&tree, &folder, &row.path) else { continue };
+                let Ok(text) = String::from_utf8(bytes) else { continue };
+                found.extend(found_in(&row.path, &text));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn found_in(path: &FilePath, text: &str) -> Vec<FoundInFile> {
+    let mut lines: BTreeMap<usize, BTreeMap<String, u64>> = BTreeMap::new();
+    for finding in findings(text) {
+        let line = text.get(..finding.span.start).unwrap_or_default().matches('\n').count() + 1;
+        *lines.entry(line).or_default().entry(finding.kind.as_str().to_owned()).or_default() += 1;
+    }
+    lines.into_iter().map(|(line, kinds)| FoundInFile { path: path.clone(), line, kinds }).collect()
+}
