@@ -92,6 +92,14 @@ fn a_copy_kept_of_an_older_text_is_not_brought_back_for_a_newer_one() {
         fs::remove_file(&file).unwrap();
         scanned(&world);
     }
+    // Two that read alike without what is dropped from them are two.
+    let secret = |end: &str| format!("- [fact] the token is {}\n", token().replace("Ue", end));
+    let file = written(&world, "b.md", secret("Ab"));
+    told(&world, &json!({ "command": "delete", "path": "/memories/b.md" }));
+    written(&world, "b.md", secret("Cd"));
+    fs::remove_file(&file).unwrap();
+    scanned(&world);
+    refused(&world.run(&["restore", "/memories/b.md"]), "without it");
 }
 
 #[test]
