@@ -92,6 +92,14 @@ fn a_copy_kept_of_an_older_text_is_not_brought_back_for_a_newer_one() {
         fs::remove_file(&file).unwrap();
         scanned(&world);
     }
+    // Two that read alike without what is dropped from them are two.
+    let secret = |end: &str| format!("- [fact] the token is {}\n", token().replace("Ue", end));
+    let file = written(&world, "b.md", secret("Ab"));
+    told(&world, &json!({ "command": "delete", "path": "/memories/b.md" }));
+    written(&world, "b.md", secret("Cd"));
+    fs::remove_file(&file).unwrap();
+    scanned(&world);
+    refused(&world.run(&["restore", "/memories/b.md"]), "without it");
 }
 
 #[test]
@@ -171,6 +179,12 @@ fn a_part_is_changed_to_what_the_file_then_says_or_not_at_all() {
     for new in ["short", "```", "# x", "<!--", "tea\n\n- [fact] at five"] {
         refused(&world.run(&["update", &birch, "--content", new]), "edit the file");
         assert_eq!(fs::read_to_string(&file).unwrap(), text, "{new}");
+    }
+    // What it says of other notes is its own.
+    let linked = paragraph("birch") + " See [[Oak]].";
+    for new in [&linked, &paragraph("birch")] {
+        assert_eq!(world.run(&["update", &birch, "--content", new]).code, Some(0));
+        assert_eq!(world.json(&["get", &birch])["content"], new.as_str());
     }
     // Two of the same words could not be told apart.
     refused(&world.run(&["update", &number(&world, "tea at four"), "--content", "bread at six"]), "edit the file");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryRef};
-use tessera_engine::store::{StoreError, make_private_dir, replace, says_all_of_file};
+use tessera_engine::store::{StoreError, TakenFile, make_private_dir, replace, says_all_of_file};
 use tessera_files::{FileError, RelativePath, Tree};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
@@ -68,6 +68,20 @@ pub(super) fn kept(store: &Store, path: &FilePath, content: Option<&str>) -> Res
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(StoreError::File { path: place, source }),
     }
+}
+
+/// Removes what was kept of files that are there again and read alike: what they lack of it may be another now.
+pub(super) fn outdo(store: &Store, taken: &[TakenFile]) -> Result<(), StoreError> {
+    if !store.home().deleted_files().is_dir() {
+        return Ok(());
+    }
+    for file in taken {
+        if let Some(memory) = store.get(MemoryRef::Id(file.id))? {
+            // There is hardly ever one.
+            let _ = std::fs::remove_file(place(store, &file.path, Some(&memory.content)));
+        }
+    }
+    Ok(())
 }
 
 /// Removes what was kept of a file.

@@ -7,7 +7,7 @@ use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryRef};
 use tessera_engine::store::{Intent, PartRow, StoreError};
 use tessera_files::Expected;
-use tessera_markdown::{Bound, Part, parse, parse_plain};
+use tessera_markdown::{Bound, Note, Part, Target, parse, parse_plain};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::read::{MOST_BYTES, failed, held_to_write, refused, seen, writable};
@@ -61,8 +61,12 @@ fn is_change_of_one(path: &FilePath, before: &str, now: &str, (row, words): (&Pa
             if n == at { said == Some(words) } else { said == before.get(was.text.clone()) && said != Some(words) };
         is_alike && says
     };
+    let elsewhere = |note: &Note| -> Vec<(String, Target)> {
+        let others = note.relations.iter().filter(|relation| relation.part != Some(at));
+        others.map(|relation| (relation.kind.clone(), relation.target.clone())).collect()
+    };
     note_before.parts.len() == note_now.parts.len()
-        && note_before.relations.len() == note_now.relations.len()
+        && elsewhere(&note_before) == elsewhere(&note_now)
         && note_before.parts.iter().zip(&note_now.parts).enumerate().all(is_as_it_was)
 }
 

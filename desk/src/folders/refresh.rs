@@ -9,6 +9,7 @@ use tessera_engine::screen::is_clean;
 use tessera_engine::store::{Actor, FileRow, Folder, MEMORIES, SeenFile, StoreError, is_settled};
 use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
+use super::aside;
 use super::layout::lay_out;
 use super::look::{Directory, Look};
 use super::read::{MOST_BYTES, held, note_memories, seen, stamp_of};
@@ -254,7 +255,9 @@ impl Changes {
             for (_, to) in &moved {
                 changed.remove(to);
             }
-            done.taken += store.take_files(&read)?.iter().filter(|file| changed.contains(&file.path)).count();
+            let taken = store.take_files(&read)?;
+            aside::outdo(store, &taken)?;
+            done.taken += taken.iter().filter(|file| changed.contains(&file.path)).count();
         }
         for (_, digest) in self.digests.iter_mut().filter(|(path, _)| unread.contains(path)) {
             *digest = Some(TO_BE_COMPARED);

@@ -243,7 +243,8 @@ fn carry_out(
     if !gone.is_empty() {
         store.files_gone(&gone, &actor)?;
     }
-    store.take_files(&files)?;
+    let taken = store.take_files(&files)?;
+    aside::outdo(store, &taken)?;
     Ok(())
 }
 
