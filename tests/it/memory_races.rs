@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::support::{Client, World, has};
 
 const PROCESSES: usize = 16;
-const WRITES: usize = 200;
+const WRITES: usize = 24;
 
 /// Files under the folder of the memory tool, by their paths in it.
 fn files(world: &World) -> BTreeMap<String, String> {

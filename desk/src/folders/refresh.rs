@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryRef, Origin, file_of_content};
-use tessera_engine::screen::is_clean;
+use tessera_engine::screen::{findings, is_clean};
 use tessera_engine::store::{Actor, FileRow, Folder, MEMORIES, SeenFile, StoreError, is_settled};
 use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
@@ -195,7 +195,7 @@ impl Changes {
             let is_same = row.as_ref().is_some_and(|row| stamp_of(stamp, row.stamp.hash) == row.stamp);
             // A path is shown wherever its file is: one that holds a credential is not known at all.
             if !is_same
-                && is_clean(found)
+                && !holds_token(found)
                 && let Ok(path) = FilePath::new(&folder.name, found)
             {
                 self.differing.push((path, *stamp, row));
@@ -316,6 +316,15 @@ fn direct(store: &Store, folder: &Folder, directory: &str) -> Result<Vec<FileRow
     Ok(rows)
 }
 
+/// True for a path of which a name, or a piece of one, is a credential by its own look. Names are made of the words of notes:
+/// what may only be one for the words before it is none.
+fn holds_token(path: &str) -> bool {
+    // `key-value-…` begins as some keys do, and is too short for one.
+    let is_token = |name: &str| findings(name).iter().any(|finding| finding.span.start == 0 && finding.span.len() > 30);
+    let is_piece = |letter: char| letter.is_alphanumeric() || letter == '_';
+    path.split(['/', ' ']).any(is_token) || path.split(|letter| !is_piece(letter)).any(|piece| !is_clean(piece))
+}
+
 /// A file as the store takes it; `None` for one that is no text, or too large to be read for what it says.
 fn read_file(tree: &Tree, folder: &Folder, path: &FilePath, stamp: Stamp) -> Result<Option<SeenFile>, FileError> {
     if stamp.size > MOST_BYTES {
@@ -323,4 +332,21 @@ fn read_file(tree: &Tree, folder: &Folder, path: &FilePath, stamp: Stamp) -> Res
     }
     let inside = RelativePath::found(path.inside(), &folder.name)?;
     Ok(seen(path.clone(), tree.read(&inside, MOST_BYTES)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_credential_by_its_own_look_alone() {
+        let token = format!("ghp_{}", "0A1b2C3d4E5f6G7h8J9k0L1m2N3p4Q5r6S7t");
+        for path in [token.clone(), format!("a/{token}.md"), format!("notes on {token}.md")] {
+            assert!(holds_token(&path), "{path}");
+        }
+        let proxy = "the-proxy-listens-on-7433.-key-valuetv-b3d6f.md";
+        for path in [proxy, "a/key-value-65aae7b3.md", "password-rotation-plan.md", "用户/é key 12.md"] {
+            assert!(!holds_token(path), "{path}");
+        }
+    }
 }

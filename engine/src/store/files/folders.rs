@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::told::folder_is_told;
-use super::written::remove_part;
-use crate::domain::{FilePath, MemoryId, MemoryRef, Scope, Trust};
-use crate::store::base::config::Actor;
+use crate::domain::{FilePath, Scope, Trust};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -99,62 +97,6 @@ impl Store {
             change.tx.execute("DELETE FROM folders WHERE name = ?1", [name])?;
             change.tx.execute("DELETE FROM directories WHERE folder = ?1", [name])?;
             Ok(())
-        })
-    }
-
-    /// Has files read again by the next look, whatever they look like, and what they say written again.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub fn mistrust_files(&mut self, paths: &[FilePath]) -> Result<(), StoreError> {
-        self.write(|change| {
-            for path in paths {
-                let sql = "UPDATE files SET hash = ~hash, modified = modified - 1 WHERE path = ?1";
-                change.tx.prepare_cached(sql)?.execute([path.as_str()])?;
-                let sql = "UPDATE directories SET digest = 0 WHERE folder = ?1";
-                change.tx.prepare_cached(sql)?.execute([path.folder()])?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Rows that stand for nothing: parts of files that are not known, and relations that lead to such files.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn files_astray(&self) -> Result<(u64, u64), StoreError> {
-        let sql = "SELECT
-            (SELECT COUNT(*) FROM memories WHERE file IS NOT NULL AND whole = 0 AND deleted IS NULL AND purged = 0
-                AND shared_by IS NULL AND id NOT IN (SELECT memory FROM parts
-                    WHERE n >= 0 AND file IN (SELECT memory FROM files))),
-            (SELECT COUNT(*) FROM relations WHERE source NOT IN (SELECT memory FROM files)
-                OR (target IS NOT NULL AND target NOT IN (SELECT memory FROM files)))";
-        let read = || self.connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
-        read().map_err(|error| self.failed(error))
-    }
-
-    /// Takes what stands for nothing out of recall, and gives the files that it came from, where that is known.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub fn drop_astray(&mut self, actor: &Actor) -> Result<Vec<FilePath>, StoreError> {
-        self.write(|change| {
-            let sql = "SELECT id FROM memories WHERE file IS NOT NULL AND whole = 0 AND deleted IS NULL AND purged = 0
-                AND shared_by IS NULL AND id NOT IN (SELECT memory FROM parts
-                    WHERE n >= 0 AND file IN (SELECT memory FROM files))";
-            let ids: Vec<MemoryId> =
-                change.tx.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            let mut files = Vec::new();
-            for id in ids {
-                let known = change.known(MemoryRef::Id(id))?;
-                remove_part(change, &known, actor)?;
-                files.extend(known.memory.file.map(|file| file.path));
-            }
-            let sql = "DELETE FROM relations WHERE source NOT IN (SELECT memory FROM files)";
-            change.tx.execute(sql, [])?;
-            let sql = "UPDATE relations SET target = NULL WHERE target NOT IN (SELECT memory FROM files)";
-            change.tx.execute(sql, [])?;
-            Ok(files)
         })
     }
 

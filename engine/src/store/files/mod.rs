@@ -2,6 +2,7 @@
 //! files themselves are read and written by whoever has a handle on their folder; here they are texts with a path.
 
 pub(crate) mod asked;
+pub(crate) mod astray;
 pub(crate) mod erased;
 pub(crate) mod folders;
 pub(crate) mod graph;
