@@ -39,7 +39,7 @@ fn a_machine_that_knows_four_types_is_told_of_those_and_takes_no_other_away() {
             assert_eq!(told(&site, &ada, path, true).await, all, "{path}");
         }
         // What the older machine says then, it says of what it knows.
-        let edit = json!({ "op_id": other["op_id"].as_str().unwrap().replace('a', "b"), "memory": one["memory"], "base_rev": 1,
+        let edit = json!({ "op_id": create("another")["op_id"], "memory": one["memory"], "base_rev": 1,
             "at": one["at"], "action": { "edit": { "content": "It depends", "tags_added": [], "tags_removed": [],
             "links_added": [], "links_removed": [{ "type": "see_also", "to": other["memory"] }], "details": null } } });
         let pushed = Site::ok(site.post(&ada, "/v1/sync/push", &json!({ "epoch": 1, "ops": [edit] })).await).await;

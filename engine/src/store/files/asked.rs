@@ -90,15 +90,18 @@ pub struct Pending {
 const FILE: &str = "files.path, files.memory, files.size, files.modified, files.inode, files.hash, files.kept";
 const NOTE: &str = "files.title, files.kind, files.permalink, files.tags, files.fields, files.problem";
 
-/// Files whose memories were changed elsewhere, in folders that may be written.
-const PENDING: &str = "FROM memories LEFT JOIN files ON files.memory = memories.id
+/// Files whose memories were changed elsewhere, in folders that may be written. Those that were changed come first, whatever
+/// SQLite thinks of their number.
+const PENDING: &str = "FROM changed_files CROSS JOIN memories ON memories.id = changed_files.memory
+    LEFT JOIN files ON files.memory = memories.id
     WHERE whole = 1 AND purged = 0 AND shared_by IS NULL
         AND (files.seen <> rev OR (files.memory IS NULL AND deleted IS NULL))
         AND EXISTS (SELECT 1 FROM folders WHERE writable = 1
                     AND substr(memories.file, 1, length(name) + 2) = '/' || name || '/')";
 
 /// Files whose memories were removed for good.
-const PURGED: &str = "FROM files JOIN memories ON memories.id = files.memory WHERE purged <> 0";
+const PURGED: &str = "FROM changed_files CROSS JOIN memories ON memories.id = changed_files.memory
+    JOIN files ON files.memory = memories.id WHERE purged <> 0";
 
 impl Store {
     /// The files of a folder, by path.

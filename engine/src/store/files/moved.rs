@@ -142,6 +142,8 @@ pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Res
         delete(change, &whole, actor)?;
         tell(change, id)?;
     }
+    // It is gone from both.
+    change.tx.prepare_cached("DELETE FROM changed_files WHERE memory = ?1")?.execute([id])?;
     Ok(Some(id))
 }
 

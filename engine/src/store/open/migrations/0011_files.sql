@@ -50,6 +50,29 @@ CREATE TABLE files (
 CREATE INDEX files_permalink ON files (permalink);
 CREATE INDEX files_hash ON files (hash);
 
+-- Files whose memory was changed, and is not known to be on disk as it is: so that not all have to be compared with theirs.
+CREATE TABLE changed_files (
+    memory BLOB PRIMARY KEY CHECK (length(memory) = 16)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER memories_file_made AFTER INSERT ON memories WHEN NEW.whole = 1
+BEGIN
+    INSERT OR IGNORE INTO changed_files VALUES (NEW.id);
+END;
+CREATE TRIGGER memories_file_changed AFTER UPDATE OF rev ON memories WHEN NEW.whole = 1 OR OLD.whole = 1
+BEGIN
+    INSERT OR IGNORE INTO changed_files VALUES (NEW.id);
+END;
+CREATE TRIGGER files_seen_first AFTER INSERT ON files
+BEGIN
+    DELETE FROM changed_files WHERE memory = NEW.memory
+        AND NEW.seen = (SELECT rev FROM memories WHERE id = NEW.memory);
+END;
+CREATE TRIGGER files_seen_again AFTER UPDATE OF seen ON files
+BEGIN
+    DELETE FROM changed_files WHERE memory = NEW.memory
+        AND NEW.seen = (SELECT rev FROM memories WHERE id = NEW.memory);
+END;
+
 -- Where the parts of a file stand in it.
 CREATE TABLE parts (
     memory     BLOB PRIMARY KEY CHECK (length(memory) = 16),
