@@ -317,12 +317,26 @@ fn direct(store: &Store, folder: &Folder, directory: &str) -> Result<Vec<FileRow
 }
 
 /// True for a path of which a name, or a piece of one, is a credential by its own look. Names are made of the words of notes:
-/// what may only be one for the words before it is none.
+/// what may only be one for the words before it is none, and `key-value-stores-are-…` is none for beginning as some keys do.
 fn holds_token(path: &str) -> bool {
-    // `key-value-…` begins as some keys do, and is too short for one.
-    let is_token = |name: &str| findings(name).iter().any(|finding| finding.span.start == 0 && finding.span.len() > 30);
-    let is_piece = |letter: char| letter.is_alphanumeric() || letter == '_';
-    path.split(['/', ' ']).any(is_token) || path.split(|letter| !is_piece(letter)).any(|piece| !is_clean(piece))
+    let is_token = |name: &str| {
+        let mut found = findings(name).into_iter().filter(|finding| finding.span.start == 0 && finding.span.len() > 30);
+        found.any(|finding| name.get(finding.span).is_some_and(|token| pieces(token).any(is_drawn)))
+    };
+    path.split(['/', ' ']).any(is_token) || pieces(path).any(|piece| !is_clean(piece))
+}
+
+/// What stands between hyphens, dots and the like.
+fn pieces(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+}
+
+/// True for a piece that is no word, and longer than what tells names apart: the last group of a UUID.
+fn is_drawn(piece: &str) -> bool {
+    const LONGEST_OF_UUID: usize = 12;
+    piece.len() > LONGEST_OF_UUID
+        && piece.contains(|letter: char| letter.is_ascii_digit())
+        && piece.contains(char::is_alphabetic)
 }
 
 /// A file as the store takes it; `None` for one that is no text, or too large to be read for what it says.
@@ -341,11 +355,15 @@ mod tests {
     #[test]
     fn a_name_is_a_credential_by_its_own_look_alone() {
         let token = format!("ghp_{}", "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5");
-        for path in [token.clone(), format!("a/{token}.md"), format!("notes on {token}.md")] {
+        let with_hyphens = format!("key-{}", "8f2b41c09d7e6a5b3c1d0e9f8a7b6c5d");
+        let tokens = [token.clone(), format!("a/{token}.md"), format!("notes on {token}.md"), with_hyphens];
+        for path in tokens {
             assert!(holds_token(&path), "{path}");
         }
         let proxy = "the-proxy-listens-on-7433.-key-valuetv-b3d6f.md";
-        for path in [proxy, "a/key-value-65aae7b3.md", "password-rotation-plan.md", "用户/é key 12.md"] {
+        let slug = "global/a/key-value-aoq-owns-dfja-ce5f5a48.md";
+        let long = "key-value-stores-are-slow-bdad65c9-401e-c4da-0263-f101ce5f5a48.md";
+        for path in [proxy, slug, long, "a/key-value-65aae7b3.md", "password-rotation-plan.md", "用户/é key 12.md"] {
             assert!(!holds_token(path), "{path}");
         }
     }
