@@ -12,7 +12,7 @@ use tessera_engine::sync::{
 
 use crate::site::{Site, with_site};
 
-fn document(text: &str) -> Document {
+pub(crate) fn document(text: &str) -> Document {
     let details = Details {
         category: Category::try_from("facts".to_owned()).unwrap(),
         kind: MemoryType::Fact,
@@ -36,7 +36,7 @@ pub(crate) fn id() -> MemoryId {
     MemoryId::from_key(&fastrand::u128(..).to_string())
 }
 
-fn op(memory: MemoryId, base_rev: u64, action: Action) -> Op {
+pub(crate) fn op(memory: MemoryId, base_rev: u64, action: Action) -> Op {
     Op { op_id: id(), memory, base_rev, at: Timestamp::from_micros(1_795_000_000_000_000), action, told_again: false }
 }
 
@@ -49,7 +49,7 @@ fn edit(text: &str) -> Action {
     Action::Edit(Edit { content: Some(document(text).content), ..Edit::default() })
 }
 
-async fn pushed(site: &Site, key: &str, op: &Op) -> Answer {
+pub(crate) async fn pushed(site: &Site, key: &str, op: &Op) -> Answer {
     let push = serde_json::to_value(Push { epoch: 1, ops: vec![op.clone().into()] }).unwrap();
     let answers: Pushed = serde_json::from_value(Site::ok(site.post(key, "/v1/sync/push", &push).await).await).unwrap();
     answers.answers.into_iter().next().unwrap()

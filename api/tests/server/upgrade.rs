@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tessera_engine::domain::{FixedClock, Timestamp};
+use tessera_engine::domain::{FixedClock, MemoryRef, Timestamp};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{ListRequest, SecretRules, StoreConfig, Usage, Whole};
-use tessera_engine::sync::{Page, Push, Pushed, Snapshot};
+use tessera_engine::sync::{Action, Page, Push, Pushed, Snapshot};
 use tessera_engine::{Memory, Store};
 
-use crate::site::{Site, with_database};
+use crate::site::{Site, key_rules, with_database};
+use crate::sync::{document, id as new_id, op, pushed};
 
 /// One of the memories that the rule deleted, as a machine with a right clock deleted it.
 /// They are shared, with somebody whose name comes before the owner's and with somebody whose comes after it.
@@ -263,5 +264,48 @@ fn a_database_before_vectors_and_its_machine_go_on_together() {
         let page = site.get(&bob, "/v1/sync/snapshot").await.text().await.unwrap();
         assert!(page.contains("Buoy twelve sends nothing since the storm"), "the tag shared is shared with bob");
         assert!(!page.contains("Marta"), "what is not shared is not seen");
+    });
+}
+
+/// A server and a machine before files: what was offered, edited, kept twice, sealed and not yet sent is as it was, and a
+/// file that another machine writes now reaches this one.
+#[test]
+fn a_database_before_files_and_its_machine_go_on_together() {
+    with_database(&fixture("server-v6.sql"), "SELECT 1", |site| async move {
+        let site = site.keeping(key_rules(&"2a".repeat(32))).await;
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = machine_of("v10-joined.db", &dir.path().join("t"), 1_805_500_000_000_000);
+        let key = site.key("ada").await;
+        let before = live(&store).len();
+        assert_eq!(exchange(&site, &key, &mut store).await, 2, "a new one, and a change");
+        assert_eq!(exchange(&site, &key, &mut store).await, 0);
+        assert_eq!(live(&store).len(), before);
+        let texts: Vec<String> = live(&store).into_iter().map(|memory| memory.content).collect();
+        for (text, count) in [
+            ("Marta's line at the depot is booked three days ahead", 1),
+            ("We deploy the crane service on Mondays", 1),
+            ("We deploy the crane service on Tuesdays", 1),
+            ("Buoy nine sends again", 1),
+            ("Pier six is closed for dredging", 1),
+            ("The harbour gate opens with code word Anchor", 1),
+            ("This note is forgotten", 0),
+            ("This note is removed for good", 0),
+        ] {
+            assert_eq!(texts.iter().filter(|known| *known == text).count(), count, "{text}: {texts:?}");
+        }
+        let sealed = live(&store).into_iter().find(|memory| memory.content.contains("[secret s")).unwrap();
+        assert!(site.whole(&key, &sealed.id.to_string()).await.ends_with("Quay-lamp-4471!"));
+        let bob = site.key("bob").await;
+        let page = site.get(&bob, "/v1/sync/snapshot").await.text().await.unwrap();
+        assert!(page.contains("Buoy nine sends again") && page.contains("Marta"), "shared, and accepted");
+        assert!(!page.contains("Pier six"), "what is not shared is not seen");
+        // A file of another machine, that knows files.
+        let mut file = document("# Pier\n\n- [gate] gate four is shut at low water\n");
+        file.details.file = Some("/memories/pier.md".parse().unwrap());
+        let memory = new_id();
+        assert!(pushed(&site, &key, &op(memory, 0, Action::Create(file))).await.row.is_some());
+        exchange(&site, &key, &mut store).await;
+        let told = store.get(MemoryRef::Id(memory)).unwrap().unwrap();
+        assert_eq!(told.file.unwrap().path.to_string(), "/memories/pier.md");
     });
 }
