@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
-use tessera_engine::domain::{FilePath, Scope, Trust};
+use tessera_engine::domain::FilePath;
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{FileStamp, Folder, MEMORIES, SeenFile, StoreError, try_lock};
 use tessera_files::{FileError, ReadFile, RelativePath, Tree};
@@ -46,16 +46,7 @@ pub(super) fn note_memories(store: &mut Store) -> Result<(), StoreError> {
     if !dir.is_dir() || store.folders()?.iter().any(|folder| folder.name == MEMORIES) {
         return Ok(());
     }
-    store.put_folder(&Folder {
-        name: MEMORIES.to_owned(),
-        dir,
-        scope: Scope::Global,
-        trust: Trust::User,
-        is_writable: true,
-        is_told: true,
-        identity: None,
-        away: None,
-    })
+    store.put_folder(&Folder::memories(dir))
 }
 
 /// A folder by its name.
