@@ -59,6 +59,7 @@ fn stand_for(change: &Change<'_>, before: MemoryId, now: MemoryId) -> Result<(),
         "UPDATE OR REPLACE relations SET source = ?2 WHERE source = ?1",
         "UPDATE relations SET target = ?2 WHERE target = ?1",
         "UPDATE intents SET memory = ?2 WHERE memory = ?1",
+        "UPDATE OR REPLACE changed_files SET memory = ?2 WHERE memory = ?1",
     ] {
         change.tx.prepare_cached(sql)?.execute(params![before, now])?;
     }
