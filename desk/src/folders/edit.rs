@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use tessera_engine::Store;
+use tessera_engine::compose::read_note;
 use tessera_engine::domain::{FilePath, MemoryRef};
 use tessera_engine::store::{Intent, PartRow, StoreError};
 use tessera_files::Expected;
-use tessera_markdown::{Bound, Note, Part, Target, parse, parse_plain};
+use tessera_markdown::{Note, Part, Target};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::read::{MOST_BYTES, failed, held_to_write, refused, seen, writable};
@@ -47,11 +48,7 @@ fn with_words(file: &str, span: &Range<usize>, words: &str) -> Option<String> {
 
 /// True when a file says with a part's new words what it said before, but for that part, which says just these.
 fn is_change_of_one(path: &FilePath, before: &str, now: &str, (row, words): (&PartRow, &str)) -> bool {
-    let note = |text: &str| {
-        let parse = if path.is_markdown() { parse } else { parse_plain };
-        parse(text, path.stem(), Bound::default())
-    };
-    let (note_before, note_now) = (note(before), note(now));
+    let (note_before, note_now) = (read_note(path, before), read_note(path, now));
     let Some(at) = note_before.parts.iter().position(|part| part.text == row.span) else { return false };
     let is_as_it_was = |(n, (was, is)): (usize, (&Part, &Part))| {
         let is_alike = was.kind == is.kind && was.headings == is.headings && was.category == is.category;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::thread;
 
 use rusqlite::{OptionalExtension, params};
-use tessera_markdown::{Bound, Note, Part, parse, parse_plain};
+use tessera_markdown::{Note, Part};
 
 use super::folders::Folder;
 use super::states::{Before, Intent, Made, PartBefore, SeenFile, TakenFile, Writer, is_observation};
@@ -246,8 +246,7 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp) -> Result<Option<Made>
     }
     let is_cut = file.text.len() > MOST_OF_FILE;
     let said = Said::of(&file.text);
-    let note = if file.path.is_markdown() { parse } else { parse_plain };
-    let note = note(&said.text, file.path.stem(), Bound::default());
+    let note = compose::read_note(&file.path, &said.text);
     let filed = filed(file, before, &note, now);
     let told = Told::of(&note);
     let (parts, removed) = parts(&said, before, &note, (&filed, told.as_ref()), now)?;
