@@ -129,7 +129,7 @@ impl Sealed {
     fn memory(&mut self, store: &Store, path: &RelativePath) -> Result<MemoryId, StoreError> {
         let id = match self.memory {
             Some(id) => id,
-            None => store.id_of_file(&file_path(path)?)?,
+            None => store.file_standing(&file_path(path)?)?.unwrap_or_else(|| MemoryId::generate(store.now())),
         };
         self.memory = Some(id);
         Ok(id)

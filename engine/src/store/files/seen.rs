@@ -9,13 +9,12 @@ use std::thread;
 use rusqlite::{OptionalExtension, params};
 use tessera_markdown::{Note, Part};
 
+use super::asked::standing_for;
 use super::folders::Folder;
 use super::states::{Before, Intent, Made, PartBefore, SeenFile, TakenFile, Writer, is_observation};
 use super::written::write;
 use crate::compose::{self, Composed, Filed, Known, PartText, Told};
-use crate::domain::{
-    DomainError, Draft, FilePath, MAX_CONTENT_BYTES, MemoryId, Origin, Timestamp, Trust, content_of_file,
-};
+use crate::domain::{DomainError, Draft, MAX_CONTENT_BYTES, MemoryId, Origin, Timestamp, Trust, content_of_file};
 use crate::screen::{Finding, Keeper, Place, Screened, Secret, findings, places, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -76,15 +75,6 @@ impl Store {
             }
             Ok(())
         })
-    }
-
-    /// The memory that stands for a file, or stood for it; a new id where there never was one.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn id_of_file(&self, path: &FilePath) -> Result<MemoryId, StoreError> {
-        let found = standing_for(&self.connection, path).map_err(|error| self.failed(error))?;
-        Ok(found.unwrap_or_else(|| MemoryId::generate(self.clock.now())))
     }
 
     /// A text that somebody is about to write into a file, with what is a credential in it taken out and sealed for the
@@ -185,13 +175,6 @@ impl Store {
         let writer = connection.prepare_cached(sql)?.query_row(key, read).optional()?;
         Ok(Some(Before { folder, hash: hash.map(i64::cast_unsigned), whole, parts, gone, writer }))
     }
-}
-
-/// The memory that stands for a file, or stood for it last.
-pub(super) fn standing_for(connection: &rusqlite::Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryId>> {
-    let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND purged = 0 AND shared_by IS NULL
-               ORDER BY deleted IS NOT NULL, rev DESC LIMIT 1";
-    connection.prepare_cached(sql)?.query_row([path.as_str()], |row| row.get(0)).optional()
 }
 
 fn parts_before(connection: &rusqlite::Connection, id: MemoryId, are_there: bool) -> rusqlite::Result<Vec<PartBefore>> {
