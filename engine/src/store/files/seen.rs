@@ -117,14 +117,17 @@ impl Store {
         for step in seen.chunks(STEP).map(Some).chain([None]) {
             let next = step.map(|files| self.step(files, &folders)).transpose()?.unwrap_or_default();
             let now = self.clock.now();
-            let made = thread::scope(|scope| {
-                let making = scope.spawn(|| made_in_parallel(&next.files, now));
-                let done = self.write_step(&written, over);
-                let made = making.join().expect("composing does not panic");
-                taken.extend(done?);
-                made
-            })?;
-            written = Step { made, ..next };
+            let (made, done) = if written.files.is_empty() || next.files.is_empty() {
+                (made_in_parallel(&next.files, now), self.write_step(&written, over))
+            } else {
+                thread::scope(|scope| {
+                    let making = scope.spawn(|| made_in_parallel(&next.files, now));
+                    let done = self.write_step(&written, over);
+                    (making.join().expect("composing does not panic"), done)
+                })
+            };
+            taken.extend(done?);
+            written = Step { made: made?, ..next };
         }
         self.maintain();
         Ok(taken)
