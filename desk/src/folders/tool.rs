@@ -5,13 +5,13 @@ use serde_json::Value;
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryId};
 use tessera_engine::screen::{Secret, findings};
-use tessera_engine::store::{Intent, MEMORIES, SeenFile, StoreError};
+use tessera_engine::store::{Intent, MEMORIES, StoreError};
 use tessera_engine::text::{O200k, TokenCounter};
 use tessera_files::{Change, Command, FileError, Limits, Prepared, RelativePath, Reply, Tree, prepare};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::aside;
-use super::read::{MOST_BYTES, held_to_write, note_memories, seen};
+use super::read::{held_to_write, note_memories, seen};
 use super::refresh::refresh_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
@@ -231,12 +231,9 @@ fn carry_out(
     if !intents.is_empty() {
         store.intend(&intents, &actor)?;
     }
-    prepared.commit_under(tree, lock)?;
-    let mut files: Vec<SeenFile> = Vec::new();
-    for intent in &intents {
-        let inside = RelativePath::found(intent.path.inside(), tree.name())?;
-        let read = tree.read(&inside, MOST_BYTES.max(Limits::USUAL.most_bytes))?;
-        files.extend(seen(intent.path.clone(), read));
+    let mut files = Vec::new();
+    for (path, file) in prepared.commit_under(tree, lock)?.written {
+        files.extend(seen(file_path(&path)?, file));
     }
     store.move_files(&moves, &actor)?;
     if !gone.is_empty() {
