@@ -55,19 +55,6 @@ pub(super) fn folder(store: &Store, path: &FilePath) -> Result<Folder, StoreErro
     found.ok_or_else(|| refused(path, "is in no folder that is known; `tessera files list` names them"))
 }
 
-/// The folder of a file that is to be changed, opened.
-pub(super) fn writable(store: &Store, path: &FilePath) -> Result<(Folder, Tree, RelativePath), StoreError> {
-    let folder = folder(store, path)?;
-    if !folder.is_writable {
-        return Err(refused(
-            path,
-            "is in a folder that is only read; `tessera files add` with --writable changes that",
-        ));
-    }
-    let (tree, inside) = opened(&folder, path)?;
-    Ok((folder, tree, inside))
-}
-
 /// A folder, and a path in it.
 pub(super) fn opened(folder: &Folder, path: &FilePath) -> Result<(Tree, RelativePath), StoreError> {
     let tree = Tree::open(&folder.dir, &folder.name).map_err(|error| failed(path, &error))?;
