@@ -213,6 +213,10 @@ fn a_deleted_directory_comes_back_with_its_files() {
     written(&world, "d/before.md", "- [fact] rain on monday\n");
     let dir = world.home().join("memories/d");
     fs::remove_file(dir.join("before.md")).unwrap();
+    // An hour before the others: what goes at one time went together.
+    let ran =
+        world.command(World::binary()).env("TESSERA_NOW", "2026-11-20T11:00:00Z").args(["files", "scan"]).output();
+    assert!(ran.unwrap().status.success());
     written(&world, "d/a.md", "- [fact] tea at four\n");
     written(&world, "d/deep/b.md", long());
     written(&world, "dx.md", "- [fact] bread at six\n");

@@ -5,7 +5,7 @@ use crate::error::FileError;
 use crate::path::{MOST_DEPTH, OWN_PREFIX, RelativePath};
 use crate::place::{Kind, Place};
 use crate::reply::Reply;
-use crate::stamp::{Seen, Stamp, hash};
+use crate::stamp::{ReadFile, Seen, Stamp};
 use crate::tree::{Lock, Reach, Reached, Tree};
 
 /// What a command does to one file.
@@ -57,8 +57,8 @@ pub struct Prepared {
 pub struct Done {
     /// What it answers.
     pub reply: Reply,
-    /// What each file that was written is now.
-    pub written: Vec<(RelativePath, Seen)>,
+    /// Each file that was written, as if it had been read.
+    pub written: Vec<(RelativePath, ReadFile)>,
 }
 
 /// The one step of the file system that a command is.
@@ -106,11 +106,12 @@ impl Prepared {
         match &self.step {
             Step::None => {}
             Step::Write => {
-                for change in &self.changes {
+                for change in self.changes {
                     if let Change::Write { path, text, before, .. } = change {
                         let expected = before.map_or(Expected::Absent, Expected::Seen);
-                        let stamp = tree.write_under(path, text.as_bytes(), expected, lock)?;
-                        written.push((path.clone(), Seen { stamp, hash: hash(text.as_bytes()) }));
+                        let bytes = text.into_bytes();
+                        let stamp = tree.write_under(&path, &bytes, expected, lock)?;
+                        written.push((path, ReadFile { bytes, stamp }));
                     }
                 }
             }

@@ -44,31 +44,25 @@ pub struct FilesChecked {
 pub fn check(store: &mut Store, repair: bool) -> Result<FilesChecked, StoreError> {
     // What was changed since the last look is no fault.
     refresh(store)?;
-    let checked = compared(store)?;
+    let (checked, mut wrong) = compared(store)?;
     if !repair || (checked.wrong.is_empty() && checked.astray == 0) {
         return Ok(checked);
     }
-    let mut wrong = all_wrong(store)?;
     let because = Actor { reason: Some("stood for no file".to_owned()), ..Actor::default() };
     wrong.extend(store.drop_astray(&because)?);
     store.mistrust_files(&wrong)?;
     refresh(store)?;
-    compared(store)
+    Ok(compared(store)?.0)
 }
 
-fn all_wrong(store: &Store) -> Result<Vec<FilePath>, StoreError> {
-    let mut wrong = Vec::new();
-    each_file(store, |path, problem, _| wrong.extend(problem.map(|_| path.clone())))?;
-    Ok(wrong)
-}
-
-fn compared(store: &Store) -> Result<FilesChecked, StoreError> {
-    let mut checked = FilesChecked::default();
+/// How files and what is known of them agree, and all that do not.
+fn compared(store: &Store) -> Result<(FilesChecked, Vec<FilePath>), StoreError> {
+    let (mut checked, mut wrong) = (FilesChecked::default(), Vec::new());
     each_file(store, |path, problem, row| {
         checked.files += 1;
         checked.not_kept += usize::from(!row.is_kept);
         if let Some(problem) = problem {
-            checked.wrong_count += 1;
+            wrong.push(path.clone());
             if checked.wrong.len() < MOST_NAMED {
                 checked.wrong.push((path.clone(), problem));
             }
@@ -76,13 +70,12 @@ fn compared(store: &Store) -> Result<FilesChecked, StoreError> {
     })?;
     let (parts, relations) = store.files_astray()?;
     checked.astray = parts + relations;
+    checked.parts = store.count_parts()?;
+    checked.wrong_count = wrong.len();
     for folder in store.folders()? {
-        for file in store.files_in(&folder.name)? {
-            checked.parts += store.parts_of(file.id)?.len();
-        }
         checked.away.extend(folder.away.map(|why| (folder.name, why)));
     }
-    Ok(checked)
+    Ok((checked, wrong))
 }
 
 /// Tells every file that is known, with what is wrong with it. Of a folder that is away nothing can be said.

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use tessera_engine::Store;
+use tessera_engine::compose::read_note;
 use tessera_engine::domain::{FilePath, MemoryRef};
-use tessera_engine::store::{Intent, PartRow, StoreError};
+use tessera_engine::store::{PartRow, StoreError};
 use tessera_files::Expected;
-use tessera_markdown::{Bound, Note, Part, Target, parse, parse_plain};
+use tessera_markdown::{Note, Part, Target};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::read::{MOST_BYTES, failed, held_to_write, refused, seen, writable};
+use super::place::Place;
+use super::read::{MOST_BYTES, held_to_write, refused};
 use super::refresh::refresh_held;
 use crate::caller::Caller;
 
@@ -47,11 +49,7 @@ fn with_words(file: &str, span: &Range<usize>, words: &str) -> Option<String> {
 
 /// True when a file says with a part's new words what it said before, but for that part, which says just these.
 fn is_change_of_one(path: &FilePath, before: &str, now: &str, (row, words): (&PartRow, &str)) -> bool {
-    let note = |text: &str| {
-        let parse = if path.is_markdown() { parse } else { parse_plain };
-        parse(text, path.stem(), Bound::default())
-    };
-    let (note_before, note_now) = (note(before), note(now));
+    let (note_before, note_now) = (read_note(path, before), read_note(path, now));
     let Some(at) = note_before.parts.iter().position(|part| part.text == row.span) else { return false };
     let is_as_it_was = |(n, (was, is)): (usize, (&Part, &Part))| {
         let is_alike = was.kind == is.kind && was.headings == is.headings && was.category == is.category;
@@ -80,7 +78,7 @@ pub fn forget_parts(store: &mut Store, caller: &Caller, parts: &[MemoryRef]) -> 
     let mut by_file: BTreeMap<FilePath, Vec<PartRow>> = BTreeMap::new();
     for part in parts {
         let (path, row) = place_of(store, *part)?;
-        writable(store, &path)?;
+        Place::writable(store, &path)?;
         by_file.entry(path).or_default().push(row);
     }
     for (path, rows) in by_file {
@@ -142,20 +140,21 @@ fn rewrite(
     secrets: Vec<tessera_engine::screen::Secret>,
     changed: impl FnOnce(&str) -> Result<String, StoreError>,
 ) -> Result<(), StoreError> {
-    let (_, tree, inside) = writable(store, path)?;
-    let read = tree.read(&inside, MOST_BYTES).map_err(|error| failed(path, &error))?;
+    let place = Place::writable(store, path)?;
+    let read = place.tree.read(&place.inside, MOST_BYTES).map_err(|error| place.failed(&error))?;
     let expected = Expected::Seen(read.seen());
     let known = store.file_at(path)?.map(|file| file.stamp.hash);
     if known != Some(xxh3_64(&read.bytes)) {
         return Err(changed_just_now(path));
     }
-    let text = read.text(&inside).map_err(|error| failed(path, &error))?;
+    let text = read.text(&place.inside).map_err(|error| place.failed(&error))?;
     let text = changed(&text)?;
-    let intent = Intent { path: path.clone(), hash: xxh3_64(text.as_bytes()), memory: row.file, secrets };
-    store.intend(&[intent], &caller.actor(None))?;
-    tree.write(&inside, text.as_bytes(), expected).map_err(|error| failed(path, &error))?;
-    let read = tree.read(&inside, MOST_BYTES).map_err(|error| failed(path, &error))?;
-    let file = seen(path.clone(), read).ok_or_else(|| refused(path, "is no text any more"))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(refused(path, "would be too large to be read for what it says"));
+    }
+    place.intend(store, text.as_bytes(), (row.file, secrets), &caller.actor(None))?;
+    let file = place.write(text.into_bytes(), expected).map_err(|error| place.failed(&error))?;
+    let file = file.ok_or_else(|| refused(path, "is no text any more"))?;
     store.take_files(&[file])?;
     Ok(())
 }

@@ -3,13 +3,14 @@
 //! where they do not touch, and both texts are kept where they do.
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Content, FilePath, Memory, Origin, content_of_file, file_of_content};
-use tessera_engine::store::{Actor, FileRow, Intent, Pending, StoreError};
+use tessera_engine::domain::{Content, Memory, Origin, content_of_file, file_of_content};
+use tessera_engine::store::{Actor, FileRow, Pending, SeenFile, StoreError};
 use tessera_engine::sync::merged_file;
-use tessera_files::{Expected, FileError, ReadFile, RelativePath, Tree};
+use tessera_files::{Expected, FileError, ReadFile};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::read::{MOST_BYTES, failed, seen};
+use super::place::{Place, is_as_known};
+use super::read::seen;
 
 /// How often it is looked whether more waits.
 const MOST_TURNS: usize = 3;
@@ -64,35 +65,18 @@ fn waiting(laid_out: Result<bool, StoreError>) -> Result<bool, StoreError> {
     }
 }
 
-/// A path of a folder that may be written.
-struct Place {
-    tree: Tree,
-    path: FilePath,
-    inside: RelativePath,
-}
-
 impl Place {
-    /// `None` where its folder is not there.
-    fn of(store: &Store, path: &FilePath) -> Result<Option<Self>, StoreError> {
-        let folders = store.folders()?;
-        let folder = folders.iter().find(|folder| folder.name == path.folder() && folder.is_writable);
-        let Some(folder) = folder else { return Ok(None) };
-        let Ok(tree) = Tree::open(&folder.dir, &folder.name) else { return Ok(None) };
-        let inside = RelativePath::found(path.inside(), &folder.name).map_err(|error| failed(path, &error))?;
-        Ok(Some(Self { tree, path: path.clone(), inside }))
-    }
-
     fn lay_out(&self, store: &mut Store, pending: &Pending) -> Result<bool, StoreError> {
         let there = self.read()?;
         let memory = &pending.memory;
         if memory.deleted.is_some() {
-            return self.remove(store, pending.on_disk.as_ref(), there);
+            return self.take_away(store, pending.on_disk.as_ref(), there);
         }
         let text = file_of_content(&memory.content).to_owned();
         let Some(known) = pending.on_disk.as_ref().filter(|row| row.path != self.path) else {
             return self.write_or_merge(store, pending, there, text);
         };
-        self.move_here(store, pending, known, there, &text)
+        self.move_here(store, pending, known, there, text)
     }
 
     /// Writes where the file lies, or goes together with what somebody wrote there meanwhile.
@@ -103,16 +87,17 @@ impl Place {
         there: Option<ReadFile>,
         text: String,
     ) -> Result<bool, StoreError> {
-        let Some(read) = there else { return self.write(store, &pending.memory, &text, Expected::Absent) };
+        let Some(read) = there else { return self.lay_down(store, &pending.memory, text, Expected::Absent) };
         let hash = xxh3_64(&read.bytes);
         if hash == xxh3_64(text.as_bytes()) {
-            return self.take(store, &pending.memory, read);
+            self.intend(store, &read.bytes, (pending.memory.id, Vec::new()), &last_author(&pending.memory))?;
+            return take_over(store, &pending.memory, seen(self.path.clone(), read));
         }
         let owner = store.file_at(&self.path)?;
         match &owner {
             // What is there is known, and kept: by this memory, or by another that goes elsewhere.
             Some(row) if row.is_kept && row.stamp.hash == hash => {
-                self.write(store, &pending.memory, &text, Expected::Seen(read.seen()))
+                self.lay_down(store, &pending.memory, text, Expected::Seen(read.seen()))
             }
             Some(row) if row.is_kept && row.id == pending.memory.id => self.go_together(store, pending, row, read),
             _ => self.keep_both(store, pending, read),
@@ -126,87 +111,56 @@ impl Place {
         pending: &Pending,
         known: &FileRow,
         there: Option<ReadFile>,
-        text: &str,
+        text: String,
     ) -> Result<bool, StoreError> {
         let before = Self::of(store, &known.path)?;
         let old = before.as_ref().map(Self::read).transpose()?.flatten();
-        let is_as_known = |read: &ReadFile| known.is_kept && xxh3_64(&read.bytes) == known.stamp.hash;
         // What somebody changed under the old name is put together with what came, and goes along.
         let merged = match &old {
-            Some(read) if !is_as_known(read) => self.merged(store, pending, known, read)?,
+            Some(read) if !is_as_known(known, read) => self.merged(store, pending, known, read)?,
             _ => None,
         };
-        let goes_along = merged.is_some() || old.as_ref().is_some_and(is_as_known);
-        let text = merged.unwrap_or_else(|| text.to_owned());
+        let goes_along = merged.is_some() || old.as_ref().is_some_and(|read| is_as_known(known, read));
+        let text = merged.unwrap_or(text);
         if !self.write_or_merge(store, pending, there, text)? {
             return Ok(false);
         }
         if let (Some(before), Some(old), true) = (before, old, goes_along) {
-            match before.tree.remove(&before.inside, Expected::Seen(old.seen())) {
-                // What was changed at the last moment stays, as a file of its own.
-                Ok(())
-                | Err(
-                    FileError::NotFound { .. }
-                    | FileError::Nothing { .. }
-                    | FileError::Gone { .. }
-                    | FileError::Changed { .. },
-                ) => {}
-                Err(error) => return Err(failed(&before.path, &error)),
-            }
+            // What was changed at the last moment stays, as a file of its own.
+            before.remove(&old)?;
         }
         Ok(true)
     }
 
-    fn read(&self) -> Result<Option<ReadFile>, StoreError> {
-        match self.tree.read(&self.inside, MOST_BYTES) {
-            Ok(read) => Ok(Some(read)),
-            Err(FileError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(failed(&self.path, &error)),
-        }
-    }
-
-    fn intend(&self, store: &mut Store, memory: &Memory, text: &[u8]) -> Result<(), StoreError> {
-        let intent = Intent { path: self.path.clone(), hash: xxh3_64(text), memory: memory.id, secrets: Vec::new() };
-        store.intend(&[intent], &last_author(memory))
-    }
-
-    fn write(&self, store: &mut Store, memory: &Memory, text: &str, expected: Expected) -> Result<bool, StoreError> {
-        self.intend(store, memory, text.as_bytes())?;
-        match self.tree.write(&self.inside, text.as_bytes(), expected) {
-            Ok(_) => {}
+    /// Writes what the memory says, and takes it as that.
+    fn lay_down(
+        &self,
+        store: &mut Store,
+        memory: &Memory,
+        text: String,
+        expected: Expected,
+    ) -> Result<bool, StoreError> {
+        self.intend(store, text.as_bytes(), (memory.id, Vec::new()), &last_author(memory))?;
+        match self.write(text.into_bytes(), expected) {
+            Ok(file) => take_over(store, memory, file),
             // Somebody was quicker: it is looked at again the next time.
-            Err(FileError::Changed { .. } | FileError::Exists { .. } | FileError::Gone { .. }) => return Ok(false),
-            Err(error) => return Err(failed(&self.path, &error)),
+            Err(FileError::Changed { .. } | FileError::Exists { .. } | FileError::Gone { .. }) => Ok(false),
+            Err(error) => Err(self.failed(&error)),
         }
-        let read = self.tree.read(&self.inside, MOST_BYTES).map_err(|error| failed(&self.path, &error))?;
-        if read.bytes != text.as_bytes() {
-            return Ok(false);
-        }
-        self.take(store, memory, read)
     }
 
-    fn take(&self, store: &mut Store, memory: &Memory, read: ReadFile) -> Result<bool, StoreError> {
-        self.intend(store, memory, &read.bytes)?;
-        let Some(file) = seen(self.path.clone(), read) else { return Ok(false) };
-        Ok(store.take_file_over(file, memory.rev)?.is_some())
-    }
-
-    fn remove(&self, store: &mut Store, row: Option<&FileRow>, there: Option<ReadFile>) -> Result<bool, StoreError> {
+    /// Removes a file whose memory was deleted elsewhere.
+    fn take_away(&self, store: &mut Store, row: Option<&FileRow>, there: Option<ReadFile>) -> Result<bool, StoreError> {
         let Some(row) = row else { return Ok(false) };
-        match there {
-            Some(read) if row.is_kept && xxh3_64(&read.bytes) == row.stamp.hash => {
-                match self.tree.remove(&self.inside, Expected::Seen(read.seen())) {
-                    Ok(()) | Err(FileError::NotFound { .. } | FileError::Nothing { .. } | FileError::Gone { .. }) => {}
-                    Err(FileError::Changed { .. }) => return Ok(false),
-                    Err(error) => return Err(failed(&self.path, &error)),
-                }
-            }
-            Some(read) => {
+        if let Some(read) = there {
+            if !is_as_known(row, &read) {
                 // Somebody changed it, or nobody else has what stands there: that has precedence, and is taken as such.
                 let Some(file) = seen(self.path.clone(), read) else { return Ok(false) };
                 return Ok(!store.take_files(&[file])?.is_empty());
             }
-            None => {}
+            if !self.remove(&read)? {
+                return Ok(false);
+            }
         }
         Ok(!store.files_gone(std::slice::from_ref(&row.path), &Actor::default())?.is_empty())
     }
@@ -220,7 +174,7 @@ impl Place {
         read: ReadFile,
     ) -> Result<bool, StoreError> {
         match self.merged(store, pending, known, &read)? {
-            Some(text) => self.write(store, &pending.memory, &text, Expected::Seen(read.seen())),
+            Some(text) => self.lay_down(store, &pending.memory, text, Expected::Seen(read.seen())),
             None => self.keep_both(store, pending, read),
         }
     }
@@ -252,16 +206,19 @@ impl Place {
     }
 }
 
+/// Takes a file that says what its memory does now.
+fn take_over(store: &mut Store, memory: &Memory, file: Option<SeenFile>) -> Result<bool, StoreError> {
+    let Some(file) = file else { return Ok(false) };
+    Ok(store.take_file_over(file, memory.rev)?.is_some())
+}
+
 /// A file whose memory was removed for good goes, if it says what that said; one that says something else is another.
 fn remove_purged(store: &mut Store, row: &FileRow) -> Result<bool, StoreError> {
     let Some(place) = Place::of(store, &row.path)? else { return Ok(false) };
     let there = place.read()?;
-    let is_as_known = |read: &ReadFile| row.is_kept && xxh3_64(&read.bytes) == row.stamp.hash;
-    if let Some(read) = there.as_ref().filter(|read| is_as_known(read)) {
-        match place.tree.remove(&place.inside, Expected::Seen(read.seen())) {
-            Ok(()) | Err(FileError::NotFound { .. } | FileError::Nothing { .. } | FileError::Gone { .. }) => {}
-            Err(FileError::Changed { .. }) => return Ok(false),
-            Err(error) => return Err(failed(&row.path, &error)),
+    if let Some(read) = there.as_ref().filter(|read| is_as_known(row, read)) {
+        if !place.remove(read)? {
+            return Ok(false);
         }
         store.forget_purged_file(&row.path)?;
         return Ok(true);

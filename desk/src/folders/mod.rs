@@ -10,6 +10,7 @@ mod export;
 mod glance;
 mod layout;
 mod look;
+mod place;
 mod read;
 mod refresh;
 mod restored;

@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
-use tessera_engine::domain::{FilePath, Scope, Trust};
+use tessera_engine::domain::FilePath;
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{FileStamp, Folder, MEMORIES, SeenFile, StoreError, try_lock};
 use tessera_files::{FileError, ReadFile, RelativePath, Tree};
@@ -46,35 +46,13 @@ pub(super) fn note_memories(store: &mut Store) -> Result<(), StoreError> {
     if !dir.is_dir() || store.folders()?.iter().any(|folder| folder.name == MEMORIES) {
         return Ok(());
     }
-    store.put_folder(&Folder {
-        name: MEMORIES.to_owned(),
-        dir,
-        scope: Scope::Global,
-        trust: Trust::User,
-        is_writable: true,
-        is_told: true,
-        identity: None,
-        away: None,
-    })
+    store.put_folder(&Folder::memories(dir))
 }
 
 /// A folder by its name.
 pub(super) fn folder(store: &Store, path: &FilePath) -> Result<Folder, StoreError> {
     let found = store.folders()?.into_iter().find(|folder| folder.name == path.folder());
     found.ok_or_else(|| refused(path, "is in no folder that is known; `tessera files list` names them"))
-}
-
-/// The folder of a file that is to be changed, opened.
-pub(super) fn writable(store: &Store, path: &FilePath) -> Result<(Folder, Tree, RelativePath), StoreError> {
-    let folder = folder(store, path)?;
-    if !folder.is_writable {
-        return Err(refused(
-            path,
-            "is in a folder that is only read; `tessera files add` with --writable changes that",
-        ));
-    }
-    let (tree, inside) = opened(&folder, path)?;
-    Ok((folder, tree, inside))
 }
 
 /// A folder, and a path in it.

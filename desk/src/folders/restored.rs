@@ -3,13 +3,14 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, Memory, MemoryRef, file_of_content};
-use tessera_engine::store::{Actor, Erase, FileRow, Intent, StoreError, Stored, says_all_of_file};
+use tessera_engine::store::{Actor, Erase, FileRow, StoreError, Stored, says_all_of_file};
 use tessera_files::{Expected, FileError};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::aside;
 use super::layout::lay_out;
-use super::read::{MOST_BYTES, failed, held_to_write, refused, seen, writable};
+use super::place::{Place, is_as_known};
+use super::read::{MOST_BYTES, held_to_write, refused};
 use super::refresh::refresh_held;
 use super::whole::path_of;
 use crate::caller::Caller;
@@ -35,7 +36,7 @@ fn restore_held(store: &mut Store, caller: &Caller, id: MemoryRef, before: Optio
     // It may be another one since it was named.
     let file = store.get(id)?.ok_or(StoreError::NotFound(id))?;
     let path = path_of(&file)?;
-    writable(store, path)?;
+    Place::writable(store, path)?;
     let content = match before {
         Some(rev) => content_before(store, &file, rev)?,
         // What is only over comes back as it is, and what is neither is for the store to refuse.
@@ -46,7 +47,7 @@ fn restore_held(store: &mut Store, caller: &Caller, id: MemoryRef, before: Optio
     if file.deleted.is_some()
         && let Some(bytes) = aside::kept(store, path, Some(&content))?
     {
-        write_back(store, caller, &file, path, &bytes)?;
+        write_back(store, caller, &file, path, bytes)?;
         aside::let_go(store, path);
         return store.stored(id);
     }
@@ -84,16 +85,16 @@ fn content_before(store: &Store, file: &Memory, rev: u64) -> Result<String, Stor
 
 /// Refuses to write where something stands that is not kept: another file, or one that no memory holds whole.
 fn refuse_another(store: &Store, file: &Memory, path: &FilePath) -> Result<(), StoreError> {
-    let (_, tree, inside) = writable(store, path)?;
+    let place = Place::writable(store, path)?;
     let another = "is the path of another file now; move that one away first";
-    let read = match tree.read(&inside, MOST_BYTES) {
+    let read = match place.tree.read(&place.inside, MOST_BYTES) {
         Ok(read) => read,
         Err(FileError::NotFound { .. } | FileError::Gone { .. }) => return Ok(()),
         Err(FileError::TooLarge { .. } | FileError::Unsupported { .. }) => return Err(refused(path, another)),
-        Err(error) => return Err(failed(path, &error)),
+        Err(error) => return Err(place.failed(&error)),
     };
     match store.file_at(path)? {
-        Some(row) if row.id == file.id && row.is_kept && row.stamp.hash == xxh3_64(&read.bytes) => Ok(()),
+        Some(row) if row.id == file.id && is_as_known(&row, &read) => Ok(()),
         Some(row) if row.id == file.id => Err(refused(
             path,
             "is not kept whole here, so what it says now would be lost; copy it to another path and delete it first",
@@ -114,16 +115,14 @@ fn write_back(
     caller: &Caller,
     file: &Memory,
     path: &FilePath,
-    bytes: &[u8],
+    bytes: Vec<u8>,
 ) -> Result<(), StoreError> {
-    let (_, tree, inside) = writable(store, path)?;
-    let intent = Intent { path: path.clone(), hash: xxh3_64(bytes), memory: file.id, secrets: Vec::new() };
+    let place = Place::writable(store, path)?;
     // Who wrote it is kept: it is brought back as it was, and nobody wrote it anew.
-    store.intend(&[intent], &Actor { origin: file.origin.clone(), ..caller.actor(None) })?;
-    tree.write(&inside, bytes, Expected::Absent).map_err(|error| failed(path, &error))?;
-    let read = tree.read(&inside, MOST_BYTES.max(bytes.len() as u64)).map_err(|error| failed(path, &error))?;
+    let actor = Actor { origin: file.origin.clone(), ..caller.actor(None) };
+    place.intend(store, &bytes, (file.id, Vec::new()), &actor)?;
     // What is no text says nothing, and is there again all the same.
-    if let Some(file) = seen(path.clone(), read) {
+    if let Some(file) = place.write(bytes, Expected::Absent).map_err(|error| place.failed(&error))? {
         store.take_files(&[file])?;
     }
     Ok(())
@@ -145,8 +144,8 @@ impl Verb for PutBack {
         let _held = held_to_write(store)?;
         refresh_held(store)?;
         if let Some(bytes) = aside::kept(store, &self.path, None)? {
-            let (_, tree, inside) = writable(store, &self.path)?;
-            tree.write(&inside, &bytes, Expected::Absent).map_err(|error| failed(&self.path, &error))?;
+            let place = Place::writable(store, &self.path)?;
+            place.write(bytes, Expected::Absent).map_err(|error| place.failed(&error))?;
             aside::let_go(store, &self.path);
             return Ok(vec![self.path]);
         }

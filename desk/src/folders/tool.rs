@@ -5,13 +5,13 @@ use serde_json::Value;
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryId};
 use tessera_engine::screen::{Secret, findings};
-use tessera_engine::store::{Intent, MEMORIES, SeenFile, StoreError};
+use tessera_engine::store::{Intent, MEMORIES, StoreError};
 use tessera_engine::text::{O200k, TokenCounter};
 use tessera_files::{Change, Command, FileError, Limits, Prepared, RelativePath, Reply, Tree, prepare};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::aside;
-use super::read::{MOST_BYTES, held_to_write, note_memories, seen};
+use super::read::{held_to_write, note_memories, seen};
 use super::refresh::refresh_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
@@ -129,7 +129,7 @@ impl Sealed {
     fn memory(&mut self, store: &Store, path: &RelativePath) -> Result<MemoryId, StoreError> {
         let id = match self.memory {
             Some(id) => id,
-            None => store.id_of_file(&FilePath::new(path.folder(), path.relative())?)?,
+            None => store.file_standing(&file_path(path)?)?.unwrap_or_else(|| MemoryId::generate(store.now())),
         };
         self.memory = Some(id);
         Ok(id)
@@ -140,7 +140,7 @@ impl Sealed {
 fn keep_what_is_not_kept(store: &Store, command: &Command, prepared: &Prepared) -> Result<(), Failed> {
     for change in &prepared.changes {
         if let (Command::Create { .. }, Change::Write { path, before: Some(_), .. }) = (command, change) {
-            let known = store.file_at(&FilePath::new(path.folder(), path.relative()).map_err(StoreError::from)?)?;
+            let known = store.file_at(&file_path(path)?)?;
             if !known.is_some_and(|file| file.is_kept) {
                 return Err(FileError::Exists { path: path.spelled().to_owned() }.into());
             }
@@ -212,17 +212,16 @@ fn carry_out(
     prepared: Prepared,
     mut secrets: Sealed,
 ) -> Result<(), Failed> {
-    let path_of = |path: &RelativePath| FilePath::new(path.folder(), path.relative()).map_err(StoreError::from);
     let (mut intents, mut moves, mut gone) = (Vec::new(), Vec::new(), Vec::new());
     for change in &prepared.changes {
         match change {
             Change::Write { path, text, .. } => {
                 let (hash, memory) = (xxh3_64(text.as_bytes()), secrets.memory(store, path)?);
-                intents.push(Intent { path: path_of(path)?, hash, memory, secrets: secrets.found.clone() });
+                intents.push(Intent { path: file_path(path)?, hash, memory, secrets: secrets.found.clone() });
             }
-            Change::Move { from, to, .. } => moves.push((path_of(from)?, path_of(to)?)),
+            Change::Move { from, to, .. } => moves.push((file_path(from)?, file_path(to)?)),
             Change::Remove { path: inside, .. } => {
-                let path = path_of(inside)?;
+                let path = file_path(inside)?;
                 aside::keep(store, tree, &path, inside)?;
                 gone.push(path);
             }
@@ -232,12 +231,9 @@ fn carry_out(
     if !intents.is_empty() {
         store.intend(&intents, &actor)?;
     }
-    prepared.commit_under(tree, lock)?;
-    let mut files: Vec<SeenFile> = Vec::new();
-    for intent in &intents {
-        let inside = RelativePath::found(intent.path.inside(), tree.name())?;
-        let read = tree.read(&inside, MOST_BYTES.max(Limits::USUAL.most_bytes))?;
-        files.extend(seen(intent.path.clone(), read));
+    let mut files = Vec::new();
+    for (path, file) in prepared.commit_under(tree, lock)?.written {
+        files.extend(seen(file_path(&path)?, file));
     }
     store.move_files(&moves, &actor)?;
     if !gone.is_empty() {
@@ -248,18 +244,28 @@ fn carry_out(
     Ok(())
 }
 
+/// A path of the tool's as everybody sees it.
+fn file_path(path: &RelativePath) -> Result<FilePath, StoreError> {
+    Ok(FilePath::new(path.folder(), path.relative())?)
+}
+
 /// The beginning of a text that may cost so many tokens.
 fn clipped(text: &str, most: u32) -> String {
     if O200k.count(text) <= most {
         return text.to_owned();
     }
     let with_mark = |bytes: usize| format!("{}…", text.get(..text.floor_char_boundary(bytes)).unwrap_or_default());
-    let (mut fits, mut too_many) = (0, text.len());
-    while fits + 1 < too_many {
-        let middle = usize::midpoint(fits, too_many);
-        if O200k.count(&with_mark(middle)) <= most { fits = middle } else { too_many = middle }
+    with_mark(most_that_fits(text.len(), |bytes| O200k.count(&with_mark(bytes)) <= most))
+}
+
+/// The largest number below one that is too much, or 0 where none fits.
+fn most_that_fits(too_much: usize, is_fit: impl Fn(usize) -> bool) -> usize {
+    let (mut fits, mut too_much) = (0, too_much);
+    while fits + 1 < too_much {
+        let middle = usize::midpoint(fits, too_much);
+        if is_fit(middle) { fits = middle } else { too_much = middle }
     }
-    with_mark(fits)
+    fits
 }
 
 /// A reply of so many tokens at most; what is left out is said, and how to see it.
@@ -270,18 +276,10 @@ fn within(reply: &Reply, most: u32) -> String {
     if text.len() <= most as usize || is_within(&text) {
         return text;
     }
-    let (mut fits, mut too_many) = (0, reply.rows.len());
-    while fits + 1 < too_many {
-        let middle = usize::midpoint(fits, too_many);
-        if is_within(&reply.first(middle, 0)) { fits = middle } else { too_many = middle }
+    let rows = most_that_fits(reply.rows.len(), |rows| is_within(&reply.first(rows, 0)));
+    if rows > 0 || is_within(&reply.first(0, 0)) && reply.rows.first().is_none_or(|row| row.len() < 64) {
+        return reply.first(rows, 0);
     }
-    if fits > 0 || is_within(&reply.first(0, 0)) && reply.rows.first().is_none_or(|row| row.len() < 64) {
-        return reply.first(fits, 0);
-    }
-    let (mut fits, mut too_many) = (0, reply.rows.first().map_or(0, String::len));
-    while fits + 1 < too_many {
-        let middle = usize::midpoint(fits, too_many);
-        if is_within(&reply.first(0, middle)) { fits = middle } else { too_many = middle }
-    }
-    reply.first(0, fits)
+    let longest = reply.rows.first().map_or(0, String::len);
+    reply.first(0, most_that_fits(longest, |bytes| is_within(&reply.first(0, bytes))))
 }

@@ -6,7 +6,8 @@ use tessera_engine::store::{Erase, Forgotten, StoreError, Stored};
 
 use super::aside;
 use super::layout::lay_out;
-use super::read::{held_to_write, refused, writable};
+use super::place::Place;
+use super::read::{held_to_write, refused};
 use super::refresh::refresh_held;
 use crate::caller::Caller;
 
@@ -18,7 +19,7 @@ pub fn update_file(store: &mut Store, caller: &Caller, file: &Memory, patch: &Pa
     let _held = held_to_write(store)?;
     refresh_held(store)?;
     let path = path_of(file)?;
-    writable(store, path)?;
+    Place::writable(store, path)?;
     if store.file_at(path)?.is_some_and(|row| !row.is_kept) {
         return Err(refused(path, "is not kept whole here, so its old text would be lost; edit the file"));
     }
@@ -42,9 +43,9 @@ pub fn forget_files(
     refresh_held(store)?;
     for file in files {
         let path = path_of(file)?;
-        let (_, tree, inside) = writable(store, path)?;
+        let place = Place::writable(store, path)?;
         if erase == Erase::Soft {
-            aside::keep(store, &tree, path, &inside)?;
+            aside::keep(store, &place.tree, path, &place.inside)?;
         }
     }
     let references: Vec<MemoryRef> = files.iter().map(|file| MemoryRef::Id(file.id)).collect();

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tessera_markdown::write::{self, Link as Relation, Written};
-use tessera_markdown::{Note, Target, permalink};
+use tessera_markdown::{Bound, Note, Target, parse, parse_plain, permalink};
 
 use super::parts::Filed;
 use crate::domain::{
-    Category, Importance, LinkKind, MAX_NAME_CHARS, MAX_WORDS, Memory, MemoryId, MemoryType, Origin, Scope, Timestamp,
-    Trust,
+    Category, FilePath, Importance, LinkKind, MAX_NAME_CHARS, MAX_WORDS, Memory, MemoryId, MemoryType, Origin, Scope,
+    Timestamp, Trust,
 };
 use crate::enrich;
 
@@ -20,6 +20,12 @@ const KIND: &str = "memory";
 const MOST_TITLE: usize = 60;
 /// The longest name of a file or a directory, without what tells it apart.
 const MOST_NAME: usize = 48;
+
+/// What a file of this path says: read as Markdown, or as paragraphs alone.
+pub fn read_note(path: &FilePath, text: &str) -> Note {
+    let read = if path.is_markdown() { parse } else { parse_plain };
+    read(text, path.stem(), Bound::default())
+}
 
 /// What a note tells of the memory that it was written from. A note is believed in none of it that would make more of the
 /// memory than its folder allows: see [`Told::narrowed`].

@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 use tessera_engine::Store;
-use tessera_engine::domain::{FilePath, Origin, Scope, Trust};
+use tessera_engine::domain::{FilePath, Origin, Trust};
 use tessera_engine::store::{
     Actor, FileStamp, Folder, ListRequest, MEMORIES, Meanings, SecretRef, SecretRules, SeenFile, StoreConfig,
 };
@@ -68,17 +68,7 @@ fn files_are_known_in_it_from_now_on() {
     let home = Home::with("v10.db");
     let mut store = opened(&home);
     let dir = home.dir.path().join("t/memories");
-    let folder = Folder {
-        name: MEMORIES.to_owned(),
-        dir,
-        scope: Scope::Global,
-        trust: Trust::User,
-        is_writable: true,
-        is_told: true,
-        identity: None,
-        away: None,
-    };
-    store.put_folder(&folder).unwrap();
+    store.put_folder(&Folder::memories(dir)).unwrap();
     let text = "- [harbour] The pilot boat is called Merle #boats\n".to_owned();
     let stamp = FileStamp { size: text.len() as u64, modified: 1, inode: 1, hash: 1 };
     let path = FilePath::new(MEMORIES, "boats.md").unwrap();

@@ -3,6 +3,7 @@
 mod disks;
 mod editors;
 mod names;
+mod parts;
 mod renames;
 #[cfg(feature = "team")]
 mod watching;

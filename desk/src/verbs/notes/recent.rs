@@ -1,11 +1,10 @@
 //! Notes by when they were changed.
 
-use serde_json::Map;
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryRef;
 use tessera_engine::store::{NoteRow, StoreError};
 
-use super::rows::{NotesReply, Reply, Row, Within, address, changed, fields, moment, name, paged, path, said};
+use super::rows::{NotesReply, Row, Within, address, changed, fields, moment, name, page_of, path, said};
 use super::{Part, scope};
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
@@ -33,18 +32,7 @@ impl Verb for RecentActivity {
         let since = scope::since(self.timeframe.as_deref(), "timeframe", store.now())?;
         let mut notes = scope::notes(store, self.project.as_deref())?;
         notes.retain(|note| scope::is_of(note, &self.types) && since.is_none_or(|since| changed(note) >= since));
-        let page = self.part.of(&notes);
-        let rows = page.iter().map(|note| row(store, note)).collect::<Result<_, _>>()?;
-        let counts = (self.part.begin(), page.len(), notes.len());
-        let reply = Reply {
-            opening: String::new(),
-            fields: Map::new(),
-            list: "results",
-            rows,
-            total: notes.len(),
-            closing: |shown| paged(counts, "note", shown),
-        };
-        Ok(reply.within(self.within, caller)?)
+        page_of(&notes, self.part, |note| row(store, note), (self.within, caller))
     }
 }
 

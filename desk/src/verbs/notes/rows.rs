@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 use tessera_engine::domain::{DomainError, Timestamp, TokenBudget};
 use tessera_engine::pack::{Lines, neutral_line};
-use tessera_engine::store::NoteRow;
+use tessera_engine::store::{NoteRow, StoreError};
 
+use super::Part;
 use crate::caller::Caller;
 use crate::verbs::Form;
 
@@ -162,21 +163,37 @@ pub(super) fn counted(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
+/// A page of the notes that were found, a row for each.
+pub(super) fn page_of<T>(
+    found: &[T],
+    part: Part,
+    row: impl Fn(&T) -> Result<Row, StoreError>,
+    (within, caller): (Within, &Caller),
+) -> Result<NotesReply, StoreError> {
+    let page = part.of(found);
+    let counts = (part.begin(), page.len(), found.len());
+    let reply = Reply {
+        opening: String::new(),
+        fields: Map::new(),
+        list: "results",
+        rows: page.iter().map(row).collect::<Result<_, _>>()?,
+        total: found.len(),
+        closing: |shown| paged(counts, shown),
+    };
+    Ok(reply.within(within, caller)?)
+}
+
 /// The line that follows rows of a page: how many there are, and where it goes on.
-pub(super) fn paged(
-    (begin, on_page, total): (usize, usize, usize),
-    what: &str,
-    shown: usize,
-) -> (String, Vec<(&'static str, Value)>) {
+fn paged((begin, on_page, total): (usize, usize, usize), shown: usize) -> (String, Vec<(&'static str, Value)>) {
     let next = begin + shown;
     let has_more = next < total;
     let line = match (total, shown) {
-        (0, _) => format!("no {what}s"),
-        (_, 0) if on_page > 0 => format!("{}, none fits; give more max_tokens", counted(total, what)),
-        (_, 0) => format!("{}, none here", counted(total, what)),
-        _ if has_more => format!("{} to {next} of {total} {what}s; after: {next} goes on", begin + 1),
-        _ if begin > 0 => format!("{} to {next} of {total} {what}s", begin + 1),
-        _ => counted(total, what),
+        (0, _) => "no notes".to_owned(),
+        (_, 0) if on_page > 0 => format!("{}, none fits; give more max_tokens", counted(total, "note")),
+        (_, 0) => format!("{}, none here", counted(total, "note")),
+        _ if has_more => format!("{} to {next} of {total} notes; after: {next} goes on", begin + 1),
+        _ if begin > 0 => format!("{} to {next} of {total} notes", begin + 1),
+        _ => counted(total, "note"),
     };
     let after = if has_more && shown > 0 { Value::from(next) } else { Value::Null };
     (line, vec![("total_count", total.into()), ("has_more", has_more.into()), ("after", after)])

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Map;
 use tessera_engine::Store;
 use tessera_engine::domain::{
     Breadth, Filters, Handle, MemoryId, MemoryRef, RecallRequest, Scope, Tag, Timestamp, TokenBudget,
@@ -12,7 +11,7 @@ use tessera_engine::store::{ListRequest, NoteRow, StoreError};
 use tessera_markdown::key::folded;
 
 use super::recent::first_words;
-use super::rows::{NotesReply, Reply, Row, Within, address, changed, fields, name, paged, path, said};
+use super::rows::{NotesReply, Row, Within, address, changed, fields, name, page_of, path, said};
 use super::{Part, scope};
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
@@ -52,18 +51,7 @@ impl Verb for SearchNotes {
         wanted.tags.extend(self.tags);
         wanted.since = scope::since(self.after_date.as_deref(), "after_date", store.now())?;
         let found = found(store, caller, &wanted)?;
-        let page = self.part.of(&found);
-        let rows = page.iter().map(|found| row(store, found)).collect::<Result<_, _>>()?;
-        let counts = (self.part.begin(), page.len(), found.len());
-        let reply = Reply {
-            opening: String::new(),
-            fields: Map::new(),
-            list: "results",
-            rows,
-            total: found.len(),
-            closing: |shown| paged(counts, "note", shown),
-        };
-        Ok(reply.within(self.within, caller)?)
+        page_of(&found, self.part, |found| row(store, found), (self.within, caller))
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod clean;
 pub(crate) mod conflict;
 pub(crate) mod erase;
+pub(crate) mod identity;
 pub(crate) mod import;
 pub(crate) mod import_line;
 pub(crate) mod links;

@@ -1,6 +1,6 @@
 //! What is known of files: asked by path, by name, by folder, and by what waits to be written to disk.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::states::FileStamp;
@@ -138,6 +138,14 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
+    /// The memory that stands for a file, or stood for it last; `None` where there never was one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn file_standing(&self, path: &FilePath) -> Result<Option<MemoryId>, StoreError> {
+        standing_for(&self.connection, path).map_err(|error| self.failed(error))
+    }
+
     /// What a file says of itself, by the memory that stands for it.
     ///
     /// # Errors
@@ -254,18 +262,6 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// Notes that a file says what its memory says now, where nothing of the file had to be written for that.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub fn note_laid_out(&mut self, memory: &Memory) -> Result<(), StoreError> {
-        self.write(|change| {
-            let sql = "UPDATE files SET seen = ?2 WHERE memory = ?1";
-            change.tx.prepare_cached(sql)?.execute(params![memory.id, memory.rev])?;
-            Ok(())
-        })
-    }
-
     /// Files that are known as they were on disk, and whose memories were removed for good: they are to go from there too.
     ///
     /// # Errors
@@ -324,6 +320,13 @@ impl Store {
         let read = || self.connection.prepare_cached(&sql)?.query_row(params![], |row| row.get(0));
         read().map_err(|error| self.failed(error))
     }
+}
+
+/// The memory that stands for a file, or stood for it last.
+pub(super) fn standing_for(connection: &Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryId>> {
+    let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND purged = 0 AND shared_by IS NULL
+               ORDER BY deleted IS NOT NULL, rev DESC LIMIT 1";
+    connection.prepare_cached(sql)?.query_row([path.as_str()], |row| row.get(0)).optional()
 }
 
 fn file(row: &Row<'_>) -> rusqlite::Result<FileRow> {

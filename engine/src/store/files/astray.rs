@@ -6,6 +6,14 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 
+/// Of a memory that stands for no file that is known.
+const OF_NO_FILE: &str = "NOT IN (SELECT memory FROM files)";
+
+/// Parts that stand in no file that is known.
+const PARTS_ASTRAY: &str = "FROM memories WHERE file IS NOT NULL AND whole = 0 AND deleted IS NULL AND purged = 0
+    AND shared_by IS NULL
+    AND id NOT IN (SELECT memory FROM parts WHERE n >= 0 AND file IN (SELECT memory FROM files))";
+
 impl Store {
     /// Has files read again by the next look, whatever they look like, and what they say written again.
     ///
@@ -23,18 +31,26 @@ impl Store {
         })
     }
 
+    /// How many parts the files that are known have.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn count_parts(&self) -> Result<usize, StoreError> {
+        let sql = "SELECT COUNT(*) FROM parts WHERE n >= 0 AND file IN (SELECT memory FROM files)";
+        let read = || self.connection.query_row(sql, [], |row| row.get(0));
+        read().map_err(|error| self.failed(error))
+    }
+
     /// Rows that stand for nothing: parts of files that are not known, and relations that lead to such files.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn files_astray(&self) -> Result<(u64, u64), StoreError> {
-        let sql = "SELECT
-            (SELECT COUNT(*) FROM memories WHERE file IS NOT NULL AND whole = 0 AND deleted IS NULL AND purged = 0
-                AND shared_by IS NULL AND id NOT IN (SELECT memory FROM parts
-                    WHERE n >= 0 AND file IN (SELECT memory FROM files))),
-            (SELECT COUNT(*) FROM relations WHERE source NOT IN (SELECT memory FROM files)
-                OR (target IS NOT NULL AND target NOT IN (SELECT memory FROM files)))";
-        let read = || self.connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        let sql = format!(
+            "SELECT (SELECT COUNT(*) {PARTS_ASTRAY}), (SELECT COUNT(*) FROM relations WHERE source {OF_NO_FILE}
+                OR (target IS NOT NULL AND target {OF_NO_FILE}))"
+        );
+        let read = || self.connection.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
         read().map_err(|error| self.failed(error))
     }
 
@@ -44,21 +60,16 @@ impl Store {
     /// When the store cannot be written.
     pub fn drop_astray(&mut self, actor: &Actor) -> Result<Vec<FilePath>, StoreError> {
         self.write(|change| {
-            let sql = "SELECT id FROM memories WHERE file IS NOT NULL AND whole = 0 AND deleted IS NULL AND purged = 0
-                AND shared_by IS NULL AND id NOT IN (SELECT memory FROM parts
-                    WHERE n >= 0 AND file IN (SELECT memory FROM files))";
-            let ids: Vec<MemoryId> =
-                change.tx.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let mut statement = change.tx.prepare(&format!("SELECT id {PARTS_ASTRAY}"))?;
+            let ids: Vec<MemoryId> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             let mut files = Vec::new();
             for id in ids {
                 let known = change.known(MemoryRef::Id(id))?;
                 remove_part(change, &known, actor)?;
                 files.extend(known.memory.file.map(|file| file.path));
             }
-            let sql = "DELETE FROM relations WHERE source NOT IN (SELECT memory FROM files)";
-            change.tx.execute(sql, [])?;
-            let sql = "UPDATE relations SET target = NULL WHERE target NOT IN (SELECT memory FROM files)";
-            change.tx.execute(sql, [])?;
+            change.tx.execute(&format!("DELETE FROM relations WHERE source {OF_NO_FILE}"), [])?;
+            change.tx.execute(&format!("UPDATE relations SET target = NULL WHERE target {OF_NO_FILE}"), [])?;
             Ok(files)
         })
     }

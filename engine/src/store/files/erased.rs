@@ -31,14 +31,6 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// The memory that stands for a file, or stood for it last; `None` where there never was one.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn file_standing(&self, path: &FilePath) -> Result<Option<MemoryId>, StoreError> {
-        super::seen::standing_for(&self.connection, path).map_err(|error| self.failed(error))
-    }
-
     /// What stood for the files below a directory that is not there any more: those that were deleted with the last of
     /// them. What was deleted before is not in the directory that went.
     ///

@@ -35,6 +35,22 @@ pub struct Folder {
     pub away: Option<String>,
 }
 
+impl Folder {
+    /// The folder that is always there, as it is known from the beginning.
+    pub fn memories(dir: PathBuf) -> Self {
+        Self {
+            name: MEMORIES.to_owned(),
+            dir,
+            scope: Scope::Global,
+            trust: Trust::User,
+            is_writable: true,
+            is_told: true,
+            identity: None,
+            away: None,
+        }
+    }
+}
+
 const COLUMNS: &str = "name, dir, scope, trust, writable, told, device, inode, away";
 
 impl Store {

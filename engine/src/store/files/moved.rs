@@ -5,7 +5,7 @@ use tessera_markdown::permalink;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folders::doubt_directory;
-use super::written::remove_part;
+use super::written::{free_path, remove_part};
 use super::{names, paths};
 use crate::compose::{self, Known};
 use crate::domain::{FilePath, InFile, Memory, MemoryId, MemoryRef, file_of_content};
@@ -90,9 +90,9 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
         history::record(change, placed.memory(), Operation::Update, actor, Some(&known.memory))?;
         if placed.memory().is_whole_file() {
             // What was changed elsewhere and is not in the file yet goes on waiting.
-            let sql =
-                "UPDATE OR REPLACE files SET path = ?2, seen = CASE seen WHEN ?4 THEN ?3 ELSE -1 END WHERE memory = ?1";
+            let sql = "UPDATE files SET path = ?2, seen = CASE seen WHEN ?4 THEN ?3 ELSE -1 END WHERE memory = ?1";
             let (now, before) = (placed.memory().rev, known.memory.rev);
+            free_path(change, to, whole.memory.id)?;
             change.tx.prepare_cached(sql)?.execute(params![whole.memory.id, to.as_str(), now, before])?;
         }
     }
@@ -162,4 +162,55 @@ fn forget_path(change: &Change<'_>, path: &FilePath) -> Result<Option<MemoryId>,
     let sql = "DELETE FROM files WHERE path = ?1 RETURNING memory";
     let mut statement = change.tx.prepare_cached(sql)?;
     Ok(statement.query_map([path.as_str()], |row| row.get(0))?.next().transpose()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Patch;
+    use crate::store::open::in_memory::InMemory;
+
+    fn path(path: &str) -> FilePath {
+        path.parse().unwrap()
+    }
+
+    #[test]
+    fn a_file_that_another_takes_the_path_of_waits_to_be_written_and_so_does_the_other() {
+        let mut store = InMemory::new();
+        let first = store.file("/memories/b.md", "- made first\n");
+        store.pass_days(1);
+        let second = store.file("/memories/a.md", "- made second\n");
+        assert!(store.pending().is_empty());
+        let moves = [(path("/memories/a.md"), path("/memories/b.md"))];
+        store.move_files(&moves, &Actor::default()).unwrap();
+        let pending = store.pending_files().unwrap();
+        let found = |id| pending.iter().find(|pending| pending.memory.id == id).unwrap();
+        assert_eq!(found(first).on_disk, None, "no file is known to say it");
+        assert_eq!(found(first).memory.file.as_ref().unwrap().path, path("/memories/b.md"));
+        let on_disk = found(second).on_disk.as_ref().unwrap();
+        assert_eq!(on_disk.path, path("/memories/b.md"));
+        assert_ne!(found(second).memory.file.as_ref().unwrap().path, on_disk.path, "as the other text of a conflict");
+    }
+
+    #[test]
+    fn a_newer_text_waits_on_when_the_file_goes_and_a_file_that_is_gone_does_not() {
+        let mut store = InMemory::new();
+        let changed = store.file("/memories/a.md", "- before\n");
+        store.file("/memories/b.md", "- stays\n");
+        let text = Patch { content: Some("- after".into()), ..Patch::default() };
+        store.update(MemoryRef::Id(changed), &text, &Actor::default()).unwrap();
+        assert_eq!(store.pending(), ["/memories/a.md"]);
+        let paths = [path("/memories/a.md"), path("/memories/b.md")];
+        assert_eq!(store.files_gone(&paths, &Actor::default()).unwrap().len(), 1);
+        assert_eq!(store.pending(), ["/memories/a.md"]);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM changed_files"), 1, "of what is gone from both is no word");
+    }
+
+    #[test]
+    fn a_file_of_which_no_row_is_left_waits_to_be_written() {
+        let mut store = InMemory::new();
+        store.file("/memories/a.md", "- lives\n");
+        store.run("DELETE FROM files");
+        assert_eq!(store.pending(), ["/memories/a.md"]);
+    }
 }

@@ -11,6 +11,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
+use crate::store::change::identity;
 use crate::store::change::outbox::tell;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
@@ -37,16 +38,7 @@ pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryId, document: 
     let wanted = params![path.as_str(), document.content.as_str()];
     let known: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
     let Some(known) = known else { return Ok(()) };
-    for sql in [
-        "UPDATE memories SET id = ?2 WHERE id = ?1",
-        "UPDATE memories SET conflict_of = ?2 WHERE conflict_of = ?1",
-        "UPDATE history SET memory = ?2 WHERE memory = ?1",
-        "UPDATE OR REPLACE links SET source = ?2 WHERE source = ?1",
-        "UPDATE OR REPLACE links SET target = ?2 WHERE target = ?1",
-        "UPDATE OR REPLACE outbox SET memory = ?2 WHERE memory = ?1",
-    ] {
-        change.tx.prepare_cached(sql)?.execute(params![known, id])?;
-    }
+    identity::rename(change, known, id)?;
     stand_for(change, known, id)
 }
 
@@ -59,6 +51,7 @@ fn stand_for(change: &Change<'_>, before: MemoryId, now: MemoryId) -> Result<(),
         "UPDATE OR REPLACE relations SET source = ?2 WHERE source = ?1",
         "UPDATE relations SET target = ?2 WHERE target = ?1",
         "UPDATE intents SET memory = ?2 WHERE memory = ?1",
+        "UPDATE OR REPLACE changed_files SET memory = ?2 WHERE memory = ?1",
     ] {
         change.tx.prepare_cached(sql)?.execute(params![before, now])?;
     }

@@ -7,15 +7,14 @@ use std::ops::Range;
 use std::thread;
 
 use rusqlite::{OptionalExtension, params};
-use tessera_markdown::{Bound, Note, Part, parse, parse_plain};
+use tessera_markdown::{Note, Part};
 
+use super::asked::standing_for;
 use super::folders::Folder;
 use super::states::{Before, Intent, Made, PartBefore, SeenFile, TakenFile, Writer, is_observation};
 use super::written::write;
 use crate::compose::{self, Composed, Filed, Known, PartText, Told};
-use crate::domain::{
-    DomainError, Draft, FilePath, MAX_CONTENT_BYTES, MemoryId, Origin, Timestamp, Trust, content_of_file,
-};
+use crate::domain::{DomainError, Draft, MAX_CONTENT_BYTES, MemoryId, Origin, Timestamp, Trust, content_of_file};
 use crate::screen::{Finding, Keeper, Place, Screened, Secret, findings, places, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -78,15 +77,6 @@ impl Store {
         })
     }
 
-    /// The memory that stands for a file, or stood for it; a new id where there never was one.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn id_of_file(&self, path: &FilePath) -> Result<MemoryId, StoreError> {
-        let found = standing_for(&self.connection, path).map_err(|error| self.failed(error))?;
-        Ok(found.unwrap_or_else(|| MemoryId::generate(self.clock.now())))
-    }
-
     /// A text that somebody is about to write into a file, with what is a credential in it taken out and sealed for the
     /// memory that stands for the file.
     ///
@@ -127,14 +117,17 @@ impl Store {
         for step in seen.chunks(STEP).map(Some).chain([None]) {
             let next = step.map(|files| self.step(files, &folders)).transpose()?.unwrap_or_default();
             let now = self.clock.now();
-            let made = thread::scope(|scope| {
-                let making = scope.spawn(|| made_in_parallel(&next.files, now));
-                let done = self.write_step(&written, over);
-                let made = making.join().expect("composing does not panic");
-                taken.extend(done?);
-                made
-            })?;
-            written = Step { made, ..next };
+            let (made, done) = if written.files.is_empty() || next.files.is_empty() {
+                (made_in_parallel(&next.files, now), self.write_step(&written, over))
+            } else {
+                thread::scope(|scope| {
+                    let making = scope.spawn(|| made_in_parallel(&next.files, now));
+                    let done = self.write_step(&written, over);
+                    (making.join().expect("composing does not panic"), done)
+                })
+            };
+            taken.extend(done?);
+            written = Step { made: made?, ..next };
         }
         self.maintain();
         Ok(taken)
@@ -185,13 +178,6 @@ impl Store {
         let writer = connection.prepare_cached(sql)?.query_row(key, read).optional()?;
         Ok(Some(Before { folder, hash: hash.map(i64::cast_unsigned), whole, parts, gone, writer }))
     }
-}
-
-/// The memory that stands for a file, or stood for it last.
-pub(super) fn standing_for(connection: &rusqlite::Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryId>> {
-    let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND purged = 0 AND shared_by IS NULL
-               ORDER BY deleted IS NOT NULL, rev DESC LIMIT 1";
-    connection.prepare_cached(sql)?.query_row([path.as_str()], |row| row.get(0)).optional()
 }
 
 fn parts_before(connection: &rusqlite::Connection, id: MemoryId, are_there: bool) -> rusqlite::Result<Vec<PartBefore>> {
@@ -246,8 +232,7 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp) -> Result<Option<Made>
     }
     let is_cut = file.text.len() > MOST_OF_FILE;
     let said = Said::of(&file.text);
-    let note = if file.path.is_markdown() { parse } else { parse_plain };
-    let note = note(&said.text, file.path.stem(), Bound::default());
+    let note = compose::read_note(&file.path, &said.text);
     let filed = filed(file, before, &note, now);
     let told = Told::of(&note);
     let (parts, removed) = parts(&said, before, &note, (&filed, told.as_ref()), now)?;

@@ -172,6 +172,13 @@ fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), 
     Ok(())
 }
 
+/// Another file that was at a path is not known on disk any more: it waits to be written where it belongs.
+pub(super) fn free_path(change: &Change<'_>, path: &FilePath, whole: MemoryId) -> Result<(), StoreError> {
+    let sql = "DELETE FROM files WHERE path = ?1 AND memory <> ?2";
+    change.tx.prepare_cached(sql)?.execute(params![path.as_str(), whole])?;
+    Ok(())
+}
+
 /// What kind of note it is. What stands in the store's own folder is a memory where it says nothing else.
 fn kind_of<'a>(note: &'a Note, folder: &str) -> &'a str {
     if note.is_kind_said || folder != MEMORIES { &note.kind } else { "memory" }
@@ -180,6 +187,7 @@ fn kind_of<'a>(note: &'a Note, folder: &str) -> &'a str {
 fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) -> Result<(), StoreError> {
     let (note, stamp) = (&made.note, &file.stamp);
     let permalink = names::permalink(change, file, note, whole.id)?;
+    free_path(change, &file.path, whole.id)?;
     let sql =
         "INSERT OR REPLACE INTO files (memory, path, seen, size, modified, inode, hash, kept, title, kind, permalink,
                    tags, fields, problem)

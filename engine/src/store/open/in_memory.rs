@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rusqlite::Connection;
 use rusqlite::types::FromSql;
 use tempfile::TempDir;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::migrate::migrate;
 use super::recount::recount;
@@ -19,6 +20,8 @@ use crate::store::base::index_cache::IndexCache;
 use crate::store::base::secrets::Secrets;
 use crate::store::base::store::Store;
 use crate::store::file::home::Home;
+use crate::store::files::folders::Folder;
+use crate::store::files::states::{FileStamp, SeenFile};
 use crate::sync::{Document, Row, Shadow, State};
 
 /// 2026-11-20T00:00:00Z
@@ -71,6 +74,21 @@ impl InMemory {
     /// Stores what the person said.
     pub(crate) fn said(&mut self, text: &str) -> Memory {
         self.remember(Draft::new(text)).unwrap().memory
+    }
+
+    /// Takes a file of the folder `memories`, as if it had been read; what stands for it.
+    pub(crate) fn file(&mut self, path: &str, text: &str) -> MemoryId {
+        let folder = Folder::memories(self.home().memories());
+        self.put_folder(&folder).unwrap();
+        let stamp = FileStamp { size: text.len() as u64, modified: 1, inode: 1, hash: xxh3_64(text.as_bytes()) };
+        let seen = SeenFile { path: path.parse().unwrap(), stamp, text: text.to_owned() };
+        self.take_files(&[seen]).unwrap().pop().unwrap().id
+    }
+
+    /// The paths of files that wait to be written to disk, or removed.
+    pub(crate) fn pending(&self) -> Vec<String> {
+        let pending = self.pending_files().unwrap();
+        pending.into_iter().map(|pending| pending.memory.file.unwrap().path.as_str().to_owned()).collect()
     }
 
     /// A memory as it is now.

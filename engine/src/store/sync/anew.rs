@@ -12,6 +12,7 @@ use crate::domain::MemoryId;
 use crate::index::Analysis;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
+use crate::store::change::identity;
 use crate::store::file::error::StoreError;
 use crate::store::rows::memory as row;
 use crate::sync::{Arrival, Mark, SentMeaning, Shadow};
@@ -128,18 +129,7 @@ fn adopt_equal(change: &Change<'_>, shadow: &Shadow) -> Result<(), StoreError> {
                ORDER BY handle LIMIT 1";
     let wanted = params![signature.cast_signed(), document.content.as_str(), document.details.scope.as_str()];
     let found: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
-    let Some(known) = found else { return Ok(()) };
-    for sql in [
-        "UPDATE memories SET id = ?2 WHERE id = ?1",
-        "UPDATE memories SET conflict_of = ?2 WHERE conflict_of = ?1",
-        "UPDATE history SET memory = ?2 WHERE memory = ?1",
-        "UPDATE OR REPLACE links SET source = ?2 WHERE source = ?1",
-        "UPDATE OR REPLACE links SET target = ?2 WHERE target = ?1",
-        "UPDATE OR REPLACE outbox SET memory = ?2 WHERE memory = ?1",
-    ] {
-        change.tx.prepare_cached(sql)?.execute(params![known, id])?;
-    }
-    Ok(())
+    found.map_or(Ok(()), |known| identity::rename(change, known, id))
 }
 
 #[cfg(test)]

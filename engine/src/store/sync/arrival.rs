@@ -279,6 +279,19 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_waits_to_be_written_waits_on_when_the_server_says_the_same_under_its_own_id() {
+        let mut store = InMemory::new();
+        let id = store.file("/memories/a.md", "- before\n");
+        let text = Patch { content: Some("- after".into()), ..Patch::default() };
+        let memory = store.update(MemoryRef::Id(id), &text, &Actor::default()).unwrap().memory;
+        let mut sent = shadow("another's id", 1, None);
+        sent.row.state = State::Live(Document::of(&memory).unwrap());
+        arrive(&mut store, &sent);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM memories WHERE whole = 1"), 1, "it is that one");
+        assert_eq!(store.pending_files().unwrap()[0].memory.id, sent.row.memory);
+    }
+
+    #[test]
     fn an_own_edit_stands_beside_news_of_the_rest() {
         let mut store = InMemory::new();
         let mine = shadow("Deploy on Monday", 1, None);

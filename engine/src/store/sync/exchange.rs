@@ -134,7 +134,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::domain::{MemoryRef, Permission, Scope, Trust};
+    use crate::domain::{MemoryRef, Permission};
     use crate::store::files::folders::Folder;
     use crate::store::files::states::{FileStamp, SeenFile};
     use crate::store::open::in_memory::{InMemory, shadow};
@@ -230,10 +230,8 @@ mod tests {
         let mut store = joined();
         let sent = shadow("one", 1, None);
         let named = MemoryRef::Id(sent.row.memory);
-        let (name, dir) = ("notes".to_owned(), "/notes".into());
-        let (scope, trust) = (Scope::Global, Trust::User);
-        let (identity, away) = (None, None);
-        let folder = Folder { name, dir, scope, trust, is_writable: false, is_told: false, identity, away };
+        let name = "notes".to_owned();
+        let folder = Folder { name, is_writable: false, is_told: false, ..Folder::memories("/notes".into()) };
         store.put_folder(&folder).unwrap();
         let text = format!("---\ntype: memory\nid: \"{}\"\n---\n\none\n", sent.row.memory);
         let stamp = FileStamp { size: 1, modified: 0, inode: 1, hash: 7 };

@@ -72,6 +72,13 @@ BEGIN
     DELETE FROM changed_files WHERE memory = NEW.memory
         AND NEW.seen = (SELECT rev FROM memories WHERE id = NEW.memory);
 END;
+-- A file that is not known on disk any more, and lives. Rows that REPLACE removes come by no trigger: what takes a path must
+-- delete the row that has it.
+CREATE TRIGGER files_unseen AFTER DELETE ON files
+WHEN EXISTS (SELECT 1 FROM memories WHERE id = OLD.memory AND whole = 1 AND deleted IS NULL AND purged = 0)
+BEGIN
+    INSERT OR IGNORE INTO changed_files VALUES (OLD.memory);
+END;
 
 -- Where the parts of a file stand in it.
 CREATE TABLE parts (
