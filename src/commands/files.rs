@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use tessera_desk::Caller;
-use tessera_desk::folders::{AddFolder, FileCommand, FolderState, Folders, RemoveFolder, refresh_patiently};
+use tessera_desk::folders::{
+    AddFolder, FileCommand, FolderState, Folders, LeftOut, RemoveFolder, left_out, refresh_thoroughly,
+};
 use tessera_engine::domain::{Origin, Trust};
 use tessera_engine::store::Usage;
 
@@ -40,11 +42,14 @@ pub(super) fn run(context: &Context, task: FilesTask) -> anyhow::Result<()> {
 fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
     let AddArguments { dir, name, scope, trust, writable, sync } = args;
     let asks = AddFolder { dir, name, scope, trust, is_writable: writable, is_told: sync };
-    let (folder, done) = context.at_local_desk(Access::Add, |desk| Ok(desk.perform(asks)?))?;
+    let (folder, _) = context.at_local_desk(Access::Add, |desk| Ok(desk.perform(asks)?))?;
     if context.json {
-        output::json(&json!({ "name": folder.name, "dir": folder.dir, "files": done.taken }))?;
+        output::json(
+            &json!({ "name": folder.name, "dir": folder.dir, "files": folder.files, "left_out": folder.left_out }),
+        )?;
     } else {
-        output::line(&format!("{}: {} files known as /{}/…", folder.dir.display(), done.taken, folder.name))?;
+        output::line(&format!("{}: {} files known as /{}/…", folder.dir.display(), folder.files, folder.name))?;
+        tell_left_out(&folder.left_out)?;
     }
     meaning::make_waiting_after(context);
     Ok(())
@@ -59,7 +64,21 @@ fn list(context: &Context) -> anyhow::Result<()> {
         output::note("no folder yet; `tessera files add DIR` makes one known");
         return Ok(());
     }
-    output::text(&output::table(&["folder", "files", "scope", "rules", "where"], folders.iter().map(row).collect()))
+    output::text(&output::table(&["folder", "files", "scope", "rules", "where"], folders.iter().map(row).collect()))?;
+    folders.iter().try_for_each(|folder| tell_left_out(&folder.left_out))
+}
+
+/// What of a folder is not known, a line for each reason; nothing where all is.
+fn tell_left_out(left: &[LeftOut]) -> anyhow::Result<()> {
+    left.iter().try_for_each(|left| output::line(&left_out_line(left)))
+}
+
+/// How many files are left out for a reason, and the first of them.
+pub(super) fn left_out_line(left: &LeftOut) -> String {
+    let LeftOut { why, files, some } = left;
+    let more = files.saturating_sub(some.len());
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    output::shown(&format!("{files} left out {}: {}{more}", why.as_str(), some.join(", ")))
 }
 
 fn row(folder: &FolderState) -> Vec<String> {
@@ -79,14 +98,20 @@ fn row(folder: &FolderState) -> Vec<String> {
 
 fn scan(context: &Context) -> anyhow::Result<()> {
     let mut store = context.open(Usage::Write)?;
-    let done = refresh_patiently(&mut store, PATIENCE)?;
+    let done = refresh_thoroughly(&mut store, PATIENCE)?;
+    let left: Vec<LeftOut> = {
+        let folders = store.folders()?;
+        let left = folders.iter().map(|folder| left_out(&store, folder)).collect::<Result<Vec<_>, _>>()?;
+        left.into_iter().flatten().collect()
+    };
     if context.json {
         return output::json(&json!({
-            "taken": done.taken, "moved": done.moved, "gone": done.gone, "written": done.laid_out, "busy": done.is_busy
+            "taken": done.taken, "moved": done.moved, "gone": done.gone, "written": done.laid_out, "busy": done.is_busy, "left_out": left
         }));
     }
     let (taken, moved, gone, written) = (done.taken, done.moved, done.gone, done.laid_out);
-    output::line(&format!("{taken} new or changed, {moved} renamed, {gone} gone, {written} written"))
+    output::line(&format!("{taken} new or changed, {moved} renamed, {gone} gone, {written} written"))?;
+    tell_left_out(&left)
 }
 
 /// Runs one command of the memory tool: an object on stdin, what it answers on stdout. A command that is not done ends

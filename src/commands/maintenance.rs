@@ -10,7 +10,7 @@ use tessera_engine::Store;
 use tessera_engine::store::{Check, Health, Stats, Usage, Verdict};
 use tessera_setup::{RowVerdict, check};
 
-use super::{Access, Context, meaning};
+use super::{Access, Context, files, meaning};
 use crate::config;
 use crate::output::{self, Style};
 
@@ -107,13 +107,15 @@ fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>>
     if store.folders()?.is_empty() {
         return Ok(None);
     }
-    let FilesChecked { files, parts, wrong, wrong_count, astray, away, not_kept } = check_files(&mut store, repair)?;
+    let FilesChecked { files, parts, wrong, wrong_count, astray, away, not_kept, left_out } =
+        check_files(&mut store, repair)?;
     let mut told = vec![format!("{files} files, {parts} parts")];
     if not_kept > 0 {
         told.push(format!(
             "{not_kept} not kept whole: a credential stands in them (`tessera secret scan`), or they are large"
         ));
     }
+    told.extend(left_out.iter().map(files::left_out_line));
     told.extend(away.iter().map(|(name, why)| format!("{name} is away: {why}")));
     told.extend(wrong.iter().map(|(path, problem)| format!("{path} {problem}")));
     let named = wrong.len();

@@ -14,6 +14,7 @@ mod hooks;
 mod http;
 mod keeping;
 mod learning;
+mod left_out;
 mod mcp;
 mod meaning;
 mod memory_races;

@@ -9,6 +9,7 @@ mod edit;
 mod export;
 mod glance;
 mod layout;
+mod left;
 mod look;
 mod read;
 mod refresh;
@@ -28,8 +29,9 @@ pub use check::{CredentialsInFiles, FilesChecked, FoundInFile, check};
 pub use edit::{forget_parts, update_part};
 pub use export::{ExportNotes, NotesExported};
 pub use glance::{Glance, Looks};
+pub use left::{Because, LeftOut, left_out};
 pub(crate) use read::text_now;
-pub use refresh::{Refreshed, refresh, refresh_patiently};
+pub use refresh::{Refreshed, refresh, refresh_patiently, refresh_thoroughly};
 pub use restored::{PutBack, restore_file};
 pub use tool::{FileCommand, FileRules, ToolReply};
 #[cfg(feature = "team")]
