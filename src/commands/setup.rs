@@ -82,7 +82,7 @@ fn confirmed(context: &Context, plan: &Plan, dry_run: bool, yes: bool, question:
     agreed(yes, question)
 }
 
-fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
+pub(super) fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
     }

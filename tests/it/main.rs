@@ -32,6 +32,7 @@ mod serve;
 mod setup;
 mod support;
 mod terminal;
+mod unread;
 mod vault;
 #[cfg(unix)]
 mod vaults;

@@ -18,6 +18,7 @@ mod restored;
 #[cfg(unix)]
 mod tests;
 mod tool;
+mod unread;
 #[cfg(feature = "team")]
 mod watch;
 #[cfg(feature = "team")]
@@ -34,6 +35,7 @@ pub(crate) use read::text_now;
 pub use refresh::{Refreshed, refresh, refresh_patiently, refresh_thoroughly};
 pub use restored::{PutBack, restore_file};
 pub use tool::{FileCommand, FileRules, ToolReply};
+pub use unread::{ClearUnread, Unread, UnreadFile};
 #[cfg(feature = "team")]
 pub(crate) use watch::Watch;
 pub use whole::{forget_files, update_file};

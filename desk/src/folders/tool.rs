@@ -99,7 +99,9 @@ fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String
     note_memories(store)?;
     let limits = Limits { most_bytes: asked.rules.most_bytes, overwrite: asked.rules.overwrite, ..Limits::USUAL };
     if !command.writes() {
-        return Ok(within(&prepare(&tree, &command, &limits)?.reply, asked.rules.max_tokens));
+        let shown = within(&prepare(&tree, &command, &limits)?.reply, asked.rules.max_tokens);
+        note_shown(store, &tree, &command)?;
+        return Ok(shown);
     }
     refuse_credentials(&tree, &command)?;
     let _held = held_to_write(store)?;
@@ -115,6 +117,17 @@ fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String
     let reply = within(&prepared.reply, rest);
     carry_out(store, caller, &tree, &lock, prepared, secrets)?;
     Ok(reply + &aside)
+}
+
+/// A file that was shown was read: `tessera files unread` goes by that.
+fn note_shown(store: &Store, tree: &Tree, command: &Command) -> Result<(), Failed> {
+    for path in command.paths() {
+        let path = tree.path(path)?;
+        if !path.is_root() {
+            store.note_file_shown(&FilePath::new(path.folder(), path.relative()).map_err(StoreError::from)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// What was taken out of what a command writes, sealed for the memory that stands for the file, or is to.

@@ -3,10 +3,12 @@
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, Memory, MemoryRef, Patch};
 use tessera_engine::store::{Erase, Forgotten, StoreError, Stored};
+use tessera_files::Expected;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::aside;
 use super::layout::lay_out;
-use super::read::{held_to_write, refused, writable};
+use super::read::{MOST_BYTES, failed, held_to_write, refused, writable};
 use super::refresh::refresh_held;
 use crate::caller::Caller;
 
@@ -47,6 +49,9 @@ pub fn forget_files(
             aside::keep(store, &tree, path, &inside)?;
         }
     }
+    for file in files {
+        remove_what_is_not_kept(store, path_of(file)?)?;
+    }
     let references: Vec<MemoryRef> = files.iter().map(|file| MemoryRef::Id(file.id)).collect();
     let forgotten = store.forget(&references, erase, &caller.actor(reason))?;
     lay_out(store)?;
@@ -56,6 +61,18 @@ pub fn forget_files(
         }
     }
     Ok(forgotten)
+}
+
+/// A file that no memory holds whole is removed here: whoever lays out what became of memories leaves it, since nobody else
+/// has what it says.
+fn remove_what_is_not_kept(store: &Store, path: &FilePath) -> Result<(), StoreError> {
+    let Some(row) = store.file_at(path)?.filter(|row| !row.is_kept) else { return Ok(()) };
+    let (_, tree, inside) = writable(store, path)?;
+    let read = tree.read(&inside, MOST_BYTES).map_err(|error| failed(path, &error))?;
+    if xxh3_64(&read.bytes) != row.stamp.hash {
+        return Err(refused(path, "was changed just now; try again"));
+    }
+    tree.remove(&inside, Expected::Seen(read.seen())).map_err(|error| failed(path, &error))
 }
 
 pub(super) fn path_of(file: &Memory) -> Result<&FilePath, StoreError> {
