@@ -15,6 +15,7 @@ mod http;
 mod keeping;
 mod learning;
 mod left_out;
+mod listings;
 mod mcp;
 mod meaning;
 mod memory_races;

@@ -16,6 +16,11 @@ use super::refresh::refresh_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
 
+/// Directories that the end of a listing names: the first number of these that leaves room.
+const NAMED: [usize; 4] = [8, 3, 1, 0];
+/// One token in so many is for that end, at most.
+const ENDS_IN: u32 = 3;
+
 /// What holds of the memory tool's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileRules {
@@ -278,11 +283,25 @@ fn clipped(text: &str, most: u32) -> String {
 /// A reply of so many tokens at most; what is left out is said, and how to see it.
 fn within(reply: &Reply, most: u32) -> String {
     let text = reply.text();
-    let is_within = |text: &str| O200k.count(text) <= most;
     // A token has a byte at least.
-    if text.len() <= most as usize || is_within(&text) {
+    if text.len() <= most as usize || O200k.count(&text) <= most {
         return text;
     }
+    // Where the names of directories would take the place of what is listed, fewer are named.
+    let mut cut = String::new();
+    for named in NAMED {
+        cut = cut_within(&reply.clone().naming(named), most);
+        let end = cut.rfind('\n').and_then(|at| cut.get(at..)).unwrap_or_default();
+        if named == 0 || O200k.count(&cut) <= most && O200k.count(end) <= most / ENDS_IN {
+            break;
+        }
+    }
+    cut
+}
+
+/// The first rows of a reply that is too long.
+fn cut_within(reply: &Reply, most: u32) -> String {
+    let is_within = |text: &str| O200k.count(text) <= most;
     let (mut fits, mut too_many) = (0, reply.rows.len());
     while fits + 1 < too_many {
         let middle = usize::midpoint(fits, too_many);
