@@ -23,7 +23,7 @@ fn every_file_of_a_large_directory_is_reached_within_the_budget() {
             let page = client.ok("memory", view);
             let cost = counter.encode_ordinary(&page).len();
             assert!(cost <= budget, "{cost} of {budget}: {page}");
-            shown.extend(page.lines().filter(|line| line.ends_with(".md")).map(str::to_owned));
+            shown.extend(page.lines().filter(|line| line.contains(".md")).map(str::to_owned));
             let Some(rest) = page.lines().last().filter(|line| line.starts_with('[')) else { break };
             if budget == 1_000 && pages == 0 {
                 assert!(

@@ -4,6 +4,7 @@
 mod architecture;
 mod cli;
 mod concurrency;
+mod counted;
 mod crash;
 mod exits;
 mod faults;

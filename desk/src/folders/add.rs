@@ -157,3 +157,40 @@ impl Verb for Folders {
         store.folders()?.into_iter().map(|folder| FolderState::of(store, folder)).collect()
     }
 }
+
+/// Counts folders and their files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountFiles;
+
+/// How many files there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct FilesCounted {
+    /// Folders.
+    pub folders: usize,
+    /// Those of them that cannot be read now.
+    pub away: usize,
+    /// Files that are known.
+    pub files: u64,
+    /// What is found of them: observations and groups of paragraphs.
+    pub parts: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files that stand in folders and are not known.
+    pub left_out: usize,
+}
+
+impl Verb for CountFiles {
+    type Outcome = FilesCounted;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<FilesCounted, StoreError> {
+        let folders = store.folders()?;
+        let (files, parts, bytes) = store.file_sums()?;
+        let mut counted = FilesCounted { folders: folders.len(), files, parts, bytes, ..FilesCounted::default() };
+        for folder in &folders {
+            counted.away += usize::from(folder.away.is_some());
+            counted.left_out += left_out(store, folder)?.iter().map(|left| left.files).sum::<usize>();
+        }
+        Ok(counted)
+    }
+}

@@ -25,7 +25,7 @@ mod watch;
 mod watched;
 mod whole;
 
-pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
+pub use add::{AddFolder, CountFiles, FilesCounted, FolderState, Folders, RemoveFolder};
 pub use check::{CredentialsInFiles, FilesChecked, FoundInFile, check};
 pub use edit::{forget_parts, update_part};
 pub use export::{ExportNotes, NotesExported};

@@ -67,6 +67,19 @@ impl Store {
         Ok(uses)
     }
 
+    /// Files that are known, their parts, and their bytes.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn file_sums(&self) -> Result<(u64, u64, u64), StoreError> {
+        let sql = "SELECT count(*), (SELECT count(*) FROM parts WHERE n >= 0), coalesce(sum(size), 0) FROM files";
+        let read = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
     /// Uses of files that wait in the access log, by the memory that stands for the file.
     fn spooled_uses(&self) -> rusqlite::Result<BTreeMap<MemoryId, Timestamp>> {
         let mut last: BTreeMap<MemoryId, Timestamp> = BTreeMap::new();
