@@ -115,6 +115,10 @@ impl Place {
                 self.write(store, &pending.memory, &text, Expected::Seen(read.seen()))
             }
             Some(row) if row.is_kept && row.id == pending.memory.id => self.go_together(store, pending, row, read),
+            // An older text of it, from when its folder was known before: the history has it.
+            None if store.text_of_file_at(&pending.memory, hash)?.is_some() => {
+                self.write(store, &pending.memory, &text, Expected::Seen(read.seen()))
+            }
             _ => self.keep_both(store, pending, read),
         }
     }
