@@ -236,6 +236,42 @@ fn an_edit_by_hand_before_what_arrived_is_written_is_put_together_with_it_or_kep
     assert_eq!(one.json(&["resolve"]).as_array().unwrap().len(), 2);
 }
 
+/// Files that take one another's places elsewhere, while what stands there here was edited by hand.
+#[test]
+fn an_edit_by_hand_goes_along_with_the_file_that_makes_room_for_another() {
+    let Some(server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let (one, two) = (server.machine(&key), server.machine(&key));
+    let text = |name: &str| NOTE.replace("Staging", name);
+    for name in ["a", "b", "x", "y"] {
+        write(&one, &format!("{name}.md"), &text(name));
+    }
+    agree(&[&one, &two]);
+    let rename = |from: &str, to: &str| {
+        let (old, new) = (format!("/memories/{from}.md"), format!("/memories/{to}.md"));
+        tool(&one, &json!({ "command": "rename", "old_path": old, "new_path": new }));
+    };
+    // A chain, and two that change places.
+    for (from, to) in [("b", "t"), ("a", "b"), ("t", "c"), ("x", "z"), ("y", "x"), ("z", "y")] {
+        rename(from, to);
+    }
+    exchange(&one);
+    between(&two, || exchange(&two));
+    write(&two, "b.md", &text("b").replace("birch", "oak"));
+    write(&two, "x.md", &text("x").replace("birch", "elm"));
+    write(&two, "y.md", &text("y").replace("birch", "ash"));
+    let now = agree(&[&two, &one]);
+    assert_eq!((said(&now, "b.md"), said(&now, "c.md")), (&*text("a"), &*text("b").replace("birch", "oak")));
+    // Where neither makes room first, both texts are kept all the same.
+    for tree in ["elm", "ash"] {
+        assert!(now.values().any(|said| said.contains(tree)), "{tree}: {now:?}");
+    }
+    for machine in [&one, &two] {
+        let pending = machine.json(&["files", "scan"]);
+        assert_eq!((&pending["written"], &pending["taken"]), (&json!(0), &json!(0)));
+    }
+}
+
 #[test]
 fn a_file_that_is_removed_for_good_is_removed_everywhere_and_one_that_was_changed_is_another() {
     let Some(server) = TeamServer::start() else { return };

@@ -100,7 +100,9 @@ fn all_rows(room: &Room, path: &str, at_once: usize) -> Vec<String> {
         let page = room.prepare(&view).unwrap().reply.first(at_once + 1, 0);
         let mut lines: Vec<&str> = page.lines().skip(2).collect();
         let rest = lines.last().copied().filter(|line| line.starts_with('['));
-        let rest = rest.inspect(|_| drop(lines.pop()));
+        if rest.is_some() {
+            lines.pop();
+        }
         rows.extend(lines.into_iter().map(str::to_owned));
         let Some(rest) = rest else { return rows };
         let range = rest.split_once("view_range ").unwrap().1.split_once(']').unwrap().0;
