@@ -19,6 +19,19 @@ pub(crate) enum FilesTask {
     },
     /// Look for changed files now.
     Scan,
+    /// List files that recall, `get` and the memory tool gave nobody for long, and that nobody changed, oldest first. What an
+    /// editor opens, or another machine gives, is not counted.
+    Unread {
+        /// For so many days.
+        #[arg(long, value_name = "N")]
+        days: Option<u32>,
+        /// Delete them after a question, where their folder may be written; `restore` with a path brings one back.
+        #[arg(long, requires = "days")]
+        clear: bool,
+        /// Do not ask.
+        #[arg(long, short, requires = "clear")]
+        yes: bool,
+    },
 }
 
 /// A folder that is added.

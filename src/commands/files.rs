@@ -6,10 +6,14 @@ use std::time::Duration;
 
 use serde_json::json;
 use tessera_desk::Caller;
-use tessera_desk::folders::{AddFolder, FileCommand, FolderState, Folders, RemoveFolder, refresh_patiently};
+use tessera_desk::folders::{
+    AddFolder, ClearUnread, FileCommand, FolderState, Folders, LeftOut, RemoveFolder, Unread, UnreadFile, left_out,
+    refresh_thoroughly,
+};
 use tessera_engine::domain::{Origin, Trust};
 use tessera_engine::store::Usage;
 
+use super::setup::agreed;
 use super::{Access, Context, caller, meaning};
 use crate::cli::{AddArguments, FilesTask};
 use crate::exit::UserError;
@@ -19,6 +23,8 @@ use crate::{config, output};
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// How long a scan waits for another one.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Days without a reading that are long, where nobody says how many.
+const USUAL_DAYS: u32 = 90;
 
 /// Adds, lists and lets go of folders.
 pub(super) fn run(context: &Context, task: FilesTask) -> anyhow::Result<()> {
@@ -34,17 +40,22 @@ pub(super) fn run(context: &Context, task: FilesTask) -> anyhow::Result<()> {
             output::line(&format!("{name}: {removed} files out of recall; they stay where they are"))
         }
         FilesTask::Scan => scan(context),
+        FilesTask::Unread { days, clear: false, .. } => unread(context, days.unwrap_or(USUAL_DAYS)),
+        FilesTask::Unread { days, yes, .. } => clear_unread(context, days.unwrap_or(USUAL_DAYS), yes),
     }
 }
 
 fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
     let AddArguments { dir, name, scope, trust, writable, sync } = args;
     let asks = AddFolder { dir, name, scope, trust, is_writable: writable, is_told: sync };
-    let (folder, done) = context.at_local_desk(Access::Add, |desk| Ok(desk.perform(asks)?))?;
+    let (folder, _) = context.at_local_desk(Access::Add, |desk| Ok(desk.perform(asks)?))?;
     if context.json {
-        output::json(&json!({ "name": folder.name, "dir": folder.dir, "files": done.taken }))?;
+        output::json(
+            &json!({ "name": folder.name, "dir": folder.dir, "files": folder.files, "left_out": folder.left_out }),
+        )?;
     } else {
-        output::line(&format!("{}: {} files known as /{}/…", folder.dir.display(), done.taken, folder.name))?;
+        output::line(&format!("{}: {} files known as /{}/…", folder.dir.display(), folder.files, folder.name))?;
+        tell_left_out(&folder.left_out)?;
     }
     meaning::make_waiting_after(context);
     Ok(())
@@ -59,7 +70,21 @@ fn list(context: &Context) -> anyhow::Result<()> {
         output::note("no folder yet; `tessera files add DIR` makes one known");
         return Ok(());
     }
-    output::text(&output::table(&["folder", "files", "scope", "rules", "where"], folders.iter().map(row).collect()))
+    output::text(&output::table(&["folder", "files", "scope", "rules", "where"], folders.iter().map(row).collect()))?;
+    folders.iter().try_for_each(|folder| tell_left_out(&folder.left_out))
+}
+
+/// What of a folder is not known, a line for each reason; nothing where all is.
+fn tell_left_out(left: &[LeftOut]) -> anyhow::Result<()> {
+    left.iter().try_for_each(|left| output::line(&left_out_line(left)))
+}
+
+/// How many files are left out for a reason, and the first of them.
+pub(super) fn left_out_line(left: &LeftOut) -> String {
+    let LeftOut { why, files, some } = left;
+    let more = files.saturating_sub(some.len());
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    output::shown(&format!("{files} left out {}: {}{more}", why.as_str(), some.join(", ")))
 }
 
 fn row(folder: &FolderState) -> Vec<String> {
@@ -79,14 +104,79 @@ fn row(folder: &FolderState) -> Vec<String> {
 
 fn scan(context: &Context) -> anyhow::Result<()> {
     let mut store = context.open(Usage::Write)?;
-    let done = refresh_patiently(&mut store, PATIENCE)?;
+    let done = refresh_thoroughly(&mut store, PATIENCE)?;
+    let left: Vec<LeftOut> = {
+        let folders = store.folders()?;
+        let left = folders.iter().map(|folder| left_out(&store, folder)).collect::<Result<Vec<_>, _>>()?;
+        left.into_iter().flatten().collect()
+    };
     if context.json {
         return output::json(&json!({
-            "taken": done.taken, "moved": done.moved, "gone": done.gone, "written": done.laid_out, "busy": done.is_busy
+            "taken": done.taken, "moved": done.moved, "gone": done.gone, "written": done.laid_out, "busy": done.is_busy, "left_out": left
         }));
     }
     let (taken, moved, gone, written) = (done.taken, done.moved, done.gone, done.laid_out);
-    output::line(&format!("{taken} new or changed, {moved} renamed, {gone} gone, {written} written"))
+    output::line(&format!("{taken} new or changed, {moved} renamed, {gone} gone, {written} written"))?;
+    tell_left_out(&left)
+}
+
+fn unread(context: &Context, days: u32) -> anyhow::Result<()> {
+    let files = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Unread { days })?))?;
+    if context.json {
+        return output::json(&json!({ "days": days, "files": files }));
+    }
+    tell_unread(&files, days)
+}
+
+fn tell_unread(files: &[UnreadFile], days: u32) -> anyhow::Result<()> {
+    if files.is_empty() {
+        output::note(&format!("every file was read or changed within {days} days"));
+        return Ok(());
+    }
+    let row = |file: &UnreadFile| {
+        vec![
+            file.path.to_string(),
+            file.last_read.map_or_else(|| "never".to_owned(), |read| read.date().to_string()),
+            file.changed.date().to_string(),
+            file.bytes.to_string(),
+            if file.is_writable { "" } else { "read-only" }.to_owned(),
+        ]
+    };
+    output::text(&output::table(&["file", "last read", "changed", "bytes", ""], files.iter().map(row).collect()))
+}
+
+/// Shows what was not read, asks, and deletes it.
+fn clear_unread(context: &Context, days: u32, yes: bool) -> anyhow::Result<()> {
+    context.at_local_desk(Access::Change, |desk| {
+        let files = desk.perform(Unread { days })?;
+        if !context.json {
+            tell_unread(&files, days)?;
+        }
+        let (theirs, stay): (Vec<&UnreadFile>, Vec<&UnreadFile>) = files.iter().partition(|file| file.is_writable);
+        if !stay.is_empty() {
+            output::note(&format!("{} stay: their folders are only read", stay.len()));
+        }
+        if theirs.iter().any(|file| file.is_told) {
+            output::note(
+                "the team server is told: files of synced folders go from your other machines too, and what those read \
+                 is not known here",
+            );
+        }
+        let question =
+            format!("Delete {} files, {} bytes?", theirs.len(), theirs.iter().map(|file| file.bytes).sum::<u64>());
+        let gone = if theirs.is_empty() || !agreed(yes, &question)? {
+            Vec::new()
+        } else {
+            desk.perform(ClearUnread { days, paths: theirs.iter().map(|file| file.path.clone()).collect() })?
+        };
+        if context.json {
+            return output::json(&json!({ "days": days, "files": files, "cleared": gone }));
+        }
+        if !gone.is_empty() {
+            output::line(&format!("{} files deleted; `tessera restore` with a path brings one back", gone.len()))?;
+        }
+        Ok(())
+    })
 }
 
 /// Runs one command of the memory tool: an object on stdin, what it answers on stdout. A command that is not done ends

@@ -3,22 +3,33 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use serde::Serialize;
 use serde_json::json;
-use tessera_desk::folders::{FilesChecked, check as check_files};
+use tessera_desk::Desk;
+use tessera_desk::folders::{CountFiles, FilesChecked, FilesCounted, check as check_files};
 use tessera_desk::verbs::{Count, Counts};
 use tessera_engine::Store;
 use tessera_engine::store::{Check, Health, Stats, Usage, Verdict};
 use tessera_setup::{RowVerdict, check};
 
-use super::{Access, Context, meaning};
+use super::{Access, Context, files, meaning};
 use crate::config;
 use crate::output::{self, Style};
 
+/// Counts of the store, and of files.
+#[derive(Serialize)]
+struct All {
+    #[serde(flatten)]
+    stats: Stats,
+    files: FilesCounted,
+}
+
 /// Counts what is there.
 pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
-    let Counts { stats, .. } = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Count)?))?;
+    let counted = |desk: &mut Desk<'_>| Ok((desk.perform(Count)?, desk.perform(CountFiles)?));
+    let (Counts { stats, .. }, files) = context.at_local_desk(Access::Read, counted)?;
     if context.json {
-        return output::json(&stats);
+        return output::json(&All { stats, files });
     }
     let mut rows = vec![
         vec!["memories".to_owned(), stats.memories.to_string()],
@@ -31,11 +42,24 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
         rows.extend(counts.iter().map(|(name, count)| vec![format!("{title} {name}"), count.to_string()]));
     }
     let kib = |bytes: u64| format!("{} KiB", bytes.div_ceil(1024));
+    rows.extend((files.folders > 0).then(|| vec!["files".to_owned(), told_files(&files)]));
     rows.push(vec!["meaning".to_owned(), told_meaning(&stats)]);
     rows.push(vec!["database".to_owned(), kib(stats.database_bytes)]);
     rows.push(vec!["snapshot".to_owned(), format!("{}, {} changes since", kib(stats.snapshot_bytes), stats.tail_rows)]);
     rows.push(vec!["home".to_owned(), config::home(context.home.clone())?.dir().display().to_string()]);
     output::text(&output::table(&["what", "how much"], rows))
+}
+
+fn told_files(counted: &FilesCounted) -> String {
+    let FilesCounted { folders, away, files, parts, bytes, left_out } = counted;
+    let mut told = format!("{files} in {folders} folders, {parts} parts, {} KiB", bytes.div_ceil(1024));
+    if *left_out > 0 {
+        told.push_str(&format!(", {left_out} left out (`tessera files list` says why)"));
+    }
+    if *away > 0 {
+        told.push_str(&format!(", {away} folders away"));
+    }
+    told
 }
 
 fn told_meaning(stats: &Stats) -> String {
@@ -107,13 +131,15 @@ fn files_check(context: &Context, repair: bool) -> anyhow::Result<Option<Check>>
     if store.folders()?.is_empty() {
         return Ok(None);
     }
-    let FilesChecked { files, parts, wrong, wrong_count, astray, away, not_kept } = check_files(&mut store, repair)?;
+    let FilesChecked { files, parts, wrong, wrong_count, astray, away, not_kept, left_out } =
+        check_files(&mut store, repair)?;
     let mut told = vec![format!("{files} files, {parts} parts")];
     if not_kept > 0 {
         told.push(format!(
             "{not_kept} not kept whole: a credential stands in them (`tessera secret scan`), or they are large"
         ));
     }
+    told.extend(left_out.iter().map(files::left_out_line));
     told.extend(away.iter().map(|(name, why)| format!("{name} is away: {why}")));
     told.extend(wrong.iter().map(|(path, problem)| format!("{path} {problem}")));
     let named = wrong.len();

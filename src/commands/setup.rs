@@ -1,6 +1,8 @@
 //! `setup` and `uninstall`: clients' settings, shown as a diff before anything is changed.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
+
 use tessera_engine::screen::dropped;
 use tessera_engine::store::Home;
 
@@ -48,6 +50,7 @@ pub(super) fn uninstall(context: &Context, purge: bool, dry_run: bool, yes: bool
     let plan = uninstall_plan(&home)?;
     if purge {
         output::note(&format!("{} is removed with every memory in it.", home.dir().display()));
+        tell_files(&home);
     }
     let question = if purge { "Make these changes and remove the store?" } else { "Make these changes?" };
     let made = if plan.is_empty() && purge {
@@ -62,6 +65,39 @@ pub(super) fn uninstall(context: &Context, purge: bool, dry_run: bool, yes: bool
         remove_store(&home)?;
     }
     report(context, &plan, made)
+}
+
+/// Says which files a person may have written go with the store.
+fn tell_files(home: &Home) {
+    let (files, bytes) = beneath(&home.memories());
+    if files > 0 {
+        output::note(&format!(
+            "{files} files in {} go with it, {bytes} bytes, your own too: copy what you want to keep.",
+            home.memories().display()
+        ));
+    }
+    let (deleted, _) = beneath(&home.deleted_files());
+    if deleted > 0 {
+        output::note(&format!("{deleted} files that were deleted can be restored no more."));
+    }
+    output::note("Folders that `tessera files add` made known stay as they are.");
+}
+
+/// How many files are in a directory and in those in it, and their bytes. No link is followed.
+fn beneath(dir: &Path) -> (u64, u64) {
+    let (mut sum, mut dirs) = ((0, 0), vec![dir.to_owned()]);
+    // A link in its place is removed, and not what it leads to.
+    dirs.retain(|dir| !dir.is_symlink());
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => dirs.push(entry.path()),
+                Ok(metadata) => sum = (sum.0 + 1, sum.1 + metadata.len()),
+                Err(_) => sum.0 += 1,
+            }
+        }
+    }
+    sum
 }
 
 /// Shows a plan and asks. False when nothing is to be done.
@@ -82,7 +118,7 @@ fn confirmed(context: &Context, plan: &Plan, dry_run: bool, yes: bool, question:
     agreed(yes, question)
 }
 
-fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
+pub(super) fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
     }

@@ -4,6 +4,7 @@
 mod architecture;
 mod cli;
 mod concurrency;
+mod counted;
 mod crash;
 mod exits;
 mod faults;
@@ -14,6 +15,8 @@ mod hooks;
 mod http;
 mod keeping;
 mod learning;
+mod left_out;
+mod listings;
 mod mcp;
 mod meaning;
 mod memory_races;
@@ -31,6 +34,7 @@ mod serve;
 mod setup;
 mod support;
 mod terminal;
+mod unread;
 mod vault;
 #[cfg(unix)]
 mod vaults;

@@ -406,10 +406,15 @@ fn a_file_that_no_memory_holds_whole_comes_back_as_it_was() {
     assert_eq!(world.found("gate").len(), 1);
     // For good is for good.
     assert_eq!(world.run(&["forget", "/memories/own/secret.md"]).code, Some(0));
+    assert!(!dir.join("secret.md").exists() && world.found("gate").is_empty());
     assert_eq!(fs::read_dir(&aside).unwrap().count(), 1);
     assert_eq!(world.run(&["forget", "/memories/own/secret.md", "--hard"]).code, Some(0));
     assert_eq!(fs::read_dir(&aside).unwrap().count(), 0);
     assert_ne!(world.run(&["restore", "/memories/own/secret.md"]).code, Some(0));
+    // Also of one that is there.
+    assert_eq!(world.run(&["forget", "/memories/own/long.md", "--hard"]).code, Some(0));
+    assert!(!dir.join("long.md").exists() && world.found("oak").is_empty());
+    assert_eq!(fs::read_dir(&aside).unwrap().count(), 0);
     world.assert_healthy();
 }
 

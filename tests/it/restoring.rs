@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::{Ran, World};
+use crate::support::{Client, Ran, World};
 
 /// A file of the folder that is always there, written by hand and read.
 fn written(world: &World, inside: &str, text: impl AsRef<[u8]>) -> PathBuf {
@@ -244,4 +244,26 @@ fn a_file_is_told_and_written_as_it_is() {
     let ran = world.run_with_stdin(&["update", &number(&world, "tea at five"), "--content", "-"], b"tea at six\n");
     assert!(ran.code == Some(0), "{ran:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), text.replace("five", "six"));
+}
+
+#[test]
+fn a_client_that_forgets_a_line_of_a_file_is_told_how_it_comes_back() {
+    let world = World::new();
+    let text = "- [fact] the gate is on birch\n- [fact] the well is by the oak\n";
+    let path = written(&world, "places.md", text);
+    let (gate, well) = (number(&world, "gate"), number(&world, "well"));
+    let other = world.remember("an ordinary memory of the mill")["handle"].to_string();
+    let mut client = Client::start(&world);
+    let plain = client.ok("memory_forget", json!({ "ids": [other] }));
+    assert!(plain.starts_with("Forgot 1 (they can be restored)") && !plain.contains("tessera restore"), "{plain}");
+    let told = client.ok("memory_forget", json!({ "ids": [gate, well] }));
+    client.close();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "");
+    assert_eq!(told.matches("tessera restore").count(), 1, "once a file: {told}");
+    let command = told.split('`').nth(1).unwrap();
+    let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+    let ran = world.run(&arguments);
+    assert_eq!(ran.code, Some(0), "{command}: {ran:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    assert_eq!((number(&world, "gate"), number(&world, "well")), (gate, well), "they are who they were");
 }

@@ -45,6 +45,13 @@ fn files(world: &World) -> BTreeMap<String, String> {
     into
 }
 
+/// The files of a folder, by name.
+fn files_of(dir: &Path) -> BTreeMap<String, String> {
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    files.map(|path| (name(&path), fs::read_to_string(&path).unwrap())).collect()
+}
+
 fn tool(world: &World, command: &Value) -> String {
     let ran = world.run_with_stdin(&["memory-tool"], command.to_string().as_bytes());
     assert_eq!(ran.code, Some(0), "{command}: {ran:?}");
@@ -229,6 +236,42 @@ fn an_edit_by_hand_before_what_arrived_is_written_is_put_together_with_it_or_kep
     assert_eq!(one.json(&["resolve"]).as_array().unwrap().len(), 2);
 }
 
+/// Files that take one another's places elsewhere, while what stands there here was edited by hand.
+#[test]
+fn an_edit_by_hand_goes_along_with_the_file_that_makes_room_for_another() {
+    let Some(server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let (one, two) = (server.machine(&key), server.machine(&key));
+    let text = |name: &str| NOTE.replace("Staging", name);
+    for name in ["a", "b", "x", "y"] {
+        write(&one, &format!("{name}.md"), &text(name));
+    }
+    agree(&[&one, &two]);
+    let rename = |from: &str, to: &str| {
+        let (old, new) = (format!("/memories/{from}.md"), format!("/memories/{to}.md"));
+        tool(&one, &json!({ "command": "rename", "old_path": old, "new_path": new }));
+    };
+    // A chain, and two that change places.
+    for (from, to) in [("b", "t"), ("a", "b"), ("t", "c"), ("x", "z"), ("y", "x"), ("z", "y")] {
+        rename(from, to);
+    }
+    exchange(&one);
+    between(&two, || exchange(&two));
+    write(&two, "b.md", &text("b").replace("birch", "oak"));
+    write(&two, "x.md", &text("x").replace("birch", "elm"));
+    write(&two, "y.md", &text("y").replace("birch", "ash"));
+    let now = agree(&[&two, &one]);
+    assert_eq!((said(&now, "b.md"), said(&now, "c.md")), (&*text("a"), &*text("b").replace("birch", "oak")));
+    // Where neither makes room first, both texts are kept all the same.
+    for tree in ["elm", "ash"] {
+        assert!(now.values().any(|said| said.contains(tree)), "{tree}: {now:?}");
+    }
+    for machine in [&one, &two] {
+        let pending = machine.json(&["files", "scan"]);
+        assert_eq!((&pending["written"], &pending["taken"]), (&json!(0), &json!(0)));
+    }
+}
+
 #[test]
 fn a_file_that_is_removed_for_good_is_removed_everywhere_and_one_that_was_changed_is_another() {
     let Some(server) = TeamServer::start() else { return };
@@ -333,6 +376,55 @@ fn files_of_a_folder_that_is_not_known_here_wait_for_it() {
     fs::write(there.join("page.md"), NOTE.replace("5433", "6000")).unwrap();
     settle(&[&two, &one]);
     assert_eq!(fs::read_to_string(here.join("page.md")).unwrap(), NOTE.replace("5433", "6000"));
+}
+
+#[test]
+fn a_folder_that_is_let_go_of_here_is_deleted_nowhere() {
+    let Some(server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let (one, two) = (server.machine(&key), server.machine(&key));
+    let (here, there) = (one.path("wiki"), two.path("wiki"));
+    let add = |world: &World, dir: &Path| {
+        world.json(&["files", "add", dir.to_str().unwrap(), "--writable", "--sync"]);
+    };
+    for dir in [&here, &there] {
+        fs::create_dir_all(dir).unwrap();
+    }
+    for name in ["page.md", "same.md", "old.md", "new.md"] {
+        fs::write(here.join(name), NOTE.replace("Staging", name)).unwrap();
+    }
+    add(&one, &here);
+    settle(&[&one, &two]);
+    add(&two, &there);
+    settle(&[&one, &two]);
+    assert_eq!(files_of(&there), files_of(&here));
+    one.json(&["files", "remove", "wiki"]);
+    settle(&[&one, &two]);
+    assert_eq!(files_of(&there).len(), 4, "nobody deleted them");
+    assert_eq!(files_of(&here).len(), 4);
+    assert!(recalled(&two, "which port does staging use?").contains("/wiki/"));
+    assert!(!recalled(&one, "which port does staging use?").contains("/wiki/"));
+    let three = server.machine(&key);
+    fs::create_dir(three.path("wiki")).unwrap();
+    settle(&[&three]);
+    add(&three, &three.path("wiki"));
+    assert_eq!(files_of(&three.path("wiki")), files_of(&there), "the server has them");
+    // What is edited there, and here while nobody looks, comes together when the folder is known again.
+    fs::write(there.join("page.md"), NOTE.replace("Staging", "page.md").replace("5433", "6000")).unwrap();
+    fs::write(here.join("new.md"), NOTE.replace("Staging", "new.md").replace("birch", "oak")).unwrap();
+    fs::remove_file(there.join("old.md")).unwrap();
+    settle(&[&two, &one, &three]);
+    assert_eq!(files_of(&here).len(), 4);
+    add(&one, &here);
+    settle(&[&one, &two, &three]);
+    settle(&[&one, &two, &three]);
+    let now = files_of(&here);
+    assert_eq!((files_of(&there), files_of(&three.path("wiki"))), (now.clone(), now.clone()));
+    assert!(said(&now, "page.md").contains("6000") && said(&now, "new.md").contains("oak"), "{now:?}");
+    assert!(said(&now, "same.md").contains("5433") && !now.keys().any(|name| name.contains("conflict")), "{now:?}");
+    for machine in [&one, &two, &three] {
+        machine.assert_healthy();
+    }
 }
 
 #[test]

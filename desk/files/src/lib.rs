@@ -50,4 +50,4 @@ pub use prepared::{Change, Done, Prepared};
 pub use reply::Reply;
 pub use stamp::{Identity, ReadFile, Seen, Stamp};
 pub use tree::{Lock, Tree};
-pub use walk::{Entry, FoundFile, WalkOptions, Walked};
+pub use walk::{Entry, FoundFile, Unfit, WalkOptions, Walked};

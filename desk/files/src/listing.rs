@@ -5,36 +5,62 @@ use std::io;
 use crate::error::FileError;
 use crate::path::{MOST_DEPTH, RelativePath};
 use crate::place::{Kind, Place, Target, target};
-use crate::reply::Reply;
+use crate::reply::{Entries, Inner, Reply};
 use crate::tree::{Tree, system};
 
-/// So many names are looked at: entries after them are counted, and of directories that hold more it is said what an
-/// empty one has.
+/// So many names are looked at beyond those before the first that is asked for: entries after them are counted. As many are
+/// looked at for the sizes of directories deeper down; of larger ones it is said what an empty one has.
 const MOST_LOOKS: usize = 20_000;
+/// Entries that are passed over before the first that is shown, at most.
+const MOST_PASSED: usize = 1_000_000;
 /// What a directory itself takes.
 const OWN_SIZE: &str = "4K";
 /// Entries, and entries of directories in it.
 const LEVELS: usize = 2;
 
-/// Lists a directory. What goes away or cannot be read meanwhile is left out.
-pub(crate) fn listed(tree: &Tree, place: &Place, path: &RelativePath) -> Result<Reply, FileError> {
+/// Lists a directory, or of its entries those from one number to another: so that there is a next page of one that is too
+/// long for a reply. What goes away or cannot be read meanwhile is left out.
+pub(crate) fn listed(
+    tree: &Tree,
+    place: &Place,
+    path: &RelativePath,
+    range: Option<(i64, i64)>,
+) -> Result<Reply, FileError> {
     let names = names(place).map_err(|error| system(path, &error))?;
-    let mut listing = Listing { tree, prefix: path.prefix(), rows: Vec::new(), looks: MOST_LOOKS, unlisted: 0 };
+    let (first, last) = range.unwrap_or((1, -1));
+    let passed = usize::try_from(first.saturating_sub(1)).unwrap_or_default().min(MOST_PASSED);
+    let mut listing = Listing {
+        tree,
+        prefix: path.prefix(),
+        rows: Vec::new(),
+        directories: Vec::new(),
+        looks: MOST_LOOKS + passed,
+        measures: MOST_LOOKS,
+        unlisted: 0,
+    };
     let size = listing.directory(place, names, path.relative(), "", 1);
-    let mut rows = vec![format!("{}\t{}", said(size), listing.prefix)];
-    rows.append(&mut listing.rows);
+    let Listing { prefix, rows: mut entries, directories, unlisted, .. } = listing;
+    let count = entries.len();
+    let last = usize::try_from(last).map_or(count, |last| last.clamp(passed.min(count), count));
+    entries.truncate(last);
+    entries.drain(..passed.min(last));
+    let mut rows = vec![format!("{}\t{prefix}", said(size))];
+    rows.append(&mut entries);
+    let entries = Entries { first: passed + 1, after: count - last, unlisted, directories };
     let header = format!(
         "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:",
         path.spelled()
     );
-    Ok(Reply::entries(header, rows, listing.unlisted))
+    Ok(Reply::entries(header, rows, entries))
 }
 
 struct Listing<'a> {
     tree: &'a Tree,
     prefix: String,
     rows: Vec<String>,
+    directories: Vec<Inner>,
     looks: usize,
+    measures: usize,
     unlisted: usize,
 }
 
@@ -75,12 +101,20 @@ impl Listing<'_> {
     /// A directory's row stands before those in it, and has their sum.
     fn sub(&mut self, inner: &Place, real: &str, shown: &str, level: usize) -> Option<u64> {
         let at = self.rows.len();
+        self.rows.push(String::new());
         let size = if level < LEVELS {
-            self.directory(inner, names(inner).unwrap_or_default(), real, shown, level + 1)
+            let names = names(inner).unwrap_or_default();
+            let entries = names.len();
+            let size = self.directory(inner, names, real, shown, level + 1);
+            let path = format!("{}/{shown}/", self.prefix);
+            self.directories.push(Inner { path, entries, last: self.rows.len() });
+            size
         } else {
-            measured(inner, &mut self.looks, MOST_DEPTH)
+            measured(inner, &mut self.measures, MOST_DEPTH)
         };
-        self.rows.insert(at, format!("{}\t{}/{shown}/", said(size), self.prefix));
+        if let Some(row) = self.rows.get_mut(at) {
+            *row = format!("{}\t{}/{shown}/", said(size), self.prefix);
+        }
         size
     }
 

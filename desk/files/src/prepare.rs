@@ -53,7 +53,7 @@ pub fn prepare(tree: &Tree, command: &Command, limits: &Limits) -> Result<Prepar
 fn view(tree: &Tree, path: &RelativePath, range: Option<(i64, i64)>, limits: &Limits) -> Result<Prepared, FileError> {
     let missing = || FileError::NotFound { path: path.spelled().to_owned() };
     let at = match tree.reach(path)? {
-        Reach::Root => return listed(tree, tree.root(), path).map(Prepared::shown),
+        Reach::Root => return listed(tree, tree.root(), path, range).map(Prepared::shown),
         Reach::There(at) => at,
         Reach::NoParent | Reach::ParentIsFile(_) => return Err(missing()),
     };
@@ -65,7 +65,7 @@ fn view(tree: &Tree, path: &RelativePath, range: Option<(i64, i64)>, limits: &Li
                 Ok(_) => system(path, &error),
                 Err(_) => FileError::Gone { path: path.spelled().to_owned() },
             })?;
-            listed(tree, &place, path).map(Prepared::shown)
+            listed(tree, &place, path, range).map(Prepared::shown)
         }
         Some(facts) if !facts.is_own_file() => Err(tree.refused(path, &facts)),
         Some(_) => {

@@ -8,32 +8,67 @@ pub struct Reply {
     /// The lines after it, whole.
     pub rows: Vec<String>,
     kind: Kind,
+    /// Directories that the line at the end names, at most.
+    most_named: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A directory in a directory that is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Inner {
+    /// Its path, with a slash at the end.
+    pub(crate) path: String,
+    /// What is in it.
+    pub(crate) entries: usize,
+    /// The number of its last entry.
+    pub(crate) last: usize,
+}
+
+/// Which entries of a directory have a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entries {
+    /// The number of the first, from 1. The row before it is the directory's own.
+    pub(crate) first: usize,
+    /// Entries after the last that was asked for.
+    pub(crate) after: usize,
+    /// Names that were not looked at.
+    pub(crate) unlisted: usize,
+    /// The directories in it.
+    pub(crate) directories: Vec<Inner>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Sentence,
     /// Lines of a file: the number of the first row's, and of the last line that was asked for.
     Lines(usize, usize),
-    /// What is in a directory: so many entries have no row.
-    Entries(usize),
+    /// What is in a directory.
+    Entries(Entries),
 }
 
 impl Reply {
     /// One line.
     pub(crate) fn sentence(header: String) -> Self {
-        Self { header, rows: Vec::new(), kind: Kind::Sentence }
+        Self { header, rows: Vec::new(), kind: Kind::Sentence, most_named: 0 }
     }
 
     /// Lines of a file, of which the first has this number.
     pub(crate) fn lines(header: String, rows: Vec<String>, first: usize) -> Self {
         let last = first + rows.len().saturating_sub(1);
-        Self { header, rows, kind: Kind::Lines(first, last) }
+        Self { header, rows, kind: Kind::Lines(first, last), most_named: 0 }
     }
 
     /// What is in a directory.
-    pub(crate) fn entries(header: String, rows: Vec<String>, unlisted: usize) -> Self {
-        Self { header, rows, kind: Kind::Entries(unlisted) }
+    pub(crate) fn entries(header: String, rows: Vec<String>, entries: Entries) -> Self {
+        Self { header, rows, kind: Kind::Entries(entries), most_named: Self::USUALLY_NAMED }
+    }
+
+    /// Directories that the line at the end of a listing names, where there is room.
+    const USUALLY_NAMED: usize = 8;
+
+    /// The same with so many directories named at its end, at most.
+    #[must_use]
+    pub fn naming(self, most_named: usize) -> Self {
+        Self { most_named, ..self }
     }
 
     /// All of it.
@@ -48,7 +83,7 @@ impl Reply {
             text.push('\n');
             text.push_str(row);
         }
-        if matches!(self.kind, Kind::Entries(unlisted) if unlisted > 0) {
+        if matches!(&self.kind, Kind::Entries(entries) if entries.unlisted + entries.after > 0) {
             text.push('\n');
             text.push_str(&self.rest(self.rows.len()));
         }
@@ -85,14 +120,46 @@ impl Reply {
     /// The line that stands where the rows after the first so many would.
     pub fn rest(&self, rows: usize) -> String {
         let left = self.rows.len().saturating_sub(rows);
-        match self.kind {
+        match &self.kind {
             Kind::Lines(first, last) => {
                 let next = first + rows;
                 format!("[{left} more lines, {next} to {last}: go on with view_range [{next}, {last}]]")
             }
-            Kind::Entries(unlisted) => format!("[{} more entries: view a directory in it]", left + unlisted),
+            Kind::Entries(entries) => self.rest_of_directory(entries, rows, left),
             Kind::Sentence => format!("[{left} more lines]"),
         }
+    }
+}
+
+impl Reply {
+    /// How every entry can be reached that has no row.
+    fn rest_of_directory(&self, entries: &Entries, rows: usize, left: usize) -> String {
+        let next = entries.first + rows.saturating_sub(1);
+        let last = next - 1 + left + entries.after;
+        // Of names that were not looked at it is not known which are entries.
+        let (range, end) = match entries.unlisted {
+            0 => (format!("{next} to {last}"), last.to_string()),
+            _ => (format!("from {next} on"), "-1".to_owned()),
+        };
+        let shown = self.rows.len().saturating_sub(left + 1);
+        let is_too_long = left > 0 && shown == 0;
+        let left = left + entries.after + entries.unlisted;
+        if is_too_long {
+            return format!("[{left} more entries: give more max_tokens]");
+        }
+        let hidden: Vec<&Inner> = entries.directories.iter().filter(|inner| inner.last >= next).collect();
+        let named: Vec<String> = hidden
+            .iter()
+            .take(self.most_named)
+            .map(|inner| format!("{} ({} entries)", inner.path, inner.entries))
+            .collect();
+        let more = hidden.len() - named.len();
+        let also = match (named.is_empty(), more) {
+            (true, _) => String::new(),
+            (false, 0) => format!("; or view {}", named.join(", ")),
+            (false, more) => format!("; or view {}, or one of {more} more directories", named.join(", ")),
+        };
+        format!("[{left} more entries, {range}: go on with view_range [{next}, {end}]{also}]")
     }
 }
 

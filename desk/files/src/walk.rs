@@ -20,6 +20,20 @@ pub struct WalkOptions {
     pub most_files: usize,
     /// What names of texts end in, without the dot and in lower case: `md`. None: whatever is not known to be no text.
     pub endings: Vec<String>,
+    /// What digests begin with: whoever takes other files than before for texts gives another number, and finds every
+    /// directory changed.
+    pub seed: u64,
+}
+
+/// Why a walk tells no text of something that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// Its name is one of a picture, an archive, a program.
+    Name,
+    /// It has more bytes than are asked for.
+    TooLarge,
+    /// It is a link, a device, or the like.
+    NoFile,
 }
 
 /// A text in a directory.
@@ -53,6 +67,13 @@ pub enum Entry<'a> {
     UnreadableFile {
         /// Beneath the folder.
         path: &'a str,
+    },
+    /// Something that is no text, or too large a one. What is hidden, or of an editor that writes, is not told.
+    Unfit {
+        /// Beneath the folder.
+        path: &'a str,
+        /// Why it is none.
+        why: Unfit,
     },
 }
 
@@ -105,11 +126,14 @@ impl Walk<'_> {
         }
         self.walked.directories += 1;
         self.walked.files += listed.files.len();
-        self.walked.left_out += listed.left_out;
+        self.walked.left_out += listed.unfit.len();
         self.walked.unreadable += listed.unreadable.len();
-        (self.each)(Entry::Directory { path, digest: listed.digest(), files: &listed.files });
+        (self.each)(Entry::Directory { path, digest: listed.digest(self.options.seed), files: &listed.files });
         for name in &listed.unreadable {
             (self.each)(Entry::UnreadableFile { path: &joined(path, name) });
+        }
+        for (name, why) in &listed.unfit {
+            (self.each)(Entry::Unfit { path: &joined(path, name), why: *why });
         }
         for name in &listed.directories {
             let inner = joined(path, name);
@@ -136,7 +160,10 @@ impl Walk<'_> {
             // It went away, or became something else, after its name was read: the next walk tells which.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound) => {}
             Err(_) => match place.facts(name) {
-                Ok(Facts { kind: Kind::Link | Kind::File | Kind::Other, .. }) => self.walked.left_out += 1,
+                Ok(Facts { kind: Kind::Link | Kind::File | Kind::Other, .. }) => {
+                    self.walked.left_out += 1;
+                    (self.each)(Entry::Unfit { path, why: Unfit::NoFile });
+                }
                 _ => self.unreadable_directory(path),
             },
         }
@@ -154,7 +181,7 @@ struct Listed {
     files: Vec<FoundFile>,
     directories: Vec<String>,
     unreadable: Vec<String>,
-    left_out: usize,
+    unfit: Vec<(String, Unfit)>,
 }
 
 impl Listed {
@@ -168,7 +195,7 @@ impl Listed {
             match kind {
                 Some(Kind::Directory) => listed.directories.push(name.to_owned()),
                 Some(Kind::File) | None => names.push(name.to_owned()),
-                Some(Kind::Link | Kind::Other) => listed.left_out += 1,
+                Some(Kind::Link | Kind::Other) => listed.unfit.push((name.to_owned(), Unfit::NoFile)),
             }
         })?;
         for name in names {
@@ -177,6 +204,7 @@ impl Listed {
         listed.files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         listed.directories.sort_unstable();
         listed.unreadable.sort_unstable();
+        listed.unfit.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Ok(listed)
     }
 
@@ -185,23 +213,27 @@ impl Listed {
             // Where the system did not say so before, this may be a directory.
             match place.facts(&name) {
                 Ok(Facts { kind: Kind::Directory, .. }) => self.directories.push(name),
-                _ => self.left_out += 1,
+                Ok(Facts { kind: Kind::Link | Kind::Other, .. }) => self.unfit.push((name, Unfit::NoFile)),
+                _ => self.unfit.push((name, Unfit::Name)),
             }
             return;
         }
         match place.facts(&name) {
             Ok(facts) if facts.kind == Kind::Directory => self.directories.push(name),
-            Ok(facts) if facts.kind != Kind::File || facts.device != device => self.left_out += 1,
+            Ok(facts) if facts.kind != Kind::File || facts.device != device => {
+                self.unfit.push((name, Unfit::NoFile));
+            }
             Ok(facts) if facts.links > 1 => self.unreadable.push(name),
-            Ok(facts) if facts.stamp.size > options.most_bytes => self.left_out += 1,
+            Ok(facts) if facts.stamp.size > options.most_bytes => self.unfit.push((name, Unfit::TooLarge)),
             Ok(facts) => self.files.push(FoundFile { name, stamp: facts.stamp }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(_) => self.unreadable.push(name),
         }
     }
 
-    fn digest(&self) -> u64 {
+    fn digest(&self, seed: u64) -> u64 {
         let mut digest = Xxh3Default::new();
+        digest.update(&seed.to_le_bytes());
         for file in &self.files {
             digest.update(file.name.as_bytes());
             digest.update(&[0]);

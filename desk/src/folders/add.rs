@@ -8,6 +8,7 @@ use tessera_engine::domain::{DomainError, Scope, Trust};
 use tessera_engine::store::{Folder, MEMORIES, StoreError};
 use tessera_files::Tree;
 
+use super::left::{LeftOut, left_out};
 use super::read::{held_to_write, note_memories};
 use super::refresh::{Refreshed, refresh_held};
 use crate::caller::Caller;
@@ -34,7 +35,7 @@ pub struct AddFolder {
 }
 
 impl Verb for AddFolder {
-    type Outcome = (Folder, Refreshed);
+    type Outcome = (FolderState, Refreshed);
     const EFFECT: Effect = Effect::Adds;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Self::Outcome, StoreError> {
@@ -68,7 +69,7 @@ impl Verb for AddFolder {
         let _held = held_to_write(store)?;
         store.put_folder(&folder)?;
         let refreshed = refresh_held(store)?;
-        Ok((folder, refreshed))
+        Ok((FolderState::of(store, folder)?, refreshed))
     }
 }
 
@@ -127,8 +128,21 @@ pub struct FolderState {
     pub files: usize,
     /// Those of them of which no whole copy is kept: a credential stands in them, or they are too large.
     pub not_kept: usize,
+    /// Files that stand in it and are not known, by why.
+    pub left_out: Vec<LeftOut>,
     /// Why it cannot be read.
     pub away: Option<String>,
+}
+
+impl FolderState {
+    fn of(store: &Store, folder: Folder) -> Result<Self, StoreError> {
+        let files = store.files_in(&folder.name)?;
+        let left_out = left_out(store, &folder)?;
+        let Folder { name, dir, scope, trust, is_writable, is_told, away, .. } = folder;
+        let not_kept = files.iter().filter(|file| !file.is_kept).count();
+        let files = files.len();
+        Ok(Self { name, dir, scope, trust, is_writable, is_told, files, not_kept, left_out, away })
+    }
 }
 
 /// Lists the folders.
@@ -140,12 +154,43 @@ impl Verb for Folders {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<FolderState>, StoreError> {
-        let state = |folder: Folder| {
-            let files = store.files_in(&folder.name)?;
-            let Folder { name, dir, scope, trust, is_writable, is_told, away, .. } = folder;
-            let not_kept = files.iter().filter(|file| !file.is_kept).count();
-            Ok(FolderState { name, dir, scope, trust, is_writable, is_told, files: files.len(), not_kept, away })
-        };
-        store.folders()?.into_iter().map(state).collect()
+        store.folders()?.into_iter().map(|folder| FolderState::of(store, folder)).collect()
+    }
+}
+
+/// Counts folders and their files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountFiles;
+
+/// How many files there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct FilesCounted {
+    /// Folders.
+    pub folders: usize,
+    /// Those of them that cannot be read now.
+    pub away: usize,
+    /// Files that are known.
+    pub files: u64,
+    /// What is found of them: observations and groups of paragraphs.
+    pub parts: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files that stand in folders and are not known.
+    pub left_out: usize,
+}
+
+impl Verb for CountFiles {
+    type Outcome = FilesCounted;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<FilesCounted, StoreError> {
+        let folders = store.folders()?;
+        let (files, parts, bytes) = store.file_sums()?;
+        let mut counted = FilesCounted { folders: folders.len(), files, parts, bytes, ..FilesCounted::default() };
+        for folder in &folders {
+            counted.away += usize::from(folder.away.is_some());
+            counted.left_out += left_out(store, folder)?.iter().map(|left| left.files).sum::<usize>();
+        }
+        Ok(counted)
     }
 }

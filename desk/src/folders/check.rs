@@ -10,6 +10,7 @@ use tessera_engine::store::{Actor, FileRow, Folder, StoreError};
 use tessera_files::{FileError, RelativePath, Tree};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::left::{LeftOut, left_out};
 use super::read::MOST_BYTES;
 use super::refresh::refresh;
 use crate::caller::Caller;
@@ -35,6 +36,8 @@ pub struct FilesChecked {
     pub away: Vec<(String, String)>,
     /// Files in which a credential stands, or that no memory can hold whole: they are not kept and not synchronised.
     pub not_kept: usize,
+    /// Files that stand in folders and are not known, by folder and why.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Compares every file with what is known of it; with `repair`, those that do not agree are read again.
@@ -73,6 +76,7 @@ fn compared(store: &Store) -> Result<(FilesChecked, Vec<FilePath>), StoreError> 
     checked.parts = store.count_parts()?;
     checked.wrong_count = wrong.len();
     for folder in store.folders()? {
+        checked.left_out.extend(left_out(store, &folder)?);
         checked.away.extend(folder.away.map(|why| (folder.name, why)));
     }
     Ok((checked, wrong))

@@ -3,7 +3,7 @@
 //! where they do not touch, and both texts are kept where they do.
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Content, Memory, Origin, content_of_file, file_of_content};
+use tessera_engine::domain::{Content, Memory, MemoryRef, Origin, content_of_file, file_of_content};
 use tessera_engine::store::{Actor, FileRow, Pending, SeenFile, StoreError};
 use tessera_engine::sync::merged_file;
 use tessera_files::{Expected, FileError, ReadFile};
@@ -13,7 +13,7 @@ use super::place::{Place, is_as_known};
 use super::read::seen;
 
 /// How often it is looked whether more waits.
-const MOST_TURNS: usize = 3;
+const MOST_TURNS: usize = 8;
 
 /// Writes what is pending. Gives the number of files that were written or removed. A file that cannot be written now waits,
 /// and keeps no other from being written.
@@ -26,17 +26,20 @@ pub(super) fn lay_out(store: &mut Store) -> Result<usize, StoreError> {
         done += usize::from(waiting(remove_purged(store, &row))?);
     }
     // What comes of one may be another that waits: the other text of a conflict, a file whose place is free now.
+    let mut makes_room = true;
     for _ in 0..MOST_TURNS {
-        let written = one_turn(store)?;
+        let written = one_turn(store, makes_room)?;
         done += written;
-        if written == 0 || !store.has_pending_files()? {
+        if !store.has_pending_files()? || written == 0 && !makes_room {
             break;
         }
+        // Where each waits for another, none does.
+        makes_room = written > 0;
     }
     Ok(done)
 }
 
-fn one_turn(store: &mut Store) -> Result<usize, StoreError> {
+fn one_turn(store: &mut Store, makes_room: bool) -> Result<usize, StoreError> {
     let mut done = 0;
     for pending in store.pending_files()? {
         let Some(path) = pending.memory.file.as_ref().map(|file| file.path.clone()) else { continue };
@@ -46,7 +49,7 @@ fn one_turn(store: &mut Store) -> Result<usize, StoreError> {
         let is_still = pending.on_disk.as_ref().map(is_still).transpose()?.unwrap_or_default();
         let pending = Pending { on_disk: pending.on_disk.filter(|_| is_still), ..pending };
         let laid_out = Place::of(store, &path).and_then(|place| match place {
-            Some(place) => place.lay_out(store, &pending),
+            Some(place) => place.lay_out(store, &pending, makes_room),
             None => Ok(false),
         });
         done += usize::from(waiting(laid_out)?);
@@ -66,7 +69,8 @@ fn waiting(laid_out: Result<bool, StoreError>) -> Result<bool, StoreError> {
 }
 
 impl Place {
-    fn lay_out(&self, store: &mut Store, pending: &Pending) -> Result<bool, StoreError> {
+    /// While it `makes_room`, what is under another name now is to leave its place first: what somebody wrote into it goes along.
+    fn lay_out(&self, store: &mut Store, pending: &Pending, makes_room: bool) -> Result<bool, StoreError> {
         let there = self.read()?;
         let memory = &pending.memory;
         if memory.deleted.is_some() {
@@ -74,9 +78,9 @@ impl Place {
         }
         let text = file_of_content(&memory.content).to_owned();
         let Some(known) = pending.on_disk.as_ref().filter(|row| row.path != self.path) else {
-            return self.write_or_merge(store, pending, there, text);
+            return self.write_or_merge(store, pending, there, text, makes_room);
         };
-        self.move_here(store, pending, known, there, text)
+        self.move_here(store, pending, known, (there, text), makes_room)
     }
 
     /// Writes where the file lies, or goes together with what somebody wrote there meanwhile.
@@ -86,6 +90,7 @@ impl Place {
         pending: &Pending,
         there: Option<ReadFile>,
         text: String,
+        makes_room: bool,
     ) -> Result<bool, StoreError> {
         let Some(read) = there else { return self.lay_down(store, &pending.memory, text, Expected::Absent) };
         let hash = xxh3_64(&read.bytes);
@@ -100,8 +105,20 @@ impl Place {
                 self.lay_down(store, &pending.memory, text, Expected::Seen(read.seen()))
             }
             Some(row) if row.is_kept && row.id == pending.memory.id => self.go_together(store, pending, row, read),
+            Some(row) if makes_room && self.is_left_by(store, row, pending)? => Ok(false),
+            // An older text of it, from when its folder was known before: the history has it.
+            None if store.text_of_file_at(&pending.memory, hash)?.is_some() => {
+                self.lay_down(store, &pending.memory, text, Expected::Seen(read.seen()))
+            }
             _ => self.keep_both(store, pending, read),
         }
+    }
+
+    /// True when what stands here is another's, which is under another name now.
+    fn is_left_by(&self, store: &Store, row: &FileRow, pending: &Pending) -> Result<bool, StoreError> {
+        let owner = store.get(MemoryRef::Id(row.id))?.filter(|owner| owner.deleted.is_none());
+        let is_elsewhere = owner.and_then(|owner| owner.file).is_some_and(|file| file.path != self.path);
+        Ok(is_elsewhere && row.id != pending.memory.id)
     }
 
     /// A file that is under another name now: written there, then removed where it was.
@@ -110,8 +127,8 @@ impl Place {
         store: &mut Store,
         pending: &Pending,
         known: &FileRow,
-        there: Option<ReadFile>,
-        text: String,
+        (there, text): (Option<ReadFile>, String),
+        makes_room: bool,
     ) -> Result<bool, StoreError> {
         let before = Self::of(store, &known.path)?;
         let old = before.as_ref().map(Self::read).transpose()?.flatten();
@@ -120,11 +137,13 @@ impl Place {
             Some(read) if !is_as_known(known, read) => self.merged(store, pending, known, read)?,
             _ => None,
         };
-        let goes_along = merged.is_some() || old.as_ref().is_some_and(|read| is_as_known(known, read));
-        let text = merged.unwrap_or(text);
-        if !self.write_or_merge(store, pending, there, text)? {
+        let is_kept = old.as_ref().is_some_and(|read| is_as_known(known, read));
+        let (is_merged, text) = (merged.is_some(), merged.unwrap_or(text));
+        if !self.write_or_merge(store, pending, there, text.clone(), makes_room)? {
             return Ok(false);
         }
+        // Where another text stayed in the new place, what was changed under the old name is there alone.
+        let goes_along = is_kept || is_merged && self.read()?.is_some_and(|read| read.bytes == text.as_bytes());
         if let (Some(before), Some(old), true) = (before, old, goes_along) {
             // What was changed at the last moment stays, as a file of its own.
             before.remove(&old)?;

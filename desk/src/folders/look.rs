@@ -6,6 +6,9 @@ use tessera_files::{Entry, FileError, Stamp, Tree, WalkOptions};
 
 use super::read::MOST_BYTES;
 
+/// Counted up whenever other files than before are left out: every directory is compared once more then, so that no file
+/// stays out of sight for a rule that is not there any more.
+const RULES: u64 = 1;
 /// Files of a folder that are looked at, at most.
 const MOST_FILES: usize = 200_000;
 
@@ -49,6 +52,7 @@ impl Look {
                     directory.unreadable.push(path.to_owned());
                 }
             }
+            Entry::Unfit { .. } => {}
         })?;
         Ok(look)
     }
@@ -74,7 +78,7 @@ pub(super) fn is_as_known(tree: &Tree, known: &BTreeMap<String, u64>) -> Result<
         Entry::Directory { path, digest, .. } if known.get(path) == Some(&digest) => same += 1,
         Entry::Directory { .. } => is_same = false,
         Entry::UnreadableDirectory { path } => hidden.push(path.to_owned()),
-        Entry::UnreadableFile { .. } => {}
+        Entry::UnreadableFile { .. } | Entry::Unfit { .. } => {}
     })?;
     let not_seen = || known.keys().filter(|path| hidden.iter().any(|hidden| is_below(path, hidden))).count();
     Ok(is_same && same + if hidden.is_empty() { 0 } else { not_seen() } == known.len())
@@ -89,13 +93,13 @@ pub(super) fn directories(tree: &Tree, most: usize) -> Result<Option<Vec<String>
     let mut found = Vec::new();
     tree.walk(&options(), &mut |entry| match entry {
         Entry::Directory { path, .. } | Entry::UnreadableDirectory { path } => found.push(path.to_owned()),
-        Entry::UnreadableFile { .. } => {}
+        Entry::UnreadableFile { .. } | Entry::Unfit { .. } => {}
     })?;
     Ok((found.len() <= most).then_some(found))
 }
 
-fn options() -> WalkOptions {
-    WalkOptions { most_bytes: MOST_BYTES, most_files: MOST_FILES, endings: Vec::new() }
+pub(super) fn options() -> WalkOptions {
+    WalkOptions { most_bytes: MOST_BYTES, most_files: MOST_FILES, endings: Vec::new(), seed: RULES }
 }
 
 fn is_below(path: &str, directory: &str) -> bool {

@@ -9,6 +9,7 @@ mod edit;
 mod export;
 mod glance;
 mod layout;
+mod left;
 mod look;
 mod place;
 mod read;
@@ -18,21 +19,24 @@ mod restored;
 #[cfg(unix)]
 mod tests;
 mod tool;
+mod unread;
 #[cfg(feature = "team")]
 mod watch;
 #[cfg(feature = "team")]
 mod watched;
 mod whole;
 
-pub use add::{AddFolder, FolderState, Folders, RemoveFolder};
+pub use add::{AddFolder, CountFiles, FilesCounted, FolderState, Folders, RemoveFolder};
 pub use check::{CredentialsInFiles, FilesChecked, FoundInFile, check};
 pub use edit::{forget_parts, update_part};
 pub use export::{ExportNotes, NotesExported};
 pub use glance::{Glance, Looks};
+pub use left::{Because, LeftOut, left_out};
 pub(crate) use read::text_now;
-pub use refresh::{Refreshed, refresh, refresh_patiently};
+pub use refresh::{Refreshed, refresh, refresh_patiently, refresh_thoroughly};
 pub use restored::{PutBack, restore_file};
 pub use tool::{FileCommand, FileRules, ToolReply};
+pub use unread::{ClearUnread, Unread, UnreadFile};
 #[cfg(feature = "team")]
 pub(crate) use watch::Watch;
 pub use whole::{forget_files, update_file};

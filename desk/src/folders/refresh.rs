@@ -11,6 +11,7 @@ use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
 use super::aside;
 use super::layout::lay_out;
+use super::left::doubt_what_is_not_known;
 use super::look::{Directory, Look};
 use super::read::{MOST_BYTES, held, note_memories, seen, stamp_of};
 
@@ -81,6 +82,23 @@ pub(super) fn refresh_briefly(store: &mut Store) -> Result<Refreshed, StoreError
 pub(super) fn refresh_at_once(store: &mut Store) -> Result<Refreshed, StoreError> {
     let _held = held(store, PATIENCE)?;
     held_until(store, Some(Instant::now() + Duration::from_millis(1)))
+}
+
+/// The same for somebody who asked for it: where something is not known though nothing keeps it out, it is read now.
+///
+/// # Errors
+/// As [`refresh`].
+pub fn refresh_thoroughly(store: &mut Store, patience: Duration) -> Result<Refreshed, StoreError> {
+    let mut refreshed = refresh_patiently(store, patience)?;
+    if !refreshed.is_busy && doubt_what_is_not_known(store)? {
+        let again = refresh_patiently(store, patience)?;
+        refreshed.taken += again.taken;
+        refreshed.moved += again.moved;
+        refreshed.gone += again.gone;
+        refreshed.laid_out += again.laid_out;
+        refreshed.is_busy = again.is_busy;
+    }
+    Ok(refreshed)
 }
 
 fn refresh_until(store: &mut Store, patience: Duration, end: Option<Instant>) -> Result<Refreshed, StoreError> {
@@ -318,7 +336,7 @@ fn direct(store: &Store, folder: &Folder, directory: &str) -> Result<Vec<FileRow
 
 /// True for a path of which a name, or a piece of one, is a credential by its own look. Names are made of the words of notes:
 /// what may only be one for the words before it is none, and `key-value-stores-are-…` is none for beginning as some keys do.
-fn holds_token(path: &str) -> bool {
+pub(super) fn holds_token(path: &str) -> bool {
     let is_token = |name: &str| {
         let mut found = findings(name).into_iter().filter(|finding| finding.span.start == 0 && finding.span.len() > 30);
         found.any(|finding| name.get(finding.span).is_some_and(|token| pieces(token).any(is_drawn)))

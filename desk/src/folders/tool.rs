@@ -16,6 +16,11 @@ use super::refresh::refresh_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
 
+/// Directories that the end of a listing names: the first number of these that leaves room.
+const NAMED: [usize; 4] = [8, 3, 1, 0];
+/// One token in so many is for that end, at most.
+const ENDS_IN: u32 = 3;
+
 /// What holds of the memory tool's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileRules {
@@ -99,7 +104,9 @@ fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String
     note_memories(store)?;
     let limits = Limits { most_bytes: asked.rules.most_bytes, overwrite: asked.rules.overwrite, ..Limits::USUAL };
     if !command.writes() {
-        return Ok(within(&prepare(&tree, &command, &limits)?.reply, asked.rules.max_tokens));
+        let shown = within(&prepare(&tree, &command, &limits)?.reply, asked.rules.max_tokens);
+        note_shown(store, &tree, &command)?;
+        return Ok(shown);
     }
     refuse_credentials(&tree, &command)?;
     let _held = held_to_write(store)?;
@@ -115,6 +122,17 @@ fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String
     let reply = within(&prepared.reply, rest);
     carry_out(store, caller, &tree, &lock, prepared, secrets)?;
     Ok(reply + &aside)
+}
+
+/// A file that was shown was read: `tessera files unread` goes by that.
+fn note_shown(store: &Store, tree: &Tree, command: &Command) -> Result<(), Failed> {
+    for path in command.paths() {
+        let path = tree.path(path)?;
+        if !path.is_root() {
+            store.note_file_shown(&FilePath::new(path.folder(), path.relative()).map_err(StoreError::from)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// What was taken out of what a command writes, sealed for the memory that stands for the file, or is to.
@@ -271,11 +289,25 @@ fn most_that_fits(too_much: usize, is_fit: impl Fn(usize) -> bool) -> usize {
 /// A reply of so many tokens at most; what is left out is said, and how to see it.
 fn within(reply: &Reply, most: u32) -> String {
     let text = reply.text();
-    let is_within = |text: &str| O200k.count(text) <= most;
     // A token has a byte at least.
-    if text.len() <= most as usize || is_within(&text) {
+    if text.len() <= most as usize || O200k.count(&text) <= most {
         return text;
     }
+    // Where the names of directories would take the place of what is listed, fewer are named.
+    let mut cut = String::new();
+    for named in NAMED {
+        cut = cut_within(&reply.clone().naming(named), most);
+        let end = cut.rfind('\n').and_then(|at| cut.get(at..)).unwrap_or_default();
+        if named == 0 || O200k.count(&cut) <= most && O200k.count(end) <= most / ENDS_IN {
+            break;
+        }
+    }
+    cut
+}
+
+/// The first rows of a reply that is too long.
+fn cut_within(reply: &Reply, most: u32) -> String {
+    let is_within = |text: &str| O200k.count(text) <= most;
     let rows = most_that_fits(reply.rows.len(), |rows| is_within(&reply.first(rows, 0)));
     if rows > 0 || is_within(&reply.first(0, 0)) && reply.rows.first().is_none_or(|row| row.len() < 64) {
         return reply.first(rows, 0);

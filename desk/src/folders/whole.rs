@@ -3,6 +3,7 @@
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, Memory, MemoryRef, Patch};
 use tessera_engine::store::{Erase, Forgotten, StoreError, Stored};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::aside;
 use super::layout::lay_out;
@@ -48,6 +49,9 @@ pub fn forget_files(
             aside::keep(store, &place.tree, path, &place.inside)?;
         }
     }
+    for file in files {
+        remove_what_is_not_kept(store, path_of(file)?)?;
+    }
     let references: Vec<MemoryRef> = files.iter().map(|file| MemoryRef::Id(file.id)).collect();
     let forgotten = store.forget(&references, erase, &caller.actor(reason))?;
     lay_out(store)?;
@@ -57,6 +61,18 @@ pub fn forget_files(
         }
     }
     Ok(forgotten)
+}
+
+/// A file that no memory holds whole is removed here: whoever lays out what became of memories leaves it, since nobody else
+/// has what it says.
+fn remove_what_is_not_kept(store: &Store, path: &FilePath) -> Result<(), StoreError> {
+    let Some(row) = store.file_at(path)?.filter(|row| !row.is_kept) else { return Ok(()) };
+    let place = Place::writable(store, path)?;
+    let Some(read) = place.read()? else { return Ok(()) };
+    if xxh3_64(&read.bytes) != row.stamp.hash || !place.remove(&read)? {
+        return Err(refused(path, "was changed just now; try again"));
+    }
+    Ok(())
 }
 
 pub(super) fn path_of(file: &Memory) -> Result<&FilePath, StoreError> {

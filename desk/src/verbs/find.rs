@@ -153,7 +153,13 @@ impl Verb for Get {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Memory>, StoreError> {
-        self.ids.into_iter().map(|id| store.get(id)?.ok_or(StoreError::NotFound(id))).collect()
+        let memories: Vec<Memory> =
+            self.ids.into_iter().map(|id| store.get(id)?.ok_or(StoreError::NotFound(id))).collect::<Result<_, _>>()?;
+        // It counts for no rank, but a file of which somebody saw a part was read.
+        for file in memories.iter().filter_map(|memory| memory.file.as_ref()) {
+            store.note_file_shown(&file.path)?;
+        }
+        Ok(memories)
     }
 }
 

@@ -54,6 +54,7 @@ pub use files::graph::{Edge, Meant, Strictness};
 pub use files::seen::says_all_of_file;
 pub use files::states::{FileStamp, Intent, SeenFile, TakenFile, is_settled};
 pub use files::told::HeldBack;
+pub use files::used::FileUse;
 pub use logs::history::{HistoryEntry, Operation};
 pub use logs::learning::{Progress, Spending};
 pub use logs::purges::{Purged, Step, ToldServer};

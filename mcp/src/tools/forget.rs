@@ -1,7 +1,9 @@
 //! `memory_forget`, and its older name `memory_delete`.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
-use tessera_desk::verbs::{Forget, Gone, Meant};
+use tessera_desk::verbs::{Forget, Gone, Meant, TakenOut};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::store::Erase;
 
@@ -32,9 +34,30 @@ pub(super) const OLDER: Entry = Entry { name: "memory_delete", ..TOOL };
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let erase = if args.flag(&["hard_delete"])? { Erase::Hard } else { Erase::Soft };
     let ids = desk.perform(Meant { named: args.names()? })?;
-    let Gone { forgotten, left, .. } = desk.perform(Forget { ids, erase, reason: args.text(&["reason"])? })?;
+    let Gone { forgotten, left, taken_out } = desk.perform(Forget { ids, erase, reason: args.text(&["reason"])? })?;
     let handles = forgotten.iter().map(|one| one.handle.to_string()).collect::<Vec<_>>().join(" ");
     let left: String = left.told().iter().map(|told| format!("\n{told}")).collect();
     let how = if erase == Erase::Hard { "for good" } else { "they can be restored" };
-    Ok(format!("Forgot {} ({how}): {handles}{left}", forgotten.len()))
+    // What stands in a file comes back with an earlier text of that.
+    let back: String = match erase {
+        Erase::Hard => String::new(),
+        Erase::Soft => back(taken_out.into_values()).iter().map(|told| format!("\n{told}")).collect(),
+    };
+    Ok(format!("Forgot {} ({how}): {handles}{back}{left}", forgotten.len()))
+}
+
+/// How lines come back that were taken out of files, a line for each file.
+fn back(taken_out: impl Iterator<Item = TakenOut>) -> BTreeSet<String> {
+    let told = |TakenOut { path, rev }| match rev {
+        Some(rev) => {
+            format!(
+                "its lines were taken out of {path}: `tessera restore {path} --before {rev}` brings that back as it was"
+            )
+        }
+        None => format!(
+            "its lines were taken out of {path}, of which no earlier text is kept whole: write them there again to bring \
+             them back"
+        ),
+    };
+    taken_out.map(told).collect()
 }

@@ -30,7 +30,7 @@ pub(super) const TOOL: Entry = Entry {
                 "items": { "type": "integer" },
                 "minItems": 2,
                 "maxItems": 2,
-                "description": "view: first and last line, from 1; -1 is the end"
+                "description": "view: first and last line, or entry of a directory, from 1; -1 is the end"
             },
             "old_str": { "type": "string", "description": "str_replace: the text to replace, exactly; must be unique" },
             "new_str": { "type": "string", "description": "str_replace: what stands there instead" },

@@ -87,10 +87,71 @@ fn spec_2_06_a_directory_that_is_too_large_is_not_looked_through() {
     room.put("z/last.txt", "x");
     let rows = room.view("/memories").unwrap();
     let shown: Vec<&str> = rows.lines().skip(1).collect();
-    assert_eq!(
-        shown,
-        ["4K\t/memories", "4K\t/memories/a/", "4K\t/memories/a/b/", "[1 more entries: view a directory in it]"]
-    );
+    let expected =
+        ["4K\t/memories", "4K\t/memories/a/", "4K\t/memories/a/b/", "1B\t/memories/z/", "1B\t/memories/z/last.txt"];
+    assert_eq!(shown, expected);
+}
+
+/// Goes through a listing as its last line says, so many rows at a time, and gives all rows.
+fn all_rows(room: &Room, path: &str, at_once: usize) -> Vec<String> {
+    let (mut rows, mut next) = (Vec::new(), json!(null));
+    loop {
+        let view = json!({"command": "view", "path": path, "view_range": next});
+        let page = room.prepare(&view).unwrap().reply.first(at_once + 1, 0);
+        let mut lines: Vec<&str> = page.lines().skip(2).collect();
+        let rest = lines.last().copied().filter(|line| line.starts_with('['));
+        if rest.is_some() {
+            lines.pop();
+        }
+        rows.extend(lines.into_iter().map(str::to_owned));
+        let Some(rest) = rest else { return rows };
+        let range = rest.split_once("view_range ").unwrap().1.split_once(']').unwrap().0;
+        next = serde_json::from_str(&format!("{range}]")).unwrap();
+    }
+}
+
+#[test]
+fn spec_1_09_every_entry_of_a_large_directory_can_be_reached() {
+    let room = Room::new();
+    for file in 0..90 {
+        room.put(&format!("f{file:02}.md"), "x");
+        room.put(&format!("d{}/g{file:02}.md", file % 12), "x");
+    }
+    let view = |range: serde_json::Value| {
+        room.prepare(&json!({"command": "view", "path": "/memories", "view_range": range})).unwrap().reply
+    };
+    let whole = view(json!(null)).text();
+    let all: Vec<&str> = whole.lines().skip(2).collect();
+    assert_eq!(all.len(), 90 + 90 + 12);
+    for at_once in [1, 7, 50, 191, 192] {
+        assert_eq!(all_rows(&room, "/memories", at_once), all, "{at_once}");
+    }
+    let first = view(json!(null)).naming(2).first(11, 0);
+    let end = "[182 more entries, 11 to 192: go on with view_range [11, 192]; or view /memories/d1/ (8 entries), \
+               /memories/d10/ (7 entries), or one of 9 more directories]";
+    assert_eq!(first.lines().last().unwrap(), end);
+    // A range that ends before the last entry says so, and one beyond it is empty.
+    let some = view(json!([100, 101])).text();
+    assert_eq!(some.lines().skip(2).collect::<Vec<_>>()[..2], all[99..101]);
+    let end = "[91 more entries, 102 to 192: go on with view_range [102, 192]; or view /memories/d9/ (7 entries)]";
+    assert!(some.ends_with(end), "{some}");
+    assert_eq!(view(json!([193, -1])).text().lines().count(), 2);
+    assert_eq!(view(json!([5, 3])).text().lines().count(), 3, "its own row, and the line that says how to go on");
+}
+
+#[test]
+fn spec_1_09_names_that_are_not_looked_at_first_are_looked_at_later() {
+    let room = Room::new();
+    for file in 0..20_010 {
+        fs::File::create(room.at(&format!("{file:05}"))).unwrap();
+    }
+    let first = room.view("/memories").unwrap();
+    let end = "[10 more entries, from 20001 on: go on with view_range [20001, -1]]";
+    assert_eq!(first.lines().last().unwrap(), end);
+    let view = json!({"command": "view", "path": "/memories", "view_range": [20_001, -1]});
+    let next = room.prepare(&view).unwrap().reply.text();
+    let rows: Vec<&str> = next.lines().skip(2).collect();
+    assert_eq!((rows.len(), rows[0], rows[9]), (10, "0B\t/memories/20000", "0B\t/memories/20009"));
 }
 
 #[cfg(unix)]

@@ -3,12 +3,12 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use tessera_files::{Entry, WalkOptions, Walked};
+use tessera_files::{Entry, Unfit, WalkOptions, Walked};
 
 use crate::room::Room;
 
 fn options() -> WalkOptions {
-    WalkOptions { most_bytes: 1 << 20, most_files: 100_000, endings: Vec::new() }
+    WalkOptions { most_bytes: 1 << 20, most_files: 100_000, endings: Vec::new(), seed: 0 }
 }
 
 type Told = (Vec<String>, Vec<(String, u64)>, Vec<String>, Walked);
@@ -26,6 +26,7 @@ fn walk(room: &Room, options: &WalkOptions) -> Told {
                 );
             }
             Entry::UnreadableDirectory { path } | Entry::UnreadableFile { path } => unreadable.push(path.to_owned()),
+            Entry::Unfit { .. } => {}
         })
         .unwrap();
     (files, digests, unreadable, walked)
@@ -64,6 +65,17 @@ fn a_walk_finds_texts_and_leaves_out_what_is_none() {
     assert_eq!(walked, Walked { directories: 3, files: 4, unreadable: 0, left_out: 5, is_complete: true });
     let markdown = WalkOptions { endings: vec!["md".to_owned()], ..options() };
     assert_eq!(walk(&room, &markdown).0, ["a.md"]);
+    let mut unfit = Vec::new();
+    let mut each = |entry: Entry<'_>| {
+        if let Entry::Unfit { path, why } = entry {
+            unfit.push((path.to_owned(), why));
+        }
+    };
+    room.tree.walk(&options(), &mut each).unwrap();
+    let names: Vec<(&str, Unfit)> = unfit.iter().map(|(path, why)| (path.as_str(), *why)).collect();
+    let no_files = ["fifo.md", "link.md", "out"].map(|name| (name, Unfit::NoFile));
+    let [fifo, link, out] = no_files;
+    assert_eq!(names, [("e.png", Unfit::Name), fifo, ("large.md", Unfit::TooLarge), link, out]);
 }
 
 #[test]
@@ -79,6 +91,8 @@ fn spec_5_05_a_digest_changes_with_its_own_directory_alone() {
     assert_eq!((first[0] == second[0], first[1] == second[1]), (true, false));
     room.put("c.md", "x");
     assert_ne!(walk(&room, &options()).1[0], second[0]);
+    let other_rules = WalkOptions { seed: 1, ..options() };
+    assert_ne!(walk(&room, &other_rules).1[1], second[1]);
 }
 
 #[test]

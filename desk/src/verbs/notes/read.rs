@@ -72,6 +72,7 @@ impl Verb for ReadNote {
             let next = next.map_or(Value::Null, |next| if last < begin { Value::Null } else { next.into() });
             (line, vec![("total_lines", total.into()), ("line", next)])
         };
+        store.note_file_shown(&note.file.path)?;
         let reply = Reply { opening: heading(&note), fields: head(&note), list: "lines", rows, total, closing };
         Ok(reply.within(self.within, caller)?)
     }

@@ -12,4 +12,5 @@ pub(crate) mod paths;
 pub(crate) mod seen;
 pub(crate) mod states;
 pub(crate) mod told;
+pub(crate) mod used;
 pub(crate) mod written;

@@ -5,6 +5,7 @@ use tessera_markdown::permalink;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folders::doubt_directory;
+use super::told::folder_is_told;
 use super::written::{free_path, remove_part};
 use super::{names, paths};
 use crate::compose::{self, Known};
@@ -49,12 +50,15 @@ impl Store {
         Ok(gone)
     }
 
-    /// Lets go of a folder's files for good: rows, parts, names. What was told to a server is not taken back there.
+    /// Lets go of a folder's files: rows, parts, names. What was told to a server is not taken back there, so that the files
+    /// stay on other machines; it comes back where the folder is known again.
     ///
     /// # Errors
     /// When the store cannot be written.
     pub fn forget_folder(&mut self, name: &str, actor: &Actor) -> Result<usize, StoreError> {
         let paths: Vec<FilePath> = self.files_in(name)?.into_iter().map(|file| file.path).collect();
+        // From now on its files concern this machine alone: that they go out of recall here is no deletion.
+        self.write(|change| folder_is_told(change, name, false))?;
         for step in paths.chunks(500) {
             self.files_gone(step, actor)?;
         }

@@ -37,8 +37,14 @@ fn fold_one(change: &Change<'_>, handle: Handle, uses: u32, last: Timestamp) -> 
     // Nothing that travels: what machines tell each other does not change by being read.
     let sql =
         "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3),
-               rev = ?4 WHERE handle = ?1 AND deleted IS NULL";
-    change.tx.prepare_cached(sql)?.execute(params![handle, uses, last, change.next_rev()?])?;
+               rev = ?4 WHERE handle = ?1 AND deleted IS NULL AND whole = 0";
+    if change.tx.prepare_cached(sql)?.execute(params![handle, uses, last, change.next_rev()?])? == 0 {
+        // No index has what stands for a file; with another rev it would wait to be written to disk.
+        let sql =
+            "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3)
+               WHERE handle = ?1 AND deleted IS NULL AND whole = 1";
+        change.tx.prepare_cached(sql)?.execute(params![handle, uses, last])?;
+    }
     Ok(())
 }
 
@@ -60,6 +66,11 @@ impl Store {
     pub(crate) fn fold_accesses_if_due(&mut self) -> Result<(), StoreError> {
         self.fold_if_due(&LOG, fold_uses)
     }
+}
+
+/// The last use of each memory of which the log knows more than the rows.
+pub(crate) fn unfolded(home: &Home) -> Vec<(Handle, Timestamp)> {
+    uses_of(&LOG.unfolded(home)).into_iter().map(|(handle, (_, last))| (handle, last)).collect()
 }
 
 fn fold_uses(change: &Change<'_>, bytes: &[u8]) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension, params};
 
-use super::arrival::{Held, carry_out, take};
+use super::arrival::{Held, carry_out, settle_paths, take};
 use super::marks::note_mark;
 use super::meanings::believe;
 use crate::compose::{Beside, memory_of};
@@ -73,6 +73,7 @@ impl Store {
             })?;
         }
         self.write(|change| {
+            settle_paths(change, there.iter().chain(&lacking).copied())?;
             let sql = "UPDATE server SET epoch = ?1, cursor = ?2, is_whole = 1";
             change.tx.execute(sql, params![whole.epoch, whole.head])?;
             // What it had of secrets may be lost too: it says so where it has them still.

@@ -71,6 +71,7 @@ pub(crate) fn answer_one(change: &Change<'_>, answer: &Answer) -> Result<bool, S
     if let Some(copy) = &answer.copy {
         purged |= take(change, copy.row.memory, Arrival::Row(Box::new(copy.clone())))?;
     }
+    settle_paths(change, answer.copy.iter().map(|copy| copy.row.memory).chain([answer.memory]))?;
     Ok(purged)
 }
 
@@ -189,16 +190,21 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local
         "INSERT OR IGNORE INTO outbox (memory) VALUES (?1)"
     };
     change.tx.prepare_cached(sql)?.execute([id])?;
-    settle_path(change, &local.state, local.shadow().is_none_or(Shadow::is_own))?;
     Ok(purged)
 }
 
-/// Of a file, another memory may stand for the same path.
-fn settle_path(change: &Change<'_>, state: &State, is_own: bool) -> Result<(), StoreError> {
-    match state.live().and_then(|document| document.details.file.as_ref()) {
-        Some(path) if is_own => paths::settle(change, path, &by_sync()),
-        _ => Ok(()),
+/// Of files that arrived, other memories may stand for the same paths. That is asked when all news of a page are taken: files
+/// that took one another's places are at one path for as long as only some of them have arrived.
+pub(crate) fn settle_paths(change: &Change<'_>, ids: impl IntoIterator<Item = MemoryId>) -> Result<(), StoreError> {
+    for id in ids {
+        let Some((known, row::HERE)) = row::remains(change.tx, id)? else { continue };
+        let memory = known.memory;
+        let is_own_file = memory.is_whole_file() && memory.deleted.is_none() && memory.share.is_none();
+        if let Some(file) = memory.file.filter(|_| is_own_file) {
+            paths::settle(change, &file.path, &by_sync())?;
+        }
     }
+    Ok(())
 }
 
 pub(crate) fn by_sync() -> Actor {

@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use super::arrival::{Held, answer_one, save, take};
+use super::arrival::{Held, answer_one, save, settle_paths, take};
 use super::marks::{Position, note_mark, position};
 use super::meanings::believe;
 use super::offers;
@@ -103,6 +103,7 @@ impl Store {
                 purged |= take(change, news.memory, news.arrival.clone())?;
                 believe(change, news.memory, &news.arrival, page.meanings.get(&news.memory))?;
             }
+            settle_paths(change, page.news.iter().map(|news| news.memory))?;
             change.tx.execute("UPDATE server SET cursor = ?1", [page.next])?;
             note_mark(change, page.mark)?;
             offers::keep(change, &page.offers)?;
