@@ -3,7 +3,7 @@
 
 use std::io;
 
-use xxhash_rust::xxh3::Xxh3Default;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::FileError;
 use crate::path::MOST_DEPTH;
@@ -78,17 +78,45 @@ impl Tree {
     ///
     /// When the folder itself cannot be read: then nothing is known, and nothing is gone.
     pub fn walk(&self, options: &WalkOptions, each: &mut dyn FnMut(Entry<'_>)) -> Result<Walked, FileError> {
+        self.walk_for(Wanted::Files, options, each)
+    }
+
+    /// The same for who asks only whether anything is other than it was: directories are told without their files.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tree::walk`].
+    pub fn glance(&self, options: &WalkOptions, each: &mut dyn FnMut(Entry<'_>)) -> Result<Walked, FileError> {
+        self.walk_for(Wanted::Digests, options, each)
+    }
+
+    fn walk_for(
+        &self,
+        wanted: Wanted,
+        options: &WalkOptions,
+        each: &mut dyn FnMut(Entry<'_>),
+    ) -> Result<Walked, FileError> {
         let failed = |error: io::Error| self.unreachable(&error);
         let root = self.root().again().map_err(failed)?;
         let device = root.own_facts().map_err(failed)?.device;
-        let listed = Listed::of(&root, device, options).map_err(failed)?;
-        let mut walk = Walk { options, device, each, walked: Walked { is_complete: true, ..Walked::default() } };
+        let listed = Listed::of(&root, device, wanted, options).map_err(failed)?;
+        let mut walk =
+            Walk { wanted, options, device, each, walked: Walked { is_complete: true, ..Walked::default() } };
         walk.directory(&root, "", listed, 0);
         Ok(walk.walked)
     }
 }
 
+/// What a walk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Files,
+    /// No name is kept, and nothing sorted.
+    Digests,
+}
+
 struct Walk<'a> {
+    wanted: Wanted,
     options: &'a WalkOptions,
     device: u64,
     each: &'a mut dyn FnMut(Entry<'_>),
@@ -98,16 +126,16 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn directory(&mut self, place: &Place, path: &str, listed: Listed, depth: usize) {
         let rest = self.options.most_files.saturating_sub(self.walked.files);
-        if listed.files.len() > rest {
+        if listed.texts > rest {
             self.walked.is_complete = false;
             self.unreadable_directory(path);
             return;
         }
         self.walked.directories += 1;
-        self.walked.files += listed.files.len();
+        self.walked.files += listed.texts;
         self.walked.left_out += listed.left_out;
         self.walked.unreadable += listed.unreadable.len();
-        (self.each)(Entry::Directory { path, digest: listed.digest(), files: &listed.files });
+        (self.each)(Entry::Directory { path, digest: listed.digest, files: &listed.files });
         for name in &listed.unreadable {
             (self.each)(Entry::UnreadableFile { path: &joined(path, name) });
         }
@@ -129,7 +157,7 @@ impl Walk<'_> {
         match opened {
             // What was mounted here hides what was in it, which is not gone.
             Ok((_, facts)) if facts.device != self.device => self.unreadable_directory(path),
-            Ok((inner, _)) => match Listed::of(&inner, self.device, self.options) {
+            Ok((inner, _)) => match Listed::of(&inner, self.device, self.wanted, self.options) {
                 Ok(listed) => self.directory(&inner, path, listed, depth),
                 Err(_) => self.unreadable_directory(path),
             },
@@ -149,68 +177,76 @@ impl Walk<'_> {
 }
 
 /// One directory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Listed {
     files: Vec<FoundFile>,
     directories: Vec<String>,
     unreadable: Vec<String>,
+    texts: usize,
     left_out: usize,
+    digest: u64,
 }
 
+/// The digest of a directory without texts.
+const NOTHING: u64 = 0x2d06_8005_38d3_94c2;
+
 impl Listed {
-    fn of(place: &Place, device: u64, options: &WalkOptions) -> io::Result<Self> {
-        let mut listed = Self::default();
-        let mut names = Vec::new();
+    fn of(place: &Place, device: u64, wanted: Wanted, options: &WalkOptions) -> io::Result<Self> {
+        let (files, directories, unreadable) = (Vec::new(), Vec::new(), Vec::new());
+        let mut listed = Self { files, directories, unreadable, texts: 0, left_out: 0, digest: NOTHING };
+        let mut bytes = Vec::new();
         place.each_name(&mut |name, kind| {
             if is_passing(name) {
                 return;
             }
             match kind {
                 Some(Kind::Directory) => listed.directories.push(name.to_owned()),
-                Some(Kind::File) | None => names.push(name.to_owned()),
                 Some(Kind::Link | Kind::Other) => listed.left_out += 1,
+                Some(Kind::File) | None => {
+                    let Some(stamp) = listed.look(place, name, device, options) else { return };
+                    listed.texts += 1;
+                    // The sum is the same in whatever order the system tells names.
+                    listed.digest = listed.digest.wrapping_add(digest(name, &stamp, &mut bytes));
+                    if wanted == Wanted::Files {
+                        listed.files.push(FoundFile { name: name.to_owned(), stamp });
+                    }
+                }
             }
         })?;
-        for name in names {
-            listed.look(place, name, device, options);
-        }
         listed.files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         listed.directories.sort_unstable();
         listed.unreadable.sort_unstable();
         Ok(listed)
     }
 
-    fn look(&mut self, place: &Place, name: String, device: u64, options: &WalkOptions) {
-        if !is_wanted(&name, options) {
+    /// The state of a text; what is none is noted.
+    fn look(&mut self, place: &Place, name: &str, device: u64, options: &WalkOptions) -> Option<Stamp> {
+        let facts = place.facts(name);
+        let is_text = is_wanted(name, options);
+        match facts {
             // Where the system did not say so before, this may be a directory.
-            match place.facts(&name) {
-                Ok(Facts { kind: Kind::Directory, .. }) => self.directories.push(name),
-                _ => self.left_out += 1,
-            }
-            return;
-        }
-        match place.facts(&name) {
-            Ok(facts) if facts.kind == Kind::Directory => self.directories.push(name),
+            Ok(facts) if facts.kind == Kind::Directory => self.directories.push(name.to_owned()),
+            _ if !is_text => self.left_out += 1,
             Ok(facts) if facts.kind != Kind::File || facts.device != device => self.left_out += 1,
-            Ok(facts) if facts.links > 1 => self.unreadable.push(name),
+            Ok(facts) if facts.links > 1 => self.unreadable.push(name.to_owned()),
             Ok(facts) if facts.stamp.size > options.most_bytes => self.left_out += 1,
-            Ok(facts) => self.files.push(FoundFile { name, stamp: facts.stamp }),
+            Ok(facts) => return Some(facts.stamp),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(_) => self.unreadable.push(name),
+            Err(_) => self.unreadable.push(name.to_owned()),
         }
+        None
     }
+}
 
-    fn digest(&self) -> u64 {
-        let mut digest = Xxh3Default::new();
-        for file in &self.files {
-            digest.update(file.name.as_bytes());
-            digest.update(&[0]);
-            digest.update(&file.stamp.size.to_le_bytes());
-            digest.update(&file.stamp.modified.to_le_bytes());
-            digest.update(&file.stamp.inode.to_le_bytes());
-        }
-        digest.digest()
-    }
+/// What stands for the state of one text, made of all that is known of it without opening it.
+fn digest(name: &str, stamp: &Stamp, bytes: &mut Vec<u8>) -> u64 {
+    bytes.clear();
+    bytes.extend_from_slice(name.as_bytes());
+    bytes.push(0);
+    bytes.extend(stamp.size.to_le_bytes());
+    bytes.extend(stamp.modified.to_le_bytes());
+    bytes.extend(stamp.inode.to_le_bytes());
+    xxh3_64(bytes)
 }
 
 fn joined(path: &str, name: &str) -> String {
@@ -239,12 +275,13 @@ fn is_wanted(name: &str, options: &WalkOptions) -> bool {
     ];
     let is = |known: &str| ending(name).is_some_and(|ending| known.eq_ignore_ascii_case(ending));
     match options.endings.as_slice() {
-        [] => !NO_TEXTS.iter().any(|known| is(known)),
+        [] => ending(name) == Some("md") || !NO_TEXTS.iter().any(|known| is(known)),
         wanted => wanted.iter().any(|known| is(known)),
     }
 }
 
 /// What stands behind the last dot.
 fn ending(name: &str) -> Option<&str> {
-    name.rsplit_once('.').map(|(_, ending)| ending)
+    let dot = name.bytes().rposition(|byte| byte == b'.')?;
+    name.get(dot + 1..)
 }
