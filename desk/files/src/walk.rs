@@ -3,7 +3,7 @@
 
 use std::io;
 
-use xxhash_rust::xxh3::Xxh3Default;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::FileError;
 use crate::path::MOST_DEPTH;
@@ -99,17 +99,45 @@ impl Tree {
     ///
     /// When the folder itself cannot be read: then nothing is known, and nothing is gone.
     pub fn walk(&self, options: &WalkOptions, each: &mut dyn FnMut(Entry<'_>)) -> Result<Walked, FileError> {
+        self.walk_for(Wanted::Files, options, each)
+    }
+
+    /// The same for who asks only whether anything is other than it was: directories are told without their files.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tree::walk`].
+    pub fn glance(&self, options: &WalkOptions, each: &mut dyn FnMut(Entry<'_>)) -> Result<Walked, FileError> {
+        self.walk_for(Wanted::Digests, options, each)
+    }
+
+    fn walk_for(
+        &self,
+        wanted: Wanted,
+        options: &WalkOptions,
+        each: &mut dyn FnMut(Entry<'_>),
+    ) -> Result<Walked, FileError> {
         let failed = |error: io::Error| self.unreachable(&error);
         let root = self.root().again().map_err(failed)?;
         let device = root.own_facts().map_err(failed)?.device;
-        let listed = Listed::of(&root, device, options).map_err(failed)?;
-        let mut walk = Walk { options, device, each, walked: Walked { is_complete: true, ..Walked::default() } };
+        let listed = Listed::of(&root, device, wanted, options).map_err(failed)?;
+        let mut walk =
+            Walk { wanted, options, device, each, walked: Walked { is_complete: true, ..Walked::default() } };
         walk.directory(&root, "", listed, 0);
         Ok(walk.walked)
     }
 }
 
+/// What a walk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Files,
+    /// No name is kept, and nothing sorted.
+    Digests,
+}
+
 struct Walk<'a> {
+    wanted: Wanted,
     options: &'a WalkOptions,
     device: u64,
     each: &'a mut dyn FnMut(Entry<'_>),
@@ -119,16 +147,16 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn directory(&mut self, place: &Place, path: &str, listed: Listed, depth: usize) {
         let rest = self.options.most_files.saturating_sub(self.walked.files);
-        if listed.files.len() > rest {
+        if listed.texts > rest {
             self.walked.is_complete = false;
             self.unreadable_directory(path);
             return;
         }
         self.walked.directories += 1;
-        self.walked.files += listed.files.len();
-        self.walked.left_out += listed.unfit.len();
+        self.walked.files += listed.texts;
+        self.walked.left_out += listed.left_out;
         self.walked.unreadable += listed.unreadable.len();
-        (self.each)(Entry::Directory { path, digest: listed.digest(self.options.seed), files: &listed.files });
+        (self.each)(Entry::Directory { path, digest: listed.digest, files: &listed.files });
         for name in &listed.unreadable {
             (self.each)(Entry::UnreadableFile { path: &joined(path, name) });
         }
@@ -153,7 +181,7 @@ impl Walk<'_> {
         match opened {
             // What was mounted here hides what was in it, which is not gone.
             Ok((_, facts)) if facts.device != self.device => self.unreadable_directory(path),
-            Ok((inner, _)) => match Listed::of(&inner, self.device, self.options) {
+            Ok((inner, _)) => match Listed::of(&inner, self.device, self.wanted, self.options) {
                 Ok(listed) => self.directory(&inner, path, listed, depth),
                 Err(_) => self.unreadable_directory(path),
             },
@@ -181,26 +209,36 @@ struct Listed {
     files: Vec<FoundFile>,
     directories: Vec<String>,
     unreadable: Vec<String>,
+    /// What is no text, where names are wanted.
     unfit: Vec<(String, Unfit)>,
+    texts: usize,
+    left_out: usize,
+    digest: u64,
 }
 
 impl Listed {
-    fn of(place: &Place, device: u64, options: &WalkOptions) -> io::Result<Self> {
-        let mut listed = Self::default();
-        let mut names = Vec::new();
+    fn of(place: &Place, device: u64, wanted: Wanted, options: &WalkOptions) -> io::Result<Self> {
+        let digest_of_none = xxh3_64(&options.seed.to_le_bytes());
+        let mut listed = Self { digest: digest_of_none, ..Self::default() };
+        let mut bytes = Vec::new();
         place.each_name(&mut |name, kind| {
             if is_passing(name) {
                 return;
             }
             match kind {
                 Some(Kind::Directory) => listed.directories.push(name.to_owned()),
-                Some(Kind::File) | None => names.push(name.to_owned()),
-                Some(Kind::Link | Kind::Other) => listed.unfit.push((name.to_owned(), Unfit::NoFile)),
+                Some(Kind::Link | Kind::Other) => listed.leave_out(name, Unfit::NoFile, wanted),
+                Some(Kind::File) | None => {
+                    let Some(stamp) = listed.look(place, name, (device, wanted), options) else { return };
+                    listed.texts += 1;
+                    // The sum is the same in whatever order the system tells names.
+                    listed.digest = listed.digest.wrapping_add(digest(name, &stamp, &mut bytes));
+                    if wanted == Wanted::Files {
+                        listed.files.push(FoundFile { name: name.to_owned(), stamp });
+                    }
+                }
             }
         })?;
-        for name in names {
-            listed.look(place, name, device, options);
-        }
         listed.files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         listed.directories.sort_unstable();
         listed.unreadable.sort_unstable();
@@ -208,41 +246,48 @@ impl Listed {
         Ok(listed)
     }
 
-    fn look(&mut self, place: &Place, name: String, device: u64, options: &WalkOptions) {
-        if !is_wanted(&name, options) {
+    /// The state of a text; what is none is noted.
+    fn look(
+        &mut self,
+        place: &Place,
+        name: &str,
+        (device, wanted): (u64, Wanted),
+        options: &WalkOptions,
+    ) -> Option<Stamp> {
+        let facts = place.facts(name);
+        let is_text = is_wanted(name, options);
+        match facts {
             // Where the system did not say so before, this may be a directory.
-            match place.facts(&name) {
-                Ok(Facts { kind: Kind::Directory, .. }) => self.directories.push(name),
-                Ok(Facts { kind: Kind::Link | Kind::Other, .. }) => self.unfit.push((name, Unfit::NoFile)),
-                _ => self.unfit.push((name, Unfit::Name)),
-            }
-            return;
-        }
-        match place.facts(&name) {
-            Ok(facts) if facts.kind == Kind::Directory => self.directories.push(name),
-            Ok(facts) if facts.kind != Kind::File || facts.device != device => {
-                self.unfit.push((name, Unfit::NoFile));
-            }
-            Ok(facts) if facts.links > 1 => self.unreadable.push(name),
-            Ok(facts) if facts.stamp.size > options.most_bytes => self.unfit.push((name, Unfit::TooLarge)),
-            Ok(facts) => self.files.push(FoundFile { name, stamp: facts.stamp }),
+            Ok(Facts { kind: Kind::Directory, .. }) => self.directories.push(name.to_owned()),
+            Ok(Facts { kind: Kind::Link | Kind::Other, .. }) => self.leave_out(name, Unfit::NoFile, wanted),
+            _ if !is_text => self.leave_out(name, Unfit::Name, wanted),
+            Ok(facts) if facts.device != device => self.leave_out(name, Unfit::NoFile, wanted),
+            Ok(facts) if facts.links > 1 => self.unreadable.push(name.to_owned()),
+            Ok(facts) if facts.stamp.size > options.most_bytes => self.leave_out(name, Unfit::TooLarge, wanted),
+            Ok(facts) => return Some(facts.stamp),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(_) => self.unreadable.push(name),
+            Err(_) => self.unreadable.push(name.to_owned()),
         }
+        None
     }
 
-    fn digest(&self, seed: u64) -> u64 {
-        let mut digest = Xxh3Default::new();
-        digest.update(&seed.to_le_bytes());
-        for file in &self.files {
-            digest.update(file.name.as_bytes());
-            digest.update(&[0]);
-            digest.update(&file.stamp.size.to_le_bytes());
-            digest.update(&file.stamp.modified.to_le_bytes());
-            digest.update(&file.stamp.inode.to_le_bytes());
+    fn leave_out(&mut self, name: &str, why: Unfit, wanted: Wanted) {
+        self.left_out += 1;
+        if wanted == Wanted::Files {
+            self.unfit.push((name.to_owned(), why));
         }
-        digest.digest()
     }
+}
+
+/// What stands for the state of one text, made of all that is known of it without opening it.
+fn digest(name: &str, stamp: &Stamp, bytes: &mut Vec<u8>) -> u64 {
+    bytes.clear();
+    bytes.extend_from_slice(name.as_bytes());
+    bytes.push(0);
+    bytes.extend(stamp.size.to_le_bytes());
+    bytes.extend(stamp.modified.to_le_bytes());
+    bytes.extend(stamp.inode.to_le_bytes());
+    xxh3_64(bytes)
 }
 
 fn joined(path: &str, name: &str) -> String {
@@ -271,12 +316,13 @@ fn is_wanted(name: &str, options: &WalkOptions) -> bool {
     ];
     let is = |known: &str| ending(name).is_some_and(|ending| known.eq_ignore_ascii_case(ending));
     match options.endings.as_slice() {
-        [] => !NO_TEXTS.iter().any(|known| is(known)),
+        [] => ending(name) == Some("md") || !NO_TEXTS.iter().any(|known| is(known)),
         wanted => wanted.iter().any(|known| is(known)),
     }
 }
 
 /// What stands behind the last dot.
 fn ending(name: &str) -> Option<&str> {
-    name.rsplit_once('.').map(|(_, ending)| ending)
+    let dot = name.bytes().rposition(|byte| byte == b'.')?;
+    name.get(dot + 1..)
 }

@@ -74,7 +74,7 @@ impl Look {
 /// When the folder itself cannot be read.
 pub(super) fn is_as_known(tree: &Tree, known: &BTreeMap<String, u64>) -> Result<bool, FileError> {
     let (mut is_same, mut same, mut hidden) = (true, 0, Vec::new());
-    tree.walk(&options(), &mut |entry| match entry {
+    tree.glance(&options(), &mut |entry| match entry {
         Entry::Directory { path, digest, .. } if known.get(path) == Some(&digest) => same += 1,
         Entry::Directory { .. } => is_same = false,
         Entry::UnreadableDirectory { path } => hidden.push(path.to_owned()),

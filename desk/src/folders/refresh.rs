@@ -1,6 +1,7 @@
 //! What changed in the folders is found and taken.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
@@ -174,11 +175,21 @@ fn note_away(store: &mut Store, folder: &Folder, problem: &str) -> Result<(), St
     store.put_folder(&Folder { away: Some(problem.to_owned()), ..folder.clone() })
 }
 
+/// A file that differs, how it looks, and what is known of it.
+type Differing = (FilePath, Stamp, Option<FileRow>);
+
+/// The same as it was read; no file where it is no text.
+struct ReadNow {
+    path: FilePath,
+    row: Option<FileRow>,
+    file: Result<Option<SeenFile>, FileError>,
+}
+
 /// What differs between a folder and what is known of it.
 #[derive(Default)]
 struct Changes {
     /// Files to be read, with what is known of them.
-    differing: Vec<(FilePath, Stamp, Option<FileRow>)>,
+    differing: Vec<Differing>,
     /// Files that were not found.
     missing: Vec<FileRow>,
     /// What directories look like now.
@@ -240,47 +251,72 @@ impl Changes {
         let begun: Vec<_> = self.digests.iter().map(|(path, _)| (path.clone(), Some(TO_BE_COMPARED))).collect();
         store.note_digests(&folder.name, &begun)?;
         let mut unread = BTreeSet::new();
-        let differing = std::mem::take(&mut self.differing);
-        let mut left = differing.into_iter();
-        while left.len() > 0 {
-            if end.is_some_and(|end| Instant::now() > end) {
-                done.is_partial = true;
-                return Ok(false);
+        let mut left = std::mem::take(&mut self.differing).into_iter();
+        if left.len() == 0 {
+            return Ok(true);
+        }
+        let most = if end.is_some() { AT_ONCE_BRIEFLY } else { AT_ONCE };
+        let is_over = || end.is_some_and(|end| Instant::now() > end);
+        let mut read = read_some(tree, folder, &mut left, most);
+        while !read.is_empty() {
+            let now = std::mem::take(&mut read);
+            // The next are read while these are taken.
+            thread::scope(|scope| {
+                let reading = (left.len() > 0).then(|| scope.spawn(|| read_some(tree, folder, &mut left, most)));
+                let taken = self.take_some(store, now, &mut unread, done);
+                read = reading.map_or_else(Vec::new, |reading| reading.join().expect("reading does not panic"));
+                taken
+            })?;
+            if is_over() {
+                break;
             }
-            let (mut read, mut moved, mut changed, mut bytes) = (Vec::new(), Vec::new(), BTreeSet::new(), 0);
-            let most = if end.is_some() { AT_ONCE_BRIEFLY } else { AT_ONCE };
-            for (path, stamp, row) in left.by_ref().take(most) {
-                match read_file(tree, folder, &path, stamp) {
-                    Ok(Some(file)) => {
-                        let from = if row.is_none() { self.source_of(store, &file)? } else { None };
-                        moved.extend(from.map(|from| (from, file.path.clone())));
-                        bytes += file.text.len();
-                        let is_known = row.is_some_and(|row| row.stamp.hash == file.stamp.hash);
-                        changed.extend((!is_known).then(|| file.path.clone()));
-                        read.push(file);
-                    }
-                    // What was a text and is none any more says nothing.
-                    Ok(None) => self.missing.extend(row),
-                    // What cannot be read says what it said, and is tried again.
-                    Err(_) => drop(unread.insert(path.inside().rsplit_once('/').map_or("", |(dir, _)| dir).to_owned())),
-                }
-                if bytes > BYTES_AT_ONCE {
-                    break;
-                }
-            }
-            store.move_files(&moved, &by_hand())?;
-            done.moved += moved.len();
-            for (_, to) in &moved {
-                changed.remove(to);
-            }
-            let taken = store.take_files(&read)?;
-            aside::outdo(store, &taken)?;
-            done.taken += taken.iter().filter(|file| changed.contains(&file.path)).count();
+        }
+        store.maintain();
+        if !read.is_empty() {
+            done.is_partial = true;
+            return Ok(false);
         }
         for (_, digest) in self.digests.iter_mut().filter(|(path, _)| unread.contains(path)) {
             *digest = Some(TO_BE_COMPARED);
         }
         Ok(true)
+    }
+
+    /// Takes files that were read, and notes in which directories some could not be.
+    fn take_some(
+        &mut self,
+        store: &mut Store,
+        files: Vec<ReadNow>,
+        unread: &mut BTreeSet<String>,
+        done: &mut Refreshed,
+    ) -> Result<(), StoreError> {
+        let (mut read, mut moved, mut changed) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for ReadNow { path, row, file } in files {
+            match file {
+                Ok(Some(file)) => {
+                    let from = if row.is_none() { self.source_of(store, &file)? } else { None };
+                    moved.extend(from.map(|from| (from, file.path.clone())));
+                    let is_known = row.is_some_and(|row| row.stamp.hash == file.stamp.hash);
+                    changed.extend((!is_known).then(|| file.path.clone()));
+                    read.push(file);
+                }
+                // What was a text and is none any more says nothing.
+                Ok(None) => self.missing.extend(row),
+                // What cannot be read says what it said, and is tried again.
+                Err(_) => drop(unread.insert(path.inside().rsplit_once('/').map_or("", |(dir, _)| dir).to_owned())),
+            }
+        }
+        if !moved.is_empty() {
+            store.move_files(&moved, &by_hand())?;
+        }
+        done.moved += moved.len();
+        for (_, to) in &moved {
+            changed.remove(to);
+        }
+        let taken = store.take_some_files(&read)?;
+        aside::outdo(store, &taken)?;
+        done.taken += taken.iter().filter(|file| changed.contains(&file.path)).count();
+        Ok(())
     }
 
     /// Takes what is gone out of recall, and notes what directories look like now.
@@ -355,6 +391,21 @@ fn is_drawn(piece: &str) -> bool {
     piece.len() > LONGEST_OF_UUID
         && piece.contains(|letter: char| letter.is_ascii_digit())
         && piece.contains(char::is_alphabetic)
+}
+
+/// Reads as many of what is left as are taken at once.
+fn read_some(tree: &Tree, folder: &Folder, left: &mut impl Iterator<Item = Differing>, most: usize) -> Vec<ReadNow> {
+    let mut bytes = 0;
+    let mut read = Vec::new();
+    while bytes <= BYTES_AT_ONCE
+        && read.len() < most
+        && let Some((path, stamp, row)) = left.next()
+    {
+        let file = read_file(tree, folder, &path, stamp);
+        bytes += file.as_ref().ok().and_then(Option::as_ref).map_or(0, |file| file.text.len());
+        read.push(ReadNow { path, row, file });
+    }
+    read
 }
 
 /// A file as the store takes it; `None` for one that is no text, or too large to be read for what it says.

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use unicode_segmentation::UnicodeSegmentation;
-
 use super::spans::{addresses, code_spans, identifiers, mentions, names, quoted};
 use crate::domain::MAX_NAME_CHARS;
-use crate::text::{fold, is_stop_word};
+use crate::text::{fold, is_stop_word, sentences};
 
 /// Entities kept of one text, at most.
 pub const MAX_ENTITIES: usize = 12;
@@ -24,7 +22,7 @@ pub fn entities(text: &str) -> Vec<String> {
     for (at, address) in addresses(text) {
         found.add(at, address);
     }
-    for (offset, sentence) in text.split_sentence_bound_indices() {
+    for (offset, sentence) in sentences(text) {
         for (at, name) in names(sentence) {
             let opens = sentence.get(..at).is_some_and(|before| !before.contains(char::is_alphanumeric));
             let goes_on = sentence.get(at + name.len()..).is_some_and(|after| after.starts_with('_'));

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::scan::{end_of, next, tail};
-use crate::text::{is_digit, is_letter, is_upper};
+use crate::text::{is_digit, is_letter, is_upper, sentences};
 
 /// Words of a summary, at most. A code span, a URL or a number is one word and never cut.
 pub const MAX_SUMMARY_WORDS: usize = 20;
@@ -122,7 +122,7 @@ fn opening(text: &str) -> &str {
         let words = sentence.split_whitespace().count();
         (!is_spaced || words >= MIN_OPENING_WORDS) && text.len() > *at
     };
-    let start = text.split_sentence_bound_indices().find(is_opening).map_or(0, |(at, _)| at);
+    let start = sentences(text).find(is_opening).map_or(0, |(at, _)| at);
     let skipped = text.get(..start).unwrap_or("");
     if skipped.split_whitespace().count() > 8 { text } else { text.get(start..).unwrap_or(text) }
 }

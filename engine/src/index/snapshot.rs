@@ -14,8 +14,9 @@
 //! agree; anything else is an error that leads to a rebuild, never to a crash or a wrong answer.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
-use xxhash_rust::xxh3::{Xxh3DefaultBuilder, xxh3_64};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::features::{Features, Flags};
 use super::passages::{PassageTable, PassageWriter};
@@ -245,6 +246,22 @@ impl Snapshot<Vec<u8>> {
     }
 }
 
+/// Terms that are being gathered. The hash is made in one go: terms are short, and all of a store pass through it.
+type Terms = HashMap<Box<[u8]>, PostingsWriter, BuildHasherDefault<TermHasher>>;
+
+#[derive(Default)]
+struct TermHasher(u64);
+
+impl Hasher for TermHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64_with_seed(bytes, self.0);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 #[derive(Default)]
 struct Builder {
     rows: u32,
@@ -253,7 +270,7 @@ struct Builder {
     successors: Vec<u8>,
     scopes: Vec<String>,
     scope_numbers: HashMap<String, u16>,
-    terms: HashMap<Box<[u8]>, PostingsWriter, Xxh3DefaultBuilder>,
+    terms: Terms,
     passages: PassageWriter,
 }
 
@@ -329,7 +346,7 @@ impl Builder {
     }
 }
 
-fn write_terms(terms: HashMap<Box<[u8]>, PostingsWriter, Xxh3DefaultBuilder>) -> (Vec<u8>, Vec<u8>) {
+fn write_terms(terms: Terms) -> (Vec<u8>, Vec<u8>) {
     let mut sorted: Vec<_> = terms.into_iter().collect();
     sorted.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     let mut dictionary = fst::MapBuilder::memory();

@@ -6,6 +6,7 @@ mod dropped;
 mod found;
 mod json;
 mod known;
+mod looked;
 mod screened;
 mod texts;
 
@@ -15,6 +16,7 @@ mod tests;
 pub use dropped::dropped;
 pub use found::{findings, is_clean};
 pub use known::KnownValues;
-pub use screened::{Keeper, Screened, Secret, screened, screened_for};
+pub use looked::Looked;
+pub use screened::{Keeper, Screened, Secret, screened, screened_beside, screened_for};
 pub use tessera_screen::{Finding, Kind, Name, Place, places};
 pub use texts::{Part, Texts, Words};

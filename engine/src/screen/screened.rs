@@ -4,8 +4,9 @@ use std::ops::{Deref, Range};
 
 use tessera_screen::{Name, Place, places};
 
-use super::found::{SLUG, SLUG_DROPPED, findings};
+use super::found::{SLUG, SLUG_DROPPED, findings, is_clean};
 use super::known::KnownValues;
+use super::looked::Looked;
 use super::texts::{Part, Texts};
 use crate::domain::{MemoryId, Timestamp};
 use crate::sync::{Action, Op};
@@ -106,6 +107,19 @@ pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryId, keeper: &mut K)
     screened_for(value, memory, keeper, &KnownValues::default())
 }
 
+/// The same, where some of the texts may have been looked through before.
+///
+/// # Errors
+/// When the keeper refuses.
+pub fn screened_beside<T: Texts, K: Keeper>(
+    value: T,
+    memory: MemoryId,
+    keeper: &mut K,
+    looked: &Looked<'_>,
+) -> Result<Screened<T>, K::Error> {
+    screened_by(value, memory, keeper, &KnownValues::default(), &|text| looked.is_clean(text))
+}
+
 /// The same, where some values are known to be credentials from elsewhere: they are found without a word around them.
 ///
 /// # Errors
@@ -116,9 +130,19 @@ pub fn screened_for<T: Texts, K: Keeper>(
     keeper: &mut K,
     known: &KnownValues,
 ) -> Result<Screened<T>, K::Error> {
+    screened_by(value, memory, keeper, known, &is_clean)
+}
+
+fn screened_by<T: Texts, K: Keeper>(
+    value: T,
+    memory: MemoryId,
+    keeper: &mut K,
+    known: &KnownValues,
+    is_clean: &dyn Fn(&str) -> bool,
+) -> Result<Screened<T>, K::Error> {
     let mut whole = Vec::new();
     value.each_text(&mut |part, text| {
-        if part == Part::Whole || !findings(text).is_empty() || known.stands_in(text) {
+        if part == Part::Whole || !is_clean(text) || known.stands_in(text) {
             whole.push((part, text.to_owned()));
         }
     });

@@ -53,6 +53,9 @@ pub(super) fn class(character: char) -> Class {
 
 /// True for what words are made of, `\w`: letters, marks, digits, connectors such as `_`, and joiners.
 pub fn is_word(character: char) -> bool {
+    if character.is_ascii() {
+        return character.is_ascii_alphanumeric() || character == '_';
+    }
     facts(character) & WORD != 0
 }
 

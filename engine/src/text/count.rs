@@ -1,8 +1,11 @@
 //! Counting o200k_base tokens: exactly, from tables in the program's read-only pages. Nothing is loaded to count.
 
 mod merge;
+mod remembered;
 mod split;
 mod vocabulary;
+
+pub use remembered::Remembered;
 
 /// Something that counts tokens of a text.
 pub trait TokenCounter {

@@ -7,15 +7,17 @@ mod irregular;
 mod lexicon;
 mod normalize;
 mod pieces;
+mod sentences;
 mod stem;
 mod stopwords;
 mod tokenize;
 
 pub use classes::{is_digit, is_letter, is_lower, is_upper, is_word};
-pub use count::{O200k, TokenCounter, number_tokens};
+pub use count::{O200k, Remembered, TokenCounter, number_tokens};
 pub use invisible::{is_invisible, is_joiner, shown};
 pub use lexicon::{Kinship, Lexicon};
 pub use pieces::pieces;
+pub use sentences::sentences;
 pub use stopwords::is_stop_word;
 pub use tokenize::{Token, TokenKind, tokenize};
 

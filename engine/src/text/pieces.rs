@@ -2,6 +2,8 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::sentences::sentences;
+
 /// Lines of more bytes are cut into sentences.
 const LONG_LINE: usize = 120;
 /// Bytes of a piece, at most; but for one character as people see it that is longer.
@@ -10,14 +12,17 @@ const LONGEST_PIECE: usize = 400;
 /// The pieces of a text in their order: together they are the text.
 pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').flat_map(|line| {
-        let sentences: Vec<&str> =
-            if line.len() > LONG_LINE { line.split_sentence_bounds().collect() } else { vec![line] };
-        sentences.into_iter().flat_map(halved)
+        let cut: Vec<&str> =
+            if line.len() > LONG_LINE { sentences(line).map(|(_, sentence)| sentence).collect() } else { vec![line] };
+        cut.into_iter().flat_map(halved)
     })
 }
 
 /// Cuts an overlong sentence at words, and an overlong word between characters as people see them.
 fn halved(sentence: &str) -> Vec<&str> {
+    if sentence.len() <= LONGEST_PIECE {
+        return vec![sentence];
+    }
     let mut pieces = Vec::new();
     let mut start = 0;
     let mut end = 0;

@@ -151,7 +151,9 @@ impl Cutter {
     fn chunk(&mut self, run: &str) {
         let ends_sentence = run.ends_with(['.', ':']);
         let core = trim_joints(run);
-        if !core.is_empty() {
+        if is_plain(core) {
+            self.component(core);
+        } else if !core.is_empty() {
             let components: Vec<&str> = core.split(['/', '\\', ':', '@']).filter(|part| !part.is_empty()).collect();
             if components.len() > 1 {
                 self.push(fold(core), TokenKind::Compound, false);
@@ -163,6 +165,9 @@ impl Cutter {
 
     /// What stands between the joints that separate wholes: an identifier, a version, a plain word.
     fn component(&mut self, text: &str) {
+        if is_plain(text) {
+            return self.word_or_stop(&fold(text), text);
+        }
         let words: Vec<&str> =
             text.split(['-', '_', '.', '+', '#', '\'', '’']).filter(|word| !word.is_empty()).collect();
         let Some(first) = words.first() else { return };
@@ -196,6 +201,11 @@ impl Cutter {
         }
         self.push(stem(folded), TokenKind::Word, is_name);
     }
+}
+
+/// True for a word with nothing in it that could part it: nearly all are such.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Joints at the edges belong to the sentence, not to the word; `c++`, `c#` and `.net` keep theirs.
@@ -238,6 +248,9 @@ fn compound(text: &str) -> String {
 
 /// The words of a camelCase or PascalCase word, if there is more than one.
 fn camel_parts(word: &str) -> Vec<&str> {
+    if !word.contains(char::is_uppercase) {
+        return Vec::new();
+    }
     let chars: Vec<(usize, char)> = word.char_indices().collect();
     let mut cuts = vec![0];
     for (i, window) in chars.windows(2).enumerate() {

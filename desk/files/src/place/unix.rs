@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -18,6 +20,10 @@ pub(crate) struct Place(OwnedFd);
 
 /// Waiting for nobody: a FIFO that is opened so answers at once, and is then seen for what it is.
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
+
+/// Bytes for names that the system tells at once.
+#[cfg(target_os = "linux")]
+const SPACE_OF_NAMES: usize = 16 * 1024;
 
 impl Place {
     /// Opens a directory by its path, as a person names it: a link is followed here, and nowhere else.
@@ -104,8 +110,20 @@ impl Place {
     /// Tells every name but `.` and `..`, in no order, with its kind where the system says it here. Names that are not
     /// Unicode are left out: no path can say them.
     pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<()> {
-        for entry in rustix::fs::Dir::read_from(&self.0)? {
-            let entry = entry?;
+        // By a handle of its own: how far it was read is the handle's.
+        let again = self.again()?;
+        #[cfg(target_os = "linux")]
+        let mut space = [MaybeUninit::uninit(); SPACE_OF_NAMES];
+        #[cfg(target_os = "linux")]
+        let mut entries = rustix::fs::RawDir::new(&again.0, &mut space);
+        #[cfg(not(target_os = "linux"))]
+        let mut entries = rustix::fs::Dir::new(again.0)?;
+        while let Some(entry) = entries.next() {
+            let entry = match entry {
+                // A directory that is gone has no names.
+                Err(Errno::NOENT) => break,
+                entry => entry?,
+            };
             if let Ok(name) = entry.file_name().to_str()
                 && !matches!(name, "." | "..")
             {

@@ -84,3 +84,14 @@ fn a_file_that_grows_too_large_leaves_recall_and_comes_back_as_itself() {
     world.look();
     assert_eq!(world.ids("a.md"), before);
 }
+
+#[test]
+fn a_file_that_no_memory_can_hold_is_known_though_a_place_is_longer_than_its_credential() {
+    let mut world = World::new();
+    let facts: Vec<String> = (0..4_000).map(|n| format!("fact {n}")).collect();
+    let facts: Vec<&str> = facts.iter().map(String::as_str).collect();
+    world.write("a.md", format!("The database password is Xy7kQ9mB2z.\n\n{}", list(&facts)));
+    assert_eq!(world.look().taken, 1);
+    let says = world.says("a.md");
+    assert!(says.iter().any(|text| text == "fact 3999") && says.iter().all(|text| !text.contains("Xy7kQ9mB2z")));
+}

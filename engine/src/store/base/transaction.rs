@@ -65,6 +65,35 @@ impl Store {
     }
 }
 
+/// Pages that a connection keeps while it writes much, as SQLite is told it: a negative number of KiB.
+const ROOM: i64 = -16 * 1024;
+/// Pages of the write-ahead log that are put into the database at once then.
+const LOGGED: i64 = 4_000;
+
+impl Store {
+    /// Does what writes much, with more of the database at hand than is usual: a transaction is in memory until it ends, and
+    /// what several change is written to its place once.
+    pub(crate) fn with_room<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let settings = [("cache_size", ROOM), ("wal_autocheckpoint", LOGGED)];
+        let set = |store: &Self, name: &str, value: i64| {
+            if let Err(error) = store.connection.pragma_update(None, name, value) {
+                // It goes on as it was: slower.
+                tracing::debug!(error = %error, "{name} cannot be set");
+            }
+        };
+        let usual = settings.map(|(name, value)| {
+            let usual: Option<i64> = self.connection.pragma_query_value(None, name, |row| row.get(0)).ok();
+            set(self, name, value);
+            (name, usual)
+        });
+        let done = work(self);
+        for (name, usual) in usual {
+            usual.into_iter().for_each(|usual| set(self, name, usual));
+        }
+        done
+    }
+}
+
 impl<'a> Change<'a> {
     /// The work of a transaction that somebody else began, and who settles it before its end.
     pub(crate) fn of(tx: &'a Transaction<'a>, now: Timestamp, secrets: &'a Secrets) -> Self {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use rusqlite::{OptionalExtension, params};
@@ -15,7 +16,7 @@ use super::states::{Before, Intent, Made, PartBefore, SeenFile, TakenFile, Write
 use super::written::write;
 use crate::compose::{self, Composed, Filed, Known, PartText, Told};
 use crate::domain::{DomainError, Draft, MAX_CONTENT_BYTES, MemoryId, Origin, Timestamp, Trust, content_of_file};
-use crate::screen::{Finding, Keeper, Place, Screened, Secret, findings, places, screened};
+use crate::screen::{Finding, Keeper, Looked, Place, Screened, Secret, findings, places, screened, screened_beside};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::change::secrets;
@@ -23,10 +24,12 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::codec::{Reader, sql};
 use crate::store::rows::columns::{KNOWN, read_known};
 use crate::store::rows::memory as row;
-use crate::text::O200k;
+use crate::text::Remembered;
 
 /// Files of one transaction.
 const STEP: usize = 200;
+/// Files of a step that one thread makes something of at a time.
+const TOGETHER: usize = 8;
 /// Bytes of a file that a memory holds.
 const MOST_OF_FILE: usize = MAX_CONTENT_BYTES - 8;
 /// What stands for each byte of a credential.
@@ -52,8 +55,8 @@ impl Keeper for Nobody {
     }
 }
 
-fn without_credentials(draft: Draft) -> Screened<Draft> {
-    let Ok(screened) = screened(draft, MemoryId::from_key(""), &mut Nobody);
+fn without_credentials(draft: Draft, looked: &Looked<'_>) -> Screened<Draft> {
+    let Ok(screened) = screened_beside(draft, MemoryId::from_key(""), &mut Nobody, looked);
     screened
 }
 
@@ -97,7 +100,17 @@ impl Store {
     /// # Errors
     /// When the store cannot be read or written; what was taken before stays.
     pub fn take_files(&mut self, seen: &[SeenFile]) -> Result<Vec<TakenFile>, StoreError> {
-        self.take(seen, None)
+        let taken = self.take(seen, None)?;
+        self.maintain();
+        Ok(taken)
+    }
+
+    /// The same of some of many: whoever takes them all ends with [`Store::maintain`], so that the index is built once.
+    ///
+    /// # Errors
+    /// As [`Store::take_files`].
+    pub fn take_some_files(&mut self, seen: &[SeenFile]) -> Result<Vec<TakenFile>, StoreError> {
+        self.with_room(|store| store.take(seen, None))
     }
 
     /// Takes a file that says what its memory said at `rev`, or what came of that and of what was in the file.
@@ -105,40 +118,57 @@ impl Store {
     /// # Errors
     /// As [`Store::take_files`].
     pub fn take_file_over(&mut self, seen: SeenFile, rev: u64) -> Result<Option<TakenFile>, StoreError> {
-        Ok(self.take(&[seen], Some(rev))?.pop())
+        let taken = self.take(&[seen], Some(rev))?.pop();
+        self.maintain();
+        Ok(taken)
     }
 
     fn take(&mut self, seen: &[SeenFile], over: Option<u64>) -> Result<Vec<TakenFile>, StoreError> {
         let mut taken = Vec::new();
         let folders: BTreeMap<String, Folder> =
             self.folders()?.into_iter().map(|folder| (folder.name.clone(), folder)).collect();
-        // What the next files become is made while what these became is written.
-        let mut written = Step::default();
-        for step in seen.chunks(STEP).map(Some).chain([None]) {
-            let next = step.map(|files| self.step(files, &folders)).transpose()?.unwrap_or_default();
+        let mut counters = Vec::new();
+        let mut chunks = seen.chunks(STEP);
+        let (mut made, mut known) = (None, self.step(chunks.next(), &folders)?);
+        while made.is_some() || known.is_some() {
             let now = self.clock.now();
-            let (made, done) = if written.files.is_empty() || next.files.is_empty() {
-                (made_in_parallel(&next.files, now), self.write_step(&written, over))
+            let files = known.as_ref().map(|step: &Step<'_>| step.files.as_slice()).unwrap_or_default();
+            let mut make = || made_in_parallel(files, &mut counters, now);
+            let to_write = made.take();
+            let is_alone = to_write.is_none() || files.is_empty();
+            let go_on = |store: &mut Self| {
+                let done = to_write.map_or_else(|| Ok(Vec::new()), |step| store.write_step(&step, over));
+                (done, store.step(chunks.next(), &folders))
+            };
+            // What files become is made while what those before became is written, and what is known of the next is read.
+            let (making, (done, next)) = if is_alone {
+                (make(), go_on(self))
             } else {
                 thread::scope(|scope| {
-                    let making = scope.spawn(|| made_in_parallel(&next.files, now));
-                    let done = self.write_step(&written, over);
-                    (making.join().expect("composing does not panic"), done)
+                    let making = scope.spawn(make);
+                    let gone_on = go_on(self);
+                    (making.join().expect("composing does not panic"), gone_on)
                 })
             };
             taken.extend(done?);
-            written = Step { made: made?, ..next };
+            let made_now = making?;
+            made = known.map(|step| Step { made: made_now, ..step });
+            known = next?;
         }
-        self.maintain();
         Ok(taken)
     }
 
-    /// Files of one transaction, with what is known of them.
-    fn step<'a>(&self, files: &'a [SeenFile], folders: &BTreeMap<String, Folder>) -> Result<Step<'a>, StoreError> {
+    /// Files of one transaction, with what is known of them; `None` where there are none left.
+    fn step<'a>(
+        &self,
+        files: Option<&'a [SeenFile]>,
+        folders: &BTreeMap<String, Folder>,
+    ) -> Result<Option<Step<'a>>, StoreError> {
+        let Some(files) = files else { return Ok(None) };
         let before = files.iter().map(|file| self.before(file, folders)).collect::<rusqlite::Result<Vec<_>>>();
         let before = before.map_err(|error| self.failed(error))?;
         let files = files.iter().zip(before).filter_map(|(file, before)| Some((file, before?))).collect();
-        Ok(Step { files, made: Vec::new() })
+        Ok(Some(Step { files, made: Vec::new() }))
     }
 
     fn write_step(&mut self, step: &Step<'_>, over: Option<u64>) -> Result<Vec<TakenFile>, StoreError> {
@@ -208,24 +238,46 @@ fn parts_before(connection: &rusqlite::Connection, id: MemoryId, are_there: bool
     Ok(parts)
 }
 
+/// What was made of some of the files, with where in their order they stood.
+type MadeInPlaces = Vec<(usize, Vec<Option<Made>>)>;
+
 /// What is to be written for each file, `None` for one that says what it said: on all processors, since texts are many
 /// when a folder is new.
-fn made_in_parallel(known: &[(&SeenFile, Before)], now: Timestamp) -> Result<Vec<Option<Made>>, StoreError> {
+fn made_in_parallel(
+    known: &[(&SeenFile, Before)],
+    counters: &mut Vec<Remembered>,
+    now: Timestamp,
+) -> Result<Vec<Option<Made>>, StoreError> {
     let processors = thread::available_parallelism().map_or(1, usize::from).min(4);
-    let each = known.len().div_ceil(processors).max(8);
-    if known.len() <= each {
-        return known.iter().map(|(file, before)| Ok(made(file, before, now)?)).collect();
-    }
-    let done: Vec<Result<Vec<Option<Made>>, DomainError>> = thread::scope(|scope| {
-        let work =
-            |some: &'_ [(&SeenFile, Before)]| some.iter().map(|(file, before)| made(file, before, now)).collect();
-        let threads: Vec<_> = known.chunks(each).map(|some| scope.spawn(move || work(some))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("composing does not panic")).collect()
-    });
-    Ok(done.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    let chunks: Vec<_> = known.chunks(TOGETHER).collect();
+    let threads = processors.min(chunks.len()).max(1);
+    counters.resize_with(threads.max(counters.len()), Remembered::default);
+    let next = AtomicUsize::new(0);
+    // Whoever is done takes the next: one of the processors writes meanwhile.
+    let work = |counter: &Remembered| -> Result<MadeInPlaces, DomainError> {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(some) = chunks.get(at) else { return Ok(done) };
+            let made: Result<_, _> = some.iter().map(|(file, before)| made(file, before, now, counter)).collect();
+            done.push((at, made?));
+        }
+    };
+    let done: Vec<Result<Vec<_>, DomainError>> = match counters.as_slice() {
+        [counter] => vec![work(counter)],
+        _ => thread::scope(|scope| {
+            let work = &work;
+            let started: Vec<_> =
+                counters.iter_mut().take(threads).map(|counter| scope.spawn(move || work(counter))).collect();
+            started.into_iter().map(|thread| thread.join().expect("composing does not panic")).collect()
+        }),
+    };
+    let mut done: Vec<_> = done.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    done.sort_by_key(|(at, _)| *at);
+    Ok(done.into_iter().flat_map(|(_, made)| made).collect())
 }
 
-fn made(file: &SeenFile, before: &Before, now: Timestamp) -> Result<Option<Made>, DomainError> {
+fn made(file: &SeenFile, before: &Before, now: Timestamp, counter: &Remembered) -> Result<Option<Made>, DomainError> {
     let is_there = before.whole.as_ref().is_some_and(|whole| whole.memory.deleted.is_none());
     if is_there && before.hash == Some(file.stamp.hash) {
         return Ok(None);
@@ -235,25 +287,30 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp) -> Result<Option<Made>
     let note = compose::read_note(&file.path, &said.text);
     let filed = filed(file, before, &note, now);
     let told = Told::of(&note);
-    let (parts, removed) = parts(&said, before, &note, (&filed, told.as_ref()), now)?;
+    let (parts, removed) = parts(&said, before, &note, (&filed, told.as_ref()), (now, counter))?;
     let id = before.writer.as_ref().map(|writer| writer.memory);
     let id = before.whole.as_ref().map(|whole| whole.memory.id).or(id).unwrap_or_else(|| MemoryId::generate(now));
-    let text = if is_cut { cut(&file.text) } else { &file.text };
-    let whole = without_credentials(compose::file_draft(&filed, id, &note, content_of_file(text)));
-    let is_kept = !is_cut && whole.content == content_of_file(text);
-    let whole = compose::filed(before.whole.as_ref(), &whole, None, now, &O200k)?;
+    let whole = whole_draft(&filed, id, &note, (&file.text, &said.looked));
+    let is_kept = !is_cut && whole.content == content_of_file(&file.text);
+    let whole = compose::filed(before.whole.as_ref(), &whole, None, now, counter)?;
     let by_hand = || Actor { origin: Origin::File, ..Actor::default() };
     let actor = before.writer.as_ref().map_or_else(by_hand, |writer| writer.actor.clone());
     Ok(Some(Made { note, whole, parts, removed, is_kept, tells_memory: told.is_some(), actor }))
 }
 
-/// The beginning of a text that no memory can hold.
-fn cut(text: &str) -> &str {
-    let mut end = MOST_OF_FILE;
-    while !text.is_char_boundary(end) {
-        end -= 1;
+/// What stands for a file: of a text that no memory can hold its beginning, and less of it where the places of credentials
+/// are longer than what stood there.
+fn whole_draft(filed: &Filed, id: MemoryId, note: &Note, (text, looked): (&str, &Looked<'_>)) -> Screened<Draft> {
+    let mut most = MOST_OF_FILE;
+    loop {
+        let beginning = text.get(..text.floor_char_boundary(most)).unwrap_or_default();
+        let draft = without_credentials(compose::file_draft(filed, id, note, content_of_file(beginning)), looked);
+        let beyond = draft.content.len().saturating_sub(MAX_CONTENT_BYTES);
+        if beyond == 0 || most == 0 {
+            return draft;
+        }
+        most = most.saturating_sub(beyond);
     }
-    text.get(..end).unwrap_or_default()
 }
 
 /// True when the content of a memory is all that its file said, as far as it can tell: it is not as long as one that was
@@ -288,13 +345,14 @@ fn filed(file: &SeenFile, before: &Before, note: &Note, now: Timestamp) -> Filed
 struct Said<'a> {
     text: Cow<'a, str>,
     covered: Vec<Finding>,
+    looked: Looked<'a>,
 }
 
 impl<'a> Said<'a> {
     fn of(text: &'a str) -> Self {
-        let covered = findings(text);
+        let (looked, covered) = Looked::through(text);
         if covered.is_empty() {
-            return Self { text: Cow::Borrowed(text), covered };
+            return Self { text: Cow::Borrowed(text), covered, looked };
         }
         let (mut said, mut at) = (String::with_capacity(text.len()), 0);
         for finding in &covered {
@@ -305,7 +363,7 @@ impl<'a> Said<'a> {
             at = finding.span.end;
         }
         said.push_str(text.get(at..).unwrap_or_default());
-        Self { text: Cow::Owned(said), covered }
+        Self { text: Cow::Owned(said), covered, looked }
     }
 
     /// A piece of it, with a word for what is covered.
@@ -331,7 +389,7 @@ fn parts(
     before: &Before,
     note: &Note,
     (filed, told): (&Filed, Option<&Told>),
-    now: Timestamp,
+    (now, counter): (Timestamp, &Remembered),
 ) -> Result<Parts, DomainError> {
     let is_own = before.writer.is_none() && before.folder.trust == Trust::User;
     let narrowed = told.map(|told| told.narrowed(filed, is_own));
@@ -339,7 +397,7 @@ fn parts(
     let draft = |(at, part): (usize, &Part)| {
         let told = told.filter(|_| at == 0);
         let draft = compose::part_draft(filed, note, part, &said.text, told);
-        without_credentials(Draft { content: said.shown(part.text.clone()), ..draft })
+        without_credentials(Draft { content: said.shown(part.text.clone()), ..draft }, &said.looked)
     };
     let drafts: Vec<Screened<Draft>> = note.parts.iter().enumerate().map(draft).collect();
     let now_texts: Vec<PartText<'_>> = note
@@ -358,7 +416,7 @@ fn parts(
             None => back(&mut left, text).and_then(|at| before.gone.get(at)).map(|part| part.known.clone()),
         };
         let changed = told.filter(|_| at == 0).and_then(|told| told.changed);
-        let composed = compose::filed(known.as_ref(), draft, changed, now, &O200k)?;
+        let composed = compose::filed(known.as_ref(), draft, changed, now, counter)?;
         made.push((known, composed));
     }
     let is_left = |at: &usize| !found.contains(&Some(*at));

@@ -16,7 +16,7 @@ impl Store {
     }
 
     /// Small chores after a write. Their failure is not the write's.
-    pub(crate) fn maintain(&mut self) {
+    pub fn maintain(&mut self) {
         let mut chores = || -> Result<(), StoreError> {
             self.fold_accesses_if_due()?;
             self.fold_receipts_if_due()?;
