@@ -25,7 +25,7 @@ setting!(
     FILES_MAX_BYTES,
     ["TESSERA_FILES_MAX_BYTES"],
     Some("files.max_bytes"),
-    "the largest file that the memory tool writes (default 8388608); what is over 32 KiB is not synced"
+    "the largest file that the memory tool writes (default 8388608); what is over 32 KiB is not synced, over 1 MiB not found by recall"
 );
 setting!(
     FILES_MAX_TOKENS,

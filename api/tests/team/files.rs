@@ -378,6 +378,36 @@ fn files_of_a_folder_that_is_not_known_here_wait_for_it() {
     assert_eq!(fs::read_to_string(here.join("page.md")).unwrap(), NOTE.replace("5433", "6000"));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_no_text_any_more_is_deleted_nowhere() {
+    let Some(server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let (one, two) = (server.machine(&key), server.machine(&key));
+    for name in ["long.md", "bytes.md", "link.md"] {
+        write(&one, name, &NOTE.replace("Staging", name));
+    }
+    settle(&[&one, &two]);
+    let before = files(&two);
+    assert_eq!(before.len(), 3);
+    // Too large to be read, no text, a link: each of them at the place where a text was.
+    write(&one, "long.md", &"a line that is said again and again\n".repeat(40_000));
+    fs::write(place(&one, "bytes.md"), b"\x00\xff\xfe").unwrap();
+    fs::remove_file(place(&one, "link.md")).unwrap();
+    std::os::unix::fs::symlink(place(&one, "long.md"), place(&one, "link.md")).unwrap();
+    settle(&[&one, &two]);
+    assert_eq!(files(&two), before, "nobody deleted them");
+    assert!(!recalled(&one, "which port does staging use?").contains("5433"), "here they say nothing");
+    // One that is a text again is told again, and comes together with what was said of it meanwhile.
+    write(&one, "bytes.md", &NOTE.replace("Staging", "bytes.md").replace("birch", "oak"));
+    settle(&[&one, &two]);
+    settle(&[&one, &two]);
+    let text = |world: &World| read(world, "bytes.md");
+    assert!(text(&one).contains("oak") && text(&one) == text(&two), "{:?}", (files(&one).keys(), files(&two)));
+    one.assert_healthy();
+    two.assert_healthy();
+}
+
 #[test]
 fn a_folder_that_is_let_go_of_here_is_deleted_nowhere() {
     let Some(server) = TeamServer::start() else { return };

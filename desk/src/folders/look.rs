@@ -30,6 +30,8 @@ pub(super) struct Directory {
     pub(super) files: Vec<(String, Stamp)>,
     /// Files that are there and could not be looked at.
     pub(super) unreadable: Vec<String>,
+    /// What is there and no text to be read: too large, a link.
+    pub(super) unfit: Vec<String>,
 }
 
 impl Look {
@@ -45,6 +47,7 @@ impl Look {
                 digest,
                 files: files.iter().map(|file| (joined(path, &file.name), file.stamp)).collect(),
                 unreadable: Vec::new(),
+                unfit: Vec::new(),
             }),
             Entry::UnreadableDirectory { path } => look.unreadable.push(path.to_owned()),
             Entry::UnreadableFile { path } => {
@@ -52,7 +55,11 @@ impl Look {
                     directory.unreadable.push(path.to_owned());
                 }
             }
-            Entry::Unfit { .. } => {}
+            Entry::Unfit { path, .. } => {
+                if let Some(directory) = look.directories.last_mut() {
+                    directory.unfit.push(path.to_owned());
+                }
+            }
         })?;
         Ok(look)
     }

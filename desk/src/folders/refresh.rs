@@ -192,6 +192,8 @@ struct Changes {
     differing: Vec<Differing>,
     /// Files that were not found.
     missing: Vec<FileRow>,
+    /// Files that were texts and are none any more: they say nothing, and are not gone.
+    mute: Vec<FilePath>,
     /// What directories look like now.
     digests: Vec<(String, Option<u64>)>,
 }
@@ -230,8 +232,10 @@ impl Changes {
                 self.differing.push((path, *stamp, row));
             }
         }
-        let is_gone = |row: &FileRow| !directory.unreadable.iter().any(|path| path == row.path.inside());
-        self.missing.extend(known.into_values().filter(is_gone));
+        let is_in = |paths: &[String], row: &FileRow| paths.iter().any(|path| path == row.path.inside());
+        for row in known.into_values().filter(|row| !is_in(&directory.unreadable, row)) {
+            if is_in(&directory.unfit, &row) { self.mute.push(row.path) } else { self.missing.push(row) }
+        }
         let is_settled = directory.files.iter().all(|(_, stamp)| is_settled(stamp.modified, store.now()));
         let digest = if is_settled { directory.digest } else { TO_BE_COMPARED };
         self.digests.push((directory.path.clone(), Some(digest)));
@@ -300,8 +304,7 @@ impl Changes {
                     changed.extend((!is_known).then(|| file.path.clone()));
                     read.push(file);
                 }
-                // What was a text and is none any more says nothing.
-                Ok(None) => self.missing.extend(row),
+                Ok(None) => self.mute.extend(row.map(|row| row.path)),
                 // What cannot be read says what it said, and is tried again.
                 Err(_) => drop(unread.insert(path.inside().rsplit_once('/').map_or("", |(dir, _)| dir).to_owned())),
             }
@@ -324,6 +327,9 @@ impl Changes {
         let gone: Vec<FilePath> = self.missing.into_iter().map(|row| row.path).collect();
         if !gone.is_empty() {
             done.gone += store.files_gone(&gone, &by_hand())?.len();
+        }
+        if !self.mute.is_empty() {
+            done.gone += store.files_mute(&self.mute, &by_hand())?.len();
         }
         store.note_digests(&folder.name, &self.digests)
     }

@@ -5,7 +5,7 @@ use tessera_markdown::permalink;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folders::doubt_directory;
-use super::told::folder_is_told;
+use super::told::{folder_is_told, tell_or_keep};
 use super::written::{free_path, remove_part};
 use super::{names, paths};
 use crate::compose::{self, Known};
@@ -48,6 +48,19 @@ impl Store {
         })?;
         self.maintain();
         Ok(gone)
+    }
+
+    /// Notes that files are there, and no texts any more: they and their parts go out of recall here. That is no deletion,
+    /// and no server is told of one.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn files_mute(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryId>, StoreError> {
+        self.write(|change| {
+            let wholes = paths.iter().filter_map(|path| whole_of(change, path).transpose());
+            wholes.into_iter().try_for_each(|whole| tell_or_keep(change, whole?.memory.id, false))
+        })?;
+        self.files_gone(paths, actor)
     }
 
     /// Lets go of a folder's files: rows, parts, names. What was told to a server is not taken back there, so that the files
