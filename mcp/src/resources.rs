@@ -50,12 +50,21 @@ pub(crate) fn read(desk: &mut Desk<'_>, uri: &str) -> Result<Option<String>, Too
         ));
     }
     let Some(name) = uri.strip_prefix(PREFIX) else { return Ok(None) };
-    let Ok(reference) = name.parse::<MemoryRef>() else {
-        let note = desk.perform(FindNote { name: unescaped(name), project: None })?;
-        return Ok(note.map(|note| neutral(file_of_content(&note.content)).into_owned()));
+    let note = match name.parse::<MemoryRef>() {
+        Ok(_) => None,
+        Err(_) => desk.perform(FindNote { name: unescaped(name), project: None })?,
+    };
+    let is_note = note.is_some();
+    let Some(reference) = note.map(|note| MemoryRef::Id(note.id)).or_else(|| name.parse().ok()) else {
+        return Ok(None);
     };
     match desk.perform(Get { ids: vec![reference] }) {
-        Ok(found) => Ok(found.iter().find(|memory| memory.deleted.is_none()).map(full)),
+        Ok(found) => {
+            let shown = |memory: &Memory| {
+                if is_note { neutral(file_of_content(&memory.content)).into_owned() } else { full(memory) }
+            };
+            Ok(found.iter().find(|memory| memory.deleted.is_none()).map(shown))
+        }
         Err(StoreError::NotFound(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }

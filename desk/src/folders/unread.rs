@@ -5,7 +5,10 @@ use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, Memory, MemoryRef, Timestamp};
 use tessera_engine::store::{Erase, FileUse, StoreError};
 
-use super::whole::forget_files;
+use super::place::Place;
+use super::read::held_to_write;
+use super::refresh::refresh_held;
+use super::whole::forget_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
 
@@ -56,7 +59,8 @@ impl Verb for Unread {
 }
 
 fn unread_for(store: &Store, days: u32) -> Result<Vec<FileUse>, StoreError> {
-    let until = Timestamp::from_micros(store.now().as_micros().saturating_sub(i64::from(days) * DAY_MICROS));
+    let until =
+        Timestamp::from_micros(store.now().as_micros().saturating_sub(i64::from(days).saturating_mul(DAY_MICROS)));
     let mut uses = store.file_uses()?;
     uses.retain(|file| file.last() <= until);
     Ok(uses)
@@ -77,6 +81,9 @@ impl Verb for ClearUnread {
     const EFFECT: Effect = Effect::Destroys;
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Vec<FilePath>, StoreError> {
+        let _held = held_to_write(store)?;
+        // Since it was listed, somebody may have changed it, or have put something else there.
+        refresh_held(store)?;
         let writable: Vec<String> =
             store.folders()?.into_iter().filter(|folder| folder.is_writable).map(|folder| folder.name).collect();
         let mut files: Vec<Memory> = Vec::new();
@@ -87,11 +94,12 @@ impl Verb for ClearUnread {
         }
         let reason = format!("not read for {} days", self.days);
         for step in files.chunks(AT_ONCE) {
-            forget_files(store, caller, step, Erase::Soft, Some(reason.clone()))?;
+            forget_held(store, caller, step, Erase::Soft, Some(reason.clone()))?;
         }
         let mut gone = Vec::new();
         for path in files.into_iter().filter_map(|file| file.file).map(|file| file.path) {
-            if store.file_at(&path)?.is_none() {
+            let is_there = Place::of(store, &path)?.is_none_or(|place| !matches!(place.read(), Ok(None)));
+            if !is_there && store.file_at(&path)?.is_none() {
                 gone.push(path);
             }
         }

@@ -42,6 +42,17 @@ pub fn forget_files(
 ) -> Result<Vec<Forgotten>, StoreError> {
     let _held = held_to_write(store)?;
     refresh_held(store)?;
+    forget_held(store, caller, files, erase, reason)
+}
+
+/// The same for who holds what is known of files, and has just looked.
+pub(super) fn forget_held(
+    store: &mut Store,
+    caller: &Caller,
+    files: &[Memory],
+    erase: Erase,
+    reason: Option<String>,
+) -> Result<Vec<Forgotten>, StoreError> {
     for file in files {
         let path = path_of(file)?;
         let place = Place::writable(store, path)?;

@@ -1,5 +1,6 @@
 //! Folders on disks as they are: what editors and people do to files, and what becomes of what is known of them.
 
+mod cleared;
 mod disks;
 mod editors;
 mod names;
