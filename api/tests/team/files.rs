@@ -378,6 +378,39 @@ fn files_of_a_folder_that_is_not_known_here_wait_for_it() {
     assert_eq!(fs::read_to_string(here.join("page.md")).unwrap(), NOTE.replace("5433", "6000"));
 }
 
+#[test]
+fn a_name_that_is_spelled_otherwise_is_so_everywhere_and_its_file_goes_on() {
+    let Some(server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let (one, two) = (server.machine(&key), server.machine(&key));
+    for name in ["a.md", "work/b.md", "work/c.md"] {
+        write(&one, name, &NOTE.replace("Staging", name));
+    }
+    settle(&[&one, &two]);
+    for (from, to) in [("a.md", "A.md"), ("work", "Work")] {
+        fs::rename(place(&one, from), place(&one, to)).unwrap();
+    }
+    settle(&[&one, &two]);
+    assert_eq!(files(&two).keys().collect::<Vec<_>>(), ["A.md", "Work/b.md", "Work/c.md"]);
+    // What is edited on either goes on to the other, also where it is edited and spelled otherwise at once.
+    for name in ["A.md", "Work/b.md"] {
+        write(&two, name, &read(&two, name).replace("birch", "oak"));
+    }
+    settle(&[&two, &one]);
+    write(&one, "A.md", &read(&one, "A.md").replace("5433", "6000"));
+    fs::rename(place(&one, "A.md"), place(&one, "a.md")).unwrap();
+    write(&two, "A.md", &read(&two, "A.md").replace("Ada looks", "Mara looks"));
+    settle(&[&one, &two]);
+    settle(&[&one, &two]);
+    let now = files(&one);
+    assert_eq!(files(&two), now);
+    assert_eq!(now.keys().collect::<Vec<_>>(), ["Work/b.md", "Work/c.md", "a.md"]);
+    assert!(["oak", "6000", "Mara looks"].iter().all(|word| now["a.md"].contains(word)), "{now:?}");
+    assert!(now["Work/b.md"].contains("oak"));
+    one.assert_healthy();
+    two.assert_healthy();
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_is_no_text_any_more_is_deleted_nowhere() {

@@ -116,6 +116,29 @@ impl Tree {
         target.place.sync().and_then(|()| source.place.sync()).map_err(|error| system(to, &error))
     }
 
+    /// Gives a file another spelling of its path, one that some file system takes for the same: other case, other accents.
+    /// Directories that it is in take theirs. False where the two are no such spellings, or both are there.
+    pub fn respell(&self, from: &RelativePath, to: &RelativePath) -> Result<bool, FileError> {
+        if !from.is_twin_of(to) {
+            return Ok(false);
+        }
+        let lock = self.lock()?;
+        let mut above = String::new();
+        for (old, new) in from.names().zip(to.names()) {
+            if old != new {
+                let [old, new] = [old, new].map(|name| RelativePath::found(&format!("{above}{name}"), to.folder()));
+                match self.rename_under(&old?, &new?, &lock) {
+                    // Another file of the directory came first.
+                    Ok(()) | Err(FileError::Nothing { .. }) => {}
+                    Err(FileError::DestinationExists { .. }) => return Ok(false),
+                    Err(error) => return Err(error),
+                }
+            }
+            above = format!("{above}{new}/");
+        }
+        Ok(true)
+    }
+
     /// Whether one may be moved to the other, and what is moved. Nothing is changed.
     pub(crate) fn movable(&self, from: &RelativePath, to: &RelativePath) -> Result<(Reached, Facts), FileError> {
         let nothing = || FileError::Nothing { path: from.spelled().to_owned() };

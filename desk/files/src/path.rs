@@ -4,6 +4,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use crate::error::FileError;
+use crate::fold::are_twins;
 
 /// Longer than any path that some system would refuse.
 const MOST_BYTES: usize = 1024;
@@ -146,6 +147,14 @@ impl RelativePath {
     /// What the rows of this directory begin with.
     pub(crate) fn prefix(&self) -> String {
         if self.spelled.contains("/..") { self.full() } else { self.spelled.trim_end_matches('/').to_owned() }
+    }
+
+    /// Whether the other is another spelling of it, that some file system takes for the same.
+    pub(crate) fn is_twin_of(&self, other: &Self) -> bool {
+        let is_same = |(one, other): (&str, &str)| one == other || are_twins(one, other);
+        self.relative() != other.relative()
+            && self.names().count() == other.names().count()
+            && self.names().zip(other.names()).all(is_same)
     }
 
     /// Whether the other is in this directory, at any depth.

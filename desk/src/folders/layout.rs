@@ -131,6 +131,13 @@ impl Place {
         makes_room: bool,
     ) -> Result<bool, StoreError> {
         let before = Self::of(store, &known.path)?;
+        if let Some(before) = before.as_ref().filter(|before| before.path.folder() == self.path.folder())
+            && self.tree.respell(&before.inside, &self.inside).map_err(|error| self.failed(&error))?
+        {
+            // To some systems both are one file: it has its other name now, and what it says is for the next turn.
+            store.move_files(&[(known.path.clone(), self.path.clone())], &last_author(&pending.memory))?;
+            return Ok(true);
+        }
         let old = before.as_ref().map(Self::read).transpose()?.flatten();
         // What somebody changed under the old name is put together with what came, and goes along.
         let merged = match &old {

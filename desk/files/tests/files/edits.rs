@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use tessera_files::{Change, Limits};
+use tessera_files::{Change, Limits, RelativePath};
 
 use crate::room::Room;
 
@@ -399,4 +399,23 @@ fn spec_9_01_a_file_has_a_greatest_size() {
         "File /memories/b.txt is too large: 21 bytes, at most 20 are allowed"
     );
     room.delete("/memories/b.txt").unwrap();
+}
+
+#[test]
+fn a_file_takes_another_spelling_with_the_directories_that_it_is_in() {
+    let room = Room::new();
+    for path in ["work/a.md", "work/b.md", "both/c.md", "Both/d.md"] {
+        room.put(path, path);
+    }
+    let path = |relative: &str| RelativePath::found(relative, "memories").unwrap();
+    let respell = |from: &str, to: &str| room.tree.respell(&path(from), &path(to)).unwrap();
+    assert!(respell("work/a.md", "Work/A.md") && respell("work/b.md", "Work/b.md"));
+    assert!(respell("Work/A.md", "WORK/a.md") && respell("Work/b.md", "WORK/b.md"));
+    for (from, to) in [("WORK/a.md", "WORK/a.md"), ("WORK/a.md", "WORK/e.md"), ("WORK/a.md", "a.md")] {
+        assert!(!respell(from, to), "{from} is no other spelling of {to}");
+    }
+    // Where the system tells them apart, and both are there, neither goes.
+    let are_two = !room.at("both/d.md").exists();
+    assert!(!are_two || !respell("both/c.md", "Both/c.md"));
+    assert_eq!((room.text("WORK/a.md"), room.text("WORK/b.md")), ("work/a.md".to_owned(), "work/b.md".to_owned()));
 }
