@@ -10,25 +10,25 @@ use serde_json::{Value, json};
 use crate::server::{TeamServer, exchange};
 use crate::support::World;
 
-const NOTE: &str =
+pub(crate) const NOTE: &str =
     "# Staging\n\n- [port] staging listens on 5433\n- [host] it runs on birch\n- [owner] Ada looks after it\n";
 
-fn place(world: &World, path: &str) -> PathBuf {
+pub(crate) fn place(world: &World, path: &str) -> PathBuf {
     world.home().join("memories").join(path)
 }
 
-fn write(world: &World, path: &str, text: &str) {
+pub(crate) fn write(world: &World, path: &str, text: &str) {
     let path = place(world, path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
-fn read(world: &World, path: &str) -> String {
+pub(crate) fn read(world: &World, path: &str) -> String {
     fs::read_to_string(place(world, path)).unwrap_or_else(|error| panic!("{path}: {error}: {:?}", files(world)))
 }
 
 /// The files of a machine, by path.
-fn files(world: &World) -> BTreeMap<String, String> {
+pub(crate) fn files(world: &World) -> BTreeMap<String, String> {
     fn below(dir: &Path, root: &Path, into: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -46,29 +46,29 @@ fn files(world: &World) -> BTreeMap<String, String> {
 }
 
 /// The files of a folder, by name.
-fn files_of(dir: &Path) -> BTreeMap<String, String> {
+pub(crate) fn files_of(dir: &Path) -> BTreeMap<String, String> {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
     let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     files.map(|path| (name(&path), fs::read_to_string(&path).unwrap())).collect()
 }
 
-fn tool(world: &World, command: &Value) -> String {
+pub(crate) fn tool(world: &World, command: &Value) -> String {
     let ran = world.run_with_stdin(&["memory-tool"], command.to_string().as_bytes());
     assert_eq!(ran.code, Some(0), "{command}: {ran:?}");
     ran.stdout
 }
 
-fn recalled(world: &World, question: &str) -> String {
+pub(crate) fn recalled(world: &World, question: &str) -> String {
     world.run(&["recall", question]).stdout
 }
 
-fn settle(machines: &[&World]) {
+pub(crate) fn settle(machines: &[&World]) {
     for _ in 0..3 {
         machines.iter().for_each(|machine| exchange(machine));
     }
 }
 
-fn said<'a>(files: &'a BTreeMap<String, String>, path: &str) -> &'a str {
+pub(crate) fn said<'a>(files: &'a BTreeMap<String, String>, path: &str) -> &'a str {
     files.get(path).unwrap_or_else(|| panic!("{path} is not there: {files:?}"))
 }
 
@@ -409,85 +409,6 @@ fn a_name_that_is_spelled_otherwise_is_so_everywhere_and_its_file_goes_on() {
     assert!(now["Work/b.md"].contains("oak"));
     one.assert_healthy();
     two.assert_healthy();
-}
-
-#[cfg(unix)]
-#[test]
-fn a_file_that_is_no_text_any_more_is_deleted_nowhere() {
-    let Some(server) = TeamServer::start() else { return };
-    let key = server.user("ada");
-    let (one, two) = (server.machine(&key), server.machine(&key));
-    for name in ["long.md", "bytes.md", "link.md"] {
-        write(&one, name, &NOTE.replace("Staging", name));
-    }
-    settle(&[&one, &two]);
-    let before = files(&two);
-    assert_eq!(before.len(), 3);
-    // Too large to be read, no text, a link: each of them at the place where a text was.
-    write(&one, "long.md", &"a line that is said again and again\n".repeat(40_000));
-    fs::write(place(&one, "bytes.md"), b"\x00\xff\xfe").unwrap();
-    fs::remove_file(place(&one, "link.md")).unwrap();
-    std::os::unix::fs::symlink(place(&one, "long.md"), place(&one, "link.md")).unwrap();
-    settle(&[&one, &two]);
-    assert_eq!(files(&two), before, "nobody deleted them");
-    assert!(!recalled(&one, "which port does staging use?").contains("5433"), "here they say nothing");
-    // One that is a text again is told again, and comes together with what was said of it meanwhile.
-    write(&one, "bytes.md", &NOTE.replace("Staging", "bytes.md").replace("birch", "oak"));
-    settle(&[&one, &two]);
-    settle(&[&one, &two]);
-    let text = |world: &World| read(world, "bytes.md");
-    assert!(text(&one).contains("oak") && text(&one) == text(&two), "{:?}", (files(&one).keys(), files(&two)));
-    one.assert_healthy();
-    two.assert_healthy();
-}
-
-#[test]
-fn a_folder_that_is_let_go_of_here_is_deleted_nowhere() {
-    let Some(server) = TeamServer::start() else { return };
-    let key = server.user("ada");
-    let (one, two) = (server.machine(&key), server.machine(&key));
-    let (here, there) = (one.path("wiki"), two.path("wiki"));
-    let add = |world: &World, dir: &Path| {
-        world.json(&["files", "add", dir.to_str().unwrap(), "--writable", "--sync"]);
-    };
-    for dir in [&here, &there] {
-        fs::create_dir_all(dir).unwrap();
-    }
-    for name in ["page.md", "same.md", "old.md", "new.md"] {
-        fs::write(here.join(name), NOTE.replace("Staging", name)).unwrap();
-    }
-    add(&one, &here);
-    settle(&[&one, &two]);
-    add(&two, &there);
-    settle(&[&one, &two]);
-    assert_eq!(files_of(&there), files_of(&here));
-    one.json(&["files", "remove", "wiki"]);
-    settle(&[&one, &two]);
-    assert_eq!(files_of(&there).len(), 4, "nobody deleted them");
-    assert_eq!(files_of(&here).len(), 4);
-    assert!(recalled(&two, "which port does staging use?").contains("/wiki/"));
-    assert!(!recalled(&one, "which port does staging use?").contains("/wiki/"));
-    let three = server.machine(&key);
-    fs::create_dir(three.path("wiki")).unwrap();
-    settle(&[&three]);
-    add(&three, &three.path("wiki"));
-    assert_eq!(files_of(&three.path("wiki")), files_of(&there), "the server has them");
-    // What is edited there, and here while nobody looks, comes together when the folder is known again.
-    fs::write(there.join("page.md"), NOTE.replace("Staging", "page.md").replace("5433", "6000")).unwrap();
-    fs::write(here.join("new.md"), NOTE.replace("Staging", "new.md").replace("birch", "oak")).unwrap();
-    fs::remove_file(there.join("old.md")).unwrap();
-    settle(&[&two, &one, &three]);
-    assert_eq!(files_of(&here).len(), 4);
-    add(&one, &here);
-    settle(&[&one, &two, &three]);
-    settle(&[&one, &two, &three]);
-    let now = files_of(&here);
-    assert_eq!((files_of(&there), files_of(&three.path("wiki"))), (now.clone(), now.clone()));
-    assert!(said(&now, "page.md").contains("6000") && said(&now, "new.md").contains("oak"), "{now:?}");
-    assert!(said(&now, "same.md").contains("5433") && !now.keys().any(|name| name.contains("conflict")), "{now:?}");
-    for machine in [&one, &two, &three] {
-        machine.assert_healthy();
-    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod cluster;
 mod contract;
 mod files;
 mod joining;
+mod let_go;
 mod machines;
 mod planted;
 mod proxy;

@@ -8,6 +8,7 @@ use tessera_engine::domain::{DomainError, Scope, Trust};
 use tessera_engine::store::{Folder, MEMORIES, StoreError};
 use tessera_files::Tree;
 
+use super::layout::lay_out;
 use super::left::{LeftOut, left_out};
 use super::read::{held_to_write, note_memories};
 use super::refresh::{Refreshed, refresh_held};
@@ -52,7 +53,9 @@ impl Verb for AddFolder {
         if home.starts_with(&dir) || dir.starts_with(&home) {
             return Err(wrong("holds the store, or lies in it".to_owned(), "name a directory of notes"));
         }
+        let mut was_told = false;
         for known in store.folders()? {
+            was_told |= known.name == name && known.is_told;
             let is_other = known.name == name && known.dir != dir;
             if is_other {
                 return Err(wrong(
@@ -68,7 +71,11 @@ impl Verb for AddFolder {
         let folder = Folder { name, dir, scope, trust, is_writable, is_told, identity: None, away: None };
         let _held = held_to_write(store)?;
         store.put_folder(&folder)?;
-        let refreshed = refresh_held(store)?;
+        let mut refreshed = refresh_held(store)?;
+        // What went from here while nobody was told is not gone: the server has it.
+        if is_told && !was_told && store.bring_back_untold(&folder.name)? > 0 {
+            refreshed.laid_out += lay_out(store)?;
+        }
         Ok((FolderState::of(store, folder)?, refreshed))
     }
 }

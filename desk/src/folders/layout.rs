@@ -104,13 +104,34 @@ impl Place {
             Some(row) if row.is_kept && row.stamp.hash == hash => {
                 self.lay_down(store, &pending.memory, text, Expected::Seen(read.seen()))
             }
-            Some(row) if row.is_kept && row.id == pending.memory.id => self.go_together(store, pending, row, read),
+            Some(row) if row.is_kept && row.id == pending.memory.id => {
+                self.go_together(store, pending, row.stamp.hash, read)
+            }
             Some(row) if makes_room && self.is_left_by(store, row, pending)? => Ok(false),
-            // An older text of it, from when its folder was known before: the history has it.
+            None => self.write_over_older(store, pending, read, text),
+            _ => self.keep_both(store, pending, read),
+        }
+    }
+
+    /// Writes over a text of it from when its folder was known before, where the server had that one: the history has it.
+    /// One that no server heard of is an edit.
+    fn write_over_older(
+        &self,
+        store: &mut Store,
+        pending: &Pending,
+        read: ReadFile,
+        text: String,
+    ) -> Result<bool, StoreError> {
+        let hash = xxh3_64(&read.bytes);
+        match store.untold_text(pending.memory.id, hash)? {
+            Some(untold) => match untold.base {
+                Some(base) => self.go_together(store, pending, base, read),
+                None => self.keep_both(store, pending, read),
+            },
             None if store.text_of_file_at(&pending.memory, hash)?.is_some() => {
                 self.lay_down(store, &pending.memory, text, Expected::Seen(read.seen()))
             }
-            _ => self.keep_both(store, pending, read),
+            None => self.keep_both(store, pending, read),
         }
     }
 
@@ -141,7 +162,7 @@ impl Place {
         let old = before.as_ref().map(Self::read).transpose()?.flatten();
         // What somebody changed under the old name is put together with what came, and goes along.
         let merged = match &old {
-            Some(read) if !is_as_known(known, read) => self.merged(store, pending, known, read)?,
+            Some(read) if !is_as_known(known, read) => self.merged(store, pending, known.stamp.hash, read)?,
             _ => None,
         };
         let is_kept = old.as_ref().is_some_and(|read| is_as_known(known, read));
@@ -192,29 +213,23 @@ impl Place {
     }
 
     /// A file that was changed here while its memory was changed elsewhere.
-    fn go_together(
-        &self,
-        store: &mut Store,
-        pending: &Pending,
-        known: &FileRow,
-        read: ReadFile,
-    ) -> Result<bool, StoreError> {
-        match self.merged(store, pending, known, &read)? {
+    fn go_together(&self, store: &mut Store, pending: &Pending, base: u64, read: ReadFile) -> Result<bool, StoreError> {
+        match self.merged(store, pending, base, &read)? {
             Some(text) => self.lay_down(store, &pending.memory, text, Expected::Seen(read.seen())),
             None => self.keep_both(store, pending, read),
         }
     }
 
-    /// What came and what somebody wrote by hand, from what the file said when it was last read.
+    /// What came and what somebody wrote by hand, from what the file said when its bytes had the hash `base`.
     fn merged(
         &self,
         store: &Store,
         pending: &Pending,
-        known: &FileRow,
+        base: u64,
         read: &ReadFile,
     ) -> Result<Option<String>, StoreError> {
         let content = |text: &str| Content::try_from(content_of_file(text)).ok();
-        let base = store.text_of_file_at(&pending.memory, known.stamp.hash)?;
+        let base = store.text_of_file_at(&pending.memory, base)?;
         let base = base.and_then(|base| Content::try_from(base).ok());
         let by_hand = std::str::from_utf8(&read.bytes).ok().and_then(content);
         let came = Content::try_from(pending.memory.content.clone()).ok();

@@ -1,6 +1,6 @@
 //! What a folder looks like: its directories, each with its texts and one number that stands for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_files::{Entry, FileError, Stamp, Tree, WalkOptions};
 
@@ -69,6 +69,14 @@ impl Look {
         self.directories.iter().all(|directory| directory.files.is_empty())
     }
 
+    /// All that stands there and is no directory.
+    pub(super) fn standing(&self) -> BTreeSet<&str> {
+        let files = self.directories.iter().flat_map(|directory| {
+            directory.files.iter().map(|(path, _)| path).chain(&directory.unfit).chain(&directory.unreadable)
+        });
+        files.map(String::as_str).collect()
+    }
+
     /// True for a directory of which it is not known what is in it.
     pub(super) fn hides(&self, path: &str) -> bool {
         self.unreadable.iter().any(|hidden| is_below(path, hidden))
@@ -107,6 +115,11 @@ pub(super) fn directories(tree: &Tree, most: usize) -> Result<Option<Vec<String>
 
 pub(super) fn options() -> WalkOptions {
     WalkOptions { most_bytes: MOST_BYTES, most_files: MOST_FILES, endings: Vec::new(), seed: RULES }
+}
+
+/// A path and those of the directories that it is in.
+pub(super) fn upwards(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(directory, _)| directory))
 }
 
 fn is_below(path: &str, directory: &str) -> bool {

@@ -13,7 +13,7 @@ use tessera_files::{FileError, RelativePath, Stamp, Tree};
 use super::aside;
 use super::layout::lay_out;
 use super::left::doubt_what_is_not_known;
-use super::look::{Directory, Look};
+use super::look::{Directory, Look, upwards};
 use super::read::{MOST_BYTES, held, note_memories, seen, stamp_of};
 
 /// Files that are read before they are taken, and bytes; fewer where somebody waits.
@@ -193,7 +193,7 @@ struct Changes {
     /// Files that were not found.
     missing: Vec<FileRow>,
     /// Files that were texts and are none any more: they say nothing, and are not gone.
-    mute: Vec<FilePath>,
+    mute: Vec<FileRow>,
     /// What directories look like now.
     digests: Vec<(String, Option<u64>)>,
 }
@@ -210,8 +210,14 @@ impl Changes {
             }
         }
         let is_gone = |path: &&String| !there.contains(path.as_str()) && !look.hides(path);
-        for path in known.keys().filter(is_gone) {
-            changes.missing.extend(direct(store, folder, path)?);
+        let gone: Vec<&String> = known.keys().filter(is_gone).collect();
+        let standing = if gone.is_empty() { BTreeSet::new() } else { look.standing() };
+        for path in gone {
+            let is_hidden = upwards(path).any(|path| standing.contains(path));
+            let rows = direct(store, folder, path)?;
+            // Of what is below a link, or anything else that stands where a directory was, nobody said that it is gone.
+            let found = if is_hidden { &mut changes.mute } else { &mut changes.missing };
+            found.extend(rows);
             changes.digests.push((path.clone(), None));
         }
         Ok(changes)
@@ -234,7 +240,7 @@ impl Changes {
         }
         let is_in = |paths: &[String], row: &FileRow| paths.iter().any(|path| path == row.path.inside());
         for row in known.into_values().filter(|row| !is_in(&directory.unreadable, row)) {
-            if is_in(&directory.unfit, &row) { self.mute.push(row.path) } else { self.missing.push(row) }
+            if is_in(&directory.unfit, &row) { self.mute.push(row) } else { self.missing.push(row) }
         }
         let is_settled = directory.files.iter().all(|(_, stamp)| is_settled(stamp.modified, store.now()));
         let digest = if is_settled { directory.digest } else { TO_BE_COMPARED };
@@ -304,7 +310,7 @@ impl Changes {
                     changed.extend((!is_known).then(|| file.path.clone()));
                     read.push(file);
                 }
-                Ok(None) => self.mute.extend(row.map(|row| row.path)),
+                Ok(None) => self.mute.extend(row),
                 // What cannot be read says what it said, and is tried again.
                 Err(_) => drop(unread.insert(path.inside().rsplit_once('/').map_or("", |(dir, _)| dir).to_owned())),
             }
@@ -328,8 +334,9 @@ impl Changes {
         if !gone.is_empty() {
             done.gone += store.files_gone(&gone, &by_hand())?.len();
         }
-        if !self.mute.is_empty() {
-            done.gone += store.files_mute(&self.mute, &by_hand())?.len();
+        let mute: Vec<FilePath> = self.mute.into_iter().map(|row| row.path).collect();
+        if !mute.is_empty() {
+            done.gone += store.files_mute(&mute, &by_hand())?.len();
         }
         store.note_digests(&folder.name, &self.digests)
     }
@@ -348,7 +355,12 @@ impl Changes {
             at = None;
         }
         let at = at.or_else(|| self.missing.iter().position(says_same));
-        Ok(at.map(|at| self.missing.swap_remove(at).path))
+        if let Some(at) = at {
+            return Ok(Some(self.missing.swap_remove(at).path));
+        }
+        // One that went elsewhere and left something at its place. A copy of it is another file.
+        let at = self.mute.iter().position(|row| is_same(row) && says_same(row));
+        Ok(at.map(|at| self.mute.swap_remove(at).path))
     }
 }
 

@@ -9,6 +9,7 @@ use super::decide::{conflicting, own_text};
 use super::document::{Document, Edit, State, says_the_same};
 use super::merge::merged_file;
 use super::op::{Action, Op, Refusal, Row, copy_id};
+use super::untold::Untold;
 use crate::domain::{Content, MemoryId, Share, Timestamp, Trust};
 
 /// What the server is known to hold.
@@ -72,6 +73,16 @@ pub struct Trail {
     /// and is told once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path_told: Option<u64>,
+    /// The edit of a file that may stand on disk and was never told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    untold: Option<Untold>,
+}
+
+impl Trail {
+    /// What a file said last that was taken out of recall before a server heard of it.
+    pub fn untold(&self) -> Option<Untold> {
+        self.untold
+    }
 }
 
 /// A memory on one machine.
@@ -125,6 +136,7 @@ impl Local {
             arrived: None,
             lost: false,
             path_told: None,
+            untold: None,
         }
     }
 
@@ -165,11 +177,22 @@ impl Local {
             _ => self.state.clone(),
         };
         let op = Op { op_id, memory: self.memory, base_rev, at, action, told_again };
+        self.trail.untold.take_if(|untold| untold.is_said_by(&state));
         if self.is_path_unknown() {
             self.trail.path_told = Some(base_rev);
         }
         self.trail.sent = Some(Sent { op: op.clone(), state });
         Some(op)
+    }
+
+    /// Shows again what the server is known to have, where it was deleted here and nobody told the server. False where
+    /// there is nothing to show.
+    pub fn bring_back(&mut self) -> bool {
+        let known = self.known_state().filter(|known| known.live().is_some());
+        let (State::Deleted(_), Some(known), None) = (&self.state, known, &self.trail.sent) else { return false };
+        self.trail.untold = Untold::of(&self.state, Some(&known), &known).or(self.trail.untold);
+        self.state = known;
+        true
     }
 
     /// Takes back what was sent: the server will not take it.
@@ -339,6 +362,7 @@ impl Local {
         let base = base.map(|base| at_path_of(base.clone(), &self.state));
         let base = base.as_ref();
         let ours = self.state.clone();
+        self.trail.untold = Untold::of(&ours, base, theirs).or(self.trail.untold);
         self.state = match (&ours, base, theirs) {
             (_, _, State::Purged) => State::Purged,
             (State::Purged, ..) => State::Purged,

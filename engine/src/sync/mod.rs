@@ -19,6 +19,7 @@ mod meaning;
 mod merge;
 mod op;
 mod secrets;
+mod untold;
 mod wire;
 
 pub use decide::decide;
@@ -32,4 +33,5 @@ pub use secrets::{
     Became, KeptSecret, KeptSecrets, MACHINE_HEADER, MOST_SECRET_BYTES, MOST_SECRETS, MachineOf, MachinesOfOther,
     Missing, PurgeReport, SentSecret, SentSecrets, ShownSecret, ShownSecrets,
 };
+pub use untold::Untold;
 pub use wire::{Answer, FREE_LINKS_HEADER, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, SentOp, Snapshot};

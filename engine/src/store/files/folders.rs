@@ -104,18 +104,6 @@ impl Store {
         })
     }
 
-    /// Takes a folder away; its files must have been taken out of the index before.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub fn drop_folder(&mut self, name: &str) -> Result<(), StoreError> {
-        self.write(|change| {
-            change.tx.execute("DELETE FROM folders WHERE name = ?1", [name])?;
-            change.tx.execute("DELETE FROM directories WHERE folder = ?1", [name])?;
-            Ok(())
-        })
-    }
-
     /// What the directories of a folder looked like when their files were last compared.
     ///
     /// # Errors
@@ -154,6 +142,13 @@ impl Store {
             Ok(())
         })
     }
+}
+
+/// Takes a folder away; its files must have been taken out of the index before.
+pub(super) fn drop_folder(change: &Change<'_>, name: &str) -> Result<(), StoreError> {
+    change.tx.execute("DELETE FROM folders WHERE name = ?1", [name])?;
+    change.tx.execute("DELETE FROM directories WHERE folder = ?1", [name])?;
+    Ok(())
 }
 
 /// What the directory of a file looked like is not known any more: something in it was written otherwise than by looking.

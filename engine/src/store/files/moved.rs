@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 use tessera_markdown::permalink;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folders::doubt_directory;
+use super::folders::{doubt_directory, drop_folder};
 use super::told::{folder_is_told, tell_or_keep};
 use super::written::{free_path, remove_part};
 use super::{names, paths};
@@ -39,13 +39,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be written: none is noted then.
     pub fn files_gone(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryId>, StoreError> {
-        let gone = self.write(|change| {
-            let mut gone = Vec::new();
-            for path in paths {
-                gone.extend(remove(change, path, actor)?);
-            }
-            Ok(gone)
-        })?;
+        let gone = self.write(|change| remove_all(change, paths, actor))?;
         self.maintain();
         Ok(gone)
     }
@@ -56,11 +50,13 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn files_mute(&mut self, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryId>, StoreError> {
-        self.write(|change| {
+        let gone = self.write(|change| {
             let wholes = paths.iter().filter_map(|path| whole_of(change, path).transpose());
-            wholes.into_iter().try_for_each(|whole| tell_or_keep(change, whole?.memory.id, false))
+            wholes.into_iter().try_for_each(|whole| tell_or_keep(change, whole?.memory.id, false))?;
+            remove_all(change, paths, actor)
         })?;
-        self.files_gone(paths, actor)
+        self.maintain();
+        Ok(gone)
     }
 
     /// Lets go of a folder's files: rows, parts, names. What was told to a server is not taken back there, so that the files
@@ -70,12 +66,16 @@ impl Store {
     /// When the store cannot be written.
     pub fn forget_folder(&mut self, name: &str, actor: &Actor) -> Result<usize, StoreError> {
         let paths: Vec<FilePath> = self.files_in(name)?.into_iter().map(|file| file.path).collect();
-        // From now on its files concern this machine alone: that they go out of recall here is no deletion.
-        self.write(|change| folder_is_told(change, name, false))?;
-        for step in paths.chunks(500) {
-            self.files_gone(step, actor)?;
-        }
-        self.drop_folder(name)?;
+        // All or nothing: half of a folder that is told of to nobody would stay so.
+        self.with_room(|store| {
+            store.write(|change| {
+                // From now on its files concern this machine alone: that they go out of recall here is no deletion.
+                folder_is_told(change, name, false)?;
+                remove_all(change, &paths, actor)?;
+                drop_folder(change, name)
+            })
+        })?;
+        self.maintain();
         Ok(paths.len())
     }
 }
@@ -138,6 +138,11 @@ fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -
     // Aliases are its own word, and stay.
     keys.extend(known.into_iter().filter(|key| !said.contains(key)));
     names::rename(change, whole.id, &keys)
+}
+
+fn remove_all(change: &Change<'_>, paths: &[FilePath], actor: &Actor) -> Result<Vec<MemoryId>, StoreError> {
+    let gone = paths.iter().filter_map(|path| remove(change, path, actor).transpose());
+    gone.collect()
 }
 
 /// Takes a file and its parts out of recall.
@@ -221,6 +226,23 @@ mod tests {
         assert_eq!(store.files_gone(&paths, &Actor::default()).unwrap().len(), 1);
         assert_eq!(store.pending(), ["/memories/a.md"]);
         assert_eq!(store.one::<u32>("SELECT count(*) FROM changed_files"), 1, "of what is gone from both is no word");
+    }
+
+    #[test]
+    fn a_folder_is_let_go_of_as_a_whole_or_not_at_all() {
+        let mut store = InMemory::new();
+        let id = store.file("/memories/a.md", "- lives\n");
+        let waiting = "SELECT count(*) FROM outbox";
+        assert_eq!(store.one::<u32>(waiting), 1);
+        store.run(
+            "CREATE TEMP TRIGGER stop BEFORE DELETE ON folders BEGIN SELECT RAISE(ABORT, 'the power is cut'); END",
+        );
+        store.forget_folder("memories", &Actor::default()).unwrap_err();
+        assert_eq!((store.one::<u32>(waiting), store.one::<u32>("SELECT count(*) FROM private")), (1, 0));
+        assert!(store.get(MemoryRef::Id(id)).unwrap().unwrap().deleted.is_none());
+        store.run("DROP TRIGGER stop");
+        assert_eq!(store.forget_folder("memories", &Actor::default()).unwrap(), 1);
+        assert_eq!((store.one::<u32>(waiting), store.folders().unwrap().len()), (0, 0));
     }
 
     #[test]

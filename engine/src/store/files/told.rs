@@ -1,6 +1,6 @@
 //! Which files a team server is told of, and why of some it is not.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 
 use crate::domain::{MAX_CONTENT_BYTES, MemoryId};
@@ -8,6 +8,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::outbox::tell;
 use crate::store::file::error::StoreError;
+use crate::sync::{Trail, Untold};
 
 /// Files that no server is told of, and files of others that are in no folder here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -44,6 +45,18 @@ pub(super) fn folder_is_told(change: &Change<'_>, folder: &str, is_told: bool) -
 }
 
 impl Store {
+    /// Whether a text of a file, by the hash of its bytes, is an edit that no server heard of before the file was let go of.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn untold_text(&self, memory: MemoryId, hash: u64) -> Result<Option<Untold>, StoreError> {
+        let sql = "SELECT trail FROM trails WHERE memory = ?1";
+        let read = || self.connection.prepare_cached(sql)?.query_row([memory], |row| row.get(0)).optional();
+        let trail: Option<String> = read().map_err(|error| self.failed(error))?;
+        let trail = trail.and_then(|trail| serde_json::from_str::<Trail>(&trail).ok());
+        Ok(trail.and_then(|trail| trail.untold()).filter(|untold| untold.text == hash))
+    }
+
     /// How many files a server is not told of, and why.
     ///
     /// # Errors

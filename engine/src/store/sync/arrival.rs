@@ -187,7 +187,9 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local
     let sql = if local.is_clean() {
         "DELETE FROM outbox WHERE memory = ?1"
     } else {
-        "INSERT OR IGNORE INTO outbox (memory) VALUES (?1)"
+        // What concerns this machine alone is no news, however it differs: a folder may be let go of while an answer is awaited.
+        "INSERT OR IGNORE INTO outbox (memory)
+             SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1 AND why = 'file')"
     };
     change.tx.prepare_cached(sql)?.execute([id])?;
     Ok(purged)

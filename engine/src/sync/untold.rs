@@ -1,0 +1,36 @@
+//! Edits of files that no server heard of before their files went out of recall on one machine alone.
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::document::{Document, State};
+use crate::domain::file_of_content;
+
+/// What a file said when it was taken out of recall here and no server had heard of that: it may still stand on disk, as an
+/// edit of what the server had. Both by the hashes of their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Untold {
+    /// The file's text.
+    pub text: u64,
+    /// What the server had then, as far as that is known.
+    pub base: Option<u64>,
+}
+
+impl Untold {
+    pub(super) fn of(ours: &State, base: Option<&State>, theirs: &State) -> Option<Self> {
+        let (State::Deleted(mine), State::Live(theirs)) = (ours, theirs) else { return None };
+        let base = base.and_then(State::document);
+        let is_told = base.is_some_and(|base| base.content == mine.content) || theirs.content == mine.content;
+        let is_edit = mine.details.file.is_some() && !is_told;
+        is_edit.then(|| Self { text: hash_of(mine), base: base.map(hash_of) })
+    }
+
+    /// True where a state tells it.
+    pub(super) fn is_said_by(&self, state: &State) -> bool {
+        state.live().is_some_and(|document| hash_of(document) == self.text)
+    }
+}
+
+fn hash_of(document: &Document) -> u64 {
+    xxh3_64(file_of_content(document.content.as_str()).as_bytes())
+}
