@@ -126,3 +126,14 @@ fn of_a_text_that_is_all_credentials_the_beginning_is_kept_and_never_written_ove
     assert_eq!(world.run(&["restore", "/memories/box.md"]).code, Some(1));
     assert!(!file.exists());
 }
+
+#[test]
+fn a_directory_whose_name_is_a_credential_is_not_noted() {
+    let token = token();
+    let world =
+        noted(&[(&format!("keys/{token}/a.md"), "- [a] the lamp is green\n"), ("b.md", "- [a] the door is red\n")]);
+    assert_eq!(holding(&world.home(), &token), Vec::<String>::new());
+    let left = world.json(&["files", "list"]).to_string();
+    assert!(left.contains("/notes/keys/ghp_…/a.md"), "{left}");
+    assert!(ran(&world, &["files", "scan"]).stdout.starts_with("0 new or changed, 0 renamed, 0 gone"));
+}
