@@ -5,6 +5,7 @@ mod architecture;
 mod cli;
 mod concurrency;
 mod counted;
+mod covered;
 mod crash;
 mod exits;
 mod faults;

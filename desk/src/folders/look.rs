@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use tessera_files::{Entry, FileError, Stamp, Tree, WalkOptions};
 
 use super::read::MOST_BYTES;
+use super::refresh::holds_token;
 
 /// Counted up whenever other files than before are left out: every directory is compared once more then, so that no file
 /// stays out of sight for a rule that is not there any more.
-const RULES: u64 = 1;
+const RULES: u64 = 2;
 /// Files of a folder that are looked at, at most.
 const MOST_FILES: usize = 200_000;
 
@@ -42,6 +43,8 @@ impl Look {
     pub(super) fn at(tree: &Tree) -> Result<Self, FileError> {
         let mut look = Self::default();
         tree.walk(&options(), &mut |entry| match entry {
+            // Nothing in it is known, and neither is it: its name would be noted.
+            Entry::Directory { path, .. } if holds_token(path) => {}
             Entry::Directory { path, digest, files } => look.directories.push(Directory {
                 path: path.to_owned(),
                 digest,
@@ -91,7 +94,7 @@ pub(super) fn is_as_known(tree: &Tree, known: &BTreeMap<String, u64>) -> Result<
     let (mut is_same, mut same, mut hidden) = (true, 0, Vec::new());
     tree.glance(&options(), &mut |entry| match entry {
         Entry::Directory { path, digest, .. } if known.get(path) == Some(&digest) => same += 1,
-        Entry::Directory { .. } => is_same = false,
+        Entry::Directory { path, .. } => is_same = is_same && holds_token(path),
         Entry::UnreadableDirectory { path } => hidden.push(path.to_owned()),
         Entry::UnreadableFile { .. } | Entry::Unfit { .. } => {}
     })?;

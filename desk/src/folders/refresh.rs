@@ -213,9 +213,10 @@ impl Changes {
         let gone: Vec<&String> = known.keys().filter(is_gone).collect();
         let standing = if gone.is_empty() { BTreeSet::new() } else { look.standing() };
         for path in gone {
-            let is_hidden = upwards(path).any(|path| standing.contains(path));
+            // Of what is below a link, or anything else that stands where a directory was, nobody said that it is gone; nor
+            // of what is left out for its name.
+            let is_hidden = holds_token(path) || upwards(path).any(|path| standing.contains(path));
             let rows = direct(store, folder, path)?;
-            // Of what is below a link, or anything else that stands where a directory was, nobody said that it is gone.
             let found = if is_hidden { &mut changes.mute } else { &mut changes.missing };
             found.extend(rows);
             changes.digests.push((path.clone(), None));
@@ -230,11 +231,13 @@ impl Changes {
         for (found, stamp) in &directory.files {
             let row = known.remove(found);
             let is_same = row.as_ref().is_some_and(|row| stamp_of(stamp, row.stamp.hash) == row.stamp);
+            if is_same {
+                continue;
+            }
             // A path is shown wherever its file is: one that holds a credential is not known at all.
-            if !is_same
-                && !holds_token(found)
-                && let Ok(path) = FilePath::new(&folder.name, found)
-            {
+            if holds_token(found) {
+                self.mute.extend(row);
+            } else if let Ok(path) = FilePath::new(&folder.name, found) {
                 self.differing.push((path, *stamp, row));
             }
         }
@@ -388,14 +391,38 @@ fn direct(store: &Store, folder: &Folder, directory: &str) -> Result<Vec<FileRow
     Ok(rows)
 }
 
+/// Words of prose with which some keys begin, and some names of notes.
+const PROSE: [&str; 8] = ["api", "key", "keys", "pass", "password", "secret", "token", "tokens"];
+/// The shortest name that is a credential as a whole.
+const LEAST_OF_TOKEN: usize = 20;
+/// And of one that begins with a word of prose.
+const LEAST_WITH_WORD: usize = 31;
+
 /// True for a path of which a name, or a piece of one, is a credential by its own look. Names are made of the words of notes:
 /// what may only be one for the words before it is none, and `key-value-stores-are-…` is none for beginning as some keys do.
 pub(super) fn holds_token(path: &str) -> bool {
     let is_token = |name: &str| {
-        let mut found = findings(name).into_iter().filter(|finding| finding.span.start == 0 && finding.span.len() > 30);
-        found.any(|finding| name.get(finding.span).is_some_and(|token| pieces(token).any(is_drawn)))
+        let mut found = findings(name).into_iter().filter(|finding| finding.span.start == 0);
+        found.any(|finding| name.get(finding.span).is_some_and(is_no_name))
     };
     path.split(['/', ' ']).any(is_token) || pieces(path).any(|piece| !is_clean(piece))
+}
+
+/// True for what looks like a credential and is no name made of words.
+fn is_no_name(token: &str) -> bool {
+    let begins_as_prose = pieces(token).next().is_some_and(|first| PROSE.contains(&first));
+    // No word is a group of a UUID.
+    let is_word = |piece: &&str| {
+        piece.len() > 2
+            && piece.bytes().all(|letter| letter.is_ascii_lowercase())
+            && !piece.bytes().all(|letter| letter.is_ascii_hexdigit())
+    };
+    let is_of_words = begins_as_prose || pieces(token).skip(1).filter(is_word).count() > 1;
+    if is_of_words {
+        token.len() >= LEAST_WITH_WORD && pieces(token).any(is_drawn)
+    } else {
+        token.len() >= LEAST_OF_TOKEN
+    }
 }
 
 /// What stands between hyphens, dots and the like.
@@ -447,9 +474,23 @@ mod tests {
         for path in tokens {
             assert!(holds_token(&path), "{path}");
         }
+        let uuid = "8f2b41c0-9d7e-4a5b-b3c1-d0e9f8a7b6c5";
+        let drawn = "aB3dE5fG7hJ9kL1mN3pQ";
+        let slack = format!("xo{}-123456789012-1234567890123-kQzWmXvTgRbNpLsJhDyFcVuK.md", "xb");
+        let gitlab = ["pat", "dt"].map(|kind| format!("gl{kind}-{drawn}.md"));
+        let of_groups = [format!("pat-na1-{uuid}.md"), format!("HRKU-{uuid}.md"), format!("HRKU-{uuid}"), slack];
+        for path in of_groups.iter().chain(&gitlab) {
+            assert!(holds_token(path), "{path}");
+        }
         let proxy = "the-proxy-listens-on-7433.-key-valuetv-b3d6f.md";
         let slug = "global/a/key-value-aoq-owns-dfja-ce5f5a48.md";
         let long = "key-value-stores-are-slow-bdad65c9-401e-c4da-0263-f101ce5f5a48.md";
+        for words in [
+            "sk-learn-pipelines-are-slow-bdad65c9-401e-c4da-0263-f101ce5f5a48.md",
+            "glpat-rotation-plan-for-runners.md",
+        ] {
+            assert!(!holds_token(words), "{words}");
+        }
         for path in [proxy, slug, long, "a/key-value-65aae7b3.md", "password-rotation-plan.md", "用户/é key 12.md"] {
             assert!(!holds_token(path), "{path}");
         }

@@ -24,10 +24,20 @@ impl std::fmt::Debug for KnownValues {
 impl KnownValues {
     /// Notes a value. One that may be a word is not looked for where nothing says what it is.
     pub fn note(&mut self, kind: &str, value: &str) {
-        let is_word = value.chars().all(char::is_alphabetic) || value.chars().all(char::is_numeric);
-        if value.len() >= LEAST && !is_word {
+        if Self::takes(value) {
             self.0.entry(value.to_owned()).or_insert_with(|| kind.to_owned());
         }
+    }
+
+    /// True for a value that is no word, and long enough to be known by itself.
+    pub(super) fn takes(value: &str) -> bool {
+        let is_word = value.chars().all(char::is_alphabetic) || value.chars().all(char::is_numeric);
+        value.len() >= LEAST && !is_word
+    }
+
+    /// The values alone.
+    pub(super) fn values(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// Notes the credentials of a text.

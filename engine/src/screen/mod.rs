@@ -16,7 +16,7 @@ mod tests;
 pub use dropped::dropped;
 pub use found::{findings, is_clean};
 pub use known::KnownValues;
-pub use looked::Looked;
+pub use looked::{Found, Looked};
 pub use screened::{Keeper, Screened, Secret, screened, screened_beside, screened_for};
 pub use tessera_screen::{Finding, Kind, Name, Place, places};
 pub use texts::{Part, Texts, Words};

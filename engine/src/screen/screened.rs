@@ -12,7 +12,7 @@ use crate::domain::{MemoryId, Timestamp};
 use crate::sync::{Action, Op};
 
 /// A value that is shorter than this is replaced where it was found, and not wherever else it stands: it may be a word.
-const LEAST_REPEATED: usize = 6;
+pub(super) const LEAST_REPEATED: usize = 6;
 
 /// A credential that was taken out of a text and is kept elsewhere. It is sealed: nothing of it can be read here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub fn screened<T: Texts, K: Keeper>(value: T, memory: MemoryId, keeper: &mut K)
     screened_for(value, memory, keeper, &KnownValues::default())
 }
 
-/// The same, where some of the texts may have been looked through before.
+/// The same of a piece of a text that was looked through: what was found anywhere in that is found in its pieces.
 ///
 /// # Errors
 /// When the keeper refuses.
@@ -117,7 +117,7 @@ pub fn screened_beside<T: Texts, K: Keeper>(
     keeper: &mut K,
     looked: &Looked<'_>,
 ) -> Result<Screened<T>, K::Error> {
-    screened_by(value, memory, keeper, &KnownValues::default(), &|text| looked.is_clean(text))
+    screened_by(value, memory, keeper, looked.known(), &|text| looked.is_clean(text))
 }
 
 /// The same, where some values are known to be credentials from elsewhere: they are found without a word around them.
@@ -130,7 +130,7 @@ pub fn screened_for<T: Texts, K: Keeper>(
     keeper: &mut K,
     known: &KnownValues,
 ) -> Result<Screened<T>, K::Error> {
-    screened_by(value, memory, keeper, known, &is_clean)
+    screened_by(value, memory, keeper, known, &|text| is_clean(text) && !known.stands_in(text))
 }
 
 fn screened_by<T: Texts, K: Keeper>(
@@ -142,7 +142,7 @@ fn screened_by<T: Texts, K: Keeper>(
 ) -> Result<Screened<T>, K::Error> {
     let mut whole = Vec::new();
     value.each_text(&mut |part, text| {
-        if part == Part::Whole || !is_clean(text) || known.stands_in(text) {
+        if part == Part::Whole || !is_clean(text) {
             whole.push((part, text.to_owned()));
         }
     });
@@ -242,11 +242,15 @@ fn slug(place: &Place) -> String {
 
 /// Where a value stands as a whole word.
 pub(super) fn again<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    text.match_indices(value).map(|(start, value)| start..start + value.len()).filter(|span| is_apart(text, span))
+}
+
+/// True for a piece of a text that is no piece of a word.
+pub(super) fn is_apart(text: &str, span: &Range<usize>) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    text.match_indices(value).map(|(start, value)| start..start + value.len()).filter(move |span| {
-        let before = text.get(..span.start).and_then(|head| head.chars().next_back());
-        let after = text.get(span.end..).and_then(|rest| rest.chars().next());
-        let (first, last) = (value.chars().next(), value.chars().next_back());
-        !(is_word(before) && is_word(first) || is_word(after) && is_word(last))
-    })
+    let value = text.get(span.clone()).unwrap_or_default();
+    let before = text.get(..span.start).and_then(|head| head.chars().next_back());
+    let after = text.get(span.end..).and_then(|rest| rest.chars().next());
+    let (first, last) = (value.chars().next(), value.chars().next_back());
+    !(is_word(before) && is_word(first) || is_word(after) && is_word(last))
 }

@@ -1,6 +1,8 @@
 //! The texts of what is said of a memory: all that a person or a model may have written into.
 
-use crate::domain::{Category, Content, Draft, MAX_CONTENT_BYTES, Memory, Origin, Patch, Scope, Tag};
+use crate::domain::{
+    Category, Content, Draft, InFile, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, Origin, Patch, Scope, Tag,
+};
 use crate::sync::{Action, Details, Document, Edit, Op};
 
 /// What kind of text it is.
@@ -113,6 +115,12 @@ fn changed_name(origin: &mut Origin, change: &mut dyn FnMut(Part, &str) -> Optio
     }
 }
 
+/// A place may be longer than a heading may be: it is none then.
+fn changed_heading(file: &mut InFile, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    let Some(changed) = file.heading.as_deref().and_then(|heading| change(Part::Text, heading)) else { return };
+    file.heading = Some(changed).filter(|heading| heading.chars().count() <= MAX_NAME_CHARS);
+}
+
 /// How the text of a draft or a change is looked at.
 fn part_of(sensitive: Option<&String>) -> Part {
     sensitive.map_or(Part::Text, |_| Part::Whole)
@@ -123,6 +131,7 @@ impl Texts for Draft {
         see(part_of(self.sensitive.as_ref()), &self.content);
         each(self.keywords.iter().chain(&self.entities).chain(&self.sensitive), see);
         each(self.session.iter().chain(&self.client), see);
+        each(self.file.iter().filter_map(|file| file.heading.as_ref()), see);
         self.cwd.iter().for_each(|dir| see(Part::Identity, dir));
         self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
@@ -139,6 +148,7 @@ impl Texts for Draft {
         for name in [&mut self.session, &mut self.client].into_iter().flatten() {
             change_in(name, Part::Text, change);
         }
+        self.file.iter_mut().for_each(|file| changed_heading(file, change));
         self.cwd.iter_mut().for_each(|dir| change_in(dir, Part::Identity, change));
         self.tags = std::mem::take(&mut self.tags).into_iter().filter_map(|tag| changed_tag(tag, change)).collect();
         self.category.iter_mut().for_each(|category| changed_category(category, change));
@@ -173,6 +183,7 @@ impl Texts for Memory {
         each([&self.content], see);
         each(self.keywords.iter().chain(&self.entities), see);
         each(self.session.iter().chain(&self.client), see);
+        each(self.file.iter().filter_map(|file| file.heading.as_ref()), see);
         self.cwd.iter().for_each(|dir| see(Part::Identity, dir));
         self.tags.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         see(Part::Slug, self.category.as_str());
@@ -189,6 +200,7 @@ impl Texts for Memory {
         for name in [&mut self.session, &mut self.client].into_iter().flatten() {
             change_in(name, Part::Text, change);
         }
+        self.file.iter_mut().for_each(|file| changed_heading(file, change));
         self.cwd.iter_mut().for_each(|dir| change_in(dir, Part::Identity, change));
         self.tags = std::mem::take(&mut self.tags).into_iter().filter_map(|tag| changed_tag(tag, change)).collect();
         changed_category(&mut self.category, change);

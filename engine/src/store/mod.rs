@@ -51,7 +51,7 @@ pub use file::private::{dir_of, lock, make_private_dir, private_file, replace, s
 pub use files::asked::{FileRow, NoteRow, PartRow, Pending, RelationRow};
 pub use files::folders::{Folder, MEMORIES};
 pub use files::graph::{Edge, Meant, Strictness};
-pub use files::seen::says_all_of_file;
+pub use files::said::says_all_of_file;
 pub use files::states::{FileStamp, Intent, SeenFile, TakenFile, is_settled};
 pub use files::told::HeldBack;
 pub use files::used::FileUse;

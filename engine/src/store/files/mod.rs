@@ -9,6 +9,7 @@ pub(crate) mod graph;
 pub(crate) mod moved;
 pub(crate) mod names;
 pub(crate) mod paths;
+pub(crate) mod said;
 pub(crate) mod seen;
 pub(crate) mod states;
 pub(crate) mod told;

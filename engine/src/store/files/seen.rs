@@ -1,9 +1,6 @@
 //! Files that were read: what changed in them becomes changes of memories.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -12,11 +9,12 @@ use tessera_markdown::{Note, Part};
 
 use super::asked::standing_for;
 use super::folders::Folder;
+use super::said::Said;
 use super::states::{Before, Intent, Made, PartBefore, SeenFile, TakenFile, Writer, is_observation};
 use super::written::write;
 use crate::compose::{self, Composed, Filed, Known, PartText, Told};
-use crate::domain::{DomainError, Draft, MAX_CONTENT_BYTES, MemoryId, Origin, Timestamp, Trust, content_of_file};
-use crate::screen::{Finding, Keeper, Looked, Place, Screened, Secret, findings, places, screened, screened_beside};
+use crate::domain::{DomainError, Draft, MemoryId, Origin, Timestamp, Trust, content_of_file};
+use crate::screen::{Screened, Secret, findings, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::change::secrets;
@@ -30,10 +28,6 @@ use crate::text::Remembered;
 const STEP: usize = 200;
 /// Files of a step that one thread makes something of at a time.
 const TOGETHER: usize = 8;
-/// Bytes of a file that a memory holds.
-const MOST_OF_FILE: usize = MAX_CONTENT_BYTES - 8;
-/// What stands for each byte of a credential.
-const COVER: char = 'x';
 /// Parts that a file had before and that are looked through for one that comes back.
 const REMEMBERED: usize = 200;
 
@@ -42,22 +36,6 @@ const REMEMBERED: usize = 200;
 struct Step<'a> {
     files: Vec<(&'a SeenFile, Before)>,
     made: Vec<Option<Made>>,
-}
-
-/// Nobody keeps what is found in a file that somebody wrote by hand: it stays there, and nowhere else.
-struct Nobody;
-
-impl Keeper for Nobody {
-    type Error = Infallible;
-
-    fn keep(&mut self, _: MemoryId, _: &str, _: &str) -> Result<Option<Secret>, Infallible> {
-        Ok(None)
-    }
-}
-
-fn without_credentials(draft: Draft, looked: &Looked<'_>) -> Screened<Draft> {
-    let Ok(screened) = screened_beside(draft, MemoryId::from_key(""), &mut Nobody, looked);
-    screened
 }
 
 impl Store {
@@ -282,42 +260,19 @@ fn made(file: &SeenFile, before: &Before, now: Timestamp, counter: &Remembered) 
     if is_there && before.hash == Some(file.stamp.hash) {
         return Ok(None);
     }
-    let is_cut = file.text.len() > MOST_OF_FILE;
     let said = Said::of(&file.text);
-    let note = compose::read_note(&file.path, &said.text);
+    let note = said.note(compose::read_note(&file.path, said.text()));
     let filed = filed(file, before, &note, now);
     let told = Told::of(&note);
     let (parts, removed) = parts(&said, before, &note, (&filed, told.as_ref()), (now, counter))?;
     let id = before.writer.as_ref().map(|writer| writer.memory);
     let id = before.whole.as_ref().map(|whole| whole.memory.id).or(id).unwrap_or_else(|| MemoryId::generate(now));
-    let whole = whole_draft(&filed, id, &note, (&file.text, &said.looked));
-    let is_kept = !is_cut && whole.content == content_of_file(&file.text);
+    let whole = said.whole_draft(&filed, id, &note);
+    let is_kept = whole.content == content_of_file(&file.text);
     let whole = compose::filed(before.whole.as_ref(), &whole, None, now, counter)?;
     let by_hand = || Actor { origin: Origin::File, ..Actor::default() };
     let actor = before.writer.as_ref().map_or_else(by_hand, |writer| writer.actor.clone());
     Ok(Some(Made { note, whole, parts, removed, is_kept, tells_memory: told.is_some(), actor }))
-}
-
-/// What stands for a file: of a text that no memory can hold its beginning, and less of it where the places of credentials
-/// are longer than what stood there.
-fn whole_draft(filed: &Filed, id: MemoryId, note: &Note, (text, looked): (&str, &Looked<'_>)) -> Screened<Draft> {
-    let mut most = MOST_OF_FILE;
-    loop {
-        let beginning = text.get(..text.floor_char_boundary(most)).unwrap_or_default();
-        let draft = without_credentials(compose::file_draft(filed, id, note, content_of_file(beginning)), looked);
-        let beyond = draft.content.len().saturating_sub(MAX_CONTENT_BYTES);
-        if beyond == 0 || most == 0 {
-            return draft;
-        }
-        most = most.saturating_sub(beyond);
-    }
-}
-
-/// True when the content of a memory is all that its file said, as far as it can tell: it is not as long as one that was
-/// cut, and names no credential that was dropped from it.
-pub fn says_all_of_file(content: &str) -> bool {
-    let is_cut = content.len() + char::MAX.len_utf8() > MOST_OF_FILE;
-    !is_cut && places(content).iter().all(|(_, place)| place.name.is_some())
 }
 
 fn filed(file: &SeenFile, before: &Before, note: &Note, now: Timestamp) -> Filed {
@@ -340,48 +295,6 @@ fn filed(file: &SeenFile, before: &Before, note: &Note, now: Timestamp) -> Filed
     }
 }
 
-/// A text of which no credential is read on: each is covered, so that all else stands where it stood. A piece of a text may
-/// not say by itself that it holds one.
-struct Said<'a> {
-    text: Cow<'a, str>,
-    covered: Vec<Finding>,
-    looked: Looked<'a>,
-}
-
-impl<'a> Said<'a> {
-    fn of(text: &'a str) -> Self {
-        let (looked, covered) = Looked::through(text);
-        if covered.is_empty() {
-            return Self { text: Cow::Borrowed(text), covered, looked };
-        }
-        let (mut said, mut at) = (String::with_capacity(text.len()), 0);
-        for finding in &covered {
-            said.push_str(text.get(at..finding.span.start).unwrap_or_default());
-            let value = text.get(finding.span.clone()).unwrap_or_default();
-            // Its lines stay lines.
-            said.extend(value.bytes().map(|byte| if byte == b'\n' { '\n' } else { COVER }));
-            at = finding.span.end;
-        }
-        said.push_str(text.get(at..).unwrap_or_default());
-        Self { text: Cow::Owned(said), covered, looked }
-    }
-
-    /// A piece of it, with a word for what is covered.
-    fn shown(&self, piece: Range<usize>) -> String {
-        let (mut shown, mut at) = (String::new(), piece.start);
-        for Finding { span, kind } in &self.covered {
-            if span.end <= piece.start || span.start >= piece.end {
-                continue;
-            }
-            shown.push_str(self.text.get(at..span.start.max(at)).unwrap_or_default());
-            shown.push_str(&Place { name: None, kind: kind.as_str().to_owned() }.to_string());
-            at = span.end.min(piece.end);
-        }
-        shown.push_str(self.text.get(at..piece.end).unwrap_or_default());
-        shown
-    }
-}
-
 type Parts = (Vec<(Option<Known>, Composed)>, Vec<Known>);
 
 fn parts(
@@ -396,8 +309,8 @@ fn parts(
     let filed = narrowed.as_ref().unwrap_or(filed);
     let draft = |(at, part): (usize, &Part)| {
         let told = told.filter(|_| at == 0);
-        let draft = compose::part_draft(filed, note, part, &said.text, told);
-        without_credentials(Draft { content: said.shown(part.text.clone()), ..draft }, &said.looked)
+        let draft = compose::part_draft(filed, note, part, said.text(), told);
+        said.without_credentials(Draft { content: said.shown(part.text.clone()), ..draft })
     };
     let drafts: Vec<Screened<Draft>> = note.parts.iter().enumerate().map(draft).collect();
     let now_texts: Vec<PartText<'_>> = note

@@ -1,0 +1,148 @@
+//! What a file says without its credentials, and what a memory keeps of it.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tessera_markdown::Note;
+
+use crate::compose::{self, Filed};
+use crate::domain::{Draft, MAX_CONTENT_BYTES, MemoryId, content_of_file};
+use crate::screen::{Finding, Found, Keeper, Looked, Place, Screened, Secret, Texts, places, screened_beside};
+
+/// Bytes of a file that a memory holds.
+const MOST_OF_FILE: usize = MAX_CONTENT_BYTES - 8;
+/// Bytes by which the longest beginning of a file that fits may be missed, so that it is found in a few steps.
+const NEARLY: usize = 256;
+/// What ends a text of which the rest is not kept, so that it is never taken for the whole of its file.
+const CUT: &str = "\n[the rest of the file is not kept]";
+/// What stands for each byte of a credential.
+const COVER: char = 'x';
+
+/// Nobody keeps what is found in a file that somebody wrote by hand: it stays there, and nowhere else.
+struct Nobody;
+
+impl Keeper for Nobody {
+    type Error = Infallible;
+
+    fn keep(&mut self, _: MemoryId, _: &str, _: &str) -> Result<Option<Secret>, Infallible> {
+        Ok(None)
+    }
+}
+
+/// True when the content of a memory is all that its file said: it does not end as one that was cut, and names no credential
+/// that was dropped from it.
+pub fn says_all_of_file(content: &str) -> bool {
+    // Those that were cut before they said so were as long as they could be.
+    let is_cut = content.ends_with(CUT) || content.len() + char::MAX.len_utf8() > MOST_OF_FILE;
+    !is_cut && places(content).iter().all(|(_, place)| place.name.is_some())
+}
+
+/// A text of which no credential is read on: each is covered wherever it stands, so that all else stands where it stood. A
+/// piece of a text may not say by itself that it holds one.
+pub(super) struct Said<'a> {
+    text: Cow<'a, str>,
+    found: Found,
+    looked: Looked<'a>,
+}
+
+impl<'a> Said<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        let (looked, found) = Looked::through(text);
+        if found.known.is_empty() {
+            return Self { text: Cow::Borrowed(text), found, looked };
+        }
+        let (mut said, mut at) = (String::with_capacity(text.len()), 0);
+        for finding in &found.known {
+            said.push_str(text.get(at..finding.span.start).unwrap_or_default());
+            let value = text.get(finding.span.clone()).unwrap_or_default();
+            // Its lines stay lines.
+            said.extend(value.bytes().map(|byte| if byte == b'\n' { '\n' } else { COVER }));
+            at = finding.span.end;
+        }
+        said.push_str(text.get(at..).unwrap_or_default());
+        Self { text: Cow::Owned(said), found, looked }
+    }
+
+    /// With what is covered.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A piece of it, with a word for what is covered.
+    pub(super) fn shown(&self, piece: Range<usize>) -> String {
+        self.shown_without(&self.found.known, piece)
+    }
+
+    fn shown_without(&self, covered: &[Finding], piece: Range<usize>) -> String {
+        let (mut shown, mut at) = (String::new(), piece.start);
+        let begin = covered.partition_point(|finding| finding.span.end <= piece.start);
+        for Finding { span, kind } in covered.iter().skip(begin).take_while(|finding| finding.span.start < piece.end) {
+            shown.push_str(self.text.get(at..span.start.max(at)).unwrap_or_default());
+            shown.push_str(&Place { name: None, kind: kind.as_str().to_owned() }.to_string());
+            at = span.end.min(piece.end);
+        }
+        shown.push_str(self.text.get(at..piece.end).unwrap_or_default());
+        shown
+    }
+
+    pub(super) fn without_credentials(&self, draft: Draft) -> Screened<Draft> {
+        let Ok(screened) = screened_beside(draft, MemoryId::from_key(""), &mut Nobody, &self.looked);
+        screened
+    }
+
+    /// What stands for the file: of a text that no memory can hold the longest beginning of which it can, since the places
+    /// of credentials may be longer than what stood there.
+    pub(super) fn whole_draft(&self, filed: &Filed, id: MemoryId, note: &Note) -> Screened<Draft> {
+        let of_beginning = |most: usize| {
+            let end = self.text.floor_char_boundary(most);
+            let mut beginning = self.shown_without(&self.found.repeated, 0..end);
+            if end < self.text.len() {
+                beginning.push_str(CUT);
+            }
+            let content = content_of_file(&beginning);
+            self.without_credentials(compose::file_draft(filed, id, note, content))
+        };
+        let fits = |draft: &Screened<Draft>| draft.content.len() <= MAX_CONTENT_BYTES;
+        let is_short = self.text.len() <= MOST_OF_FILE;
+        let (mut least, mut most) = (0, if is_short { self.text.len() } else { MOST_OF_FILE - CUT.len() });
+        let all = of_beginning(most);
+        if fits(&all) {
+            return all;
+        }
+        let mut longest = of_beginning(least);
+        while most - least > NEARLY {
+            let middle = least.midpoint(most);
+            let tried = of_beginning(middle);
+            if fits(&tried) { (least, longest) = (middle, tried) } else { most = middle }
+        }
+        longest
+    }
+
+    /// A note as it was read, without credentials that are none before an escape, a mark or an entity in them is read.
+    pub(super) fn note(&self, mut note: Note) -> Note {
+        let out = |text: &str| self.looked.taken_out_of(text);
+        let is_clean = |text: &String| out(text).is_none();
+        note.title = out(&note.title).unwrap_or(note.title);
+        note.kind = out(&note.kind).unwrap_or(note.kind);
+        note.permalink = note.permalink.filter(is_clean);
+        note.aliases.retain(is_clean);
+        note.tags.retain(is_clean);
+        note.fields.values_mut().for_each(|value| value.change_texts(&mut |_, text| out(text)));
+        for part in &mut note.parts {
+            part.tags.retain(is_clean);
+            part.category = part.category.take().filter(is_clean);
+            part.context = part.context.take().filter(is_clean);
+            if !part.headings.iter().all(is_clean) {
+                part.headings = part.headings.iter().filter(|heading| is_clean(heading)).cloned().collect::<Arc<_>>();
+            }
+        }
+        for relation in &mut note.relations {
+            let target = &mut relation.target;
+            let names = [&mut relation.kind, &mut target.name].into_iter().chain(&mut target.project);
+            names.chain(&mut relation.context).for_each(|name| *name = out(name).unwrap_or(std::mem::take(name)));
+        }
+        note
+    }
+}
