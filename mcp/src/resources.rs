@@ -50,13 +50,12 @@ pub(crate) fn read(desk: &mut Desk<'_>, uri: &str) -> Result<Option<String>, Too
         ));
     }
     let Some(name) = uri.strip_prefix(PREFIX) else { return Ok(None) };
-    let note = match name.parse::<MemoryRef>() {
-        Ok(_) => None,
-        Err(_) => desk.perform(FindNote { name: unescaped(name), project: None })?,
-    };
-    let is_note = note.is_some();
-    let Some(reference) = note.map(|note| MemoryRef::Id(note.id)).or_else(|| name.parse().ok()) else {
-        return Ok(None);
+    let (reference, is_note) = match name.parse::<MemoryRef>() {
+        Ok(reference) => (reference, false),
+        Err(_) => match desk.perform(FindNote { name: unescaped(name), project: None })? {
+            Some(note) => (MemoryRef::Id(note.id), true),
+            None => return Ok(None),
+        },
     };
     match desk.perform(Get { ids: vec![reference] }) {
         Ok(found) => {

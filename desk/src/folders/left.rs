@@ -8,7 +8,7 @@ use tessera_engine::domain::FilePath;
 use tessera_engine::store::{Folder, StoreError};
 use tessera_files::{Entry, RelativePath, Tree, Unfit};
 
-use super::look::options;
+use super::look::{joined, options};
 use super::read::{MOST_BYTES, seen};
 use super::refresh::holds_token;
 
@@ -111,7 +111,7 @@ fn found(store: &Store, folder: &Folder) -> Result<(Vec<String>, Vec<LeftOut>), 
     let _ = tree.walk(&options(), &mut |entry| match entry {
         Entry::Directory { path: directory, files, .. } => {
             for file in files {
-                let path = if directory.is_empty() { file.name.clone() } else { format!("{directory}/{}", file.name) };
+                let path = joined(directory, &file.name);
                 if !is_known(&path) {
                     let why = reason(&tree, folder, &path);
                     if why == Because::NotYet && unread.last().is_none_or(|last| last != directory) {

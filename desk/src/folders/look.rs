@@ -109,7 +109,7 @@ pub(super) fn is_as_known(tree: &Tree, known: &BTreeMap<String, u64>) -> Result<
 #[cfg(feature = "team")]
 pub(super) fn directories(tree: &Tree, most: usize) -> Result<Option<Vec<String>>, FileError> {
     let mut found = Vec::new();
-    tree.walk(&options(), &mut |entry| match entry {
+    tree.glance(&options(), &mut |entry| match entry {
         Entry::Directory { path, .. } | Entry::UnreadableDirectory { path } => found.push(path.to_owned()),
         Entry::UnreadableFile { .. } | Entry::Unfit { .. } => {}
     })?;
@@ -129,6 +129,6 @@ fn is_below(path: &str, directory: &str) -> bool {
     directory.is_empty() || path == directory || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }
 
-fn joined(path: &str, name: &str) -> String {
+pub(super) fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
 }

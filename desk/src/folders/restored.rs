@@ -36,18 +36,18 @@ fn restore_held(store: &mut Store, caller: &Caller, id: MemoryRef, before: Optio
     // It may be another one since it was named.
     let file = store.get(id)?.ok_or(StoreError::NotFound(id))?;
     let path = path_of(&file)?;
-    Place::writable(store, path)?;
+    let place = Place::writable(store, path)?;
     let content = match before {
         Some(rev) => content_before(store, &file, rev)?,
         // What is only over comes back as it is, and what is neither is for the store to refuse.
         None if file.deleted.is_none() => return store.restore(id, None, &caller.actor(None)),
         None => file.content.clone(),
     };
-    refuse_another(store, &file, path)?;
+    refuse_another(store, &file, &place)?;
     if file.deleted.is_some()
         && let Some(bytes) = aside::kept(store, path, Some(&content))?
     {
-        write_back(store, caller, &file, path, bytes)?;
+        write_back(store, caller, &file, &place, bytes)?;
         aside::let_go(store, path);
         return store.stored(id);
     }
@@ -84,8 +84,8 @@ fn content_before(store: &Store, file: &Memory, rev: u64) -> Result<String, Stor
 }
 
 /// Refuses to write where something stands that is not kept: another file, or one that no memory holds whole.
-fn refuse_another(store: &Store, file: &Memory, path: &FilePath) -> Result<(), StoreError> {
-    let place = Place::writable(store, path)?;
+fn refuse_another(store: &Store, file: &Memory, place: &Place) -> Result<(), StoreError> {
+    let path = &place.path;
     let another = "is the path of another file now; move that one away first";
     let read = match place.tree.read(&place.inside, MOST_BYTES) {
         Ok(read) => read,
@@ -114,10 +114,9 @@ fn write_back(
     store: &mut Store,
     caller: &Caller,
     file: &Memory,
-    path: &FilePath,
+    place: &Place,
     bytes: Vec<u8>,
 ) -> Result<(), StoreError> {
-    let place = Place::writable(store, path)?;
     // Who wrote it is kept: it is brought back as it was, and nobody wrote it anew.
     let actor = Actor { origin: file.origin.clone(), ..caller.actor(None) };
     place.intend(store, &bytes, (file.id, Vec::new()), &actor)?;

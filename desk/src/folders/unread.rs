@@ -12,7 +12,6 @@ use super::whole::forget_held;
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
 
-const DAY_MICROS: i64 = 86_400_000_000;
 /// Files that are deleted together: all of them, or none.
 const AT_ONCE: usize = 500;
 
@@ -59,8 +58,7 @@ impl Verb for Unread {
 }
 
 fn unread_for(store: &Store, days: u32) -> Result<Vec<FileUse>, StoreError> {
-    let until =
-        Timestamp::from_micros(store.now().as_micros().saturating_sub(i64::from(days).saturating_mul(DAY_MICROS)));
+    let until = store.now().plus_days(-i64::from(days));
     let mut uses = store.file_uses()?;
     uses.retain(|file| file.last() <= until);
     Ok(uses)
