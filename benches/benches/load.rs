@@ -2,7 +2,8 @@
 //! `ts_rank` over the same texts in the same PostgreSQL, in the same run.
 //!
 //! It needs `cargo build --release --locked -p tessera-api` before (it runs the real binary), and PostgreSQL. `TESSERA_LOAD_USERS`
-//! and `TESSERA_LOAD_EACH` make it smaller. PostgreSQL, server and clients share the machine.
+//! and `TESSERA_LOAD_EACH` make it smaller, `TESSERA_LOAD_SECONDS` shorter; `TESSERA_RECALL_MEANING=off` has the server go by words alone.
+//! What is written is durable before it is answered. PostgreSQL, server and clients share the machine.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the table is what a benchmark is for")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
@@ -18,6 +19,7 @@ use tessera_benches::{Corpus, Note};
 use tessera_engine::Timestamp;
 use tessera_engine::compose::{Beside, carried, memory_of};
 use tessera_engine::domain::{Importance, MemoryId};
+use tessera_engine::meaning::{Encoder, meanings};
 use tessera_engine::pack::Passage;
 use tessera_engine::text::O200k;
 
@@ -28,7 +30,8 @@ mod cluster;
 use cluster::Cluster;
 
 const CLIENTS: usize = 16;
-const SECONDS: u64 = 20;
+/// Questions, each asked about as often as any other: more than a run asks, so that none is known already.
+const QUESTIONS: usize = 200_000;
 
 fn number(name: &str, default: usize) -> usize {
     #[expect(clippy::disallowed_methods, reason = "benchmarks have no configuration of their own")]
@@ -74,6 +77,34 @@ impl Server {
     }
 }
 
+/// Processor time that was used so far, in ticks: of the server, of PostgreSQL with all its processes, of the clients.
+struct Ticks([u64; 3]);
+
+impl Ticks {
+    fn now(server: &Server, postmaster: u32) -> Self {
+        // After the name, which may hold anything: the parent second, times from the twelfth, those of children that ended last.
+        let stat = |pid: u32| -> Option<Vec<u64>> {
+            let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            let fields = text.rsplit_once(')')?.1.split_whitespace();
+            Some(fields.map(|field| field.parse().unwrap_or(0)).collect())
+        };
+        let own = |pid: u32| stat(pid).map_or(0, |fields| fields[11] + fields[12]);
+        let pids = std::fs::read_dir("/proc").unwrap().flatten();
+        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let database = pids.filter_map(stat).filter(|fields| fields[1] == u64::from(postmaster));
+        let living: u64 = database.map(|fields| fields[11] + fields[12]).sum();
+        let ended = stat(postmaster).map_or(0, |fields| fields[11..15].iter().sum());
+        Self([own(server.child.id()), living + ended, own(std::process::id())])
+    }
+
+    fn row(&self, name: &str, before: &Self, requests: usize) {
+        // A tick is a hundredth of a second on every Linux.
+        let each = |n: usize| (self.0[n] - before.0[n]) as f64 * 10_000.0 / requests.max(1) as f64;
+        let used = format!("{:.0} µs server, {:.0} PostgreSQL, {:.0} clients", each(0), each(1), each(2));
+        println!("{:<44} {used} a request", format!("{name}: processor"));
+    }
+}
+
 #[derive(Default)]
 struct Latencies(Vec<Duration>);
 
@@ -100,6 +131,7 @@ struct Row {
     forward: Vec<u8>,
     costs: Vec<i32>,
     passages: Vec<u8>,
+    meaning: Vec<u8>,
 }
 
 fn row(note: &Note) -> Row {
@@ -133,20 +165,37 @@ fn row(note: &Note) -> Row {
         costs: composed.costs().kept().map(u32::cast_signed).to_vec(),
         passages: Passage::encode_all(&composed.costs().passages),
         text: note.text.clone(),
+        meaning: Vec::new(),
     }
+}
+
+/// What notes mean, as the server keeps it: every user has the same notes, so that each is read once.
+fn add_meanings(rows: &mut [Row]) {
+    let half = rows.len().div_ceil(2).max(1);
+    std::thread::scope(|scope| {
+        for some in rows.chunks_mut(half) {
+            scope.spawn(|| {
+                for batch in some.chunks_mut(16) {
+                    let texts: Vec<&str> = batch.iter().map(|row| row.text.as_str()).collect();
+                    let made: Vec<_> = meanings(Encoder::shared(), &texts, || true);
+                    batch.iter_mut().zip(made).for_each(|(row, meaning)| row.meaning = meaning.into_bytes());
+                }
+            });
+        }
+    });
 }
 
 /// Every user gets the same notes under ids of their own: what a user finds depends on their own rows alone.
 async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
     sqlx::query(
         "CREATE TABLE notes (n int PRIMARY KEY, content text, importance smallint, summary text, length int,
-         signature bigint, forward bytea, costs int[], passages bytea)",
+         signature bigint, forward bytea, costs int[], passages bytea, meaning bytea)",
     )
     .execute(admin)
     .await
     .unwrap();
     for (n, row) in rows.iter().enumerate() {
-        sqlx::query("INSERT INTO notes VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
+        sqlx::query("INSERT INTO notes VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)")
             .bind(i32::try_from(n).unwrap() + 1)
             .bind(&row.text)
             .bind(row.importance)
@@ -156,6 +205,7 @@ async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
             .bind(&row.forward)
             .bind(&row.costs)
             .bind(&row.passages)
+            .bind(&row.meaning)
             .execute(admin)
             .await
             .unwrap();
@@ -163,9 +213,12 @@ async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
     for user in 0..users {
         let name = format!("user{user}");
         sqlx::query(
-            "INSERT INTO memories SELECT $1, md5($1 || n)::uuid, 1, 1, 0, 'live', content, '{}', 'facts', 'fact', importance,
-             '{}', '{}', '{}', 'global', 1790000000000000, NULL, 'agent', NULL, NULL, 1790000000000000, summary, false,
-             length, signature, forward, costs, passages FROM notes",
+            "INSERT INTO memories (owner, id, rev, content_rev, details_at, state, content, tags, category, type, importance,
+                 keywords, entities, links, scope, created, origin, updated, summary, standing, length, signature, forward,
+                 costs, passages, meaning, meant_rev)
+             SELECT $1, md5($1 || n)::uuid, 1, 1, 0, 'live', content, '{}', 'facts', 'fact', importance,
+                 '{}', '{}', '{}', 'global', 1790000000000000, 'agent', 1790000000000000, summary, false, length, signature,
+                 forward, costs, passages, meaning, 1 FROM notes",
         )
         .bind(&name)
         .execute(admin)
@@ -179,6 +232,7 @@ async fn fill(admin: &PgPool, users: usize, rows: &[Row]) {
         .await
         .unwrap();
         sqlx::query("INSERT INTO user_seq SELECT $1, max(n) FROM notes").bind(&name).execute(admin).await.unwrap();
+        sqlx::query("INSERT INTO marks SELECT $1, max(n) FROM notes").bind(&name).execute(admin).await.unwrap();
     }
     for statement in [
         "CREATE TABLE plain AS SELECT owner AS whose, id, content, to_tsvector('english', content) AS words FROM memories",
@@ -227,16 +281,18 @@ impl Load {
     }
 }
 
-async fn mixed(load: &Arc<Load>, name: &str, server: &Server) {
-    let started = Instant::now();
+/// Clients that ask and write, a write in so many; all of it, with 1.
+async fn mixed(load: &Arc<Load>, name: &str, server: &Server, postmaster: u32, one_in: u8) {
+    let before = Ticks::now(server, postmaster);
+    let (started, seconds) = (Instant::now(), number("TESSERA_LOAD_SECONDS", 20) as u64);
     let clients: Vec<_> = (0..CLIENTS)
         .map(|client| {
             let load = Arc::clone(load);
             tokio::spawn(async move {
                 let mut random = fastrand::Rng::with_seed(client as u64);
                 let (mut recalls, mut writes) = (Vec::new(), Vec::new());
-                while started.elapsed() < Duration::from_secs(SECONDS) {
-                    if random.u8(..5) == 0 {
+                while started.elapsed() < Duration::from_secs(seconds) {
+                    if random.u8(..one_in) == 0 {
                         writes.push(load.write(&mut random).await);
                     } else {
                         recalls.push(load.recall(&mut random).await);
@@ -253,21 +309,24 @@ async fn mixed(load: &Arc<Load>, name: &str, server: &Server) {
         writes.0.extend(some_writes);
     }
     let wall = started.elapsed();
-    recalls.row(&format!("{name}: recall"), wall);
+    if one_in > 1 {
+        recalls.row(&format!("{name}: recall"), wall);
+    }
     writes.row(&format!("{name}: write"), wall);
+    Ticks::now(server, postmaster).row(name, &before, recalls.0.len() + writes.0.len());
     println!("{:<44} {} MB resident", format!("{name}: server"), server.resident());
 }
 
 /// Any of a question's words, ranked by `ts_rank`, the best 20: what PostgreSQL does by itself.
 async fn gin(pool: &PgPool, users: usize, queries: &Arc<Vec<String>>) {
-    let started = Instant::now();
+    let (started, seconds) = (Instant::now(), number("TESSERA_LOAD_SECONDS", 20) as u64);
     let clients: Vec<_> = (0..CLIENTS)
         .map(|client| {
             let (pool, queries) = (pool.clone(), Arc::clone(queries));
             tokio::spawn(async move {
                 let mut random = fastrand::Rng::with_seed(client as u64);
                 let mut took = Vec::new();
-                while started.elapsed() < Duration::from_secs(SECONDS) {
+                while started.elapsed() < Duration::from_secs(seconds) {
                     let any = random.choice(queries.iter()).unwrap().split_whitespace().collect::<Vec<_>>().join(" | ");
                     let one = Instant::now();
                     let found = sqlx::query(
@@ -301,7 +360,7 @@ fn main() {
 
 async fn run() {
     let (users, each) = (number("TESSERA_LOAD_USERS", 100), number("TESSERA_LOAD_EACH", 10_000));
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = Cluster::durable() else { return };
     let url = cluster.url("server");
     let host = |args: &[&str]| {
         let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/tessera-server");
@@ -317,30 +376,36 @@ async fn run() {
     }
     let admin = PgPool::connect(&cluster.url("admin")).await.unwrap();
     let mut corpus = Corpus::new(7);
-    let rows: Vec<Row> = corpus.notes(each).iter().map(row).collect();
-    let queries = corpus.queries(2_000);
+    let mut rows: Vec<Row> = corpus.notes(each).iter().map(row).collect();
+    add_meanings(&mut rows);
+    let queries = corpus.queries(QUESTIONS);
     let started = Instant::now();
     fill(&admin, users, &rows).await;
     eprintln!("{users} users with {each} memories each, filled in {:.0?}", started.elapsed());
 
-    let server = Server::start(&url, 4_096);
+    let (server, postmaster) = (Server::start(&url, 4_096), cluster.pid());
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let load = Arc::new(Load { keys, queries: queries.clone(), client, address: server.address.clone() });
     println!("{:<44} {} MB resident", "before the first question: server", server.resident());
     let (mut cold, mut warm) = (Latencies::default(), Latencies::default());
     let started = Instant::now();
+    let before = Ticks::now(&server, postmaster);
     for key in &load.keys {
         cold.0.push(load.asked(key, &load.queries[0]).await);
     }
     cold.row("first question of each user, one at a time", started.elapsed());
+    Ticks::now(&server, postmaster).row("first question", &before, cold.0.len());
     let held = server.resident();
     println!("{:<44} {held} MB resident", "with every index: server");
+    let before = Ticks::now(&server, postmaster);
     let started = Instant::now();
-    for (key, query) in load.keys.iter().cycle().zip(&load.queries) {
+    for (key, query) in load.keys.iter().cycle().zip(&load.queries).take(4_000) {
         warm.0.push(load.asked(key, query).await);
     }
     warm.row("warm, one client: recall", started.elapsed());
-    mixed(&load, "16 clients", &server).await;
+    Ticks::now(&server, postmaster).row("warm, one client", &before, warm.0.len());
+    mixed(&load, "16 clients", &server, postmaster, 5).await;
+    mixed(&load, "16 clients, writes alone", &server, postmaster, 1).await;
     drop(server);
 
     // Room for a tenth of the users.
@@ -351,7 +416,7 @@ async fn run() {
         client: reqwest::Client::builder().no_proxy().build().unwrap(),
         address: server.address.clone(),
     });
-    mixed(&small, "16 clients, room for a tenth", &server).await;
+    mixed(&small, "16 clients, room for a tenth", &server, postmaster, 5).await;
     drop(server);
     gin(&PgPool::connect(&url).await.unwrap(), users, &Arc::new(queries)).await;
 }

@@ -9,7 +9,7 @@ use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Refusal};
 
 use super::memories::{Stored, columns, seen, stored, uuid};
-use super::sync::MOST_PAGE_BYTES;
+use super::sync::{Current, MOST_PAGE_BYTES};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// A change that somebody asks for.
@@ -17,6 +17,8 @@ use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 pub(crate) struct Ask {
     /// The memory.
     pub(crate) memory: MemoryId,
+    /// The id was made for this request: nobody knows it yet.
+    pub(crate) is_unheard: bool,
     /// What is to be done.
     pub(crate) action: Screened<Action>,
     /// The rev it must have.
@@ -91,22 +93,23 @@ impl Db {
 
 impl UserTx {
     async fn ask(&mut self, ask: &Ask) -> Result<Option<Reply>, DbError> {
-        let current = self.memory_to_change(ask.memory).await?;
-        let base_rev = current.as_ref().map_or(0, |found| found.row.rev);
+        let current = if ask.is_unheard { Current::Unheard } else { self.current(ask.memory).await? };
+        let base_rev = current.stored().map_or(0, |found| found.row.rev);
         let op_id = match &ask.idempotency {
             Some(idempotency) => idempotency.op_id(),
             None => MemoryId::generate(ask.at),
         };
         let op = ask.action.asked(op_id, ask.memory, base_rev, ask.at);
-        let hash = match &ask.idempotency {
-            Some(idempotency) => Sha256::digest(&idempotency.body).to_vec(),
-            None => Sha256::digest(op_id.as_bytes()).to_vec(),
-        };
         let is_moved = ask.only_at.is_some_and(|rev| rev != base_rev);
         if is_moved && !self.is_applied(op_id).await? {
-            return Ok(Some(Reply::Moved(current.map(Box::new))));
+            return Ok(Some(Reply::Moved(current.into_stored().map(Box::new))));
         }
-        let Some(refused) = self.apply(&op, &hash).await? else { return Ok(None) };
+        let decided = match &ask.idempotency {
+            Some(idempotency) => self.apply(&op, &Sha256::digest(&idempotency.body), Some(current)).await?,
+            // Nobody can ask for it again under the same name.
+            None => self.decide(&op, current).await?,
+        };
+        let Some(refused) = decided else { return Ok(None) };
         match refused {
             Some(refusal) => Ok(Some(Reply::Refused(refusal))),
             None => Ok(Some(Reply::Done(None))),

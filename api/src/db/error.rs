@@ -1,5 +1,6 @@
 //! Why the database did not do something, and whether it would do it later.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::shares::ShareError;
@@ -28,6 +29,9 @@ pub enum DbError {
     /// A name or id that is not allowed.
     #[error("{0}")]
     Invalid(String),
+    /// What several waited for did not come.
+    #[error("{0}")]
+    Shared(Arc<DbError>),
 }
 
 /// What is to be done about a failure.
@@ -49,7 +53,11 @@ impl DbError {
 
     /// What is to be done about it.
     pub(crate) fn remedy(&self) -> Remedy {
-        let Self::Sql(error) = self else { return Remedy::Report };
+        let error = match self {
+            Self::Sql(error) => error,
+            Self::Shared(error) => return error.remedy(),
+            _ => return Remedy::Report,
+        };
         match error {
             sqlx::Error::Database(_) => remedy_of(&self.code().unwrap_or_default()),
             sqlx::Error::Io(_)

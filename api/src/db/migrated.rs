@@ -145,6 +145,7 @@ impl Db {
             let audience = tx.audience(user.as_str(), memory).await?;
             tx.replace(user.as_str(), &row, None).await?;
             tx.audit(Deed::SecretMigrated, &memory.to_string()).await?;
+            tx.drop_indexes(&audience);
             tx.told_all(audience, memory);
             tx.commit().await?;
             Ok::<_, DbError>(true)

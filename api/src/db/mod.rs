@@ -3,9 +3,11 @@
 mod active;
 mod admin;
 mod ask;
+mod asked;
 mod audit;
 mod error;
 mod heard;
+mod kept;
 mod meaning;
 mod memories;
 mod migrated;
@@ -13,6 +15,7 @@ mod secrets;
 mod shares;
 mod stale;
 mod sync;
+mod uses;
 
 use active::Active;
 pub use admin::{KeyInfo, NewKey};
@@ -21,6 +24,7 @@ pub use audit::Audited;
 pub(crate) use audit::{By, Deed};
 pub use error::DbError;
 pub(crate) use error::{Remedy, unless_overtaken};
+pub(crate) use kept::KeptIndex;
 pub(crate) use meaning::{Kept, Sent, Unmade, believed};
 pub(crate) use memories::{Stored, columns, costs, stored, uuid};
 pub use migrated::Migrated;
@@ -29,6 +33,7 @@ pub(crate) use secrets::Kept as KeptSecret;
 pub(crate) use shares::{MyShares, ShareError, Target};
 pub(crate) use stale::Remade;
 pub(crate) use sync::Position;
+pub(crate) use uses::Use;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -38,19 +43,20 @@ use std::time::{Duration, Instant};
 
 use sqlx::migrate::{self, Migration, MigrationType};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{PgPool, Postgres, Row as _, SqlSafeStr as _, Transaction};
+use sqlx::{AssertSqlSafe, Connection as _, PgPool, Postgres, SqlSafeStr as _, Transaction};
 use tokio::sync::Mutex;
 
 use crate::keys::Key;
 
 /// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
-const MIGRATIONS: [(i64, &str, &str); 6] = [
+const MIGRATIONS: [(i64, &str, &str); 7] = [
     (1, "server", include_str!("../../migrations/0001_server.sql")),
     (2, "distributed", include_str!("../../migrations/0002_distributed.sql")),
     (3, "rights", include_str!("../../migrations/0003_rights.sql")),
     (4, "meaning", include_str!("../../migrations/0004_meaning.sql")),
     (5, "secrets", include_str!("../../migrations/0005_secrets.sql")),
     (6, "files", include_str!("../../migrations/0006_files.sql")),
+    (7, "fast", include_str!("../../migrations/0007_fast.sql")),
 ];
 
 fn migrator() -> migrate::Migrator {
@@ -94,6 +100,8 @@ pub(crate) struct Caller {
     pub(crate) key: String,
     /// Where the request comes from.
     pub(crate) from: Option<IpAddr>,
+    /// Where the database stood for the user, when the request was there already.
+    pub(crate) at: Position,
 }
 
 /// How many connections there are, and how long anything may take.
@@ -123,6 +131,9 @@ impl Default for Patience {
     }
 }
 
+/// A connection that nobody used for longer is tried before somebody does.
+const IDLE: Duration = Duration::from_secs(1);
+
 /// How long an answer of the database to "are you there" holds.
 const READY_FOR: Duration = Duration::from_secs(1);
 
@@ -136,7 +147,8 @@ pub struct Db {
     readiness: Arc<Mutex<Option<(Instant, bool)>>>,
     /// Whose memories changed through this server.
     active: Arc<Active>,
-    options: PgConnectOptions,
+    lookup: asked::Lookup,
+    options: Arc<PgConnectOptions>,
 }
 
 /// A transaction of one user: the only way to rows. Without the user every query finds nothing.
@@ -149,6 +161,8 @@ pub(crate) struct UserTx {
     told: sync::Told,
     /// What a machine sent with the op that is carried out: what its text means.
     sent: Option<Sent>,
+    /// Whose kept indexes are to go before it ends: they hold what was removed for good.
+    dropped: BTreeSet<String>,
     /// Whose memories were changed, and whom to tell of them once that is done.
     changed: BTreeSet<String>,
     active: Arc<Active>,
@@ -174,14 +188,25 @@ impl Db {
             ("lock_timeout", patience.lock.as_millis()),
             ("idle_in_transaction_session_timeout", patience.idle.as_millis()),
         ]);
+        // Statements find rows by whole keys: a plan that knows their values is no better, and made anew each time.
+        let limited = limited.options([("plan_cache_mode", "force_generic_plan")]);
         let pool = PgPoolOptions::new().max_connections(patience.connections).acquire_timeout(patience.connection);
+        let pool = pool.test_before_acquire(false).before_acquire(|connection, state| {
+            Box::pin(async move {
+                if state.idle_for > IDLE {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        });
         let probe = PgPoolOptions::new().max_connections(1).acquire_timeout(patience.connection);
         Ok(Self {
             probe: probe.connect_lazy_with(limited.clone()),
-            pool: pool.connect_with(limited).await?,
+            pool: pool.connect_with(limited.clone()).await?,
             readiness: Arc::default(),
             active: Arc::default(),
-            options,
+            lookup: asked::Lookup::new(limited, patience.connection),
+            options: Arc::new(options),
         })
     }
 
@@ -192,8 +217,10 @@ impl Db {
     /// When a migration fails, or the schema is newer than this program.
     pub async fn migrate(&self) -> Result<(), DbError> {
         let unlimited = [("statement_timeout", 0), ("lock_timeout", 0), ("idle_in_transaction_session_timeout", 0)];
-        let pool =
-            PgPoolOptions::new().max_connections(1).connect_with(self.options.clone().options(unlimited)).await?;
+        let pool = PgPoolOptions::new()
+            .max_connections(1)
+            .connect_with(PgConnectOptions::clone(&self.options).options(unlimited))
+            .await?;
         let migrated = migrator().run(&pool).await;
         pool.close().await;
         Ok(migrated?)
@@ -265,17 +292,16 @@ impl Db {
 
     /// A transaction of a user.
     pub(crate) async fn of(&self, user: &UserId) -> Result<UserTx, DbError> {
-        let mut tx = self.pool.begin().await?;
-        sqlx::query("SELECT set_config('role', 'tessera_app', true), set_config('app.user_id', $1, true)")
-            .bind(user.as_str())
-            .execute(&mut *tx)
-            .await?;
+        // In one go: a name has no character that ends the text.
+        let begin = format!("BEGIN; SET LOCAL ROLE tessera_app; SET LOCAL app.user_id = '{}'", user.as_str());
+        let tx = self.pool.begin_with(AssertSqlSafe(begin)).await?;
         Ok(UserTx {
             tx,
             user: user.clone(),
             by: By::default(),
             told: sync::Told::default(),
             sent: None,
+            dropped: BTreeSet::new(),
             changed: BTreeSet::new(),
             active: Arc::clone(&self.active),
         })
@@ -288,20 +314,11 @@ impl Db {
 
     /// Whose key it is; `None` for one that is unknown, wrong, revoked or over. All of them take as long.
     pub(crate) async fn caller(&self, key: &Key) -> Result<Option<Caller>, DbError> {
-        let row = sqlx::query("SELECT * FROM presented_key($1)").bind(key.id()).fetch_optional(&self.pool).await?;
+        let known = self.lookup.of(key.id()).await?;
         let nobody = [0_u8; 32];
-        let hash: Vec<u8> = row.as_ref().map_or(Ok(nobody.to_vec()), |row| row.try_get("key_hash"))?;
-        if !key.is(&hash) {
-            return Ok(None);
-        }
-        let Some(row) = row else { return Ok(None) };
-        let user: String = row.try_get("key_user")?;
-        Ok(Some(Caller {
-            user: user.parse()?,
-            scopes: row.try_get("key_scopes")?,
-            key: key.id().to_owned(),
-            from: None,
-        }))
+        let is_right = key.is(if known.user.is_some() { &known.hash } else { &nobody });
+        let Some(user) = known.user.filter(|_| is_right) else { return Ok(None) };
+        Ok(Some(Caller { user, scopes: known.scopes, key: key.id().to_owned(), from: None, at: known.at }))
     }
 }
 

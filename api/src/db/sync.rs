@@ -184,13 +184,36 @@ pub(crate) struct Position {
     /// Its mark.
     pub(crate) mark: Option<Mark>,
     /// The newest of the marks of a machine that this database knows.
-    common: Option<u64>,
+    pub(super) common: Option<u64>,
 }
 
 impl Position {
     /// True for the database that gave the newest of these marks. Without any, nothing is known against it.
     pub(crate) fn knows(&self, marks: &[Mark]) -> bool {
         marks.iter().map(|mark| mark.seq).max().is_none_or(|newest| self.common == Some(newest))
+    }
+}
+
+/// What there is of a memory that is to be changed.
+#[derive(Debug)]
+pub(super) enum Current {
+    /// It, locked where the user may change it.
+    Found(Box<Stored>),
+    /// Another user's, which this one may not see any more.
+    Anothers,
+    /// Nothing that the user was ever told of.
+    Nothing,
+    /// Its id was made for this very change.
+    Unheard,
+}
+
+impl Current {
+    pub(super) fn stored(&self) -> Option<&Stored> {
+        if let Self::Found(found) = self { Some(found) } else { None }
+    }
+
+    pub(super) fn into_stored(self) -> Option<Stored> {
+        if let Self::Found(found) = self { Some(*found) } else { None }
     }
 }
 
@@ -266,7 +289,7 @@ impl UserTx {
 
     /// `None` when another transaction made the memory meanwhile: then all of it is to be done anew.
     async fn carry_out(&mut self, op: &Screened<Op>, hash: &[u8]) -> Result<Option<Answer>, DbError> {
-        let Some(refused) = self.apply(op, hash).await? else { return Ok(None) };
+        let Some(refused) = self.apply(op, hash, None).await? else { return Ok(None) };
         let text = op.action.text();
         // The numbers of what was done are part of the answer.
         self.tell().await?;
@@ -280,7 +303,12 @@ impl UserTx {
     }
 
     /// Applies an op once: what it was refused for, now or the first time. `None` as [`UserTx::carry_out`].
-    pub(super) async fn apply(&mut self, op: &Screened<Op>, hash: &[u8]) -> Result<Option<Option<Refusal>>, DbError> {
+    pub(super) async fn apply(
+        &mut self,
+        op: &Screened<Op>,
+        hash: &[u8],
+        current: Option<Current>,
+    ) -> Result<Option<Option<Refusal>>, DbError> {
         let is_new =
             sqlx::query("INSERT INTO applied_ops (user_id, op_id, hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
                 .bind(self.user.as_str())
@@ -291,7 +319,15 @@ impl UserTx {
                 .rows_affected()
                 > 0;
         if is_new {
-            return self.decide(op).await;
+            let current = match current {
+                Some(current) => current,
+                None => self.current(op.memory).await?,
+            };
+            let decided = self.decide(op, current).await?;
+            if let Some(Some(refusal)) = decided {
+                self.note_refusal(op, refusal).await?;
+            }
+            return Ok(decided);
         }
         let known = sqlx::query("SELECT hash, refused FROM applied_ops WHERE user_id = $1 AND op_id = $2")
             .bind(self.user.as_str())
@@ -317,22 +353,41 @@ impl UserTx {
         Ok(seq.map(|seq| shadow(found, u64::try_from(seq).unwrap_or(0))))
     }
 
-    async fn decide(&mut self, op: &Screened<Op>) -> Result<Option<Option<Refusal>>, DbError> {
-        let current = self.memory_to_change(op.memory).await?;
-        if current.is_none() && self.is_anothers(op.memory).await? {
-            let is_new = matches!(op.action, Action::Create(_));
-            return self.refused(op, if is_new { Refusal::IdTaken } else { Refusal::Unknown }).await;
+    /// What is there of a memory, locked where the user may change it.
+    pub(super) async fn current(&mut self, memory: MemoryId) -> Result<Current, DbError> {
+        match self.memory_to_change(memory).await? {
+            Some(found) => Ok(Current::Found(Box::new(found))),
+            None if self.is_anothers(memory).await? => Ok(Current::Anothers),
+            None => Ok(Current::Nothing),
         }
+    }
+
+    /// Does what an op says to what is there: what it is refused for. `None` as [`UserTx::carry_out`].
+    pub(super) async fn decide(
+        &mut self,
+        op: &Screened<Op>,
+        current: Current,
+    ) -> Result<Option<Option<Refusal>>, DbError> {
+        if matches!(current, Current::Anothers) {
+            let is_new = matches!(op.action, Action::Create(_));
+            return Ok(Some(Some(if is_new { Refusal::IdTaken } else { Refusal::Unknown })));
+        }
+        let is_unheard = matches!(current, Current::Unheard);
+        let current = current.into_stored();
         let rights = current.as_ref().map_or(Rights::None, |found| found.rights);
         let name = self.user.as_str().to_owned();
         let known = current.as_ref().map(|found| (&found.row, found.known.as_deref()));
         let (row, copy) = match outcome(known, op, Author { name: &name, rights }, &O200k) {
-            Outcome::Refuse(refusal) => return self.refused(op, refusal).await,
+            Outcome::Refuse(refusal) => return Ok(Some(Some(refusal))),
             Outcome::Keep => return Ok(Some(None)),
             Outcome::Write { row, copy } => (row, copy),
         };
         let owner = current.as_ref().map_or_else(|| self.user.as_str().to_owned(), |found| found.owner.clone());
-        self.hold_shares(&owner).await?;
+        // Nothing is shared of what nobody heard of, but by its tags.
+        let is_own_alone = is_unheard && row.row().state.live().is_some_and(|document| document.tags.is_empty());
+        if !is_own_alone {
+            self.hold_shares(&owner).await?;
+        }
         let before = if current.is_some() { self.audience(&owner, op.memory).await? } else { Vec::new() };
         let (row, key) = self.with_meaning(op, &owner, *row).await?;
         match current {
@@ -340,11 +395,12 @@ impl UserTx {
             None if self.insert(&row, key.as_deref()).await? => {}
             None => return Ok(None),
         }
-        let after = self.audience(&owner, op.memory).await?;
+        let after = if is_own_alone { vec![owner.clone()] } else { self.audience(&owner, op.memory).await? };
         self.told.add(before.clone(), &owner, op.memory);
         self.told.add(after, &owner, op.memory);
         if matches!(row.row().state, State::Purged) {
             self.purge_secrets(op.memory, &before).await?;
+            self.drop_indexes(&before);
         }
         if let Some(copy) = copy
             && self.insert(&copy, None).await?
@@ -372,7 +428,8 @@ impl UserTx {
         Ok((row.meant(meaning), Some(sent.key)))
     }
 
-    async fn refused(&mut self, op: &Op, refusal: Refusal) -> Result<Option<Option<Refusal>>, DbError> {
+    /// Keeps why an op was refused, for whoever sends it again.
+    async fn note_refusal(&mut self, op: &Op, refusal: Refusal) -> Result<(), DbError> {
         let text = serde_json::to_string(&refusal).map_err(|error| DbError::Row(error.to_string()))?;
         sqlx::query("UPDATE applied_ops SET refused = $3 WHERE user_id = $1 AND op_id = $2")
             .bind(self.user.as_str())
@@ -380,7 +437,7 @@ impl UserTx {
             .bind(text)
             .execute(&mut *self.tx)
             .await?;
-        Ok(Some(Some(refusal)))
+        Ok(())
     }
 
     /// True for the id of a memory of another user that this one was told of: it is not theirs to use.
@@ -412,7 +469,18 @@ impl UserTx {
         self.changed.extend(owners.iter().cloned());
         let query = sqlx::query("SELECT tell($1, $2, $3)").bind(those).bind(owners).bind(memories);
         query.execute(&mut *self.tx).await?;
+        // Last: nobody keeps one while the counters are held.
+        if !self.dropped.is_empty() {
+            let those: Vec<String> = std::mem::take(&mut self.dropped).into_iter().collect();
+            sqlx::query("SELECT drop_indexes($1)").bind(those).execute(&mut *self.tx).await?;
+        }
         Ok(())
+    }
+
+    /// What these users' kept indexes hold of a text is to go with it.
+    pub(super) fn drop_indexes(&mut self, those: &[String]) {
+        self.dropped.extend(those.iter().cloned());
+        self.dropped.insert(self.user.as_str().to_owned());
     }
 
     /// Until the transaction ends, nobody changes with whom an owner shares: whoever comes to see a memory by a

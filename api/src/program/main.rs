@@ -8,6 +8,10 @@ mod work;
 
 use clap::Parser;
 
+/// A request makes and gives back some thousand small pieces of memory on several threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,

@@ -3,10 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use lru::LruCache;
+use tessera_engine::Timestamp;
+use tessera_engine::domain::RecallRequest;
+use tessera_engine::recall::{Ranking, meant};
+use tessera_engine::score::Weights;
 use tokio::sync::{Mutex as Turn, Semaphore};
 
 use super::index::UserIndex;
-use crate::db::UserId;
+use super::texts::Shelf;
+use crate::db::{Position, UserId};
 
 /// What an index holds at least, empty as it may be.
 const SLOT_BYTES: usize = 1024;
@@ -19,6 +24,27 @@ pub(super) struct Slot {
     pub(super) turns: Arc<Semaphore>,
     /// Changed in one go, by whoever holds `refreshing`.
     pub(super) index: RwLock<UserIndex>,
+    /// Memories that were given lately.
+    pub(super) shelf: Shelf,
+}
+
+impl Slot {
+    /// True where the index has all that the database had there. Where somebody is changing it, it is waited for.
+    pub(super) fn is_at(&self, at: &Position) -> bool {
+        self.index.try_read().is_ok_and(|index| index.is_at(at))
+    }
+
+    /// True where there is an index.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.index.read().unwrap_or_else(PoisonError::into_inner).is_loaded()
+    }
+
+    /// Ranks for a question: for a thread that may work for a while.
+    pub(super) fn rank(&self, request: &RecallRequest, now: Timestamp, weights: &Weights) -> Ranking {
+        let meant = meant(request, weights);
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.rank(request, meant.as_ref(), now, weights)
+    }
 }
 
 /// Indexes by user, the least recently asked first to go.
@@ -47,7 +73,8 @@ impl Cache {
             return Arc::clone(slot);
         }
         let turns = Arc::new(Semaphore::new(self.turns_of_user));
-        let slot = Arc::new(Slot { refreshing: Turn::default(), turns, index: RwLock::default() });
+        let (refreshing, index, shelf) = (Turn::default(), RwLock::default(), Shelf::default());
+        let slot = Arc::new(Slot { refreshing, turns, index, shelf });
         held.by_user.put(user.clone(), (Arc::clone(&slot), SLOT_BYTES));
         held.bytes += SLOT_BYTES;
         slot

@@ -12,11 +12,16 @@ use tessera_engine::recall::{Ranking, rank};
 use tessera_engine::score::Weights;
 use tessera_engine::sync::Mark;
 
+use serde::{Deserialize, Serialize};
+
 use super::news::{Fed, Key};
-use crate::db::{DbError, Position};
+use crate::db::{DbError, KeptIndex, Position, Use};
 
 /// Changed rows beyond which a rebuild pays: the larger of this and a twentieth of the snapshot.
 const REBUILD_AT_ROWS: usize = 1000;
+
+/// Rows from which on an index is kept: a smaller one is built as fast.
+const KEPT_ROWS: u32 = 500;
 
 /// How often it is looked whether rows that waited for what they mean still do.
 const LOOK: Duration = Duration::from_secs(2);
@@ -27,6 +32,8 @@ pub(super) struct UserIndex {
     cursor: u64,
     /// The mark of the feed's head when it was last read.
     mark: Option<Mark>,
+    /// The last of the uses that were counted in when it was built.
+    used: i64,
     is_loaded: bool,
     snapshot: Option<Snapshot<Vec<u8>>>,
     tail: Tail,
@@ -48,6 +55,7 @@ impl Default for UserIndex {
             epoch: 0,
             cursor: 0,
             mark: None,
+            used: 0,
             is_loaded: false,
             snapshot: None,
             tail: Tail::inverted(),
@@ -61,13 +69,71 @@ impl Default for UserIndex {
     }
 }
 
+/// What is kept of an index beside its snapshot.
+#[derive(Serialize, Deserialize)]
+struct Beside {
+    captured: HashSet<u32>,
+    replaced: HashMap<u32, Vec<Key>>,
+    waiting: HashMap<u32, Box<str>>,
+}
+
 impl UserIndex {
+    /// The index as it was built, to be kept; `None` where it is small, or has taken changes in since.
+    pub(super) fn kept(&self, by_meaning: bool) -> Option<KeptIndex> {
+        let snapshot =
+            self.snapshot.as_ref().filter(|snapshot| snapshot.rows() >= KEPT_ROWS && self.tail.is_empty())?;
+        let Self { captured, replaced, waiting, .. } = self;
+        let beside = Beside { captured: captured.clone(), replaced: replaced.clone(), waiting: waiting.clone() };
+        Some(KeptIndex {
+            by_meaning,
+            epoch: self.epoch,
+            seq: self.cursor,
+            mark: self.mark,
+            used: self.used,
+            beside: serde_json::to_vec(&beside).ok()?,
+            snapshot: snapshot.to_bytes(),
+        })
+    }
+
+    /// The index that was kept; `None` for one that this program does not read.
+    pub(super) fn of_kept(kept: KeptIndex) -> Option<Self> {
+        let Position { epoch, head: cursor, mark, .. } = Position::of_kept(&kept);
+        let Beside { captured, replaced, waiting } = serde_json::from_slice(&kept.beside).ok()?;
+        let snapshot = Some(Snapshot::open(kept.snapshot).ok()?);
+        let tail = Tail::inverted();
+        let mask = Mask::of(snapshot.as_ref(), &tail);
+        metrics::counter!("tessera_indexes_taken_total").increment(1);
+        let (used, is_loaded) = (kept.used, true);
+        let looked = Mutex::default();
+        Some(Self {
+            epoch,
+            cursor,
+            mark,
+            used,
+            is_loaded,
+            snapshot,
+            tail,
+            tail_bytes: 0,
+            mask,
+            captured,
+            replaced,
+            waiting,
+            looked,
+        })
+    }
+
+    /// Up to when uses are counted in, in microseconds.
+    pub(super) fn used(&self) -> i64 {
+        self.used
+    }
+
     /// An index of all rows, as of where the database stands.
     pub(super) fn build(all: Vec<Fed>, position: Position) -> Result<Self, DbError> {
         let Position { epoch, head: cursor, mark, .. } = position;
         let mut built = Self { epoch, cursor, mark, is_loaded: true, ..Self::default() };
         for fed in &all {
             built.remember(fed);
+            built.used = built.used.max(fed.facts.last_accessed.map_or(0, Timestamp::as_micros));
         }
         *built.looked.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         let successors = successors(&built.replaced);
@@ -127,6 +193,11 @@ impl UserIndex {
         (self.is_loaded && epoch == self.epoch && head >= self.cursor).then_some(self.cursor)
     }
 
+    /// True where it has all that the database had there, and no look is due.
+    pub(super) fn is_at(&self, at: &Position) -> bool {
+        self.cursor_in(at.epoch, at.head) == Some(at.head) && self.mark == at.mark && !self.is_look_due()
+    }
+
     /// True when it was loaded.
     pub(super) fn is_loaded(&self) -> bool {
         self.is_loaded
@@ -143,6 +214,24 @@ impl UserIndex {
     /// What rows replaced until now.
     pub(super) fn replaced_by(&self, changed: &[Fed]) -> HashSet<Key> {
         changed.iter().filter_map(|fed| self.replaced.get(&fed.facts.handle)).flatten().cloned().collect()
+    }
+
+    /// Counts uses in.
+    pub(super) fn count(&mut self, uses: &[Use]) {
+        for one in uses {
+            // Having been said makes no turn of a conversation current; using it does.
+            let is_captured = self.captured.contains(&one.handle);
+            let used = |created: u32| if is_captured { one.last.minutes() } else { one.last.minutes().max(created) };
+            let count = u8::try_from(one.count).unwrap_or(u8::MAX);
+            if let Some(features) = self.tail.features_mut(one.handle) {
+                (features.used, features.access_count) = (used(features.created), count);
+            } else if let Some(snapshot) = &mut self.snapshot
+                && let Some(doc) = snapshot.find(one.handle)
+            {
+                snapshot.set_use(doc, used(snapshot.features(doc).created), count);
+            }
+            self.used = self.used.max(one.last.as_micros());
+        }
     }
 
     /// Takes changed rows in, with all whose place changed by them; up to a place in the feed with

@@ -5,22 +5,26 @@
 mod cache;
 mod index;
 mod news;
+mod texts;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlx::Row as _;
+use tessera_engine::Timestamp;
 use tessera_engine::compose::{Beside, memory_of};
 use tessera_engine::domain::{Clock, Handle, Memory, RecallRequest};
 use tessera_engine::pack::{JsonRows, LineCosts, Ranked, Recall, Row};
-use tessera_engine::recall::{Form, Ranking, answer, meant};
+use tessera_engine::recall::{Form, Ranking, answer};
 use tessera_engine::score::Weights;
 use tessera_engine::text::O200k;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::db::{Db, DbError, Stored, UserId, UserTx, believed, columns, costs, stored, unless_overtaken};
+use crate::db::{Caller, Db, DbError, Stored, Use, UserId, UserTx, believed, columns, costs, stored};
 use cache::{Cache, Slot};
+use index::UserIndex;
 use news::News;
+use texts::{Label, Texts};
 
 /// Why a question is not answered.
 #[derive(Debug, thiserror::Error)]
@@ -36,12 +40,15 @@ pub(crate) enum RecallError {
 /// Answers questions of all users.
 pub(crate) struct Recaller {
     cache: Cache,
+    texts: Arc<Texts>,
     clock: Arc<dyn Clock>,
     /// Without a weight for it, no index keeps what memories mean.
     weights: Arc<Weights>,
     /// Questions that are worked on at one time: some more than there are processors, as each waits for the database
     /// as well. Whoever waits for a turn holds no connection.
     turns: Arc<Semaphore>,
+    /// Indexes that are being kept.
+    keeping: Arc<Semaphore>,
     /// Deliveries in full that the database was not told of yet.
     uses: Mutex<HashMap<UserId, HashMap<u32, u32>>>,
 }
@@ -51,6 +58,9 @@ impl std::fmt::Debug for Recaller {
         f.debug_struct("Recaller").finish_non_exhaustive()
     }
 }
+
+/// Of the bytes for indexes, one in so many is for texts.
+const TEXTS: usize = 4;
 
 /// A turn to work on a question: among all, and among the user's own. It lasts as long as any of the work does, also
 /// when whoever asked has gone.
@@ -67,9 +77,19 @@ async fn apart<T: Send + 'static>(turn: &Turn, work: impl FnOnce() -> T + Send +
     done.await.map_err(|error| DbError::Row(format!("the work on a question: {error}")))
 }
 
-/// A match with its memory and what shows of it. What its lines cost is not known yet where nothing is kept of it.
+impl Slot {
+    /// Counts uses in; the caller holds `refreshing`.
+    async fn count(self: &Arc<Self>, turn: &Turn, uses: Vec<Use>) -> Result<(), DbError> {
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let of = Arc::clone(self);
+        apart(turn, move || of.index.write().unwrap_or_else(PoisonError::into_inner).count(&uses)).await
+    }
+}
+
+/// A memory and what shows of it. What its lines cost is not known yet where nothing is kept of it.
 struct Found {
-    ranked: Ranked,
     stored: Stored,
     memory: Memory,
     costs: Option<LineCosts>,
@@ -80,11 +100,37 @@ struct Found {
 
 impl Found {
     /// Counts tokens where need be: for a thread that may work for a while.
-    fn row(self) -> (Ranked, Row) {
-        let Self { ranked, memory, costs, signature, meaning, .. } = self;
+    fn row(self) -> Arc<Row> {
+        let Self { memory, costs, signature, meaning, .. } = self;
         let costs = costs.unwrap_or_else(|| LineCosts::measure(&memory, &O200k));
-        (ranked, Row { memory, costs, signature, meaning })
+        Arc::new(Row { memory, costs, signature, meaning })
     }
+}
+
+/// A question that was ranked, as far as the rows of its page are at hand.
+struct Asked {
+    request: RecallRequest,
+    weights: Arc<Weights>,
+    ranking: Ranking,
+    page: Vec<Ranked>,
+    rows: Vec<Arc<Row>>,
+    /// The handles of the others, and what they may be kept under.
+    others: Vec<u32>,
+    label: Label,
+}
+
+impl Asked {
+    fn answer(self) -> Result<Recall, RecallError> {
+        let Self { request, weights, ranking, page, rows, .. } = self;
+        let rows = rows.iter().map(|row| Row::clone(row)).collect();
+        Ok(answer(&request, &ranking, page, rows, &weights, Form::Json(JsonRows::default()))?)
+    }
+}
+
+/// What a question came to without the database.
+enum Outcome {
+    Answered(Recall),
+    Lacking(Box<Asked>),
 }
 
 impl Recaller {
@@ -96,10 +142,12 @@ impl Recaller {
         let meaning = if by_meaning { weights.meaning } else { 0.0 };
         Self {
             // Half for one user: there is a turn for others, whatever one asks.
-            cache: Cache::new(most_bytes, turns / 2),
+            cache: Cache::new(most_bytes - most_bytes / TEXTS, turns / 2),
+            texts: Arc::new(Texts::new(most_bytes / TEXTS)),
             clock,
             weights: Arc::new(Weights { meaning, ..weights }),
             turns: Arc::new(Semaphore::new(turns)),
+            keeping: Arc::new(Semaphore::new(1)),
             uses: Mutex::default(),
         }
     }
@@ -111,21 +159,77 @@ impl Recaller {
     }
 
     /// Brings the index of a user up to date. The connection is given back before the work begins.
-    async fn refresh(&self, db: &Db, user: &UserId, slot: &Arc<Slot>, turn: &Turn) -> Result<(), DbError> {
+    async fn refresh(&self, db: &Db, caller: &Caller, slot: &Arc<Slot>, turn: &Turn) -> Result<(), DbError> {
+        let user = &caller.user;
         let _refreshing = slot.refreshing.lock().await;
-        let news = {
+        // Somebody else may have done it meanwhile.
+        if slot.is_at(&caller.at) {
+            return Ok(());
+        }
+        let taken = if slot.is_loaded() { None } else { self.take_kept(db, user, slot, turn).await? };
+        let (news, used) = {
             let mut tx = db.of(user).await?;
-            News::read(&slot.index, &mut tx).await?
+            let news = News::read(&slot.index, &mut tx).await?;
+            let used = match taken {
+                Some(time) if !matches!(news, News::All(..)) => tx.used_since(time).await?,
+                _ => Vec::new(),
+            };
+            (news, used)
         };
-        self.take(db, user, slot, turn, news).await?;
+        match news.handles() {
+            Some(handles) => self.texts.take(&slot.shelf, handles),
+            None => self.texts.take_all(&slot.shelf),
+        }
+        let is_built = matches!(news, News::All(..));
+        self.put(db, user, slot, turn, news).await?;
+        slot.count(turn, used).await?;
+        if is_built {
+            self.keep(db, user, slot);
+        }
         // Whoever asks for what waits is waited for themselves.
         let waited_for = slot.index.read().unwrap_or_else(PoisonError::into_inner).waited_for();
         waited_for.iter().filter_map(|owner| owner.parse().ok()).for_each(|owner| db.active().note(owner));
         Ok(())
     }
 
+    /// Takes the index that is kept, if one is: up to when uses are counted in it. What changed since is still to be read.
+    async fn take_kept(&self, db: &Db, user: &UserId, slot: &Arc<Slot>, turn: &Turn) -> Result<Option<i64>, DbError> {
+        let kept = db.of(user).await?.kept_index(self.weights.meaning > 0.0).await?;
+        let Some(kept) = kept else { return Ok(None) };
+        let to = Arc::clone(slot);
+        let taken = apart(turn, move || {
+            let index = UserIndex::of_kept(kept)?;
+            let (used, bytes) = (index.used(), index.bytes());
+            *to.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+            to.index.clear_poison();
+            Some((used, bytes))
+        });
+        let Some((used, bytes)) = taken.await? else { return Ok(None) };
+        self.cache.resized(user, slot, bytes);
+        Ok(Some(used))
+    }
+
+    /// Keeps an index that was built, one after another, after the question is answered. One that changes meanwhile, or
+    /// is let go, is not kept.
+    fn keep(&self, db: &Db, user: &UserId, slot: &Arc<Slot>) {
+        let (db, user, slot) = (db.clone(), user.clone(), Arc::downgrade(slot));
+        let (keeping, by_meaning) = (Arc::clone(&self.keeping), self.weights.meaning > 0.0);
+        tokio::spawn(async move {
+            let Ok(_place) = keeping.acquire().await else { return };
+            let Some(slot) = slot.upgrade() else { return };
+            let kept = tokio::task::spawn_blocking(move || {
+                slot.index.read().unwrap_or_else(PoisonError::into_inner).kept(by_meaning)
+            });
+            let Ok(Some(kept)) = kept.await else { return };
+            if let Err(error) = db.keep_index(&user, &kept).await {
+                // It is built again where it is asked for.
+                tracing::warn!(%error, "an index was not kept");
+            }
+        });
+    }
+
     /// Puts news into an index; the caller holds its `refreshing`.
-    async fn take(&self, db: &Db, user: &UserId, slot: &Arc<Slot>, turn: &Turn, news: News) -> Result<(), DbError> {
+    async fn put(&self, db: &Db, user: &UserId, slot: &Arc<Slot>, turn: &Turn, news: News) -> Result<(), DbError> {
         if matches!(news, News::None) {
             return Ok(());
         }
@@ -144,61 +248,73 @@ impl Recaller {
         Ok(())
     }
 
-    /// Ranks a user's memories, and fetches the first page.
-    async fn found(
-        &self,
-        db: &Db,
-        user: &UserId,
-        request: &RecallRequest,
-    ) -> Result<(Turn, Ranking, Vec<Found>), RecallError> {
-        let slot = self.cache.of(user);
+    /// A turn, and the caller's index as the database was when the request was there already.
+    async fn ready(&self, db: &Db, caller: &Caller) -> Result<(Arc<Slot>, Turn), DbError> {
+        let slot = self.cache.of(&caller.user);
         let turn = self.turn(&slot).await;
-        let mut tx = db.of(user).await?;
-        // Where somebody is changing it, it is waited for below, without a connection.
-        let known = slot.index.try_read().map(|index| index.known()).unwrap_or_default();
-        let position = tx.history(&known).await?;
-        let is_fresh = slot.index.try_read().is_ok_and(|index| {
-            let is_known = index.known() == known;
-            is_known && index.cursor_in(position.epoch, position.head) == Some(position.head) && !index.is_look_due()
-        });
-        if !is_fresh || !position.knows(&known) {
-            drop(tx);
-            self.refresh(db, user, &slot, &turn).await?;
-            tx = db.of(user).await?;
+        if !slot.is_at(&caller.at) {
+            self.refresh(db, caller, &slot, &turn).await?;
         }
-        let (request_of, now, weights) = (request.clone(), self.clock.now(), Arc::clone(&self.weights));
-        let ranking = apart(&turn, move || {
-            let meant = meant(&request_of, &weights);
-            let index = slot.index.read().unwrap_or_else(PoisonError::into_inner);
-            index.rank(&request_of, meant.as_ref(), now, &weights)
-        })
-        .await?;
-        let page = ranking.page(request)?;
-        let found = rows(&mut tx, page).await?;
-        Ok((turn, ranking, found))
+        Ok((slot, turn))
     }
 
     /// Ranks a user's memories, and fetches the first page.
     pub(crate) async fn page(
         &self,
         db: &Db,
-        user: &UserId,
+        caller: &Caller,
         request: &RecallRequest,
     ) -> Result<Vec<(Ranked, Stored)>, RecallError> {
-        let (_, _, found) = self.found(db, user, request).await?;
-        Ok(found.into_iter().map(|found| (found.ranked, found.stored)).collect())
+        let (slot, turn) = self.ready(db, caller).await?;
+        let (request, now, weights) = (request.clone(), self.clock.now(), Arc::clone(&self.weights));
+        let page = apart(&turn, move || slot.rank(&request, now, &weights).page(&request)).await??;
+        let mut tx = db.of(&caller.user).await?;
+        let handles: Vec<u32> = page.iter().map(|ranked| ranked.handle.get()).collect();
+        let mut found = found(&mut tx, &handles).await?;
+        let stored = |ranked: Ranked| found.remove(&ranked.handle.get()).map(|found| (ranked, found.stored));
+        Ok(page.into_iter().filter_map(stored).collect())
     }
 
     /// Answers within a budget: one JSON payload whose tokens were counted.
-    pub(crate) async fn recall(&self, db: &Db, user: &UserId, request: &RecallRequest) -> Result<Recall, RecallError> {
-        let (turn, ranking, found) = self.found(db, user, request).await?;
-        let (request, weights) = (request.clone(), Arc::clone(&self.weights));
-        let recall = apart(&turn, move || {
-            let (page, rows): (Vec<Ranked>, Vec<Row>) = found.into_iter().map(Found::row).unzip();
-            answer(&request, &ranking, page, rows, &weights, Form::Json(JsonRows::default()))
-        })
-        .await??;
-        self.note(user, recall.details.iter().map(|detail| detail.ranked.handle.get()));
+    pub(crate) async fn recall(
+        &self,
+        db: &Db,
+        caller: &Caller,
+        request: &RecallRequest,
+    ) -> Result<Recall, RecallError> {
+        let (slot, turn) = self.ready(db, caller).await?;
+        let (request, now, weights) = (request.clone(), self.clock.now(), Arc::clone(&self.weights));
+        let (at, texts) = (Arc::clone(&slot), Arc::clone(&self.texts));
+        let ranked = apart(&turn, move || {
+            let ranking = at.rank(&request, now, &weights);
+            let page = ranking.page(&request)?;
+            let (rows, others, label) = texts.of(&at.shelf, page.iter().map(|ranked| ranked.handle.get()));
+            let asked = Asked { request, weights, ranking, page, rows, others, label };
+            let is_whole = asked.others.is_empty();
+            Ok::<_, RecallError>(if is_whole {
+                Outcome::Answered(asked.answer()?)
+            } else {
+                Outcome::Lacking(Box::new(asked))
+            })
+        });
+        let recall = match ranked.await?? {
+            Outcome::Answered(recall) => recall,
+            Outcome::Lacking(mut asked) => {
+                let found = {
+                    let mut tx = db.of(&caller.user).await?;
+                    found(&mut tx, &asked.others).await?
+                };
+                let texts = Arc::clone(&self.texts);
+                apart(&turn, move || {
+                    let read: Vec<Arc<Row>> = found.into_values().map(Found::row).collect();
+                    texts.keep(&slot.shelf, asked.label, read.iter().cloned());
+                    asked.rows.extend(read);
+                    asked.answer()
+                })
+                .await??
+            }
+        };
+        self.note(&caller.user, recall.details.iter().map(|detail| detail.ranked.handle.get()));
         Ok(recall)
     }
 
@@ -212,7 +328,7 @@ impl Recaller {
     /// Tells the database, and the indexes that are at hand, of what was used.
     pub(crate) async fn flush(&self, db: &Db) {
         let uses = std::mem::take(&mut *self.uses.lock().unwrap_or_else(PoisonError::into_inner));
-        let now = self.clock.now().as_micros();
+        let now = self.clock.now();
         for (user, handles) in uses.into_iter().filter(|(_, handles)| !handles.is_empty()) {
             if let Err(error) = self.flush_one(db, &user, handles, now).await {
                 // A count that is lost ranks a memory a little lower: nothing that was written is.
@@ -221,43 +337,27 @@ impl Recaller {
         }
     }
 
-    async fn flush_one(&self, db: &Db, user: &UserId, handles: HashMap<u32, u32>, now: i64) -> Result<(), DbError> {
+    async fn flush_one(
+        &self,
+        db: &Db,
+        user: &UserId,
+        handles: HashMap<u32, u32>,
+        now: Timestamp,
+    ) -> Result<(), DbError> {
         let (handles, counts): (Vec<i64>, Vec<i32>) =
             handles.into_iter().map(|(handle, count)| (i64::from(handle), i32::try_from(count).unwrap_or(1))).unzip();
-        unless_overtaken(|| count_uses(db, user, &handles, &counts, now)).await?;
+        let uses = db.count_uses(user, &handles, &counts, now).await?;
         // Rows are locked no longer: whoever waits for the index keeps nobody from writing.
         let Some(slot) = self.cache.known(user) else { return Ok(()) };
         let turn = self.turn(&slot).await;
         let _refreshing = slot.refreshing.lock().await;
-        if !slot.index.read().unwrap_or_else(PoisonError::into_inner).is_loaded() {
-            return Ok(());
-        }
-        let news = {
-            let mut tx = db.of(user).await?;
-            News::used(&handles, &mut tx).await?
-        };
-        self.take(db, user, &slot, &turn, news).await
+        slot.count(&turn, uses).await
     }
 }
 
-async fn count_uses(db: &Db, user: &UserId, handles: &[i64], counts: &[i32], now: i64) -> Result<(), DbError> {
-    let mut tx = db.of(user).await?;
-    sqlx::query(
-        "UPDATE feed SET uses = uses + told.count, used = $4
-         FROM unnest($2, $3) AS told (handle, count) WHERE feed.user_id = $1 AND feed.handle = told.handle",
-    )
-    .bind(user.as_str())
-    .bind(handles)
-    .bind(counts)
-    .bind(now)
-    .execute(&mut *tx.tx)
-    .await?;
-    tx.commit().await
-}
-
-/// The memories of a page, with what is kept of their lines' costs.
-async fn rows(tx: &mut UserTx, page: Vec<Ranked>) -> Result<Vec<Found>, DbError> {
-    let handles: Vec<i64> = page.iter().map(|ranked| i64::from(ranked.handle.get())).collect();
+/// Memories by their handles, with what is kept of their lines' costs.
+async fn found(tx: &mut UserTx, handles: &[u32]) -> Result<HashMap<u32, Found>, DbError> {
+    let handles: Vec<i64> = handles.iter().map(|handle| i64::from(*handle)).collect();
     let found = sqlx::query(concat!(
         "SELECT feed.handle, feed.uses, feed.used, signature, costs, passages, ",
         believed!("memories"),
@@ -270,7 +370,7 @@ async fn rows(tx: &mut UserTx, page: Vec<Ranked>) -> Result<Vec<Found>, DbError>
     .bind(handles)
     .fetch_all(&mut *tx.tx)
     .await?;
-    let mut rows = HashMap::new();
+    let mut rows = HashMap::with_capacity(found.len());
     for row in &found {
         let stored = stored(row)?;
         let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
@@ -283,15 +383,12 @@ async fn rows(tx: &mut UserTx, page: Vec<Ranked>) -> Result<Vec<Found>, DbError>
         let mut memory = memory_of(document, beside);
         let (uses, used): (i32, Option<i64>) = (row.try_get("uses")?, row.try_get("used")?);
         memory.access_count = u32::try_from(uses).unwrap_or(0);
-        memory.last_accessed = used.map(tessera_engine::Timestamp::from_micros);
+        memory.last_accessed = used.map(Timestamp::from_micros);
         memory.updated = stored.updated;
         let costs = costs(row, &memory)?;
-        let signature: i64 = row.try_get("signature")?;
-        rows.insert(handle, (stored, memory, costs, signature.cast_unsigned(), row.try_get("meaning")?));
+        let signature = row.try_get::<i64, _>("signature")?.cast_unsigned();
+        let meaning = row.try_get("meaning")?;
+        rows.insert(handle, Found { stored, memory, costs, signature, meaning });
     }
-    let found = page.into_iter().filter_map(|ranked| {
-        let (stored, memory, costs, signature, meaning) = rows.remove(&ranked.handle.get())?;
-        Some(Found { ranked, stored, memory, costs, signature, meaning })
-    });
-    Ok(found.collect())
+    Ok(rows)
 }

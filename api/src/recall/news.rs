@@ -96,17 +96,6 @@ impl News {
         Ok(Self::Some(changed, cursor, mark))
     }
 
-    /// Rows of which the user's use changed.
-    pub(super) async fn used(handles: &[i64], tx: &mut UserTx) -> Result<Self, DbError> {
-        let sql = fed!("feed.handle = ANY ($2)");
-        let rows = sqlx::query(sql).bind(tx.user.as_str()).bind(handles).fetch_all(&mut *tx.tx).await?;
-        let mut changed = fed(&rows, tx.user.as_str())?;
-        // What is around a turn is in the index alone: it has its use counted when the index is built again.
-        changed.retain(|fed| !fed.facts.is_captured);
-        read_stale(&mut changed, tx).await?;
-        Ok(Self::Again(changed))
-    }
-
     /// Rows that waited for what they mean, and do no more: that is no change of them, so no feed tells of it. It is
     /// looked for now and then while an index has any that wait.
     async fn meant(index: &RwLock<UserIndex>, position: Position, tx: &mut UserTx) -> Result<Self, DbError> {
@@ -136,6 +125,16 @@ impl News {
         let mut all = fed(&rows, tx.user.as_str())?;
         read_stale(&mut all, tx).await?;
         Ok(Self::All(all, position))
+    }
+
+    /// The handles of the rows that it is about; `None` for all.
+    pub(super) fn handles(&self) -> Option<impl Iterator<Item = u32>> {
+        let rows: &[Fed] = match self {
+            Self::None => &[],
+            Self::Some(rows, ..) | Self::Again(rows) => rows,
+            Self::All(..) => return None,
+        };
+        Some(rows.iter().map(|fed| fed.facts.handle))
     }
 
     /// The same for an index that nobody asks by meaning: no row has any, and none waits for it.

@@ -84,7 +84,7 @@ async fn change_links(app: &App, caller: &Caller, current: &Stored, edit: Edit) 
     let memory = current.row.memory;
     let mut aside = Aside::own(&app.secrets, caller.user.as_str());
     let action = Screened::of(aside.look(edit, memory)?);
-    let ask = Ask { memory, action, only_at: None, idempotency: None, at: app.clock.now() };
+    let ask = Ask { memory, is_unheard: false, action, only_at: None, idempotency: None, at: app.clock.now() };
     done(app.db.ask(caller, &ask).await?).map(drop)
 }
 

@@ -114,15 +114,18 @@ pub(super) async fn creation(
 ) -> Result<(Ask, Vec<SetAside>), Problem> {
     let now = app.clock.now();
     let new = app.decrypted(caller, new).await?;
-    let memory = match (new.id()?, &idempotency) {
-        (Some(id), _) => id,
-        (None, Some(idempotency)) => MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())),
-        (None, None) => MemoryId::generate(now),
+    let (memory, is_unheard) = match (new.id()?, &idempotency) {
+        (Some(id), _) => (id, false),
+        (None, Some(idempotency)) => {
+            (MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())), false)
+        }
+        (None, None) => (MemoryId::generate(now), true),
     };
     let mut aside = Aside::own(&app.secrets, caller.user.as_str());
     let draft = aside.look(new.draft()?, memory).map_err(|why| named(why, body))?;
     let looked = aside.looked(Screened::of(compose::document(&draft, now)?));
-    app.keep(caller, memory, looked, None, idempotency).await
+    let (ask, aside) = app.keep(caller, memory, looked, None, idempotency).await?;
+    Ok((Ask { is_unheard, ..ask }, aside))
 }
 
 /// Why a text is not stored, with the field at fault.
@@ -166,7 +169,8 @@ impl App {
         self.secrets.put(&self.db, &caller.user, memory, &looked.taken).await?;
         self.note_dropped(caller, memory, &looked.taken).await?;
         let idempotency = idempotency.map(|given| Idempotency { body: unhinted(&given.body, &looked.taken), ..given });
-        Ok((Ask { memory, action: looked.action, only_at, idempotency, at: self.clock.now() }, looked.set_aside))
+        let (action, at) = (looked.action, self.clock.now());
+        Ok((Ask { memory, is_unheard: false, action, only_at, idempotency, at }, looked.set_aside))
     }
 }
 
@@ -245,7 +249,7 @@ pub(super) async fn recall(
     let sort = request.sort.as_str();
     let started = std::time::Instant::now();
     let response = if question.has_budget() {
-        let recall = app.recaller.recall(&app.db, &caller.user, &request).await?;
+        let recall = app.recaller.recall(&app.db, &caller, &request).await?;
         let headers = [(header::CONTENT_TYPE, "application/json")];
         (headers, recall.body).into_response()
     } else {
@@ -258,7 +262,7 @@ pub(super) async fn recall(
 }
 
 async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<MatchesView, Problem> {
-    let mut found = app.recaller.page(&app.db, &caller.user, request).await?;
+    let mut found = app.recaller.page(&app.db, caller, request).await?;
     // The older form has no mark for what is below the floor.
     found.retain(|(ranked, _)| !ranked.is_weak);
     // The best that fit a page: whoever wants others asks with a budget and a cursor.
@@ -376,7 +380,7 @@ pub(super) async fn delete(
     };
     let idempotency = idempotency(&headers, &format!("delete {memory}"), b"")?;
     let action = Screened::clean(Action::Delete).ok_or_else(Problem::not_found)?;
-    let ask = Ask { memory, action, only_at, idempotency, at: app.clock.now() };
+    let ask = Ask { memory, is_unheard: false, action, only_at, idempotency, at: app.clock.now() };
     done(app.db.ask(&caller, &ask).await?)?;
     Ok(Json(json!({ "deleted": memory, "preview": preview(&current) })))
 }

@@ -7,7 +7,7 @@ use crate::site::{Site, with_site};
 use crate::sync::id as new_id;
 
 /// Removes a memory for good, as a machine does.
-async fn purge(site: &Site, key: &str, memory: &str) {
+pub(crate) async fn purge(site: &Site, key: &str, memory: &str) {
     let op =
         json!({ "op_id": new_id(), "memory": memory, "base_rev": 1, "at": "2026-11-20T12:00:00Z", "action": "purge" });
     Site::ok(site.post(key, "/v1/sync/push", &json!({ "epoch": 1, "ops": [op] })).await).await;

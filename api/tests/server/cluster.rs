@@ -15,11 +15,22 @@ const NOBODY: u32 = 65_534;
 pub(crate) struct Cluster {
     dir: TempDir,
     programs: PathBuf,
+    /// What was committed is on the disk: dear, and nothing that a test of answers needs.
+    is_durable: bool,
 }
 
 impl Cluster {
     /// `None`, and a line that says so, where PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
+        Self::started(false)
+    }
+
+    /// The same, of which what was committed survives a loss of power.
+    pub(crate) fn durable() -> Option<Self> {
+        Self::started(true)
+    }
+
+    fn started(is_durable: bool) -> Option<Self> {
         let Some(programs) = programs() else {
             eprintln!("left out: PostgreSQL is not installed");
             return None;
@@ -29,7 +40,7 @@ impl Cluster {
         if is_root() {
             chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        let cluster = Self { dir, programs };
+        let cluster = Self { dir, programs, is_durable };
         let data = cluster.data();
         cluster.run("initdb", &["-D", &data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8", "--no-locale"]);
         cluster.begin();
@@ -55,7 +66,8 @@ impl Cluster {
 
     fn begin(&self) {
         let (data, socket) = (self.data(), self.socket());
-        let options = format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync=off");
+        let fsync = if self.is_durable { "on" } else { "off" };
+        let options = format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync={fsync}");
         let log = self.dir.path().join("log");
         self.run("pg_ctl", &["-D", &data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
     }
@@ -95,6 +107,12 @@ impl Cluster {
         let out = command.output().unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         String::from_utf8_lossy(&out.stdout).into_owned()
+    }
+
+    /// The process that all others of it are children of.
+    pub(crate) fn pid(&self) -> u32 {
+        let file = fs::read_to_string(self.dir.path().join("data/postmaster.pid")).unwrap();
+        file.lines().next().unwrap().parse().unwrap()
     }
 
     fn disconnect(&self) {

@@ -5,6 +5,7 @@ mod audit;
 #[expect(dead_code, reason = "tests of the vault's client need more of it")]
 #[path = "../../../engine/vault/tests/vault/bao.rs"]
 mod bao;
+mod caches;
 #[expect(dead_code, reason = "tests of the program crash it as well")]
 mod cluster;
 mod composed;

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 18] = [
     "users",
     "api_keys",
     "memories",
@@ -22,11 +22,12 @@ const TABLES: [&str; 17] = [
     "audit",
     "purges",
     "fetched",
+    "kept_indexes",
 ];
 
 /// Statements that are not local to one user, with the words that tell them; docs/SCALING.md says what each costs.
 const BEYOND: [(&str, &str); 3] = [
-    ("presented_key($1)", "whose a key is"),
+    ("asked($1)", "whose keys are, and where the feeds of their users stand"),
     ("SELECT every_user()", "all users, on the server's host"),
     ("memories.owner = feed.owner AND memories.id = feed.memory", "what is shared with a user: by its owner and id"),
 ];

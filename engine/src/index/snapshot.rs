@@ -30,6 +30,9 @@ const MAGIC: &[u8; 8] = b"TESSNAP\x01";
 const FORMAT: u32 = 3 | (ENCODER_VERSION as u32) << 16;
 const HEADER: usize = 128;
 const FEATURES: usize = 28;
+/// Where in a row's features its last use stands, and how often it was used.
+const USED: std::ops::Range<usize> = 8..12;
+const ACCESS_COUNT: usize = 18;
 /// Bytes that are read together begin at a multiple of this.
 const ALIGNED: usize = 64;
 
@@ -346,6 +349,38 @@ impl Builder {
     }
 }
 
+impl Snapshot<Vec<u8>> {
+    /// Notes of a row when it was last used, in minutes since 1970, and how often. A row out of range has no place for it.
+    pub fn set_use(&mut self, doc: u32, used: u32, access_count: u8) {
+        let at = HEADER + doc as usize * FEATURES;
+        if doc < self.rows
+            && let Some(row) = self.bytes.get_mut(at..at + FEATURES)
+            && let Some(place) = row.get_mut(USED)
+        {
+            place.copy_from_slice(&used.to_le_bytes());
+            if let Some(place) = row.get_mut(ACCESS_COUNT) {
+                *place = access_count;
+            }
+        }
+    }
+
+    /// The bytes for [`Snapshot::open`], with all uses that were noted.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        if let Some((header, body)) = bytes.split_at_mut_checked(HEADER) {
+            let of_body = xxh3_64(body).to_le_bytes();
+            if let Some(place) = header.get_mut(112..120) {
+                place.copy_from_slice(&of_body);
+            }
+            let of_header = xxh3_64(header.get(..120).unwrap_or_default()).to_le_bytes();
+            if let Some(place) = header.get_mut(120..128) {
+                place.copy_from_slice(&of_header);
+            }
+        }
+        bytes
+    }
+}
+
 fn write_terms(terms: Terms) -> (Vec<u8>, Vec<u8>) {
     let mut sorted: Vec<_> = terms.into_iter().collect();
     sorted.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
@@ -388,4 +423,26 @@ fn u32_at(bytes: &[u8], at: usize) -> Result<u32, SnapshotError> {
 
 fn u64_at(bytes: &[u8], at: usize) -> Result<u64, SnapshotError> {
     array_at(bytes, at).map(u64::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_use_that_is_noted_is_read_and_the_bytes_are_sound_again() {
+        let row =
+            |handle| IndexRow { features: Features { handle, used: 5, ..Features::default() }, ..IndexRow::default() };
+        let identity = Identity { store: [0; 16], rev: 1, stamp: [0; 16] };
+        let rows: Vec<IndexRow> = [3, 7, 9].map(row).into();
+        let mut snapshot = Snapshot::open(Snapshot::build(identity, &rows)).unwrap();
+        snapshot.set_use(1, 70_000, 12);
+        snapshot.set_use(3, 1, 1);
+        let noted = Features { used: 70_000, access_count: 12, ..rows[1].features };
+        let again = Snapshot::open(snapshot.to_bytes()).unwrap();
+        for snapshot in [&snapshot, &again] {
+            assert_eq!([0, 1, 2].map(|doc| snapshot.features(doc)), [rows[0].features, noted, rows[2].features]);
+        }
+        assert!(Snapshot::open(snapshot.bytes).is_err(), "changed behind its checksum");
+    }
 }

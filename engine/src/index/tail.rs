@@ -67,6 +67,12 @@ impl Tail {
         self.rows.push(row);
     }
 
+    /// What ranking reads of the row with a handle, to note when it was last used, and how often.
+    pub fn features_mut(&mut self, handle: u32) -> Option<&mut Features> {
+        let doc = *self.by_handle.get(&handle)?;
+        self.rows.get_mut(doc as usize).map(|row| &mut row.features)
+    }
+
     /// Handles in it, deleted ones included.
     pub fn len(&self) -> usize {
         self.by_handle.len()

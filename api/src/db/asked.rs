@@ -1,0 +1,115 @@
+//! Who asks: whose a key is, and where the feed of its user stands. Every request begins with it, so it is looked up for
+//! all that wait at once, in one statement, on a connection of its own: whatever others do with theirs, nobody waits here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{Connection as _, Row as _};
+use tessera_engine::sync::Mark;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{DbError, Position, UserId};
+
+/// Keys of one statement.
+const MOST: usize = 64;
+/// Requests that may wait for it; more wait for a place among them.
+const WAITING: usize = 1024;
+
+/// What is known of a key.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    /// Whose it is; `None` for one that is unknown, revoked or over.
+    pub(super) user: Option<UserId>,
+    pub(super) hash: Vec<u8>,
+    pub(super) scopes: Vec<String>,
+    /// Where the database stands for the user, when the request was there already.
+    pub(super) at: Position,
+}
+
+type Answer = Result<Known, DbError>;
+
+/// Looks keys up. It ends with the last of its clones.
+#[derive(Debug, Clone)]
+pub(super) struct Lookup(mpsc::Sender<(String, oneshot::Sender<Answer>)>);
+
+impl Lookup {
+    /// On the runtime of whoever calls; connects when it is first asked, and again where the connection is gone.
+    pub(super) fn new(options: PgConnectOptions, patience: Duration) -> Self {
+        let (ask, asked) = mpsc::channel(WAITING);
+        tokio::spawn(Worker { options, patience, connection: None }.work(asked));
+        Self(ask)
+    }
+
+    /// What is known of the key of an id.
+    pub(super) async fn of(&self, key_id: &str) -> Answer {
+        let (answer, answered) = oneshot::channel();
+        let gone = |_| DbError::Sql(sqlx::Error::WorkerCrashed);
+        self.0.send((key_id.to_owned(), answer)).await.map_err(|_| DbError::Sql(sqlx::Error::WorkerCrashed))?;
+        answered.await.map_err(gone)?
+    }
+}
+
+struct Worker {
+    options: PgConnectOptions,
+    patience: Duration,
+    connection: Option<PgConnection>,
+}
+
+impl Worker {
+    async fn work(mut self, mut asked: mpsc::Receiver<(String, oneshot::Sender<Answer>)>) {
+        let mut some = Vec::new();
+        while asked.recv_many(&mut some, MOST).await > 0 {
+            let mut waiting: HashMap<String, Vec<oneshot::Sender<Answer>>> = HashMap::new();
+            for (key, answer) in some.drain(..) {
+                waiting.entry(key).or_default().push(answer);
+            }
+            let keys: Vec<String> = waiting.keys().cloned().collect();
+            let found = self.look_up(&keys).await.map_err(Arc::new);
+            for (key, answers) in waiting {
+                let of_key = || match &found {
+                    Ok(found) => found.get(&key).cloned().ok_or_else(|| DbError::Row("a key was not looked up".into())),
+                    Err(error) => Err(DbError::Shared(Arc::clone(error))),
+                };
+                // Whoever has gone needs no answer.
+                answers.into_iter().for_each(|answer| drop(answer.send(of_key())));
+            }
+        }
+    }
+
+    async fn look_up(&mut self, keys: &[String]) -> Result<HashMap<String, Known>, DbError> {
+        if let Some(mut connection) = self.connection.take()
+            && let Ok(found) = read(&mut connection, keys).await
+        {
+            self.connection = Some(connection);
+            return Ok(found);
+        }
+        // It may have been gone for long: nothing was changed by it, so it is asked once more.
+        let connecting = tokio::time::timeout(self.patience, PgConnection::connect_with(&self.options)).await;
+        let mut connection = connecting.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+        let found = read(&mut connection, keys).await?;
+        self.connection = Some(connection);
+        Ok(found)
+    }
+}
+
+async fn read(connection: &mut PgConnection, keys: &[String]) -> Result<HashMap<String, Known>, DbError> {
+    let rows = sqlx::query("SELECT * FROM asked($1)").bind(keys).fetch_all(connection).await?;
+    let number = |value: Option<i64>| u64::try_from(value.unwrap_or(0)).unwrap_or(0);
+    let mut found = HashMap::with_capacity(rows.len());
+    for row in rows {
+        let (head, stamp): (Option<i64>, Option<i64>) = (row.try_get("head")?, row.try_get("stamp")?);
+        let head = number(head);
+        let mark = stamp.map(|stamp| Mark { seq: head, stamp });
+        let user: Option<String> = row.try_get("key_user")?;
+        let known = Known {
+            user: user.map(|name| name.parse()).transpose()?,
+            hash: row.try_get::<Option<_>, _>("key_hash")?.unwrap_or_default(),
+            scopes: row.try_get::<Option<_>, _>("key_scopes")?.unwrap_or_default(),
+            at: Position { epoch: number(row.try_get("epoch")?), head, mark, common: None },
+        };
+        found.insert(row.try_get("key_id")?, known);
+    }
+    Ok(found)
+}

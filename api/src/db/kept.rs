@@ -1,0 +1,79 @@
+//! Indexes as servers built them, kept beside the rows: a user who is asked for again after a while, or by another
+//! server, costs what changed since. It is a cache; what was removed for good takes it away.
+
+use sqlx::Row as _;
+use tessera_engine::sync::Mark;
+
+use super::{Db, DbError, Position, UserId, UserTx};
+
+/// Of the code that makes indexes of rows: changes with whatever changes them but the snapshot's own form, which says
+/// so itself.
+const FORM: i32 = 1;
+
+/// An index of a user.
+#[derive(Debug, Clone)]
+pub(crate) struct KeptIndex {
+    /// True where vectors are in it.
+    pub(crate) by_meaning: bool,
+    pub(crate) epoch: u64,
+    /// Up to where in the feed.
+    pub(crate) seq: u64,
+    /// The mark there.
+    pub(crate) mark: Option<Mark>,
+    /// Up to when uses are counted in, in microseconds.
+    pub(crate) used: i64,
+    /// What is known beside the snapshot.
+    pub(crate) beside: Vec<u8>,
+    pub(crate) snapshot: Vec<u8>,
+}
+
+impl UserTx {
+    /// The user's index, if one of this program's form is kept.
+    pub(crate) async fn kept_index(&mut self, by_meaning: bool) -> Result<Option<KeptIndex>, DbError> {
+        let sql = "SELECT epoch, seq, stamp, used, beside, snapshot FROM kept_indexes
+                   WHERE user_id = $1 AND form = $2 AND by_meaning = $3";
+        let query = sqlx::query(sql).bind(self.user.as_str()).bind(FORM).bind(by_meaning);
+        let Some(row) = query.fetch_optional(&mut *self.tx).await? else { return Ok(None) };
+        let number =
+            |name: &str| -> Result<u64, DbError> { Ok(u64::try_from(row.try_get::<i64, _>(name)?).unwrap_or(0)) };
+        let seq = number("seq")?;
+        let stamp: Option<i64> = row.try_get("stamp")?;
+        Ok(Some(KeptIndex {
+            by_meaning,
+            epoch: number("epoch")?,
+            seq,
+            mark: stamp.map(|stamp| Mark { seq, stamp }),
+            used: row.try_get("used")?,
+            beside: row.try_get("beside")?,
+            snapshot: row.try_get("snapshot")?,
+        }))
+    }
+}
+
+impl Db {
+    /// Keeps an index, if nothing of the user changed since it was read. False otherwise.
+    pub(crate) async fn keep_index(&self, user: &UserId, index: &KeptIndex) -> Result<bool, DbError> {
+        let mut tx = self.of(user).await?;
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let is_kept: bool = sqlx::query_scalar("SELECT keep_index($1, $2, $3, $4, $5, $6, $7, $8)")
+            .bind(FORM)
+            .bind(index.by_meaning)
+            .bind(signed(index.epoch))
+            .bind(signed(index.seq))
+            .bind(index.mark.map(|mark| mark.stamp))
+            .bind(index.used)
+            .bind(&index.beside)
+            .bind(&index.snapshot)
+            .fetch_one(&mut *tx.tx)
+            .await?;
+        tx.commit().await?;
+        Ok(is_kept)
+    }
+}
+
+impl Position {
+    /// Where a kept index stands.
+    pub(crate) fn of_kept(index: &KeptIndex) -> Self {
+        Self { epoch: index.epoch, head: index.seq, mark: index.mark, common: None }
+    }
+}

@@ -1,0 +1,74 @@
+//! What a user was given in full: how often, and when the last time.
+
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+use tessera_engine::Timestamp;
+
+use super::{Db, DbError, UserId, UserTx, unless_overtaken};
+
+/// The use that a user made of a memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Use {
+    /// The memory's handle for this user.
+    pub(crate) handle: u32,
+    /// Deliveries in full.
+    pub(crate) count: u32,
+    /// The last one.
+    pub(crate) last: Timestamp,
+}
+
+fn uses(rows: &[PgRow]) -> Result<Vec<Use>, DbError> {
+    let one = |row: &PgRow| {
+        Ok(Use {
+            handle: u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX),
+            count: u32::try_from(row.try_get::<i32, _>("uses")?).unwrap_or(0),
+            last: Timestamp::from_micros(row.try_get("used")?),
+        })
+    };
+    rows.iter().map(one).collect()
+}
+
+impl Db {
+    /// Counts deliveries: handles, how often each, and the time. Gives what is counted now.
+    pub(crate) async fn count_uses(
+        &self,
+        user: &UserId,
+        handles: &[i64],
+        counts: &[i32],
+        now: Timestamp,
+    ) -> Result<Vec<Use>, DbError> {
+        unless_overtaken(|| self.count_uses_now(user, handles, counts, now)).await
+    }
+
+    async fn count_uses_now(
+        &self,
+        user: &UserId,
+        handles: &[i64],
+        counts: &[i32],
+        now: Timestamp,
+    ) -> Result<Vec<Use>, DbError> {
+        let mut tx = self.of(user).await?;
+        let rows = sqlx::query(
+            "UPDATE feed SET uses = uses + told.count, used = $4
+             FROM unnest($2, $3) AS told (handle, count) WHERE feed.user_id = $1 AND feed.handle = told.handle
+             RETURNING feed.handle, feed.uses, feed.used",
+        )
+        .bind(user.as_str())
+        .bind(handles)
+        .bind(counts)
+        .bind(now.as_micros())
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        tx.commit().await?;
+        uses(&rows)
+    }
+}
+
+impl UserTx {
+    /// The uses after a time, in microseconds.
+    pub(crate) async fn used_since(&mut self, time: i64) -> Result<Vec<Use>, DbError> {
+        let sql = "SELECT handle, uses, used FROM feed WHERE user_id = $1 AND used > $2";
+        let rows = sqlx::query(sql).bind(self.user.as_str()).bind(time).fetch_all(&mut *self.tx).await?;
+        uses(&rows)
+    }
+}

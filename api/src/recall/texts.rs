@@ -1,0 +1,87 @@
+//! Memories that were given lately, with what their lines cost: a question about them asks the database for nothing.
+//! Whatever the feed tells of a memory, it is read anew.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use moka::sync::Cache;
+use tessera_engine::pack::Row;
+
+/// Bytes of a row beside its text and vectors, about.
+const ROW_BYTES: usize = 1024;
+
+/// The rows of all users, within a number of bytes.
+pub(super) struct Texts {
+    rows: Cache<(u64, u32), Arc<Row>>,
+    next: AtomicU64,
+}
+
+/// What tells one user's rows of today from others', and from those of before.
+#[derive(Debug, Default)]
+pub(super) struct Shelf(Mutex<Label>);
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Label {
+    /// The number that rows are kept under; 0 for a shelf that never held any.
+    number: u64,
+    /// How often something was taken from it.
+    taken: u64,
+}
+
+impl Shelf {
+    fn label(&self) -> std::sync::MutexGuard<'_, Label> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn weight(row: &Row) -> u32 {
+    let bytes = ROW_BYTES + row.memory.content.len() + row.memory.summary.len() + row.meaning.len();
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+impl Texts {
+    pub(super) fn new(most_bytes: usize) -> Self {
+        let rows = Cache::builder().weigher(|_: &(u64, u32), row: &Arc<Row>| weight(row));
+        Self { rows: rows.max_capacity(most_bytes as u64).build(), next: AtomicU64::new(1) }
+    }
+
+    /// The rows of handles that are at hand, the handles of the others, and the label that those may be kept under.
+    pub(super) fn of(&self, shelf: &Shelf, handles: impl Iterator<Item = u32>) -> (Vec<Arc<Row>>, Vec<u32>, Label) {
+        let label = *shelf.label();
+        let (mut found, mut others) = (Vec::new(), Vec::new());
+        for handle in handles {
+            match self.rows.get(&(label.number, handle)) {
+                Some(row) => found.push(row),
+                None => others.push(handle),
+            }
+        }
+        (found, others, label)
+    }
+
+    /// Keeps rows that were read after their label was; not if any was taken meanwhile: they may be of before.
+    pub(super) fn keep(&self, shelf: &Shelf, label: Label, rows: impl Iterator<Item = Arc<Row>>) {
+        let mut now = shelf.label();
+        if *now != label {
+            return;
+        }
+        if now.number == 0 {
+            now.number = self.next.fetch_add(1, Ordering::Relaxed);
+        }
+        rows.for_each(|row| self.rows.insert((now.number, row.memory.handle.get()), row));
+    }
+
+    /// Takes rows away.
+    pub(super) fn take(&self, shelf: &Shelf, handles: impl Iterator<Item = u32>) {
+        let mut now = shelf.label();
+        now.taken += 1;
+        if now.number > 0 {
+            handles.for_each(|handle| self.rows.invalidate(&(now.number, handle)));
+        }
+    }
+
+    /// Takes all of them away: they are found no more, and go in time.
+    pub(super) fn take_all(&self, shelf: &Shelf) {
+        let mut now = shelf.label();
+        *now = Label { number: 0, taken: now.taken + 1 };
+    }
+}
