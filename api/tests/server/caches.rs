@@ -5,6 +5,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sqlx::PgPool;
+use tessera_engine::index::{IndexView, Mask, Snapshot, Tail};
 
 use crate::audit::purge;
 use crate::site::{Site, with_site};
@@ -42,8 +43,11 @@ async fn kept(admin: &PgPool, user: &str) -> Vec<u8> {
     panic!("no index of {user} was kept");
 }
 
-fn holds(bytes: &[u8], word: &str) -> bool {
-    bytes.windows(word.len()).any(|window| window == word.as_bytes())
+/// Whether a kept index has a word of this spelling.
+fn holds(bytes: Vec<u8>, word: &str) -> bool {
+    let (snapshot, tail) = (Snapshot::open(bytes).unwrap(), Tail::inverted());
+    let mask = Mask::of(Some(&snapshot), &tail);
+    !IndexView::new(Some(&snapshot), &tail, &mask).near_words(word, 1).is_empty()
 }
 
 #[test]
@@ -109,20 +113,20 @@ fn what_was_removed_for_good_is_in_no_kept_index() {
         let (ada, bob, admin) = (site.user("ada").await, site.user("bob").await, site.admin().await);
         many(&site, &ada).await;
         many(&site, &bob).await;
-        let id = store(&site, &ada, &json!({ "content": "The xylophonequay opens at noon" })).await;
+        let id = store(&site, &ada, &json!({ "content": "The zorblax opens at noon" })).await;
         let share = json!({ "shared_with": "bob", "permission": "read" });
         Site::ok(site.post(&ada, &format!("/api/memories/{id}/share"), &share).await).await;
         for (name, key) in [("ada", &ada), ("bob", &bob)] {
-            assert_eq!(given(&site, key, "when does the xylophonequay open").await.len(), 1);
-            assert!(holds(&kept(&admin, name).await, "xylophonequay"), "the words of an index can be looked for");
+            assert_eq!(given(&site, key, "when does the zorblax open").await.len(), 1);
+            assert!(holds(kept(&admin, name).await, "zorblax"), "the words of an index can be looked for");
         }
         purge(&site, &ada, &id).await;
         let left: i64 = sqlx::query_scalar("SELECT count(*) FROM kept_indexes").fetch_one(&admin).await.unwrap();
         assert_eq!(left, 0);
         for (name, key) in [("ada", &ada), ("bob", &bob)] {
             let fresh = site.replica().await;
-            assert!(given(&fresh, key, "when does the xylophonequay open").await.is_empty());
-            assert!(!holds(&kept(&admin, name).await, "xylophonequay"));
+            assert!(given(&fresh, key, "when does the zorblax open").await.is_empty());
+            assert!(!holds(kept(&admin, name).await, "zorblax"));
         }
     });
 }
@@ -142,7 +146,7 @@ fn keys_that_are_looked_up_together_are_not_mixed_up() {
         keys.push((stranger.replace(stranger.split('_').nth(1).unwrap(), parts[1]), None));
         keys.push(("an older key, which nobody has, with ',{}' in it".to_owned(), None));
         for round in 0..3 {
-            let asked = keys.iter().cycle().take(300).map(|(key, name)| {
+            let asked = keys.iter().cycle().take(120).map(|(key, name)| {
                 let (site, key, name) = (&site, key.clone(), name.clone());
                 async move {
                     let reply = site.get(&key, "/api/auth-check").await;
