@@ -2,6 +2,7 @@
 
 mod links;
 mod memories;
+mod pages;
 mod secrets;
 mod shares;
 mod sync;
@@ -71,6 +72,7 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(shares::shared_with_me))
         .routes(routes!(shares::my_shares))
         .routes(routes!(shares::offers, shares::answer_offer))
+        .routes(routes!(shares::users))
         .routes(routes!(shares::mute, shares::unmute))
         .routes(routes!(shares::mute_owner, shares::unmute_owner))
         .routes(routes!(sync::push))
