@@ -219,7 +219,7 @@ pub(crate) struct ImportedRow {
 #[expect(dead_code, reason = "rows are sent as they are read; this describes them")]
 pub(crate) enum ChangedView {
     /// One that is there, or was deleted.
-    Memory(MemoryView),
+    Memory(Box<MemoryView>),
     /// One that was removed for good.
     Gone(GoneView),
 }

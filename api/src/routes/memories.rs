@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tessera_engine::compose;
-use tessera_engine::domain::{Category, DomainError, Link, MemoryId, Packing, RecallRequest, Tag};
+use tessera_engine::domain::{Category, DomainError, Handle, Link, MemoryId, Packing, RecallRequest, Sort, Tag};
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Edit, Refusal, Rights, State as Being};
 use tessera_vault::Fields;
@@ -287,6 +287,11 @@ async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<
     let mut found = app.recaller.page(&app.db, &caller.user, request).await?;
     // The older form has no mark for what is below the floor.
     found.retain(|(ranked, _)| !ranked.is_weak);
+    if request.sort == Sort::Recency {
+        // The index knows minutes, and memories are stored faster.
+        let created = |stored: &Stored| stored.row.state.document().map(|document| document.details.created);
+        found.sort_by_key(|(_, stored)| std::cmp::Reverse(created(stored)));
+    }
     // The best that fit a page: whoever wants others asks with a budget and a cursor.
     let mut bytes = 0;
     found.retain(|(_, stored)| {
@@ -298,7 +303,7 @@ async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<
     let memories = found.into_iter().filter_map(|(ranked, mut stored)| {
         stored.handle = Some(ranked.handle.get());
         let memory = MemoryView::of(&stored)?;
-        let redirected_from = ranked.redirected_from.map(|handle| handle.get());
+        let redirected_from = ranked.redirected_from.map(Handle::get);
         Some(MatchView { memory, rank: ranked.score, redirected_from })
     });
     Ok(MatchesView { memories: memories.collect() })
