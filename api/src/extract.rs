@@ -178,14 +178,6 @@ impl FromRequestParts<App> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        if parts.uri.path().starts_with("/api/") && !parts.headers.contains_key(header::AUTHORIZATION) {
-            // As the older API says it: a header that it needs is a part of the request like any other.
-            return Err(Problem::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "no_key",
-                "Authorization: is missing; send Bearer KEY",
-            ));
-        }
         let key = presented(&parts.headers).ok_or_else(Problem::unauthorized)?;
         let caller = app.db.caller(&key).await?.ok_or_else(Problem::unauthorized)?;
         Ok(Self { from: address::of_parts(parts, app.proxies()), ..caller })

@@ -17,7 +17,15 @@ pub(super) fn who_asks() -> Vec<Check> {
         ),
         check("auth-check refuses a wrong key", [get("wrong", "/api/auth-check").gives(401)]),
         check("nothing is told to a wrong key", [get("wrong", SYNC).gives(401)]),
-        check("a missing key is a missing part of the request", [get("nobody", MEMORIES).gives(422)]),
+        check(
+            "nothing but health is told without a key",
+            [
+                get("nobody", MEMORIES).gives(401),
+                get("nobody", SYNC).gives(401),
+                get("nobody", "/api/auth-check").gives(401),
+                post("nobody", RECALL, json!({ "context": "x" })).gives(401),
+            ],
+        ),
         check("a key may come without Bearer", [get("bare", "/api/auth-check").has("/user_id", Is::With("alice"))]),
     ]
 }
