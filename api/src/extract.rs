@@ -121,17 +121,51 @@ impl<S: Send + Sync> FromRequestParts<S> for FreeLinks {
     }
 }
 
-/// A memory's id in the path.
+/// A memory as a request names it, and how its caller does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named {
+    pub(crate) memory: MemoryId,
+    /// Its short number for the caller, if they ever saw it.
+    pub(crate) handle: Option<u32>,
+}
+
+impl App {
+    /// The memory that a request names by its short number or its UUID. `None` for a number that the caller has for none.
+    pub(crate) async fn meant(&self, caller: &Caller, text: &str) -> Result<Option<MemoryId>, Problem> {
+        match text.parse::<i64>() {
+            Ok(handle) => Ok(self.db.of_handle(&caller.user, handle).await?),
+            Err(_) => uuid(text).map(Some),
+        }
+    }
+
+    /// The memory that a request names, where there must be one.
+    pub(crate) async fn one(&self, caller: &Caller, text: &str) -> Result<MemoryId, Problem> {
+        self.meant(caller, text).await?.ok_or_else(Problem::not_found)
+    }
+
+    /// The same, with its short number for an answer that is not about the memory's fields.
+    pub(crate) async fn named(&self, caller: &Caller, text: &str) -> Result<Named, Problem> {
+        let memory = self.one(caller, text).await?;
+        let handle = match text.parse() {
+            Ok(handle) => Some(handle),
+            Err(_) => self.db.handles(&caller.user, &[memory]).await?.get(&memory).copied(),
+        };
+        Ok(Named { memory, handle })
+    }
+}
+
+fn uuid(text: &str) -> Result<MemoryId, Problem> {
+    text.parse().map_err(|_| Problem::invalid("id: is not an id; give a number or a UUID"))
+}
+
+/// A memory's id in a path of `/v1`.
 pub(crate) fn id(text: &str) -> Result<MemoryId, Problem> {
     text.parse().map_err(|_| Problem::invalid("id: is not an id; give a UUID"))
 }
 
-/// The rev that a change is made on: `If-Match: "3"`, or `*` for any.
+/// The rev that a change is made on: `If-Match: "3"`. Without it, or with `*`, whatever is there is changed.
 pub(crate) fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
-    let Some(value) = headers.get(header::IF_MATCH) else {
-        let detail = "send If-Match with the memory's rev, such as \"3\", or * to change whatever is there";
-        return Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, "precondition_required", detail));
-    };
+    let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
     if text == "*" {
         return Ok(None);
@@ -150,12 +184,16 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-/// The one key of a request. Keys of the older API are keys as well, if they were imported.
+/// The one key of a request. Keys of the older API are keys as well, if they were imported, and it took them without a
+/// scheme, too.
 pub(crate) fn presented(headers: &HeaderMap) -> Option<Key> {
     let mut sent = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (sent.next(), sent.next()) else { return None };
-    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| Key::parse(token.trim())).flatten()
+    match value.to_str().ok()?.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Key::parse(token.trim()),
+        Some(_) => None,
+        None => Key::parse(value.to_str().ok()?),
+    }
 }
 
 impl Caller {

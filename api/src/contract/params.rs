@@ -1,12 +1,21 @@
-//! What stands in query strings.
+//! What stands in paths and query strings.
 
 use serde::Deserialize;
 use tessera_engine::domain::MemoryId;
 use utoipa::IntoParams;
 
+/// A memory in a path.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it describes what handlers take as text")]
+pub(crate) struct OfMemory {
+    /// The memory's short number for the caller, or its UUID.
+    #[param(pattern = "^([0-9]{1,9}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$")]
+    pub(crate) id: String,
+}
+
 /// What is listed.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
     /// Only of this category.
@@ -14,9 +23,10 @@ pub(crate) struct ListQuery {
     /// Only with this tag.
     pub(crate) tag: Option<String>,
     /// Memories of a page.
-    #[param(minimum = 1, maximum = 1000)]
+    #[param(minimum = 1, maximum = 10000)]
     pub(crate) limit: Option<u32>,
-    /// Memories before it.
+    /// Memories before it. With it long texts make a page shorter, and `next_offset` says where to go on; without it all
+    /// that `limit` asks for comes at once.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,
     /// importance (default) or recency.
@@ -28,24 +38,23 @@ pub(crate) struct ListQuery {
 
 /// A page.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
     /// Memories of a page.
-    #[param(minimum = 1, maximum = 1000)]
+    #[param(minimum = 1, maximum = 10000)]
     pub(crate) limit: Option<u32>,
-    /// Memories before it.
+    /// Memories before it. With it long texts make a page shorter, and `next_offset` says where to go on; without it all
+    /// that `limit` asks for comes at once.
     #[param(minimum = 0, maximum = 1_000_000_000)]
     pub(crate) offset: Option<u32>,
 }
 
 /// Since when.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SinceQuery {
-    /// RFC 3339, or the server_time of the answer before; everything that is not deleted if left out. A `+` that became
-    /// a space is taken as it was meant.
+    /// RFC 3339, or the server_time of the answer before: what changed after it, with what was deleted. Everything that is
+    /// not deleted if left out. A `+` that became a space is taken as it was meant.
     pub(crate) since: Option<String>,
 }
 
@@ -79,7 +88,6 @@ pub(crate) struct SnapshotQuery {
 
 /// How secrets are taken out of what is there.
 #[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct MigrateQuery {
     /// Where to go on: what the answer before said as `next`.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tessera_engine::domain::{
-    Breadth, Cursor, DomainError, Filters, Packing, RecallRequest, Scope, Sort, TokenBudget, TokenProfile,
+    Breadth, Cursor, DomainError, Filters, MAX_LIMIT, Packing, RecallRequest, Scope, Sort, TokenBudget, TokenProfile,
 };
 use utoipa::ToSchema;
 
@@ -10,7 +10,6 @@ use super::{Words, each, parsed, tags};
 
 /// A question.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Question {
     /// The question, in any words.
     #[serde(alias = "query")]
@@ -25,10 +24,12 @@ pub(crate) struct Question {
     max_tokens: Option<u32>,
     /// o200k, claude or claude:FACTOR: whose tokens.
     token_profile: Option<String>,
-    /// Memories of the answer, 1 to 200.
-    #[schema(minimum = 1, maximum = 200)]
+    /// Memories of the answer, 1 to 200. Without max_tokens up to 10000 may be asked for: a question gets the best 200,
+    /// none at all gets as many of all memories.
+    #[schema(minimum = 1, maximum = 10000)]
     limit: Option<u32>,
-    /// hybrid, relevance, importance or recency.
+    /// hybrid (default), relevance, importance or recency. Without max_tokens as in the older API: importance by default,
+    /// and relevance by any name that is none of these.
     #[serde(alias = "sort_by")]
     sort: Option<String>,
     /// dual or details.
@@ -71,15 +72,66 @@ fn bounded(field: &'static str, text: &str) -> Result<(), DomainError> {
     Ok(())
 }
 
+/// Memories that may be asked for in the older form.
+const MOST_OLDER: u32 = 10_000;
+
+/// Texts that stand for nothing when they are blank.
+fn some(text: Option<&String>) -> Option<String> {
+    text.cloned().filter(|text| !text.trim().is_empty())
+}
+
+/// All that a user sees, as it is listed.
+#[derive(Debug, Clone)]
+pub(crate) struct Everything {
+    pub(crate) filters: Filters,
+    pub(crate) newest_first: bool,
+    pub(crate) limit: u32,
+}
+
 impl Question {
     pub(crate) fn has_budget(&self) -> bool {
         self.max_tokens.is_some()
     }
 
+    /// What is listed for a question of the older form that asks nothing: it lists everything. `None` for any other.
+    pub(crate) fn everything(&self) -> Result<Option<Everything>, DomainError> {
+        let asks = some(Some(&self.context)).is_some() || some(self.expanded_query.as_ref()).is_some();
+        if self.has_budget() || asks {
+            return Ok(None);
+        }
+        let RecallRequest { filters, sort, limit, .. } = self.request()?;
+        let limit = self.limit.unwrap_or(limit);
+        Ok(Some(Everything { filters, newest_first: sort == Sort::Recency, limit }))
+    }
+
+    fn older_limit(limit: u32) -> Result<u32, DomainError> {
+        if (1..=MOST_OLDER).contains(&limit) {
+            return Ok(limit);
+        }
+        Err(DomainError::invalid("limit", format!("{limit} is out of range"), "give 1 to 10000"))
+    }
+
+    fn checked_limit(&self, default: u32) -> Result<u32, DomainError> {
+        match self.limit {
+            None => Ok(default),
+            Some(limit) if self.has_budget() => RecallRequest::checked_limit(limit),
+            Some(limit) => Self::older_limit(limit).map(|limit| limit.min(MAX_LIMIT)),
+        }
+    }
+
+    fn sorting(&self) -> Result<Sort, DomainError> {
+        match (some(self.sort.as_ref()), self.has_budget()) {
+            (None, true) => Ok(Sort::default()),
+            (None, false) => Ok(Sort::Importance),
+            (Some(sort), true) => parsed("sort", &sort),
+            (Some(sort), false) => Ok(sort.parse().unwrap_or(Sort::Relevance)),
+        }
+    }
+
     pub(crate) fn request(&self) -> Result<RecallRequest, DomainError> {
         bounded("context", &self.context)?;
         bounded("expanded_query", self.expanded_query.as_deref().unwrap_or_default())?;
-        let some = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let some = |text: &Option<String>| some(text.as_ref());
         let plain = RecallRequest::new(self.context.clone());
         Ok(RecallRequest {
             expanded_query: some(&self.expanded_query),
@@ -88,8 +140,8 @@ impl Question {
                 Some(profile) => parsed("token_profile", &profile)?,
                 None => TokenProfile::O200K,
             },
-            limit: self.limit.map_or(Ok(plain.limit), RecallRequest::checked_limit)?,
-            sort: some(&self.sort).map_or(Ok(Sort::default()), |sort| parsed("sort", &sort))?,
+            limit: self.checked_limit(plain.limit)?,
+            sort: self.sorting()?,
             packing: some(&self.packing).map_or(Ok(Packing::default()), |packing| parsed("packing", &packing))?,
             breadth: match some(&self.breadth) {
                 // The older form has rows in full alone, best first.

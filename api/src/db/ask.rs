@@ -8,7 +8,7 @@ use tessera_engine::meaning::ENCODER_VERSION;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Refusal};
 
-use super::memories::{Stored, columns, seen, stored, uuid};
+use super::memories::{Stored, columns, numbered, seen, uuid};
 use super::sync::{Current, MOST_PAGE_BYTES};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
@@ -162,9 +162,11 @@ impl Db {
                      AND ($3::text IS NULL OR category = $3) AND ($4::text IS NULL OR $4 = ANY (tags))
                  ORDER BY place LIMIT $5 OFFSET $6),
              cut AS (SELECT id, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
-             SELECT total, ",
+             SELECT total, feed.handle, ",
             columns!(),
-            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id WHERE before < $8 ORDER BY place"
+            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id
+              LEFT JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = cut.id
+              WHERE before < $8 ORDER BY place"
         ))
         .bind(user.as_str())
         .bind(if listed.deleted { "deleted" } else { "live" })
@@ -186,55 +188,56 @@ impl Db {
             "WITH page AS (SELECT id, octet_length(content) AS bytes FROM memories
                  WHERE memories.owner = $1 AND memories.id > $2 AND state = 'live' ORDER BY memories.id LIMIT 500),
              cut AS (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM page)
-             SELECT ",
+             SELECT feed.handle, ",
             columns!(),
-            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id WHERE before < $3 ORDER BY memories.id"
+            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id
+              LEFT JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = cut.id
+              WHERE before < $3 ORDER BY memories.id"
         ))
         .bind(user.as_str())
         .bind(after.map_or(uuid::Uuid::nil(), uuid))
         .bind(MOST_EXPORT_BYTES)
         .fetch_all(&mut *tx.tx)
         .await?;
-        rows.iter().map(stored).collect()
+        rows.iter().map(numbered).collect()
     }
 
-    /// A page of the user's own memories that were changed from a place on, by the server's clock, and the place to ask
-    /// from the next time. From the beginning no deleted ones are told: nobody has them.
+    /// A page of the user's own memories that were changed after a place, by the server's clock: with those that are gone,
+    /// or without. Gives the time before it, and whether there are more.
     pub(crate) async fn changed_since(
         &self,
         user: &UserId,
-        since: Option<ChangedAfter>,
-    ) -> Result<(Vec<Stored>, ChangedAfter), DbError> {
+        from: ChangedAfter,
+        with_gone: bool,
+    ) -> Result<(Vec<Stored>, Timestamp, bool), DbError> {
         let mut tx = self.of(user).await?;
         let now: i64 =
             sqlx::query_scalar("SELECT (extract(epoch FROM now()) * 1000000)::bigint").fetch_one(&mut *tx.tx).await?;
-        let from = since.unwrap_or(ChangedAfter { time: Timestamp::from_micros(0), memory: None });
         let rows = sqlx::query(concat!(
             "WITH page AS (
                  SELECT id, octet_length(content) AS bytes, row_number() OVER (ORDER BY updated, id) AS place
                  FROM memories WHERE memories.owner = $1 AND (updated, id) > ($2, $3)
-                     AND (state = 'live' OR $4 AND state = 'deleted') ORDER BY place LIMIT $5),
+                     AND (state = 'live' OR $4) ORDER BY place LIMIT $5),
              cut AS (SELECT id, place, sum(bytes) OVER (ORDER BY place) - bytes AS before,
                  count(*) OVER () AS total FROM page)
-             SELECT total, ",
+             SELECT total, feed.handle, ",
             columns!(),
-            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id WHERE before < $6 ORDER BY place"
+            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id
+              LEFT JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = cut.id
+              WHERE before < $6 ORDER BY place"
         ))
         .bind(user.as_str())
         .bind(from.time.as_micros())
-        .bind(from.memory.map_or(uuid::Uuid::nil(), uuid))
-        .bind(since.is_some())
+        // The times of what changed are after the time that was given; with a memory, from it on.
+        .bind(from.memory.map_or(uuid::Uuid::max(), uuid))
+        .bind(with_gone)
         .bind(MOST_CHANGED)
         .bind(MOST_PAGE_BYTES)
         .fetch_all(&mut *tx.tx)
         .await?;
         let (memories, found) = with_total(&rows)?;
         let is_all = found < MOST_CHANGED.unsigned_abs() && memories.len() as u64 == found;
-        let next = match memories.last().filter(|_| !is_all) {
-            Some(last) => ChangedAfter { time: last.updated, memory: Some(last.row.memory) },
-            None => ChangedAfter { time: Timestamp::from_micros(now), memory: None },
-        };
-        Ok((memories, next))
+        Ok((memories, Timestamp::from_micros(now), !is_all))
     }
 
     /// What other users share with this one, in pages as [`Db::list`].
@@ -247,12 +250,12 @@ impl Db {
         let mut tx = self.of(user).await?;
         let rows = sqlx::query(concat!(
             "WITH page AS (
-                 SELECT memories.owner, id, octet_length(content) AS bytes, count(*) OVER () AS total,
+                 SELECT memories.owner, id, feed.handle, octet_length(content) AS bytes, count(*) OVER () AS total,
                      row_number() OVER (ORDER BY memories.owner, id) AS place
                  FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
                  WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live' ORDER BY place LIMIT $2 OFFSET $3),
-             cut AS (SELECT owner, id, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
-             SELECT total, ",
+             cut AS (SELECT owner, id, handle, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
+             SELECT total, cut.handle, ",
             columns!(),
             " FROM cut JOIN memories ON memories.owner = cut.owner AND memories.id = cut.id
               WHERE before < $4 ORDER BY place"
@@ -332,7 +335,7 @@ impl Db {
 }
 
 /// The memories of rows that say how many there are without the page's end.
-fn with_total(rows: &[sqlx::postgres::PgRow]) -> Result<(Vec<Stored>, u64), DbError> {
+pub(super) fn with_total(rows: &[sqlx::postgres::PgRow]) -> Result<(Vec<Stored>, u64), DbError> {
     let total: i64 = rows.first().map_or(Ok(0), |row| row.try_get("total"))?;
-    Ok((rows.iter().map(stored).collect::<Result<_, _>>()?, u64::try_from(total).unwrap_or(0)))
+    Ok((rows.iter().map(numbered).collect::<Result<_, _>>()?, u64::try_from(total).unwrap_or(0)))
 }

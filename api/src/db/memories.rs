@@ -181,6 +181,8 @@ pub(crate) struct Stored {
     pub(crate) updated: Timestamp,
     /// The summary that was made when the text was written: what lines cost was counted with it.
     pub(crate) summary: String,
+    /// Its short number for the transaction's user, where it was read with it.
+    pub(crate) handle: Option<u32>,
     /// With everything that is derived from it, where it was read to be changed.
     pub(super) known: Option<Box<Known>>,
 }
@@ -247,7 +249,13 @@ pub(crate) fn stored(row: &PgRow) -> Result<Stored, DbError> {
     };
     let updated = Timestamp::from_micros(row.try_get("updated")?);
     let (owner, summary) = (row.try_get("owner")?, row.try_get("summary")?);
-    Ok(Stored { owner, row: row_of, rights, updated, summary, known: None })
+    Ok(Stored { owner, row: row_of, rights, updated, summary, handle: None, known: None })
+}
+
+/// Reads [`columns`] and the `handle` of the user's feed beside them.
+pub(crate) fn numbered(row: &PgRow) -> Result<Stored, DbError> {
+    let handle: Option<i64> = row.try_get("handle")?;
+    Ok(Stored { handle: handle.and_then(|handle| u32::try_from(handle).ok()), ..stored(row)? })
 }
 
 /// Reads [`derived_columns`]: a memory as it is kept, for nobody in particular. `None` for one removed for good.
@@ -314,7 +322,7 @@ impl UserTx {
     /// The memory that an id means to the user: their own, else of those that they may see the one that came first.
     async fn meant(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
         let found = sqlx::query(concat!(
-            "SELECT ",
+            "SELECT feed.handle, ",
             columns!(),
             " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
               WHERE feed.user_id = $1 AND feed.memory = $2 ORDER BY feed.owner <> $1, feed.handle LIMIT 1"
@@ -323,7 +331,7 @@ impl UserTx {
         .bind(uuid(id))
         .fetch_optional(&mut *self.tx)
         .await?;
-        found.as_ref().map(stored).transpose()
+        found.as_ref().map(numbered).transpose()
     }
 
     /// The same, locked until the transaction ends, where the user may change it.
@@ -346,7 +354,7 @@ impl UserTx {
         // Access may have been lost while waiting.
         match locked {
             Some(row) => {
-                let mut found = stored(&row)?;
+                let mut found = Stored { handle: seen.handle, ..stored(&row)? };
                 found.known = known(&row, &found)?;
                 Ok(Some(found))
             }

@@ -50,9 +50,12 @@ impl From<sqlx::Error> for ShareError {
 /// A memory that its owner shares.
 #[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
 pub(crate) struct MemoryShare {
-    /// The memory.
+    /// The memory's short number for its owner.
+    #[schema(value_type = u32)]
+    memory_id: Option<i64>,
+    /// Its UUID.
     #[schema(value_type = String, format = Uuid)]
-    memory_id: MemoryId,
+    memory_uuid: MemoryId,
     /// With whom.
     shared_with: String,
     /// read or write.
@@ -104,10 +107,12 @@ impl Db {
         permission: Option<Permission>,
     ) -> Result<bool, ShareError> {
         let owner = &caller.user;
-        let mut tx = self.by(caller).await?;
         if owner == with {
             return Err(ShareError::Self_);
         }
+        // Whoever uses a client of the older API sees at once what is shared by a tag: nobody could ask them.
+        let is_older = matches!((target, permission), (Target::Tag(_), Some(_))) && self.has_older_key(with).await?;
+        let mut tx = self.by(caller).await?;
         let is_user: bool = sqlx::query_scalar("SELECT is_user($1)").bind(with.as_str()).fetch_one(&mut *tx.tx).await?;
         if !is_user {
             return Err(ShareError::NoUser);
@@ -116,11 +121,11 @@ impl Db {
         let seen = match target {
             Target::Memory(memory) => tx.own_memory(*memory).await?.ok_or(ShareError::NoMemory).map(|id| vec![id])?,
             // What is offered comes when it is accepted.
-            Target::Tag(tag) if tx.is_accepted(tag, with).await? => tx.tagged(tag).await?,
+            Target::Tag(tag) if is_older || tx.is_accepted(tag, with).await? => tx.tagged(tag).await?,
             Target::Tag(_) => Vec::new(),
         };
         let changed = match permission {
-            Some(permission) => tx.grant(target, with, permission).await?,
+            Some(permission) => tx.grant(target, with, permission, is_older).await?,
             None => tx.revoke(target, with).await?,
         };
         if changed {
@@ -211,9 +216,10 @@ impl Db {
     pub(crate) async fn my_shares(&self, user: &UserId) -> Result<MyShares, DbError> {
         let mut tx = self.of(user).await?;
         let memories = sqlx::query(concat!(
-            "SELECT s.memory, s.grantee, s.permission, left(m.content, 80) AS preview, ",
+            "SELECT s.memory, s.grantee, s.permission, left(m.content, 80) AS preview, f.handle, ",
             since!(),
             "FROM memory_shares s JOIN memories m ON m.owner = s.owner AND m.id = s.memory
+             LEFT JOIN feed f ON f.user_id = s.owner AND f.owner = s.owner AND f.memory = s.memory
              WHERE s.owner = $1 AND m.state = 'live' ORDER BY s.created, s.memory, s.grantee"
         ))
         .bind(user.as_str())
@@ -231,7 +237,8 @@ impl Db {
         let mut shares = MyShares::default();
         for row in &memories {
             shares.memory_shares.push(MemoryShare {
-                memory_id: MemoryId::from_uuid(row.try_get("memory")?),
+                memory_id: row.try_get("handle")?,
+                memory_uuid: MemoryId::from_uuid(row.try_get("memory")?),
                 shared_with: row.try_get("grantee")?,
                 permission: row.try_get("permission")?,
                 preview: row.try_get("preview")?,
@@ -329,7 +336,13 @@ impl UserTx {
         Ok(found.into_iter().map(MemoryId::from_uuid).collect())
     }
 
-    async fn grant(&mut self, target: &Target, with: &UserId, permission: Permission) -> Result<bool, DbError> {
+    async fn grant(
+        &mut self,
+        target: &Target,
+        with: &UserId,
+        permission: Permission,
+        is_accepted: bool,
+    ) -> Result<bool, DbError> {
         let query = match target {
             Target::Memory(memory) => sqlx::query(
                 "INSERT INTO memory_shares (owner, memory, grantee, permission) VALUES ($1, $2, $3, $4)
@@ -339,13 +352,18 @@ impl UserTx {
             .bind(self.user.as_str().to_owned())
             .bind(uuid(*memory)),
             Target::Tag(tag) => sqlx::query(
-                "INSERT INTO tag_shares (owner, tag, grantee, permission) VALUES ($1, $2, $3, $4)
+                "INSERT INTO tag_shares (owner, tag, grantee, permission, status) VALUES ($1, $2, $3, $4, $5)
                  ON CONFLICT (owner, tag, grantee) DO UPDATE SET permission = $4 WHERE tag_shares.permission <> $4",
             )
             .bind(self.user.as_str().to_owned())
             .bind(tag.as_str()),
         };
-        let done = query.bind(with.as_str()).bind(permission.as_str()).execute(&mut *self.tx).await?;
+        let query = query.bind(with.as_str()).bind(permission.as_str());
+        let query = match target {
+            Target::Memory(_) => query,
+            Target::Tag(_) => query.bind(if is_accepted { "accepted" } else { "offered" }),
+        };
+        let done = query.execute(&mut *self.tx).await?;
         Ok(done.rows_affected() > 0)
     }
 

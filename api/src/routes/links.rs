@@ -5,21 +5,21 @@ use std::collections::BTreeSet;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tessera_engine::domain::{Link, LinkKind, MemoryId};
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::Edit;
 
 use super::memories::{done, reply_links};
 use crate::App;
-use crate::contract::NewLink;
+use crate::contract::{NewLink, OfMemory};
 use crate::db::{Ask, Caller, Stored};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, InPath, id};
+use crate::extract::{Body, InPath, Named};
 use crate::secrets::Aside;
 
 /// Links a memory to another.
-#[utoipa::path(post, path = "/api/memories/{id}/links", request_body = NewLink, params(("id" = String, Path, format = Uuid)),
+#[utoipa::path(post, path = "/api/memories/{id}/links", request_body = NewLink, params(OfMemory),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn link(
     State(app): State<App>,
@@ -28,7 +28,9 @@ pub(super) async fn link(
     Body(new): Body<NewLink>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
-    let (memory, link) = (id(&text)?, new.link()?);
+    let memory = app.one(&caller, &text).await?;
+    let other = app.named(&caller, &new.target_id.to_string()).await?;
+    let link = new.link(other.memory)?;
     let current = own(&app, &caller, memory).await?;
     if link.to == memory {
         return Err(Problem::invalid("target_id: a memory cannot be linked to itself"));
@@ -44,12 +46,14 @@ pub(super) async fn link(
     }
     let edit = Edit { links_added: BTreeSet::from([link.clone()]), ..Edit::default() };
     change_links(&app, &caller, &current, edit).await?;
-    Ok(Json(json!({ "src_id": memory, "dst_id": link.to, "link_type": link.kind, "created_at": app.clock.now() })))
+    let mut reply = ends(&current, other, &link);
+    reply.insert("created_at".into(), json!(app.clock.now()));
+    Ok(Json(Value::Object(reply)))
 }
 
 /// Takes a link away.
 #[utoipa::path(delete, path = "/api/memories/{id}/links/{dst}/{type}",
-    params(("id" = String, Path, format = Uuid), ("dst" = String, Path, format = Uuid), ("type" = String, Path)),
+    params(OfMemory, ("dst" = String, Path, description = "The other memory: its number, or its UUID"), ("type" = String, Path)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unlink(
     State(app): State<App>,
@@ -57,15 +61,28 @@ pub(super) async fn unlink(
     InPath((text, to, kind)): InPath<(String, String, String)>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
-    let memory = id(&text)?;
-    let link = Link { kind: kind.parse()?, to: id(&to)? };
+    let memory = app.one(&caller, &text).await?;
+    let other = app.named(&caller, &to).await?;
+    let link = Link { kind: kind.parse()?, to: other.memory };
     let current = own(&app, &caller, memory).await?;
     if !reply_links(&current).contains(&link) {
         return Err(Problem::not_found());
     }
     let edit = Edit { links_removed: BTreeSet::from([link.clone()]), ..Edit::default() };
     change_links(&app, &caller, &current, edit).await?;
-    Ok(Json(json!({ "unlinked": { "src_id": memory, "dst_id": link.to, "link_type": link.kind } })))
+    Ok(Json(json!({ "unlinked": ends(&current, other, &link) })))
+}
+
+/// A link, as answers name it.
+fn ends(from: &Stored, to: Named, link: &Link) -> Map<String, Value> {
+    let fields = [
+        ("src_id", json!(from.handle)),
+        ("src_uuid", json!(from.row.memory)),
+        ("dst_id", json!(to.handle)),
+        ("dst_uuid", json!(to.memory)),
+        ("link_type", json!(link.kind)),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// A live memory of the caller's own.

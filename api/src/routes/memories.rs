@@ -10,24 +10,27 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tessera_engine::compose;
-use tessera_engine::domain::{Category, DomainError, Link, MemoryId, Packing, RecallRequest, Tag};
+use tessera_engine::domain::{Category, DomainError, Handle, Link, MemoryId, Packing, RecallRequest, Sort, Tag};
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Edit, Refusal, Rights, State as Being};
 use tessera_vault::Fields;
 
+use super::pages::{All, Changed, Own, sent};
 use crate::App;
 use crate::contract::{
-    Answer, CategoryCount, ListQuery, MatchView, MatchesView, MemoriesView, MemoryPatch, MemoryView, NewMemory,
-    Question, SinceQuery, SinceView, StoredView, TagCount,
+    Answer, CategoryCount, LinkedView, ListQuery, MatchView, MatchesView, MemoriesView, MemoryPatch, MemoryView,
+    NewMemory, OfMemory, Question, SinceQuery, SinceView, StoredView, TagCount,
 };
 use crate::db::{Ask, Caller, ChangedAfter, Deed, Idempotency, Listed, Reply, Stored};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, InPath, Params, Raw, id, if_match};
+use crate::extract::{Body, InPath, Params, Raw, if_match};
 use crate::recall::RecallError;
 use crate::secrets::{Aside, Looked, NoPlace, SetAside, Taken, field_of, unhinted};
 
 /// Bytes of the texts of an answer without a budget, about.
 const MOST_MATCH_BYTES: usize = 1024 * 1024;
+/// Memories that a list may be asked for.
+const MOST_LISTED: u32 = 10_000;
 /// Characters of a preview.
 const PREVIEW: usize = 50;
 
@@ -157,6 +160,13 @@ impl App {
         if dropped.is_empty() { Ok(()) } else { Ok(self.db.note(caller, &dropped).await?) }
     }
 
+    /// What the queue of an older client sent before: it sends what it has not heard of once more, and also all that its
+    /// machine holds and the server does not name yet.
+    async fn sent_before(&self, caller: &Caller, ask: &Ask) -> Result<Option<Stored>, Problem> {
+        let Action::Create(document) = &*ask.action else { return Ok(None) };
+        Ok(self.db.saying(&caller.user, document.content.as_str()).await?)
+    }
+
     /// What is to be asked of the database, once what was set aside is in its place.
     async fn keep(
         &self,
@@ -187,16 +197,24 @@ pub(super) async fn create(
     caller.may("write")?;
     let idempotency = idempotency(&headers, "create", &body)?;
     let new: NewMemory = read(&body)?;
+    let local_id = new.local_id().cloned();
     let (ask, secrets) = creation(&app, new, idempotency, &caller, &body).await?;
-    let outcome = app.db.ask(&caller, &ask).await?;
+    let known = match (&local_id, secrets.is_empty()) {
+        (Some(_), true) => app.sent_before(&caller, &ask).await?,
+        _ => None,
+    };
+    let stored = match known {
+        Some(stored) => Box::new(stored),
+        None => done(app.db.ask(&caller, &ask).await?)?.ok_or_else(Problem::not_found)?,
+    };
     metrics::counter!("memory_store_total", "surface" => "api").increment(1);
-    let stored = done(outcome)?.ok_or_else(Problem::not_found)?;
-    let view = MemoryView::of(&stored).ok_or_else(Problem::not_found)?;
-    let details = stored.row.state.document().map(|document| document.details.category.as_str().to_owned());
+    let document = stored.row.state.document().ok_or_else(Problem::not_found)?;
     let reply = StoredView {
-        id: view.id,
-        category: details.unwrap_or_default(),
-        importance: view.importance,
+        id: stored.handle,
+        uuid: stored.row.memory.to_string(),
+        local_id,
+        category: document.details.category.as_str().to_owned(),
+        importance: document.details.importance.into(),
         rev: stored.row.rev,
         secrets,
     };
@@ -210,12 +228,9 @@ pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
     Params(query): Params<ListQuery>,
-) -> Result<Json<MemoriesView>, Problem> {
+) -> Result<Response, Problem> {
     caller.may("read")?;
-    let limit = query.limit.unwrap_or(50);
-    if !(1..=1000).contains(&limit) {
-        return Err(Problem::invalid(format!("limit: {limit} is out of range; give 1 to 1000")));
-    }
+    let limit = page_limit(query.limit, 50)?;
     let newest_first = match query.sort.as_deref() {
         None | Some("" | "importance") => false,
         Some("recency") => true,
@@ -226,16 +241,24 @@ pub(super) async fn list(
     let listed = Listed {
         category: category.map(|category| category.as_str().to_owned()),
         tag: tag.map(|tag| tag.as_str().to_owned()),
-        limit: i64::from(limit),
-        offset: i64::from(query.offset.unwrap_or(0)),
         newest_first,
         deleted: query.deleted,
+        ..Listed::default()
     };
-    let (memories, total) = app.db.list(&caller.user, &listed).await?;
-    Ok(Json(MemoriesView::of(&memories, listed.offset, total)))
+    sent(Own::new(app.db, caller.user, listed, limit, query.offset)).await
 }
 
-/// Recalls memories for a question. With `max_tokens`: details and an index, and the whole answer costs no more.
+/// Memories of a page.
+pub(super) fn page_limit(given: Option<u32>, default: u32) -> Result<u32, Problem> {
+    let limit = given.unwrap_or(default);
+    if (1..=MOST_LISTED).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(Problem::invalid(format!("limit: {limit} is out of range; give 1 to {MOST_LISTED}")))
+}
+
+/// Recalls memories for a question. With `max_tokens`: details and an index, and the whole answer costs no more. Without,
+/// and without a question: all memories.
 #[utoipa::path(post, path = "/api/memories/recall", request_body = Question,
     responses((status = 200, body = Answer),
         (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
@@ -245,6 +268,9 @@ pub(super) async fn recall(
     Body(question): Body<Question>,
 ) -> Result<Response, Problem> {
     caller.may("read")?;
+    if let Some(everything) = question.everything()? {
+        return sent(All::new(app.db, caller.user, everything)).await;
+    }
     let request = question.request()?;
     let sort = request.sort.as_str();
     let started = std::time::Instant::now();
@@ -265,6 +291,11 @@ async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<
     let mut found = app.recaller.page(&app.db, caller, request).await?;
     // The older form has no mark for what is below the floor.
     found.retain(|(ranked, _)| !ranked.is_weak);
+    if request.sort == Sort::Recency {
+        // The index knows minutes, and memories are stored faster.
+        let created = |stored: &Stored| stored.row.state.document().map(|document| document.details.created);
+        found.sort_by_key(|(_, stored)| std::cmp::Reverse(created(stored)));
+    }
     // The best that fit a page: whoever wants others asks with a budget and a cursor.
     let mut bytes = 0;
     found.retain(|(_, stored)| {
@@ -273,19 +304,17 @@ async fn matches(app: &App, caller: &Caller, request: &RecallRequest) -> Result<
         is_in
     });
     app.recaller.note(&caller.user, found.iter().map(|(ranked, _)| ranked.handle.get()));
-    let memories = found.iter().filter_map(|(ranked, stored)| {
-        let memory = MemoryView::of(stored)?;
-        Some(MatchView {
-            memory,
-            rank: ranked.score,
-            redirected_from: ranked.redirected_from.map(|handle| handle.to_string()),
-        })
+    let memories = found.into_iter().filter_map(|(ranked, mut stored)| {
+        stored.handle = Some(ranked.handle.get());
+        let memory = MemoryView::of(&stored)?;
+        let redirected_from = ranked.redirected_from.map(Handle::get);
+        Some(MatchView { memory, rank: ranked.score, redirected_from })
     });
     Ok(MatchesView { memories: memories.collect() })
 }
 
 /// Gives one memory, with the links to it.
-#[utoipa::path(get, path = "/api/memories/{id}", params(("id" = String, Path, format = Uuid)),
+#[utoipa::path(get, path = "/api/memories/{id}", params(OfMemory),
     responses((status = 200, body = MemoryView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn get_one(
     State(app): State<App>,
@@ -293,16 +322,22 @@ pub(super) async fn get_one(
     InPath(text): InPath<String>,
 ) -> Result<Response, Problem> {
     caller.may("read")?;
-    let memory = id(&text)?;
+    let memory = app.one(&caller, &text).await?;
     let stored = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
     let view = MemoryView::of(&stored).ok_or_else(Problem::not_found)?;
     let mut reply = json!(view);
     let links_in = app.db.links_to(&caller.user, memory).await?;
+    let links_out = reply_links(&stored);
+    let ends: Vec<MemoryId> =
+        links_in.iter().map(|(from, _)| *from).chain(links_out.iter().map(|link| link.to)).collect();
+    let handles = app.db.handles(&caller.user, &ends).await?;
+    let linked =
+        |end: MemoryId, kind: String| LinkedView { kind, id: handles.get(&end).copied(), uuid: end.to_string() };
     if let Some(fields) = reply.as_object_mut() {
-        fields.insert("links_out".into(), json!(view_links(&reply_links(&stored))));
-        let links_in: Vec<Value> =
-            links_in.into_iter().map(|(from, kind)| json!({ "id": from, "type": kind })).collect();
-        fields.insert("links_in".into(), json!(links_in));
+        let out: Vec<LinkedView> = links_out.into_iter().map(|link| linked(link.to, link.kind.to_string())).collect();
+        fields.insert("links_out".into(), json!(out));
+        let back: Vec<LinkedView> = links_in.into_iter().map(|(from, kind)| linked(from, kind)).collect();
+        fields.insert("links_in".into(), json!(back));
     }
     Ok(tagged(stored.row.rev, Json(reply)))
 }
@@ -311,13 +346,9 @@ pub(super) fn reply_links(stored: &Stored) -> BTreeSet<Link> {
     stored.row.state.document().map(|document| document.links.clone()).unwrap_or_default()
 }
 
-fn view_links(links: &BTreeSet<Link>) -> Vec<Value> {
-    links.iter().map(|link| json!({ "id": link.to, "type": link.kind })).collect()
-}
-
 /// Changes fields of a memory.
 #[utoipa::path(put, path = "/api/memories/{id}", request_body = MemoryPatch,
-    params(("id" = String, Path, format = Uuid), ("If-Match" = String, Header, description = "The memory's rev, or *")),
+    params(OfMemory, ("If-Match" = Option<String>, Header, description = "Only if the memory has this rev; * for any")),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn update(
     State(app): State<App>,
@@ -327,10 +358,10 @@ pub(super) async fn update(
     Raw(body): Raw,
 ) -> Result<Response, Problem> {
     caller.may("write")?;
-    let memory = id(&text)?;
     let only_at = if_match(&headers)?;
-    let idempotency = idempotency(&headers, &format!("update {memory}"), &body)?;
     let patch: MemoryPatch = read(&body)?;
+    let memory = app.one(&caller, &text).await?;
+    let idempotency = idempotency(&headers, &format!("update {memory}"), &body)?;
     let current = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
     let base = current.row.state.live().ok_or_else(Problem::not_found)?;
     if current.rights == Rights::Write
@@ -354,7 +385,7 @@ pub(super) async fn update(
     let edit = aside.look(edit, memory).map_err(|why| named(why, &body))?.beside(patch.secrets());
     let (ask, secrets) = app.keep(&caller, memory, aside.looked(Screened::of(edit)), only_at, idempotency).await?;
     let stored = done(app.db.ask(&caller, &ask).await?)?.ok_or_else(Problem::not_found)?;
-    let mut reply = json!({ "updated": memory, "rev": stored.row.rev });
+    let mut reply = json!({ "updated": stored.handle, "uuid": memory, "rev": stored.row.rev });
     if let Some(fields) = reply.as_object_mut().filter(|_| !secrets.is_empty()) {
         fields.insert("secrets".into(), json!(secrets));
     }
@@ -363,7 +394,7 @@ pub(super) async fn update(
 
 /// Deletes a memory; `restore` brings it back. One that is deleted, or never was, is answered alike.
 #[utoipa::path(delete, path = "/api/memories/{id}",
-    params(("id" = String, Path, format = Uuid), ("If-Match" = String, Header, description = "The memory's rev, or *")),
+    params(OfMemory, ("If-Match" = Option<String>, Header, description = "Only if the memory has this rev; * for any")),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn delete(
     State(app): State<App>,
@@ -372,21 +403,26 @@ pub(super) async fn delete(
     headers: HeaderMap,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
-    let memory = id(&text)?;
     let only_at = if_match(&headers)?;
-    let current = app.db.get(&caller.user, memory).await?;
-    let Some(current) = current.filter(|stored| matches!(stored.row.state, Being::Live(_))) else {
-        return Ok(Json(json!({ "deleted": memory, "preview": "[already deleted]" })));
+    let meant = app.meant(&caller, &text).await?;
+    let current = match meant {
+        Some(memory) => app.db.get(&caller.user, memory).await?,
+        None => None,
+    };
+    let handle = current.as_ref().and_then(|stored| stored.handle.map(i64::from)).or_else(|| text.parse().ok());
+    let live = current.filter(|stored| matches!(stored.row.state, Being::Live(_)));
+    let (Some(memory), Some(current)) = (meant, live) else {
+        return Ok(Json(json!({ "deleted": handle, "uuid": meant, "preview": "[already deleted]" })));
     };
     let idempotency = idempotency(&headers, &format!("delete {memory}"), b"")?;
     let action = Screened::clean(Action::Delete).ok_or_else(Problem::not_found)?;
     let ask = Ask { memory, is_unheard: false, action, only_at, idempotency, at: app.clock.now() };
     done(app.db.ask(&caller, &ask).await?)?;
-    Ok(Json(json!({ "deleted": memory, "preview": preview(&current) })))
+    Ok(Json(json!({ "deleted": handle, "uuid": memory, "preview": preview(&current) })))
 }
 
 /// Brings a deleted memory back.
-#[utoipa::path(post, path = "/api/memories/{id}/restore", params(("id" = String, Path, format = Uuid)),
+#[utoipa::path(post, path = "/api/memories/{id}/restore", params(OfMemory),
     responses((status = 200, body = MemoryView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn restore(
     State(app): State<App>,
@@ -394,7 +430,7 @@ pub(super) async fn restore(
     InPath(text): InPath<String>,
 ) -> Result<Response, Problem> {
     caller.may("write")?;
-    let memory = id(&text)?;
+    let memory = app.one(&caller, &text).await?;
     let current = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
     let Being::Deleted(document) = &current.row.state else {
         return Err(Problem::new(StatusCode::CONFLICT, "not_deleted", "the memory is not deleted"));
@@ -418,16 +454,13 @@ pub(super) async fn since(
     State(app): State<App>,
     caller: Caller,
     Params(query): Params<SinceQuery>,
-) -> Result<Json<SinceView>, Problem> {
+) -> Result<Response, Problem> {
     caller.may("read")?;
     let since = query.since.filter(|text| !text.is_empty()).map(|text| place(&text)).transpose()?;
-    let (memories, next) = app.db.changed_since(&caller.user, since).await?;
-    let memories = memories.iter().filter_map(MemoryView::of).collect();
-    Ok(Json(SinceView { memories, server_time: place_text(next) }))
+    sent(Changed::new(app.db, caller.user, since)).await
 }
 
-/// The mark of a place that several changes of one time share, in the manner of RFC 9557: a time with a tag that whoever
-/// does not know it may leave out.
+/// What followed the time where servers of before gave a page at a time; machines still hold such places.
 const AFTER: &str = "[_after=";
 
 fn place(text: &str) -> Result<ChangedAfter, Problem> {
@@ -442,13 +475,6 @@ fn place(text: &str) -> Result<ChangedAfter, Problem> {
     // A `+` that became a space is taken as it was meant.
     let time = time.replace(' ', "+").parse().map_err(|_| problem())?;
     Ok(ChangedAfter { time, memory })
-}
-
-fn place_text(place: ChangedAfter) -> String {
-    match place.memory {
-        Some(memory) => format!("{}{AFTER}{memory}]", place.time),
-        None => place.time.to_string(),
-    }
 }
 
 /// Counts the caller's own memories by tag.

@@ -2,6 +2,7 @@
 
 mod links;
 mod memories;
+mod pages;
 mod secrets;
 mod shares;
 mod sync;
@@ -24,7 +25,14 @@ pub(crate) const MOST_IMPORT_BYTES: usize = 16 * 1024 * 1024;
 
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "Tessera", description = "A team's memory for coding agents.", license(name = "MIT")),
+    info(
+        title = "Tessera",
+        description = "A team's memory for coding agents. Under /api a memory is named by the caller's short number for \
+                       it, which it keeps, or by its UUID; lists of words may be sent as text; fields that are not known \
+                       are ignored, and a change needs no If-Match. Under /v1 machines speak with the server, and \
+                       nothing is ignored.",
+        license(name = "MIT")
+    ),
     modifiers(&Bearer),
     security(("key" = []))
 )]
@@ -71,6 +79,7 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(shares::shared_with_me))
         .routes(routes!(shares::my_shares))
         .routes(routes!(shares::offers, shares::answer_offer))
+        .routes(routes!(shares::users))
         .routes(routes!(shares::mute, shares::unmute))
         .routes(routes!(shares::mute_owner, shares::unmute_owner))
         .routes(routes!(sync::push))

@@ -16,10 +16,10 @@ use tessera_engine::sync::{
 use tessera_vault::Fields;
 
 use crate::App;
-use crate::contract::MigrateQuery;
+use crate::contract::{MigrateQuery, OfMemory};
 use crate::db::{Caller, Deed, KeptSecret as Row, Migrated, Migrator, Stored};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, InPath, Params, id};
+use crate::extract::{Body, InPath, Named, Params, id};
 use crate::secrets::{NoPlace, Opened, SecretMode, Taken, source_of};
 
 /// How long a request to migrate goes on before it says where the next one begins.
@@ -27,7 +27,7 @@ const MIGRATE_FOR: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Gives a memory of the caller's own with its secrets put back in. Each time it is asked for is noted, with the key and
 /// where the request came from, before anything is given.
-#[utoipa::path(post, path = "/api/memories/{id}/secret", params(("id" = String, Path, format = Uuid)),
+#[utoipa::path(post, path = "/api/memories/{id}/secret", params(OfMemory),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn show(
     State(app): State<App>,
@@ -35,7 +35,7 @@ pub(super) async fn show(
     InPath(text): InPath<String>,
 ) -> Result<Response, Problem> {
     caller.may_all()?;
-    let memory = id(&text)?;
+    let memory = app.one(&caller, &text).await?;
     let found = app.db.own_secrets(&caller, memory, |stored| named(stored).into_keys().collect()).await?;
     let shown = match &found {
         Some((stored, rows)) => Some(app.shown(&caller, stored, rows).await?),
@@ -46,7 +46,13 @@ pub(super) async fn show(
     metrics::counter!("tessera_secrets_shown_total", "found" => if shown.is_some() { "yes" } else { "no" })
         .increment(1);
     let shown = shown.ok_or_else(Problem::not_found)?;
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(shown)).into_response())
+    let handle = app.db.handles(&caller.user, &[memory]).await?.get(&memory).copied();
+    let mut reply = json!(shown);
+    if let Some(fields) = reply.as_object_mut() {
+        fields.insert("uuid".into(), json!(memory));
+        fields.insert("id".into(), json!(handle));
+    }
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(reply)).into_response())
 }
 
 /// The places of a memory, each name once.
@@ -226,7 +232,7 @@ fn sound(name: String, kind: &str, value: String) -> Option<(String, Taken)> {
 
 /// Removes a secret of a memory of the caller's own for good; the text keeps its place.
 #[utoipa::path(delete, path = "/api/memories/{id}/secret/{name}",
-    params(("id" = String, Path, format = Uuid), ("name" = String, Path)),
+    params(OfMemory, ("name" = String, Path)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn forget(
     State(app): State<App>,
@@ -234,11 +240,11 @@ pub(super) async fn forget(
     InPath((text, name)): InPath<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
     caller.may_all()?;
-    let memory = id(&text)?;
+    let Named { memory, handle } = app.named(&caller, &text).await?;
     if !app.db.forget_secret(&caller, memory, &name).await? {
         return Err(Problem::not_found());
     }
-    Ok(Json(json!({ "forgotten": name, "memory": memory })))
+    Ok(Json(json!({ "forgotten": name, "memory": handle, "uuid": memory })))
 }
 
 /// Takes out of the caller's memories what stands there in clear since before texts were looked through, for some seconds:

@@ -3,16 +3,19 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use serde_json::{Value, json};
 use tessera_engine::domain::{DomainError, Permission, Tag};
 use tessera_engine::screen::is_clean;
 use tessera_engine::sync::Offer;
 
+use super::memories::page_limit;
+use super::pages::{WithMe, sent};
 use crate::App;
-use crate::contract::{MemoriesView, OfferAnswer, PageQuery, ShareTagWith, ShareWith};
+use crate::contract::{MemoriesView, OfMemory, OfferAnswer, PageQuery, ShareTagWith, ShareWith};
 use crate::db::{Caller, MyShares, ShareError, Target, UserId};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, InPath, Params, id};
+use crate::extract::{Body, InPath, Named, Params};
 
 impl From<ShareError> for Problem {
     fn from(error: ShareError) -> Self {
@@ -29,6 +32,9 @@ impl From<ShareError> for Problem {
 }
 
 fn user(text: &str) -> Result<UserId, Problem> {
+    if !(1..=100).contains(&text.chars().count()) {
+        return Err(Problem::invalid("shared_with: is no name; give 1 to 100 characters"));
+    }
     text.parse().map_err(|_| ShareError::NoUser.into())
 }
 
@@ -46,7 +52,7 @@ fn clean_tag(text: String) -> Result<Tag, Problem> {
 }
 
 /// Shares a memory; sharing again changes what is allowed.
-#[utoipa::path(post, path = "/api/memories/{id}/share", request_body = ShareWith, params(("id" = String, Path, format = Uuid)),
+#[utoipa::path(post, path = "/api/memories/{id}/share", request_body = ShareWith, params(OfMemory),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn share(
     State(app): State<App>,
@@ -55,15 +61,16 @@ pub(super) async fn share(
     Body(with): Body<ShareWith>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
-    let (memory, permission) = (id(&text)?, permission(with.permission.as_deref())?);
+    let permission = permission(with.permission.as_deref())?;
+    let Named { memory, handle } = app.named(&caller, &text).await?;
     let grantee = user(&with.shared_with)?;
     app.db.share(&caller, &Target::Memory(memory), &grantee, Some(permission)).await?;
-    Ok(Json(json!({ "shared": memory, "with": grantee.as_str(), "permission": permission })))
+    Ok(Json(json!({ "shared": handle, "uuid": memory, "with": grantee.as_str(), "permission": permission })))
 }
 
 /// Shares a memory no longer.
 #[utoipa::path(delete, path = "/api/memories/{id}/share/{user}",
-    params(("id" = String, Path, format = Uuid), ("user" = String, Path)),
+    params(OfMemory, ("user" = String, Path)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unshare(
     State(app): State<App>,
@@ -71,9 +78,10 @@ pub(super) async fn unshare(
     InPath((text, with)): InPath<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
-    let (memory, grantee) = (id(&text)?, user(&with)?);
+    let Named { memory, handle } = app.named(&caller, &text).await?;
+    let grantee = user(&with)?;
     app.db.share(&caller, &Target::Memory(memory), &grantee, None).await?;
-    Ok(Json(json!({ "unshared": memory, "from": grantee.as_str() })))
+    Ok(Json(json!({ "unshared": handle, "uuid": memory, "from": grantee.as_str() })))
 }
 
 /// Shares all that has a tag, now and later.
@@ -127,14 +135,10 @@ pub(super) async fn shared_with_me(
     State(app): State<App>,
     caller: Caller,
     Params(query): Params<PageQuery>,
-) -> Result<Json<MemoriesView>, Problem> {
+) -> Result<Response, Problem> {
     caller.may("read")?;
-    let (limit, offset) = (query.limit.unwrap_or(1000), i64::from(query.offset.unwrap_or(0)));
-    if !(1..=1000).contains(&limit) {
-        return Err(Problem::invalid(format!("limit: {limit} is out of range; give 1 to 1000")));
-    }
-    let (memories, total) = app.db.shared_with(&caller.user, i64::from(limit), offset).await?;
-    Ok(Json(MemoriesView::of(&memories, offset, total)))
+    let limit = page_limit(query.limit, 10_000)?;
+    sent(WithMe::new(app.db, caller.user, limit, query.offset)).await
 }
 
 /// Lists what the caller shares.
@@ -168,7 +172,7 @@ pub(super) async fn answer_offer(
 }
 
 /// Hides a memory that another user shares, on all of the caller's machines.
-#[utoipa::path(post, path = "/api/memories/{id}/mute", params(("id" = String, Path, format = Uuid)),
+#[utoipa::path(post, path = "/api/memories/{id}/mute", params(OfMemory),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn mute(
     State(app): State<App>,
@@ -176,15 +180,15 @@ pub(super) async fn mute(
     InPath(text): InPath<String>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
-    let memory = id(&text)?;
+    let memory = app.one(&caller, &text).await?;
     let stored = app.db.get(&caller.user, memory).await?.filter(|stored| stored.share().is_some());
-    let owner = user(&stored.ok_or_else(Problem::not_found)?.owner)?;
-    app.db.mute(&caller.user, &owner, Some(memory), true).await?;
-    Ok(Json(json!({ "muted": memory })))
+    let stored = stored.ok_or_else(Problem::not_found)?;
+    app.db.mute(&caller.user, &user(&stored.owner)?, Some(memory), true).await?;
+    Ok(Json(json!({ "muted": stored.handle, "uuid": memory })))
 }
 
 /// Shows a memory again.
-#[utoipa::path(delete, path = "/api/memories/{id}/mute", params(("id" = String, Path, format = Uuid)),
+#[utoipa::path(delete, path = "/api/memories/{id}/mute", params(OfMemory),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unmute(
     State(app): State<App>,
@@ -192,12 +196,20 @@ pub(super) async fn unmute(
     InPath(text): InPath<String>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
-    let memory = id(&text)?;
+    let Named { memory, handle } = app.named(&caller, &text).await?;
     let owners = app.db.muted_owners(&caller.user, memory).await?;
     for owner in &owners {
         app.db.mute(&caller.user, owner, Some(memory), false).await?;
     }
-    Ok(Json(json!({ "unmuted": memory })))
+    Ok(Json(json!({ "unmuted": handle, "uuid": memory })))
+}
+
+/// Names the other users, for whoever wants to share with one: at most 1000.
+#[utoipa::path(get, path = "/api/users",
+    responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
+pub(super) async fn users(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
+    caller.may("share")?;
+    Ok(Json(json!({ "users": app.db.others(&caller.user).await? })))
 }
 
 /// Hides all that a user shares.

@@ -38,8 +38,15 @@ pub(super) async fn import(
     let mut report: Vec<ImportedRow> = Vec::with_capacity(rows.len());
     let mut asks = Vec::new();
     for (row, text) in rows.iter().enumerate() {
-        let mut imported =
-            ImportedRow { row, id: None, category: None, importance: None, secrets: Vec::new(), error: None };
+        let mut imported = ImportedRow {
+            row,
+            id: None,
+            uuid: None,
+            category: None,
+            importance: None,
+            secrets: Vec::new(),
+            error: None,
+        };
         match asked(&app, text.get(), row, given.as_ref(), &caller).await {
             Ok((ask, secrets)) => {
                 imported.secrets = secrets;
@@ -55,7 +62,8 @@ pub(super) async fn import(
         let Some(imported) = report.get_mut(row) else { continue };
         match done(outcome) {
             Ok(Some(stored)) => {
-                imported.id = Some(stored.row.memory.to_string());
+                imported.id = stored.handle;
+                imported.uuid = Some(stored.row.memory.to_string());
                 if let Some(document) = stored.row.state.document() {
                     imported.category = Some(document.details.category.as_str().to_owned());
                     imported.importance = Some(document.details.importance.into());

@@ -48,7 +48,7 @@ fn only_what_goes_away_by_itself_is_to_be_tried_again() {
         let made = Site::ok(store("readable").await).await;
         let pool = site.admin().await;
         sqlx::query("UPDATE memories SET category = '' WHERE content = 'readable'").execute(&pool).await.unwrap();
-        let path = format!("/api/memories/{}", made["id"].as_str().unwrap());
+        let path = format!("/api/memories/{}", made["uuid"].as_str().unwrap());
         let internal = (StatusCode::INTERNAL_SERVER_ERROR, json!("internal"), false);
         assert_eq!(said(site.get(&ada, &path).await).await, internal);
     });
@@ -125,12 +125,12 @@ fn whoever_hangs_up_takes_nothing_out_of_the_index() {
         let ada = site.user("ada").await;
         let store = async |text: &str| {
             let made = site.post(&ada, "/api/memories", &json!({ "content": text })).await;
-            Site::ok(made).await["id"].as_str().unwrap().to_owned()
+            Site::ok(made).await["uuid"].as_str().unwrap().to_owned()
         };
         let question = json!({ "context": "harbour rule" });
         let ask = || site.post(&ada, "/api/memories/recall", &question);
         let old = store("The harbour rule is the first").await;
-        assert_eq!(Site::ok(ask().await).await["memories"][0]["id"], old);
+        assert_eq!(Site::ok(ask().await).await["memories"][0]["uuid"], old);
         let new = store("The harbour rule is the second").await;
         let link = json!({ "target_id": old, "link_type": "supersedes" });
         Site::ok(site.post(&ada, &format!("/api/memories/{new}/links"), &link).await).await;
@@ -157,7 +157,7 @@ fn whoever_hangs_up_takes_nothing_out_of_the_index() {
         let _ = asking.await;
         sqlx::query("DROP POLICY slow ON feed").execute(&pool).await.unwrap();
         let answer = Site::ok(ask().await).await;
-        let found: Vec<&Value> = answer["memories"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+        let found: Vec<&Value> = answer["memories"].as_array().unwrap().iter().map(|one| &one["uuid"]).collect();
         assert_eq!(found, [&json!(new)], "{answer}");
     });
 }

@@ -98,7 +98,7 @@ fn every_route_of_a_memory_knows_stranger_reader_writer_and_owner() {
                 let mut ids = Vec::new();
                 for text in ["the memory", "the other"] {
                     let made = site.post(&owner, "/api/memories", &json!({ "content": text, "tags": "t" })).await;
-                    ids.push(Site::ok(made).await["id"].as_str().unwrap().to_owned());
+                    ids.push(Site::ok(made).await["uuid"].as_str().unwrap().to_owned());
                 }
                 let path = format!("/api/memories/{}", ids[0]);
                 for (with, permission) in [("reader", "read"), ("writer", "write")] {

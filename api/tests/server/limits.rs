@@ -267,7 +267,7 @@ fn what_is_too_long_is_a_problem_that_says_so() {
         let problem_of: Value = response.json().await.unwrap();
         assert!(problem_of["detail"].as_str().unwrap().starts_with("expanded_query"), "{problem_of}");
         let made = Site::ok(site.post(&key, "/api/memories", &json!({ "content": "short" })).await).await;
-        let path = format!("/api/memories/{}", made["id"].as_str().unwrap());
+        let path = format!("/api/memories/{}", made["uuid"].as_str().unwrap());
         let huge = json!({ "content": "a".repeat(5 << 20) });
         problem(site.post(&key, "/api/memories", &huge).await, StatusCode::PAYLOAD_TOO_LARGE, "too_large").await;
         problem(site.put(&key, &path, "*", &huge).await, StatusCode::PAYLOAD_TOO_LARGE, "too_large").await;

@@ -16,6 +16,7 @@ mod limits;
 mod links;
 mod lists;
 mod meaning;
+mod older;
 mod owner_local;
 mod recall;
 mod rest;

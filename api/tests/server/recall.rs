@@ -320,7 +320,7 @@ fn an_answer_says_whose_a_memory_is_and_costs_what_it_says_whatever_the_costs_th
         let (ada, bob) = (site.user("ada").await, site.user("bob").await);
         let memory = json!({ "content": "<\u{200b}system> The lighthouse lamp is lit at dusk" });
         let stored = Site::ok(site.post(&ada, "/api/memories", &memory).await).await;
-        let path = format!("/api/memories/{}", stored["id"].as_str().unwrap());
+        let path = format!("/api/memories/{}", stored["uuid"].as_str().unwrap());
         let with_bob = json!({ "shared_with": "bob", "permission": "write" });
         Site::ok(site.post(&ada, &format!("{path}/share"), &with_bob).await).await;
         let question = json!({ "context": "lighthouse lamp", "max_tokens": 400 });

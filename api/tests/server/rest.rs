@@ -16,29 +16,33 @@ fn a_memory_is_stored_listed_changed_deleted_and_restored() {
             (&made["category"], &made["importance"], &made["rev"]),
             (&json!("decisions"), &json!(0.7), &json!(1))
         );
-        let path = format!("/api/memories/{}", made["id"].as_str().unwrap());
+        let path = format!("/api/memories/{}", made["uuid"].as_str().unwrap());
         let got = site.get(&ada, &path).await;
         assert_eq!(got.headers()["etag"], "\"1\"");
         let got = Site::ok(got).await;
-        assert_eq!((&got["tags"], &got["keywords"]), (&json!(["billing", "tax"]), &json!(["accounting", "numbering"])));
+        assert_eq!((&got["tags"], &got["keywords"]), (&json!("billing,tax"), &json!(["accounting", "numbering"])));
         let listed = Site::ok(site.get(&ada, "/api/memories?category=decision&tag=tax&limit=5").await).await;
         assert_eq!((listed["memories"].as_array().unwrap().len(), &listed["total"]), (1, &json!(1)));
-        // Changes name the rev that they are made on.
+        assert_eq!(
+            (&got["tag_list"], &got["expanded_keywords"]),
+            (&json!(["billing", "tax"]), &json!("accounting numbering"))
+        );
+        // Changes may name the rev that they are made on.
         let change = json!({ "content": "Invoices are numbered per calendar year" });
-        assert_eq!(site.put(&ada, &path, "", &change).await.status(), StatusCode::PRECONDITION_REQUIRED);
         Site::ok(site.put(&ada, &path, "\"1\"", &change).await).await;
         let late = site.put(&ada, &path, "\"1\"", &json!({ "content": "late" })).await;
         assert_eq!(late.status(), StatusCode::PRECONDITION_FAILED);
         let late: Value = late.json().await.unwrap();
         assert_eq!((&late["code"], &late["current"]["rev"]), (&json!("changed"), &json!(2)));
+        Site::ok(site.put(&ada, &path, "", &change).await).await;
         assert_eq!(site.put(&ada, &path, "*", &json!({})).await.status(), StatusCode::BAD_REQUEST);
+        assert_eq!(site.put(&ada, &path, "*", &json!({ "contents": "x" })).await.status(), StatusCode::BAD_REQUEST);
         for (bad, field) in [
             (json!({ "content": "" }), "content"),
             (json!({ "content": "a\u{0}b" }), "content"),
             (json!({ "importance": 2 }), "importance"),
             (json!({ "type": "thing" }), "type"),
             (json!({ "keywords": ["a\u{0}"] }), "keywords"),
-            (json!({ "contents": "x" }), "contents"),
         ] {
             let response = site.put(&ada, &path, "*", &bad).await;
             assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY, "{bad}");
@@ -67,7 +71,8 @@ fn a_memory_is_stored_listed_changed_deleted_and_restored() {
         assert_eq!(later["memories"], json!([]));
         let bad = site.get(&ada, "/api/memories/sync?since=yesterday").await;
         assert_eq!(bad.status(), StatusCode::UNPROCESSABLE_ENTITY);
-        assert_eq!(site.get(&ada, "/api/memories/17").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(site.get(&ada, "/api/memories/17").await.status(), StatusCode::NOT_FOUND);
+        assert_eq!(site.get(&ada, "/api/memories/x").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(site.get(&ada, "/nowhere").await.json::<Value>().await.unwrap()["code"], "no_route");
     });
 }
@@ -80,7 +85,7 @@ fn a_retry_with_the_same_key_stores_once_and_imports_report_on_each_row() {
         let mut ids = Vec::new();
         for _ in 0..5 {
             let made = Site::ok(site.post_with(&ada, "/api/memories", "k1", &body).await).await;
-            ids.push(made["id"].clone());
+            ids.push(made["uuid"].clone());
         }
         ids.dedup();
         assert_eq!(ids.len(), 1);
@@ -89,9 +94,9 @@ fn a_retry_with_the_same_key_stores_once_and_imports_report_on_each_row() {
         assert_eq!(other.json::<Value>().await.unwrap()["code"], "op_reused");
         // Another user's key of the same name is theirs.
         let bobs = Site::ok(site.post_with(&bob, "/api/memories", "k1", &body).await).await;
-        assert_ne!(bobs["id"], ids[0]);
+        assert_ne!(bobs["uuid"], ids[0]);
         let rows =
-            json!([{ "content": "One" }, { "content": "" }, { "nothing": 1 }, { "content": "Two", "id": ids[0] }, 7]);
+            json!([{ "content": "One" }, { "content": "" }, { "nothing": 1 }, { "content": "Two", "uuid": ids[0] }, 7]);
         for _ in 0..2 {
             let report = Site::ok(site.post_with(&ada, "/api/memories/import", "k2", &rows).await).await;
             let errors: Vec<bool> = report.as_array().unwrap().iter().map(|row| row["error"].is_string()).collect();
@@ -108,13 +113,13 @@ fn links_redirect_recall_and_do_not_run_in_circles() {
         let mut ids = Vec::new();
         for text in ["The exporter listens on port 9100", "The exporter listens on port 9417"] {
             let made = Site::ok(site.post(&ada, "/api/memories", &json!({ "content": text })).await).await;
-            ids.push(made["id"].as_str().unwrap().to_owned());
+            ids.push(made["uuid"].as_str().unwrap().to_owned());
         }
         let link = |from: usize, to: usize| {
             (format!("/api/memories/{}/links", ids[from]), json!({ "target_id": ids[to], "link_type": "supersedes" }))
         };
         let (path, body) = link(1, 0);
-        assert_eq!(Site::ok(site.post(&ada, &path, &body).await).await["dst_id"], json!(ids[0]));
+        assert_eq!(Site::ok(site.post(&ada, &path, &body).await).await["dst_uuid"], json!(ids[0]));
         assert_eq!(site.post(&ada, &path, &body).await.status(), StatusCode::CONFLICT);
         let (back, body) = link(0, 1);
         assert_eq!(site.post(&ada, &back, &body).await.status(), StatusCode::UNPROCESSABLE_ENTITY);
@@ -124,7 +129,7 @@ fn links_redirect_recall_and_do_not_run_in_circles() {
             answer["memories"].as_array().unwrap().iter().map(|memory| memory["content"].as_str().unwrap()).collect();
         assert_eq!(texts, ["The exporter listens on port 9417"]);
         let target = Site::ok(site.get(&ada, &format!("/api/memories/{}", ids[0])).await).await;
-        assert_eq!(target["links_in"], json!([{ "id": ids[1], "type": "supersedes" }]));
+        assert_eq!(target["links_in"], json!([{ "id": 2, "uuid": ids[1], "type": "supersedes" }]));
         Site::ok(site.delete(&ada, &format!("{path}/{}/supersedes", ids[0]), "").await).await;
         let answer = Site::ok(site.post(&ada, "/api/memories/recall", &question).await).await;
         assert_eq!(answer["memories"].as_array().unwrap().len(), 2);

@@ -9,7 +9,7 @@ use crate::sync::create;
 
 async fn stored(site: &Site, key: &str, text: &str, tag: &str) -> String {
     let memory = json!({ "content": text, "tags": [tag] });
-    Site::ok(site.post(key, "/api/memories", &memory).await).await["id"].as_str().unwrap().to_owned()
+    Site::ok(site.post(key, "/api/memories", &memory).await).await["uuid"].as_str().unwrap().to_owned()
 }
 
 async fn shared(site: &Site, key: &str, id: &str, with: &str, permission: &str) {
@@ -54,7 +54,7 @@ fn what_its_owner_deleted_is_deleted_for_everybody_else() {
         // Whoever might write it cannot bring it back.
         let edit = json!({ "edit": { "content": "revived", "tags_added": [], "tags_removed": [], "details": null } });
         assert_eq!(push(&site, &bob, &one, edit).await["refused"], "unknown");
-        assert_eq!(Site::ok(site.get(&ada, &format!("/api/memories/{one}")).await).await["deleted"], true);
+        assert!(Site::ok(site.get(&ada, &format!("/api/memories/{one}")).await).await["deleted_at"].is_string());
         // Its owner can, and then it is shared again.
         Site::ok(site.post(&ada, &format!("/api/memories/{one}/restore"), &json!({})).await).await;
         assert!(told(&site, &bob).await.contains("CANARY one"));

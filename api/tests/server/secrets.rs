@@ -41,7 +41,7 @@ impl Site {
 }
 
 pub(crate) fn id(stored: &Value) -> String {
-    stored["id"].as_str().unwrap().to_owned()
+    stored["uuid"].as_str().unwrap().to_owned()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::site::{Site, with_site};
 
 async fn stored(site: &Site, key: &str, text: &str, tags: &str) -> String {
     let memory = json!({ "content": text, "tags": tags });
-    Site::ok(site.post(key, "/api/memories", &memory).await).await["id"].as_str().unwrap().to_owned()
+    Site::ok(site.post(key, "/api/memories", &memory).await).await["uuid"].as_str().unwrap().to_owned()
 }
 
 /// What a user recalls of a question: texts and whose they are.
@@ -71,7 +71,7 @@ fn a_shared_memory_comes_with_its_owner_and_leaves_at_once() {
         let memory = Site::ok(site.get(&ada, &format!("/api/memories/{id}")).await).await;
         assert_eq!(
             (&memory["content"], &memory["tags"]),
-            (&json!("The harbour crane is serviced in June"), &json!(["port"]))
+            (&json!("The harbour crane is serviced in June"), &json!("port"))
         );
         assert_eq!(memory["owner"], "ada");
         assert_eq!(site.delete(&bob, &format!("/api/memories/{id}"), "*").await.status(), StatusCode::FORBIDDEN);
@@ -119,7 +119,7 @@ fn a_tag_is_a_live_rule_and_a_direct_share_has_the_last_word() {
         assert_eq!((&with_me["memories"][0]["shared_by"], &with_me["total"]), (&json!("ada"), &json!(1)));
         let mine = Site::ok(site.get(&ada, "/api/memories/my-shares").await).await;
         assert_eq!(mine["tag_shares"][0]["tag"], "port", "{mine}");
-        assert_eq!(mine["memory_shares"][0]["memory_id"], json!(first), "{mine}");
+        assert_eq!(mine["memory_shares"][0]["memory_uuid"], json!(first), "{mine}");
         // Both ways of taking the rule back.
         let body = json!({ "tag": "port", "shared_with": "bob" });
         Site::ok(site.delete_with(&ada, "/api/memories/share-tag", &body).await).await;

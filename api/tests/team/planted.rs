@@ -206,7 +206,7 @@ fn of_a_hundred_credentials_none_is_seen_on_the_wire_in_the_database_or_in_the_l
         request.send().await.unwrap().json::<Value>().await.unwrap()
     });
     for memory in listed["memories"].as_array().unwrap() {
-        had += &ask(&format!("/api/memories/{}/secret", memory["id"].as_str().unwrap()), Value::Null).to_string();
+        had += &ask(&format!("/api/memories/{}/secret", memory["uuid"].as_str().unwrap()), Value::Null).to_string();
     }
     let had = in_clear(had.as_bytes(), &planted);
     let lost: Vec<_> = planted.iter().filter(|(_, text)| !had.contains(&text.as_str())).collect();

@@ -279,7 +279,9 @@ impl Remote {
     /// # Errors
     /// When the server cannot be reached, knows no such memory, or the key may not ask.
     pub async fn secrets_of(&self, memory: MemoryId) -> Result<ShownSecrets, RemoteError> {
-        self.answer(self.request(Method::POST, &format!("api/memories/{memory}/secret"))?).await
+        let mut shown = self.answer(self.request(Method::POST, &format!("api/memories/{memory}/secret"))?).await?;
+        by_uuid(&mut shown, "id", "uuid");
+        read(shown)
     }
 
     /// Shares a memory with a user, or no longer.
@@ -349,8 +351,26 @@ impl Remote {
     /// # Errors
     /// When the server cannot be reached.
     pub async fn my_shares(&self) -> Result<Shares, RemoteError> {
-        self.answer(self.request(Method::GET, "api/memories/my-shares")?).await
+        let mut shares: Value = self.answer(self.request(Method::GET, "api/memories/my-shares")?).await?;
+        let rows = shares.get_mut("memory_shares").and_then(Value::as_array_mut);
+        rows.into_iter().flatten().for_each(|row| by_uuid(row, "memory_id", "memory_uuid"));
+        read(shares)
     }
+}
+
+/// Puts the UUID of a memory in the place of its number, which is one of the server's own: servers of before gave the UUID
+/// there.
+fn by_uuid(row: &mut Value, number: &str, uuid: &str) {
+    if let Some(fields) = row.as_object_mut()
+        && let Some(uuid) = fields.remove(uuid)
+    {
+        fields.insert(number.to_owned(), uuid);
+    }
+}
+
+fn read<T: DeserializeOwned>(answer: Value) -> Result<T, RemoteError> {
+    serde_json::from_value(answer)
+        .map_err(|error| RemoteError::Unreachable(format!("its answer cannot be read: {error}")))
 }
 
 /// A text as one part of a path.

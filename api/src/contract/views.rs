@@ -1,0 +1,267 @@
+//! Memories as the server gives them.
+
+use serde::Serialize;
+use tessera_engine::domain::Link;
+use tessera_engine::screen::places;
+use utoipa::ToSchema;
+
+use crate::db::Stored;
+use crate::secrets::SetAside;
+
+/// A link from a memory to another.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct LinkView {
+    /// supersedes, resolved_by, part_of, see_also, or any other short name such as depends_on.
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    /// The UUID of the other memory.
+    pub(crate) uuid: String,
+}
+
+impl From<Link> for LinkView {
+    fn from(link: Link) -> Self {
+        Self { kind: link.kind.to_string(), uuid: link.to.to_string() }
+    }
+}
+
+/// A link of a memory that was asked for by itself.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct LinkedView {
+    /// As above.
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    /// The short number of the other memory, if the caller has one for it.
+    pub(crate) id: Option<u32>,
+    /// Its UUID.
+    pub(crate) uuid: String,
+}
+
+/// A memory.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct MemoryView {
+    /// Its short number for the caller, which it keeps. Paths and bodies take it, or the UUID.
+    #[schema(value_type = u32)]
+    pub(crate) id: Option<u32>,
+    /// Its identity everywhere.
+    #[schema(format = Uuid)]
+    pub(crate) uuid: String,
+    /// The text.
+    content: String,
+    /// At most 20 words that stand for it.
+    summary: String,
+    /// Category.
+    category: String,
+    /// fact, entity, relationship or self.
+    #[serde(rename = "type")]
+    kind: String,
+    /// 0 to 1.
+    pub(crate) importance: f64,
+    /// Tags, with commas between them.
+    tags: String,
+    /// The same as a list.
+    tag_list: Vec<String>,
+    /// Further words to find it by, with blanks between them.
+    expanded_keywords: String,
+    /// The same as a list.
+    keywords: Vec<String>,
+    /// Named things in it.
+    entities: Vec<String>,
+    /// The project it belongs to, or global.
+    scope: String,
+    /// Who or what brought it in.
+    origin: String,
+    /// True when it stands for a secret.
+    is_sensitive: bool,
+    /// When it became true, as RFC 3339.
+    created_at: String,
+    /// When it was last changed, as RFC 3339.
+    updated_at: String,
+    /// When it was deleted, as RFC 3339; null while it is there.
+    deleted_at: Option<String>,
+    /// When it leaves recall, as RFC 3339.
+    expires: Option<String>,
+    /// Counts its changes: what If-Match takes.
+    rev: u64,
+    /// The memory of which it is the other text.
+    conflict_of: Option<String>,
+    /// The file that it is, if it is one: `/memories/user/preferences.md`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// Whose it is.
+    owner: String,
+    /// Whose it is, if it is another user's.
+    shared_by: Option<String>,
+    /// What they allow: read or write.
+    share_permission: Option<String>,
+    /// The same.
+    permission: Option<String>,
+    /// Who wrote the text, if not its owner.
+    edited_by: Option<String>,
+    /// Links from it.
+    links: Vec<LinkView>,
+}
+
+impl MemoryView {
+    /// `None` for one that was removed for good.
+    pub(crate) fn of(stored: &Stored) -> Option<Self> {
+        let document = stored.row.state.document()?;
+        let details = &document.details;
+        let share = stored.share();
+        let tag_list: Vec<String> = document.tags.iter().map(|tag| tag.as_str().to_owned()).collect();
+        let permission = share.as_ref().map(|share| share.permission.to_string());
+        let updated = stored.updated.to_string();
+        Some(Self {
+            id: stored.handle,
+            uuid: stored.row.memory.to_string(),
+            content: document.content.as_str().to_owned(),
+            summary: stored.summary.clone(),
+            category: details.category.as_str().to_owned(),
+            kind: details.kind.to_string(),
+            importance: details.importance.into(),
+            tags: tag_list.join(","),
+            tag_list,
+            expanded_keywords: details.keywords.join(" "),
+            keywords: details.keywords.clone(),
+            entities: details.entities.clone(),
+            scope: details.scope.as_str().to_owned(),
+            origin: details.origin.to_string(),
+            is_sensitive: !places(document.content.as_str()).is_empty(),
+            created_at: details.created.to_string(),
+            // Nothing changes of what is deleted.
+            deleted_at: stored.row.state.live().is_none().then(|| updated.clone()),
+            updated_at: updated,
+            expires: details.expires.map(|time| time.to_string()),
+            rev: stored.row.rev,
+            conflict_of: details.conflict_of.map(|id| id.to_string()),
+            file: details.file.as_ref().map(ToString::to_string),
+            owner: stored.owner.clone(),
+            share_permission: permission.clone(),
+            permission,
+            shared_by: share.map(|share| share.by),
+            edited_by: stored.row.edited_by.clone(),
+            links: document.links.iter().cloned().map(LinkView::from).collect(),
+        })
+    }
+}
+
+/// A memory that was removed for good.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct GoneView {
+    /// Its short number for the caller.
+    #[schema(value_type = u32)]
+    id: Option<u32>,
+    /// Its identity everywhere.
+    #[schema(format = Uuid)]
+    uuid: String,
+    /// When it was removed, as RFC 3339.
+    deleted_at: String,
+}
+
+impl GoneView {
+    pub(crate) fn of(stored: &Stored) -> Self {
+        let (uuid, deleted_at) = (stored.row.memory.to_string(), stored.updated.to_string());
+        Self { id: stored.handle, uuid, deleted_at }
+    }
+}
+
+/// A memory that was stored.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct StoredView {
+    /// Its short number for the caller, which it keeps.
+    #[schema(value_type = u32)]
+    pub(crate) id: Option<u32>,
+    /// Its identity everywhere.
+    #[schema(format = Uuid)]
+    pub(crate) uuid: String,
+    /// What the sender calls it, as it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i64>)]
+    pub(crate) local_id: Option<serde_json::Value>,
+    /// Its category.
+    pub(crate) category: String,
+    /// Its importance.
+    pub(crate) importance: f64,
+    /// What If-Match takes.
+    pub(crate) rev: u64,
+    /// What was set aside, and where it stood.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) secrets: Vec<SetAside>,
+}
+
+/// What became of a row of an import.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct ImportedRow {
+    /// Its place in the request, from 0.
+    pub(crate) row: usize,
+    /// Its short number for the caller, if it was stored or is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) id: Option<u32>,
+    /// Its UUID, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) uuid: Option<String>,
+    /// Its category, if it was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) category: Option<String>,
+    /// Its importance, if it was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) importance: Option<f64>,
+    /// What was set aside, and where it stood.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) secrets: Vec<SetAside>,
+    /// Why it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+/// A memory that changed.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "rows are sent as they are read; this describes them")]
+pub(crate) enum ChangedView {
+    /// One that is there, or was deleted.
+    Memory(Box<MemoryView>),
+    /// One that was removed for good.
+    Gone(GoneView),
+}
+
+/// What changed, for clients of the older API.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as above")]
+pub(crate) struct SinceView {
+    /// The caller's own memories; with a time those that were deleted or removed since as well. The longest unchanged
+    /// first.
+    memories: Vec<ChangedView>,
+    /// What to ask with the next time: RFC 3339.
+    server_time: String,
+}
+
+/// A page of memories.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as above")]
+pub(crate) struct MemoriesView {
+    /// The memories.
+    memories: Vec<MemoryView>,
+    /// How many there are on all pages.
+    total: u64,
+    /// Where to go on, if there are more.
+    next_offset: Option<u64>,
+}
+
+/// A match in the older API's form.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct MatchView {
+    /// The memory.
+    #[serde(flatten)]
+    pub(crate) memory: MemoryView,
+    /// Its score.
+    pub(crate) rank: f64,
+    /// The short number of the memory that was found, if this one replaces it.
+    pub(crate) redirected_from: Option<u32>,
+}
+
+/// Matches in the older API's form.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct MatchesView {
+    /// Best first.
+    pub(crate) memories: Vec<MatchView>,
+}

@@ -1,0 +1,142 @@
+//! What clients of the older API ask by: short numbers, texts that they sent before, all that there is, and who else is here.
+
+use std::collections::HashMap;
+
+use sqlx::Row as _;
+use tessera_engine::domain::{Filters, MemoryId};
+use uuid::Uuid;
+
+use super::ask::with_total;
+use super::memories::{Stored, columns, numbered, seen, uuid};
+use super::sync::MOST_PAGE_BYTES;
+use super::{Db, DbError, UserId};
+
+/// Names of users that are given at one time.
+const MOST_USERS: i64 = 1_000;
+
+/// A page of all that a user sees.
+#[derive(Debug, Clone)]
+pub(crate) struct Browsed {
+    pub(crate) filters: Filters,
+    pub(crate) newest_first: bool,
+    pub(crate) limit: i64,
+    pub(crate) offset: i64,
+}
+
+impl Db {
+    /// The memory of a short number. `None` for a number that the user has for none, and for one of a memory that is not
+    /// what its id means to them: no other owner's memory stands for their own.
+    pub(crate) async fn of_handle(&self, user: &UserId, handle: i64) -> Result<Option<MemoryId>, DbError> {
+        let mut tx = self.of(user).await?;
+        let found: Option<Uuid> = sqlx::query_scalar(
+            "SELECT memory FROM feed WHERE user_id = $1 AND handle = $2 AND handle =
+                 (SELECT other.handle FROM feed other WHERE other.user_id = $1 AND other.memory = feed.memory
+                  ORDER BY other.owner <> $1, other.handle LIMIT 1)",
+        )
+        .bind(user.as_str())
+        .bind(handle)
+        .fetch_optional(&mut *tx.tx)
+        .await?;
+        Ok(found.map(MemoryId::from_uuid))
+    }
+
+    /// The short numbers of memories, as far as the user has some.
+    pub(crate) async fn handles(
+        &self,
+        user: &UserId,
+        memories: &[MemoryId],
+    ) -> Result<HashMap<MemoryId, u32>, DbError> {
+        if memories.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let mut tx = self.of(user).await?;
+        let rows = sqlx::query(
+            "SELECT DISTINCT ON (memory) memory, handle FROM feed WHERE user_id = $1 AND memory = ANY ($2)
+             ORDER BY memory, owner <> $1, handle",
+        )
+        .bind(user.as_str())
+        .bind(memories.iter().copied().map(uuid).collect::<Vec<_>>())
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        let numbered = rows.iter().map(|row| {
+            let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
+            Ok((MemoryId::from_uuid(row.try_get("memory")?), handle))
+        });
+        numbered.collect()
+    }
+
+    /// A live memory of the user's own that says exactly this.
+    pub(crate) async fn saying(&self, user: &UserId, content: &str) -> Result<Option<Stored>, DbError> {
+        let mut tx = self.of(user).await?;
+        let row = sqlx::query(concat!(
+            "SELECT feed.handle, ",
+            columns!(),
+            " FROM memories JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = memories.id
+              WHERE memories.owner = $1 AND state = 'live' AND content = $2 ORDER BY feed.handle LIMIT 1"
+        ))
+        .bind(user.as_str())
+        .bind(content)
+        .fetch_optional(&mut *tx.tx)
+        .await?;
+        row.as_ref().map(numbered).transpose()
+    }
+
+    /// All that a user sees, their own and what is shared with them, in pages as [`Db::list`].
+    pub(crate) async fn browse(&self, user: &UserId, browsed: &Browsed) -> Result<(Vec<Stored>, u64), DbError> {
+        let Browsed { filters, newest_first, limit, offset } = browsed;
+        let texts = |list: Vec<String>| if list.is_empty() { None } else { Some(list) };
+        let mut tx = self.of(user).await?;
+        let rows = sqlx::query(concat!(
+            "WITH page AS (
+                 SELECT memories.owner, id, feed.handle, octet_length(content) AS bytes, count(*) OVER () AS total,
+                     row_number() OVER (ORDER BY CASE WHEN $2 THEN 0 ELSE importance END DESC, created DESC, feed.handle) AS place
+                 FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+                 WHERE feed.user_id = $1 AND state = 'live'
+                     AND ($6::text[] IS NULL OR category = ANY ($6)) AND ($7::text[] IS NULL OR type = ANY ($7))
+                     AND ($8::text[] IS NULL OR tags && $8) AND ($9::text[] IS NULL OR scope = ANY ($9))
+                     AND ($10::text[] IS NULL OR EXISTS (SELECT FROM unnest(entities) named WHERE lower(named) = ANY ($10)))
+                     AND ($11::bigint IS NULL OR created >= $11) AND ($12::bigint IS NULL OR created < $12)
+                     AND ($13::text IS NULL OR feed.owner = $13 AND feed.owner <> $1)
+                 ORDER BY place LIMIT $3 OFFSET $4),
+             cut AS (SELECT owner, id, handle, place, total, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM page)
+             SELECT total, cut.handle, ",
+            columns!(),
+            " FROM cut JOIN memories ON memories.owner = cut.owner AND memories.id = cut.id
+              WHERE before < $5 ORDER BY place"
+        ))
+        .bind(user.as_str())
+        .bind(newest_first)
+        .bind(limit)
+        .bind(offset)
+        .bind(MOST_PAGE_BYTES)
+        .bind(texts(filters.categories.iter().map(|category| category.as_str().to_owned()).collect()))
+        .bind(texts(filters.types.iter().map(ToString::to_string).collect()))
+        .bind(texts(filters.tags.iter().map(|tag| tag.as_str().to_owned()).collect()))
+        .bind(texts(filters.scopes.iter().map(|scope| scope.as_str().to_owned()).collect()))
+        .bind(texts(filters.entities.iter().map(|name| name.to_lowercase()).collect()))
+        .bind(filters.since.map(tessera_engine::Timestamp::as_micros))
+        .bind(filters.until.map(tessera_engine::Timestamp::as_micros))
+        .bind(&filters.shared_by)
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        let (memories, total) = with_total(&rows)?;
+        Ok((memories.into_iter().map(seen).collect(), total))
+    }
+
+    /// Names of other users, in their order.
+    pub(crate) async fn others(&self, user: &UserId) -> Result<Vec<String>, DbError> {
+        // Whoever asks may see no user but themselves: the owner of the tables lists the names for them.
+        let sql = "SELECT name FROM every_user() AS of_all (name) WHERE name <> $1 ORDER BY 1 LIMIT $2";
+        let query = sqlx::query_scalar(sql).bind(user.as_str().to_owned()).bind(MOST_USERS);
+        Ok(query.fetch_all(&self.pool).await?)
+    }
+
+    /// Whether a user has a key of the older API, whose clients cannot answer what is offered by a tag.
+    pub(super) async fn has_older_key(&self, user: &UserId) -> Result<bool, DbError> {
+        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        // Such a key is looked up by the beginning of its own hash.
+        let sql = "SELECT EXISTS (SELECT FROM api_keys WHERE user_id = $1 AND key_id = left(encode(hash, 'hex'), 12)
+                   AND revoked IS NULL AND (expires IS NULL OR expires > now()))";
+        Ok(sqlx::query_scalar(sql).bind(user.as_str().to_owned()).fetch_one(&mut *tx).await?)
+    }
+}
