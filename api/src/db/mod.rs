@@ -4,11 +4,16 @@ mod active;
 mod admin;
 mod ask;
 mod audit;
+mod clean;
 mod error;
 mod heard;
 mod meaning;
 mod memories;
 mod migrated;
+mod older;
+mod own_role;
+mod ready;
+mod remove;
 mod secrets;
 mod shares;
 mod stale;
@@ -19,12 +24,15 @@ pub use admin::{KeyInfo, NewKey};
 pub(crate) use ask::{Ask, ChangedAfter, Idempotency, Listed, Reply};
 pub use audit::Audited;
 pub(crate) use audit::{By, Deed};
+pub use clean::Cleaned;
 pub use error::DbError;
 pub(crate) use error::{Remedy, unless_overtaken};
 pub(crate) use meaning::{Kept, Sent, Unmade, believed};
 pub(crate) use memories::{Stored, columns, costs, stored, uuid};
 pub use migrated::Migrated;
 pub(crate) use migrated::Migrator;
+pub use older::TakenOver;
+pub use remove::Counts;
 pub(crate) use secrets::Kept as KeptSecret;
 pub(crate) use shares::{MyShares, ShareError, Target};
 pub(crate) use stale::Remade;
@@ -38,19 +46,20 @@ use std::time::{Duration, Instant};
 
 use sqlx::migrate::{self, Migration, MigrationType};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{PgPool, Postgres, Row as _, SqlSafeStr as _, Transaction};
+use sqlx::{Connection as _, PgConnection, PgPool, Postgres, Row as _, SqlSafeStr as _, Transaction};
 use tokio::sync::Mutex;
 
 use crate::keys::Key;
 
 /// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
-const MIGRATIONS: [(i64, &str, &str); 6] = [
+const MIGRATIONS: [(i64, &str, &str); 7] = [
     (1, "server", include_str!("../../migrations/0001_server.sql")),
     (2, "distributed", include_str!("../../migrations/0002_distributed.sql")),
     (3, "rights", include_str!("../../migrations/0003_rights.sql")),
     (4, "meaning", include_str!("../../migrations/0004_meaning.sql")),
     (5, "secrets", include_str!("../../migrations/0005_secrets.sql")),
     (6, "files", include_str!("../../migrations/0006_files.sql")),
+    (8, "care", include_str!("../../migrations/0008_care.sql")),
 ];
 
 fn migrator() -> migrate::Migrator {
@@ -168,7 +177,10 @@ impl Db {
     /// # Errors
     /// As [`Db::connect`].
     pub async fn connect_with(url: &str, patience: &Patience) -> Result<Self, DbError> {
-        let options = PgConnectOptions::from_str(url)?;
+        Self::connect_as(PgConnectOptions::from_str(url)?, patience).await
+    }
+
+    async fn connect_as(options: PgConnectOptions, patience: &Patience) -> Result<Self, DbError> {
         let limited = options.clone().options([
             ("statement_timeout", patience.statement.as_millis()),
             ("lock_timeout", patience.lock.as_millis()),
@@ -186,17 +198,26 @@ impl Db {
     }
 
     /// Brings the schema up to date, one server at a time. What a request may take at most does not hold here: a
-    /// migration takes as long as it takes, and waits for that of another server.
+    /// migration takes as long as it takes, and waits for that of another server. What an older system has in this database
+    /// is put aside first, for [`Db::take_over`].
     ///
     /// # Errors
     /// When a migration fails, or the schema is newer than this program.
     pub async fn migrate(&self) -> Result<(), DbError> {
-        let unlimited = [("statement_timeout", 0), ("lock_timeout", 0), ("idle_in_transaction_session_timeout", 0)];
-        let pool =
-            PgPoolOptions::new().max_connections(1).connect_with(self.options.clone().options(unlimited)).await?;
-        let migrated = migrator().run(&pool).await;
-        pool.close().await;
+        let mut conn = PgConnection::connect_with(&self.unlimited()).await?;
+        own_role::may_migrate(&mut conn).await?;
+        if older::put_aside(&mut conn).await? {
+            tracing::info!("the tables of an older system stand in the schema older from now on");
+        }
+        let migrated = migrator().run(&mut conn).await;
+        conn.close().await?;
         Ok(migrated?)
+    }
+
+    /// How to connect for what takes as long as it takes.
+    fn unlimited(&self) -> PgConnectOptions {
+        let unlimited = [("statement_timeout", 0), ("lock_timeout", 0), ("idle_in_transaction_session_timeout", 0)];
+        self.options.clone().options(unlimited)
     }
 
     /// Refuses a database in which a request could see more than its user's rows.
@@ -210,7 +231,8 @@ impl Db {
                 .fetch_one(&mut *tx)
                 .await?;
         if login {
-            let problem = "the role that connects is a superuser or bypasses row security; connect as one that is not";
+            let problem = "the role that connects is a superuser or bypasses row security; connect as one that is not: \
+                           CREATE ROLE tessera LOGIN PASSWORD '…' CREATEROLE, and make it the owner of the database";
             return Err(DbError::Unsafe(problem.into()));
         }
         sqlx::query("SET LOCAL ROLE tessera_app").execute(&mut *tx).await?;
@@ -270,7 +292,17 @@ impl Db {
             .bind(user.as_str())
             .execute(&mut *tx)
             .await?;
-        Ok(UserTx {
+        Ok(self.user_tx(tx, user))
+    }
+
+    /// A transaction of somebody on the server's host, in a user's account: as the owner of the tables, whom policies bind too.
+    pub(crate) async fn on_host(&self, user: &UserId) -> Result<UserTx, DbError> {
+        let tx = self.begin("app.user_id", user.as_str()).await?;
+        Ok(self.user_tx(tx, user))
+    }
+
+    fn user_tx(&self, tx: Transaction<'static, Postgres>, user: &UserId) -> UserTx {
+        UserTx {
             tx,
             user: user.clone(),
             by: By::default(),
@@ -278,7 +310,7 @@ impl Db {
             sent: None,
             changed: BTreeSet::new(),
             active: Arc::clone(&self.active),
-        })
+        }
     }
 
     /// A transaction of whoever asks, with what is known of them for the audit.
