@@ -132,6 +132,14 @@ impl Default for Patience {
     }
 }
 
+impl Patience {
+    /// For work on the server's host, which takes as long as it takes.
+    fn without_end() -> Self {
+        let never = Duration::ZERO;
+        Self { connections: 4, statement: never, lock: never, idle: never, ..Self::default() }
+    }
+}
+
 /// How long an answer of the database to "are you there" holds.
 const READY_FOR: Duration = Duration::from_secs(1);
 

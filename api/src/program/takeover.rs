@@ -2,7 +2,7 @@
 
 use tessera_api::{Db, Secrets, TakenOver};
 
-use crate::output;
+use crate::{output, settings};
 
 /// Remarks that are told one by one.
 const MOST_REMARKS: usize = 20;
@@ -12,7 +12,10 @@ pub(crate) async fn take_over(db: &Db, secrets: &Secrets) -> anyhow::Result<()> 
     let progress = |done: u64, all: u64| output::progress(&format!("taken over: {done} of {all} rows"));
     let taken = db.take_over(secrets, progress).await?;
     output::progress_ends();
-    if let Some(taken) = taken {
+    if let Some(mut taken) = taken {
+        // Whoever has a key is somebody.
+        let given = settings::older_keys()?;
+        taken.unknown.retain(|name| !given.iter().any(|(user, _)| user == name));
         lines(&taken).iter().for_each(|line| output::note(line));
     }
     Ok(())

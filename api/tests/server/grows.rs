@@ -1,10 +1,13 @@
 //! What grows is cleaned up, and nothing that a machine still needs.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use sqlx::PgPool;
+use tessera_api::{MeaningUse, Settings};
 use tessera_engine::sync::{Action, MACHINE_HEADER, Mark, Page, Snapshot};
 
-use crate::site::{Site, with_site};
+use crate::site::{Site, with_site, with_site_of};
 use crate::sync::{create, op, pushed};
 
 async fn count(pool: &PgPool, sql: &'static str) -> i64 {
@@ -138,5 +141,34 @@ fn marks_are_thinned_behind_every_machine_and_the_head_keeps_its_own() {
         assert!(site.db.clean_all().await.unwrap().is_empty(), "done once is done");
         let snapshot = Site::ok(site.get(&ada, "/v1/sync/snapshot").await).await;
         assert_eq!(snapshot["mark"]["seq"], 3_000);
+    });
+}
+
+/// It is done without being asked for, by one of the replicas, and counted.
+#[test]
+fn replicas_clean_up_by_themselves_one_at_a_time() {
+    let every = Some(Duration::from_millis(100));
+    let settings = Settings { clean_every: every, meaning: MeaningUse::Kept, ..Settings::default() };
+    with_site_of(settings.clone(), |site| async move {
+        let other = site.replica_of(settings).await;
+        let ada = site.user("ada").await;
+        let pool = site.admin().await;
+        for round in 0..3 {
+            let key = if round == 1 { site.key("ada").await } else { ada.clone() };
+            let to = if round == 1 { &other } else { &site };
+            let ops: Vec<Value> = (0..5).map(|number| create(&format!("note {number} of round {round}"))).collect();
+            Site::ok(to.post(&key, "/v1/sync/push", &json!({ "epoch": 1, "ops": ops })).await).await;
+            sqlx::query("UPDATE applied_ops SET at = now() - interval '100 days'").execute(&pool).await.unwrap();
+            for _ in 0..200 {
+                if count(&pool, "SELECT count(*) FROM applied_ops").await == 0 {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            assert_eq!(count(&pool, "SELECT count(*) FROM applied_ops").await, 0, "round {round}");
+        }
+        assert_eq!(count(&pool, "SELECT count(*) FROM memories").await, 15);
+        let metrics = tessera_api::metrics_text();
+        assert!(metrics.contains("tessera_cleaned_rows_total{table=\"applied_ops\"}"), "{metrics}");
     });
 }

@@ -9,6 +9,7 @@ use sqlx::{PgPool, Row as _};
 use tessera_api::{Patience, SecretRules, Secrets, Settings, TakenOver};
 use uuid::Uuid;
 
+use crate::bao::Bao;
 use crate::cluster::Cluster;
 use crate::site::{Site, key_rules};
 
@@ -160,6 +161,44 @@ fn credentials_are_set_aside_and_opened_for_their_owner() {
         assert!(taken.left_rows[0].1.contains("VAULT_ADDR") && taken.left_rows[2].1.contains("2097150 bytes"));
         let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM older.memories").fetch_one(&pool).await.unwrap();
         assert_eq!(kept, 21);
+    });
+}
+
+/// What the older system put into a vault is read there, and kept as ours are.
+#[test]
+fn what_lies_in_the_older_vault_is_opened() {
+    with_older("SELECT 1", |site| async move {
+        let Some(bao) = Bao::start().await else { return };
+        let value = json!({ "data": { "content": "The dredger is paid with api_key=Wq81zzTr55PlMn30aaBb" } });
+        let put = bao.order("POST", "secret/data/claude-memory/ada/mem-10", value).await;
+        assert_eq!(put.0, 200, "{put:?}");
+        let in_vault = || SecretRules { vault: Some(bao.config("root")), ..rules() };
+        let taken = take(&site, in_vault()).await.unwrap();
+        assert_eq!((taken.memories, taken.with_secrets, taken.left), (18, 4, 3), "{taken:#?}");
+        let pool = site.admin().await;
+        let site = site.keeping(in_vault()).await;
+        let ada = site.key("ada").await;
+        let id = numbered(&pool, "ada", 10).await.unwrap();
+        let text = shown(&site, &ada, id).await["content"].to_string();
+        assert!(text.contains("[REDACTED:api_key]") && !text.contains("Wq81zz"), "{text}");
+        let whole = site.whole(&ada, &id.to_string()).await;
+        assert!(whole.contains("Wq81zzTr55PlMn30aaBb"), "{whole}");
+        // Whoever leaves takes it along, under its older number as well.
+        let secrets = Secrets::open(&site.db, in_vault()).await.unwrap();
+        site.db.remove_user(&"ada".parse().unwrap(), &secrets, |_, _| ()).await.unwrap();
+        for path in ["mem-10".to_owned(), format!("mem-{id}")] {
+            let path = format!("secret/data/claude-memory/ada/{path}");
+            assert_eq!(bao.order("GET", &path, Value::Null).await.0, 404, "{path}");
+        }
+        let named: i64 = sqlx::query_scalar(
+            "SELECT (SELECT count(*) FROM older.memories WHERE user_id = 'ada') + (SELECT count(*) FROM older.taken WHERE owner = 'ada')
+                 + (SELECT count(*) FROM older.tag_shares WHERE owner_id = 'ada') + (SELECT count(*) FROM older.names WHERE name = 'ada')",
+        )
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+        assert_eq!(named, 0, "what was put aside is kept for nobody who is gone");
+        assert!(site.db.rows_naming(&"ada".parse().unwrap()).await.unwrap().is_empty());
     });
 }
 

@@ -21,7 +21,7 @@ mod write;
 use serde::Serialize;
 use sqlx::{Connection as _, PgConnection, Row as _};
 
-use super::{Db, DbError, UserId};
+use super::{Db, DbError, Patience, UserId};
 use crate::secrets::{SecretError, Secrets};
 
 pub(super) use aside::{is_aside, is_older, put_aside};
@@ -79,7 +79,14 @@ impl Db {
         sqlx::query("SELECT pg_advisory_lock($1)").bind(LOCK).execute(&mut lock).await.map_err(DbError::from)?;
         // Another server may have done all of it meanwhile.
         let is_open = aside::is_open(&mut lock).await?;
-        let taken = if is_open { Some(self.take_over_now(secrets, progress).await?) } else { None };
+        let taken = if is_open {
+            let patient = Self::connect_as(self.options.clone(), &Patience::without_end()).await?;
+            let taken = patient.take_over_now(secrets, progress).await;
+            patient.pool.close().await;
+            Some(taken?)
+        } else {
+            None
+        };
         // The lock ends with the connection, whatever else happens.
         lock.close().await.map_err(DbError::from)?;
         Ok(taken)
