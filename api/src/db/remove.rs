@@ -14,8 +14,10 @@ use super::{Db, DbError, Deed, UserId, UserTx, unless_overtaken};
 use crate::contract::MemoryView;
 use crate::secrets::{SecretError, Secrets};
 
-/// Tables with rows of a user, what rests on others first, and the column that names them. `audit` is not among them.
-const OWN: [(&str, &str); 16] = [
+/// Tables with rows of a user, as far as the schema has them: what rests on others first, and the column that names them. `audit`
+/// is not among them.
+const OWN: [(&str, &str); 17] = [
+    ("kept_indexes", "user_id"),
     ("memory_secrets", "owner"),
     ("memory_shares", "owner"),
     ("tag_shares", "owner"),
@@ -69,7 +71,7 @@ impl Db {
     pub async fn rows_naming(&self, user: &UserId) -> Result<Counts, DbError> {
         let mut counts = self.older_rows_of(user).await?;
         let mut tx = self.on_host(user).await?;
-        for (table, column) in OWN {
+        for (table, column) in tx.own_tables().await? {
             let sql = AssertSqlSafe(format!("SELECT count(*) FROM {table} WHERE {column} = $1"));
             let rows: i64 = sqlx::query_scalar(sql).bind(user.as_str()).fetch_one(&mut *tx.tx).await?;
             add(&mut counts, table, rows.unsigned_abs());
@@ -179,7 +181,7 @@ impl Db {
         .bind(user.as_str())
         .execute(&mut *tx.tx)
         .await?;
-        for (table, column) in OWN {
+        for (table, column) in tx.own_tables().await? {
             let sql = AssertSqlSafe(format!("DELETE FROM {table} WHERE {column} = $1"));
             let rows = sqlx::query(sql).bind(user.as_str()).execute(&mut *tx.tx).await?.rows_affected();
             add(&mut counts, table, rows);
@@ -225,6 +227,16 @@ impl Db {
 }
 
 impl UserTx {
+    /// Those of [`OWN`] that are there.
+    async fn own_tables(&mut self) -> Result<Vec<(&'static str, &'static str)>, DbError> {
+        let there: Vec<String> =
+            sqlx::query_scalar("SELECT name FROM unnest($1::text[]) name WHERE to_regclass(name) IS NOT NULL")
+                .bind(OWN.map(|(table, _)| table).as_slice())
+                .fetch_all(&mut *self.tx)
+                .await?;
+        Ok(OWN.into_iter().filter(|(table, _)| there.iter().any(|name| name == table)).collect())
+    }
+
     async fn let_go_of(&mut self, gone: &UserId) -> Result<Vec<(&'static str, u64)>, DbError> {
         let me = self.user.as_str().to_owned();
         let mut done = Vec::new();
@@ -258,6 +270,10 @@ impl UserTx {
                 .bind(gone.as_str())
                 .fetch_all(&mut *self.tx)
                 .await?;
+        if !shared.is_empty() && self.own_tables().await?.iter().any(|(table, _)| *table == "kept_indexes") {
+            // It holds words of what is gone.
+            sqlx::query("DELETE FROM kept_indexes WHERE user_id = $1").bind(&me).execute(&mut *self.tx).await?;
+        }
         for memory in &shared {
             self.told.add(vec![me.clone()], "", MemoryId::from_uuid(*memory));
         }
