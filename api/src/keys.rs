@@ -9,8 +9,8 @@ use subtle::ConstantTimeEq;
 const PREFIX: &str = "tsr";
 const ID_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
-/// Shorter ones can be guessed.
-const SHORTEST_OLDER: usize = 16;
+/// Shorter keys of the older API are taken as they are, and can be guessed.
+const SHORT: usize = 16;
 
 /// What a key may be used for.
 pub const SCOPES: [&str; 3] = ["read", "write", "share"];
@@ -39,10 +39,10 @@ impl Key {
         Ok(Self { id, secret: URL_SAFE_NO_PAD.encode(secret).replace('_', ".") })
     }
 
-    /// Reads a key. `None` when it is none: the checksum included. Any other text of at least 16 characters is a
-    /// key of the older API, and known by its hash, if it was imported.
+    /// Reads a key. `None` when it is none: the checksum included. Any other text is a key of the older API, and known by
+    /// its hash, if it was imported.
     pub fn parse(text: &str) -> Option<Self> {
-        if !text.starts_with(PREFIX) {
+        if !is_ours(text) {
             return Self::older(text);
         }
         let mut parts = text.split('_');
@@ -53,11 +53,21 @@ impl Key {
         is_whole.then_some(key)
     }
 
-    /// A key of the older API: a secret without an id of its own.
+    /// A key of the older API: a secret without an id of its own, of whatever length. `None` for an empty one, and for one
+    /// that no request can carry, or that would be read as one of ours.
     pub fn older(text: &str) -> Option<Self> {
-        let is_long = text.len() >= SHORTEST_OLDER && text.len() <= 1_000;
+        let is_key = !text.is_empty()
+            && text.len() <= 1_000
+            && !is_ours(text)
+            && text.trim() == text
+            && !text.chars().any(char::is_control);
         let id = || Sha256::digest(text.as_bytes()).iter().take(ID_BYTES).map(|byte| format!("{byte:02x}")).collect();
-        is_long.then(|| Self { id: id(), secret: text.to_owned() })
+        is_key.then(|| Self { id: id(), secret: text.to_owned() })
+    }
+
+    /// True for one that can be guessed.
+    pub fn is_short(&self) -> bool {
+        self.secret.len() < SHORT
     }
 
     /// The key in full: shown once, to its user.
@@ -85,6 +95,10 @@ impl Key {
     }
 }
 
+fn is_ours(text: &str) -> bool {
+    text.split_once('_').is_some_and(|(prefix, _)| prefix == PREFIX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,8 +116,18 @@ mod tests {
             typo[20] = if typo[20] == b'a' { b'b' } else { b'a' };
             assert!(Key::parse(std::str::from_utf8(&typo).unwrap()).is_none());
         }
-        for text in ["", "tsr", "tsr_a_b_c", "tsr____", "tsr_abcdefabcdef_x_00000000"] {
+        for text in ["", " ", "a\nb", "tsr_", "tsr_a_b_c", "tsr____", "tsr_abcdefabcdef_x_00000000"] {
             assert!(Key::parse(text).is_none(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_of_the_older_api_may_be_short_and_never_empty() {
+        for (text, is_short) in [("key-alice-xxx", true), ("dev-api-key", true), ("k", true), ("tsrandom", true)] {
+            let key = Key::parse(text).unwrap();
+            assert!(key.is_short() == is_short && key.is(&Key::older(text).unwrap().hash()), "{text}");
+        }
+        assert!(!Key::older("0123456789abcdef").unwrap().is_short());
+        assert!(Key::older("").is_none() && Key::older(&"x".repeat(1_001)).is_none());
     }
 }

@@ -31,7 +31,7 @@ mod server;
 mod tls;
 
 pub use address::{NoProxy, Proxy};
-pub use db::{Audited, Db, DbError, KeyInfo, Migrated, NewKey, Patience, UserId};
+pub use db::{Audited, Cleaned, Counts, Db, DbError, KeyInfo, Migrated, NewKey, Patience, TakenOver, UserId};
 pub use layers::metrics_text;
 pub use limits::Limits;
 pub use secrets::{SecretError, SecretMode, SecretRules, Secrets};

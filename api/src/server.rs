@@ -10,7 +10,7 @@ use tessera_engine::domain::{Clock, SystemClock};
 use tokio::net::TcpListener;
 
 use crate::address::Proxy;
-use crate::db::{Db, DbError};
+use crate::db::{Cleaned, Db, DbError};
 use crate::limits::{Gate, Limits};
 use crate::recall::Recaller;
 use crate::secrets::{Secrets, reap, state_of};
@@ -23,6 +23,10 @@ const PRUNE: Duration = Duration::from_secs(5);
 const REANALYSE: Duration = Duration::from_hours(1);
 /// Between two tries to make rows current, where the database was in the way.
 const REANALYSE_AGAIN: Duration = Duration::from_mins(1);
+/// How often what grows is cleaned up, by one replica of all, unless set.
+const CLEAN: Duration = Duration::from_hours(6);
+/// How often a replica looks whether that is its to do.
+const CLEAN_LOOK: Duration = Duration::from_mins(10);
 /// How often the vault is looked after, unless set.
 const TEND_VAULT: Duration = Duration::from_secs(20);
 /// How often uses are counted, unless set.
@@ -59,6 +63,8 @@ pub struct Settings {
     pub secrets: Arc<Secrets>,
     /// How often it is looked how the vault is, and what there has no row.
     pub tend_vault_every: Duration,
+    /// How often what grows is cleaned up, by one replica of all; never, if absent.
+    pub clean_every: Option<Duration>,
 }
 
 impl Default for Settings {
@@ -72,6 +78,7 @@ impl Default for Settings {
             limits: Limits::default(),
             secrets: Arc::new(Secrets::refusing()),
             tend_vault_every: TEND_VAULT,
+            clean_every: Some(CLEAN),
         }
     }
 }
@@ -94,6 +101,7 @@ pub struct App {
     gate: Arc<Gate>,
     pub(crate) secrets: Arc<Secrets>,
     tend_vault_every: Duration,
+    clean_every: Option<Duration>,
     pub(crate) meaning: MeaningUse,
     count_uses_every: Duration,
     reanalyse_every: Option<Duration>,
@@ -137,6 +145,7 @@ impl App {
             gate: Arc::new(Gate::new(settings.limits)),
             secrets: settings.secrets,
             tend_vault_every: settings.tend_vault_every,
+            clean_every: settings.clean_every,
             count_uses_every: settings.count_uses_every,
             reanalyse_every: settings.reanalyse_every,
             is_draining: Arc::default(),
@@ -182,11 +191,13 @@ pub async fn serve(listener: TcpListener, app: App, tls: Option<Tls>, stop: impl
     let (chores, reanalysis) = (tokio::spawn(chores(app.clone())), tokio::spawn(reanalyse(app.clone())));
     let meanings = tokio::spawn(meaning::make(app.clone()));
     let vault = tokio::spawn(keep_vault(app.clone()));
+    let cleaning = tokio::spawn(clean(app.clone()));
     listener::take(listener, app.router(), app.gate.limits(), tls, stopped).await;
     chores.abort();
     reanalysis.abort();
     meanings.abort();
     vault.abort();
+    cleaning.abort();
     app.recaller.flush(&app.db).await;
 }
 
@@ -221,6 +232,26 @@ async fn keep_vault(app: App) {
         }
     };
     tokio::join!(vault.keep_token(), reaping);
+}
+
+/// Cleans up what grows, now and then, where no other replica did.
+async fn clean(app: App) {
+    let Some(every) = app.clean_every else { return };
+    loop {
+        let cleaned = match app.db.is_to_clean(every).await {
+            Ok(true) => app.db.clean_all().await,
+            Ok(false) => Ok(Cleaned::default()),
+            Err(error) => Err(error),
+        };
+        match cleaned {
+            Ok(cleaned) if cleaned.is_empty() => {}
+            Ok(Cleaned { ops, gone, marks, machines }) => {
+                tracing::info!(ops, gone, marks, machines, "what nobody needs any more is cleaned up");
+            }
+            Err(error) => tracing::warn!(%error, "what grows is cleaned up later"),
+        }
+        tokio::time::sleep(CLEAN_LOOK.min(every)).await;
+    }
 }
 
 /// Makes rows current that an older program wrote, one user after another; requests go first.

@@ -77,12 +77,24 @@ impl Db {
     /// Takes over a key of the older API, for a user who is added if need be. Doing so twice changes nothing.
     ///
     /// # Errors
-    /// When the key is too short to be one, or the database cannot be written.
+    /// When it is no key, or the database cannot be written.
     pub async fn import_key(&self, user: &UserId, key: &str) -> Result<(), DbError> {
-        let problem = || DbError::Invalid(format!("the key of {} is shorter than 16 characters", user.as_str()));
+        let problem = || {
+            let why = "is empty, longer than 1000 characters, or no text that a request can carry";
+            DbError::Invalid(format!("the key of {} {why}", user.as_str()))
+        };
         let key = Key::older(key).ok_or_else(problem)?;
         self.add_user(user).await?;
         self.keep_key(user, &key, &NewKey { label: "imported".into(), ..NewKey::default() }, Deed::KeyImported).await
+    }
+
+    /// True for a key of the older API that was taken over, and holds.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn knows_key(&self, key: &str) -> Result<bool, DbError> {
+        let Some(key) = Key::older(key) else { return Ok(false) };
+        Ok(self.caller(&key).await?.is_some())
     }
 
     async fn keep_key(&self, user: &UserId, key: &Key, new: &NewKey, deed: Deed) -> Result<(), DbError> {

@@ -27,6 +27,8 @@ pub(crate) enum Deed {
     SecretForgotten,
     SecretMigrated,
     SecretResealed,
+    TakenOver,
+    UserRemoved,
 }
 
 impl Deed {
@@ -51,6 +53,8 @@ impl Deed {
             Self::SecretForgotten => "secret_forgotten",
             Self::SecretMigrated => "secret_migrated",
             Self::SecretResealed => "secret_resealed",
+            Self::TakenOver => "taken_over",
+            Self::UserRemoved => "user_removed",
         }
     }
 }

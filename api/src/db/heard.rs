@@ -6,7 +6,7 @@ use tessera_engine::domain::MemoryId;
 use tessera_engine::sync::{MachineOf, MachinesOfOther, PurgeReport};
 
 use super::memories::uuid;
-use super::{Caller, Db, DbError};
+use super::{Caller, Db, DbError, unless_overtaken};
 
 /// Machines of a user that are kept, at most: a machine names itself.
 const MOST_MACHINES: i64 = 200;
@@ -14,6 +14,10 @@ const MOST_MACHINES: i64 = 200;
 impl Db {
     /// Notes that a machine asks for what comes after a number: it has taken all before it.
     pub(crate) async fn asked_after(&self, caller: &Caller, machine: &str, after: u64) -> Result<(), DbError> {
+        unless_overtaken(|| self.asked_after_now(caller, machine, after)).await
+    }
+
+    async fn asked_after_now(&self, caller: &Caller, machine: &str, after: u64) -> Result<(), DbError> {
         let mut tx = self.by(caller).await?;
         let noted = sqlx::query(
             "INSERT INTO fetched (user_id, key_id, machine, after)

@@ -91,8 +91,8 @@ impl Db {
             }
         }
         if done.next.is_none() && !only_count {
-            done.resealed = self.reseal(by, secrets).await?;
-            self.empty_digests(by).await?;
+            done.resealed = unless_overtaken(|| self.reseal(by, secrets)).await?;
+            unless_overtaken(|| self.empty_digests(by)).await?;
         }
         Ok(done)
     }

@@ -5,6 +5,7 @@ mod admin;
 mod ask;
 mod asked;
 mod audit;
+mod clean;
 mod error;
 mod heard;
 mod kept;
@@ -12,6 +13,10 @@ mod meaning;
 mod memories;
 mod migrated;
 mod numbers;
+mod older;
+mod own_role;
+mod ready;
+mod remove;
 mod secrets;
 mod shares;
 mod stale;
@@ -23,6 +28,7 @@ pub use admin::{KeyInfo, NewKey};
 pub(crate) use ask::{Ask, ChangedAfter, Idempotency, Listed, Reply};
 pub use audit::Audited;
 pub(crate) use audit::{By, Deed};
+pub use clean::Cleaned;
 pub use error::DbError;
 pub(crate) use error::{Remedy, unless_overtaken};
 pub(crate) use kept::KeptIndex;
@@ -31,6 +37,8 @@ pub(crate) use memories::{Stored, columns, costs, stored, uuid};
 pub use migrated::Migrated;
 pub(crate) use migrated::Migrator;
 pub(crate) use numbers::Browsed;
+pub use older::TakenOver;
+pub use remove::Counts;
 pub(crate) use secrets::Kept as KeptSecret;
 pub(crate) use shares::{MyShares, ShareError, Target};
 pub(crate) use stale::Remade;
@@ -45,13 +53,13 @@ use std::time::{Duration, Instant};
 
 use sqlx::migrate::{self, Migration, MigrationType};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Connection as _, PgPool, Postgres, SqlSafeStr as _, Transaction};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, SqlSafeStr as _, Transaction};
 use tokio::sync::Mutex;
 
 use crate::keys::Key;
 
 /// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
-const MIGRATIONS: [(i64, &str, &str); 7] = [
+const MIGRATIONS: [(i64, &str, &str); 8] = [
     (1, "server", include_str!("../../migrations/0001_server.sql")),
     (2, "distributed", include_str!("../../migrations/0002_distributed.sql")),
     (3, "rights", include_str!("../../migrations/0003_rights.sql")),
@@ -59,6 +67,7 @@ const MIGRATIONS: [(i64, &str, &str); 7] = [
     (5, "secrets", include_str!("../../migrations/0005_secrets.sql")),
     (6, "files", include_str!("../../migrations/0006_files.sql")),
     (7, "fast", include_str!("../../migrations/0007_fast.sql")),
+    (8, "care", include_str!("../../migrations/0008_care.sql")),
 ];
 
 fn migrator() -> migrate::Migrator {
@@ -135,6 +144,13 @@ impl Default for Patience {
 
 /// A connection that nobody used for longer is tried before somebody does.
 const IDLE: Duration = Duration::from_secs(1);
+impl Patience {
+    /// For work on the server's host, which takes as long as it takes.
+    fn without_end() -> Self {
+        let never = Duration::ZERO;
+        Self { connections: 4, statement: never, lock: never, idle: never, ..Self::default() }
+    }
+}
 
 /// How long an answer of the database to "are you there" holds.
 const READY_FOR: Duration = Duration::from_secs(1);
@@ -184,7 +200,10 @@ impl Db {
     /// # Errors
     /// As [`Db::connect`].
     pub async fn connect_with(url: &str, patience: &Patience) -> Result<Self, DbError> {
-        let options = PgConnectOptions::from_str(url)?;
+        Self::connect_as(PgConnectOptions::from_str(url)?, patience).await
+    }
+
+    async fn connect_as(options: PgConnectOptions, patience: &Patience) -> Result<Self, DbError> {
         let limited = options.clone().options([
             ("statement_timeout", patience.statement.as_millis()),
             ("lock_timeout", patience.lock.as_millis()),
@@ -213,19 +232,26 @@ impl Db {
     }
 
     /// Brings the schema up to date, one server at a time. What a request may take at most does not hold here: a
-    /// migration takes as long as it takes, and waits for that of another server.
+    /// migration takes as long as it takes, and waits for that of another server. What an older system has in this database
+    /// is put aside first, for [`Db::take_over`].
     ///
     /// # Errors
     /// When a migration fails, or the schema is newer than this program.
     pub async fn migrate(&self) -> Result<(), DbError> {
-        let unlimited = [("statement_timeout", 0), ("lock_timeout", 0), ("idle_in_transaction_session_timeout", 0)];
-        let pool = PgPoolOptions::new()
-            .max_connections(1)
-            .connect_with(PgConnectOptions::clone(&self.options).options(unlimited))
-            .await?;
-        let migrated = migrator().run(&pool).await;
-        pool.close().await;
+        let mut conn = PgConnection::connect_with(&self.unlimited()).await?;
+        own_role::may_migrate(&mut conn).await?;
+        if older::put_aside(&mut conn).await? {
+            tracing::info!("the tables of an older system stand in the schema older from now on");
+        }
+        let migrated = migrator().run(&mut conn).await;
+        conn.close().await?;
         Ok(migrated?)
+    }
+
+    /// How to connect for what takes as long as it takes.
+    fn unlimited(&self) -> PgConnectOptions {
+        let unlimited = [("statement_timeout", 0), ("lock_timeout", 0), ("idle_in_transaction_session_timeout", 0)];
+        PgConnectOptions::clone(&self.options).options(unlimited)
     }
 
     /// Refuses a database in which a request could see more than its user's rows.
@@ -239,7 +265,8 @@ impl Db {
                 .fetch_one(&mut *tx)
                 .await?;
         if login {
-            let problem = "the role that connects is a superuser or bypasses row security; connect as one that is not";
+            let problem = "the role that connects is a superuser or bypasses row security; connect as one that is not: \
+                           CREATE ROLE tessera LOGIN PASSWORD '…' CREATEROLE, and make it the owner of the database";
             return Err(DbError::Unsafe(problem.into()));
         }
         sqlx::query("SET LOCAL ROLE tessera_app").execute(&mut *tx).await?;
@@ -296,8 +323,17 @@ impl Db {
     pub(crate) async fn of(&self, user: &UserId) -> Result<UserTx, DbError> {
         // In one go: a name has no character that ends the text.
         let begin = format!("BEGIN; SET LOCAL ROLE tessera_app; SET LOCAL app.user_id = '{}'", user.as_str());
-        let tx = self.pool.begin_with(AssertSqlSafe(begin)).await?;
-        Ok(UserTx {
+        Ok(self.user_tx(self.pool.begin_with(AssertSqlSafe(begin)).await?, user))
+    }
+
+    /// A transaction of somebody on the server's host, in a user's account: as the owner of the tables, whom policies bind too.
+    pub(crate) async fn on_host(&self, user: &UserId) -> Result<UserTx, DbError> {
+        let tx = self.begin("app.user_id", user.as_str()).await?;
+        Ok(self.user_tx(tx, user))
+    }
+
+    fn user_tx(&self, tx: Transaction<'static, Postgres>, user: &UserId) -> UserTx {
+        UserTx {
             tx,
             user: user.clone(),
             by: By::default(),
@@ -306,7 +342,7 @@ impl Db {
             dropped: BTreeSet::new(),
             changed: BTreeSet::new(),
             active: Arc::clone(&self.active),
-        })
+        }
     }
 
     /// A transaction of whoever asks, with what is known of them for the audit.

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::audit::Deed;
 use super::memories::{Stored, columns, stored, uuid};
-use super::{Caller, Db, DbError, UserId, UserTx};
+use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// A secret as it is kept.
 pub(crate) struct Kept {
@@ -118,6 +118,10 @@ impl Db {
 
     /// Keeps what came from a machine. False where the memory is not there any more.
     pub(crate) async fn keep_sent(&self, caller: &Caller, memory: MemoryId, secret: &Secret) -> Result<bool, DbError> {
+        unless_overtaken(|| self.keep_sent_now(caller, memory, secret)).await
+    }
+
+    async fn keep_sent_now(&self, caller: &Caller, memory: MemoryId, secret: &Secret) -> Result<bool, DbError> {
         let mut tx = self.by(caller).await?;
         if !tx.has_own(memory).await? {
             return Ok(false);
@@ -132,6 +136,10 @@ impl Db {
     /// Removes a secret of a memory of the caller's own. False where there is none. What lies in a vault is an orphan from
     /// then on, and leaves it at once.
     pub(crate) async fn forget_secret(&self, caller: &Caller, memory: MemoryId, name: &str) -> Result<bool, DbError> {
+        unless_overtaken(|| self.forget_secret_now(caller, memory, name)).await
+    }
+
+    async fn forget_secret_now(&self, caller: &Caller, memory: MemoryId, name: &str) -> Result<bool, DbError> {
         let mut tx = self.by(caller).await?;
         let forgotten = sqlx::query(
             "WITH gone AS (DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3
@@ -154,6 +162,10 @@ impl Db {
 
     /// Notes what is about to be put into a vault.
     pub(crate) async fn intend(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
+        unless_overtaken(|| self.intend_now(owner, memory, names)).await
+    }
+
+    async fn intend_now(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
         sqlx::query(
             "INSERT INTO vault_writes (owner, memory, name) SELECT $1, $2, name FROM unnest($3::text[]) AS name
@@ -169,6 +181,10 @@ impl Db {
 
     /// Forgets what was noted of values whose rows came.
     pub(crate) async fn forget_written(&self, owner: &UserId) -> Result<(), DbError> {
+        unless_overtaken(|| self.forget_written_now(owner)).await
+    }
+
+    async fn forget_written_now(&self, owner: &UserId) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
         sqlx::query(
             "DELETE FROM vault_writes w WHERE w.owner = $1 AND EXISTS (

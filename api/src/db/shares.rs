@@ -10,7 +10,7 @@ use tessera_engine::sync::Offer;
 use uuid::Uuid;
 
 use super::memories::uuid;
-use super::{Caller, Db, DbError, Deed, UserId, UserTx};
+use super::{Caller, Db, DbError, Deed, UserId, UserTx, unless_overtaken};
 
 /// Offers of one owner that a user is shown at a time: the next come when these are answered.
 const MOST_OFFERS_OF_ONE: i64 = 5;
@@ -106,6 +106,16 @@ impl Db {
         with: &UserId,
         permission: Option<Permission>,
     ) -> Result<bool, ShareError> {
+        unless_overtaken(|| self.share_now(caller, target, with, permission)).await
+    }
+
+    async fn share_now(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        with: &UserId,
+        permission: Option<Permission>,
+    ) -> Result<bool, ShareError> {
         let owner = &caller.user;
         if owner == with {
             return Err(ShareError::Self_);
@@ -151,6 +161,16 @@ impl Db {
         memory: Option<MemoryId>,
         is_muted: bool,
     ) -> Result<bool, DbError> {
+        unless_overtaken(|| self.mute_now(user, owner, memory, is_muted)).await
+    }
+
+    async fn mute_now(
+        &self,
+        user: &UserId,
+        owner: &UserId,
+        memory: Option<MemoryId>,
+        is_muted: bool,
+    ) -> Result<bool, DbError> {
         let mut tx = self.of(user).await?;
         let memory = memory.map_or(Uuid::nil(), uuid);
         let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
@@ -174,6 +194,16 @@ impl Db {
     /// Accepts what an owner shares by a tag, now and later, or declines it. False where nothing is offered, or it was
     /// so answered before.
     pub(crate) async fn answer_offer(
+        &self,
+        caller: &Caller,
+        owner: &UserId,
+        tag: &Tag,
+        is_accepted: bool,
+    ) -> Result<bool, DbError> {
+        unless_overtaken(|| self.answer_offer_now(caller, owner, tag, is_accepted)).await
+    }
+
+    async fn answer_offer_now(
         &self,
         caller: &Caller,
         owner: &UserId,

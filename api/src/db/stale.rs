@@ -10,7 +10,7 @@ use tessera_engine::text::O200k;
 use uuid::Uuid;
 
 use super::memories::{columns, counts, derived_columns, known, stored, uuid};
-use super::{Db, DbError, UserId, UserTx};
+use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// Rows of one transaction.
 const BATCH: usize = 100;
@@ -102,9 +102,16 @@ impl Db {
     pub(crate) async fn keep(&self, user: &UserId, remade: &[Remade]) -> Result<usize, DbError> {
         let mut written = 0;
         for batch in remade.chunks(BATCH) {
-            let mut tx = self.of(user).await?;
-            for Remade { old, composed } in batch {
-                let done = sqlx::query(
+            written += unless_overtaken(|| self.keep_batch(user, batch)).await?;
+        }
+        Ok(written)
+    }
+
+    async fn keep_batch(&self, user: &UserId, batch: &[Remade]) -> Result<usize, DbError> {
+        let mut written = 0;
+        let mut tx = self.of(user).await?;
+        for Remade { old, composed } in batch {
+            let done = sqlx::query(
                     "UPDATE memories SET forward = $4, length = $5, signature = $6, standing = $7, costs = $8, passages = $9
                      WHERE owner = $1 AND id = $2 AND forward = $3",
                 )
@@ -119,10 +126,9 @@ impl Db {
                 .bind(Passage::encode_all(&composed.costs().passages))
                 .execute(&mut *tx.tx)
                 .await?;
-                written += usize::try_from(done.rows_affected()).unwrap_or(0);
-            }
-            tx.commit().await?;
+            written += usize::try_from(done.rows_affected()).unwrap_or(0);
         }
+        tx.commit().await?;
         Ok(written)
     }
 }

@@ -27,6 +27,9 @@ pub(crate) struct Cli {
     /// Print one JSON object instead of text.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Seconds to wait for a database that is not up yet; 60 to serve and to migrate, else none.
+    #[arg(long, global = true, value_name = "SECONDS")]
+    pub(crate) database_wait: Option<u64>,
     /// Say more on stderr (-v, -vv).
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
@@ -82,7 +85,7 @@ pub(crate) struct Serve {
 /// Work on the server's host.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Task {
-    /// Bring the schema up to date and check that the database is safe to serve.
+    /// Bring the schema up to date, take over what an older system has in the database, and check that it is safe to serve.
     Migrate,
     /// Print the contract of the API, as OpenAPI.
     Openapi,
@@ -132,6 +135,21 @@ pub(crate) enum UserTask {
     },
     /// List all users.
     List,
+    /// Remove a user for good, with every row of theirs, and tell the machines of others that what they shared is gone. The
+    /// audit stays. What is removed is printed by table; whatever ends it, run it again.
+    Remove {
+        /// Whom.
+        user: String,
+        /// Write their memories into a new file first, one JSON object a line.
+        #[arg(long, value_name = "FILE")]
+        export: Option<PathBuf>,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+        /// Remove nothing: count the rows that name the user. Fails where there are any.
+        #[arg(long, conflicts_with_all = ["export", "yes"])]
+        prove: bool,
+    },
 }
 
 /// Work on keys.

@@ -2,8 +2,10 @@
 
 mod cli;
 mod exit;
+mod leaving;
 mod output;
 mod settings;
+mod takeover;
 mod work;
 
 use clap::Parser;

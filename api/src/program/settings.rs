@@ -113,12 +113,19 @@ pub(crate) fn database_url() -> Result<String, SetupError> {
 /// Keys of the older API: users and their keys.
 pub(crate) fn older_keys() -> Result<Vec<(String, String)>, SetupError> {
     let mut keys: Vec<(String, String)> = Vec::new();
-    if let Some(text) = OLDER_KEYS.text() {
+    if let Some(text) = OLDER_KEYS.text().filter(|text| !text.trim().is_empty()) {
         let known: std::collections::BTreeMap<String, String> = serde_json::from_str(&text)
             .map_err(|error| OLDER_KEYS.wrong(format!("is not JSON of users and keys: {error}")))?;
         keys.extend(known);
     }
     keys.extend(OLDER_KEY.text().map(|key| ("default".to_owned(), key)));
+    // An image may set what nobody gave.
+    keys.retain(|(_, key)| !key.is_empty());
+    let of =
+        |key: &str| keys.iter().filter(|(_, other)| other == key).map(|(user, _)| user.as_str()).collect::<Vec<_>>();
+    if let Some(users) = keys.iter().map(|(_, key)| of(key)).find(|users| users.len() > 1) {
+        return Err(OLDER_KEYS.wrong(format!("gives one key to {}; a key is of one user", users.join(" and "))));
+    }
     Ok(keys)
 }
 

@@ -1,6 +1,7 @@
 //! Serving until told to stop, and one piece of work: each a few calls of the library, and words on what came of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::CommandFactory;
 use serde_json::json;
@@ -10,7 +11,11 @@ use tokio::net::TcpListener;
 
 use crate::cli::{Cli, KeyTask, Serve, Task, UserTask};
 use crate::exit::UserError;
-use crate::{output, settings};
+use crate::takeover::take_over;
+use crate::{leaving, output, settings};
+
+/// Seconds that a database which comes up beside the server is waited for.
+const DATABASE_WAIT: u64 = 60;
 
 /// Serves until it is told to stop, or does one piece of work.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
@@ -26,8 +31,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
     let rules = settings::secrets()?;
     let url = settings::database_url()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let usual = if matches!(cli.task, None | Some(Task::Migrate)) { DATABASE_WAIT } else { 0 };
+    let wait = Duration::from_secs(cli.database_wait.unwrap_or(usual));
     runtime.block_on(async {
-        let db = Db::connect(&url).await?;
+        let db = Db::connect_once_up(&url, wait, output::note).await?;
         match cli.task {
             Some(task) => work(cli.json, db, rules, task).await,
             None => serve(db, rules, &cli.serve).await,
@@ -53,6 +60,8 @@ async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
     }
     db.migrate().await?;
     db.check().await?;
+    let secrets = Arc::new(Secrets::open(&db, rules).await?);
+    take_over(&db, &secrets).await?;
     let imported = import_keys(&db).await?;
     if imported > 0 {
         output::note(&format!("{imported} keys of API_KEY and API_KEYS are valid"));
@@ -66,7 +75,6 @@ async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
         address_connections: args.address_connections,
         ..Limits::default()
     };
-    let secrets = Arc::new(Secrets::open(&db, rules).await?);
     let clock = settings::clock()?;
     let meaning = settings::meaning()?;
     let settings = Settings {
@@ -112,11 +120,24 @@ fn say_secrets(secrets: &Secrets) {
     output::note(&words);
 }
 
-/// Takes over the keys that the environment names.
+/// Takes over the keys that the environment names. They are the older system's, so their users may have other names here.
 async fn import_keys(db: &Db) -> anyhow::Result<usize> {
     let keys = settings::older_keys()?;
-    for (user, key) in &keys {
-        db.import_key(&user.parse()?, key).await?;
+    for (name, key) in &keys {
+        let user = match db.name_of_older(name).await? {
+            Some(user) => user,
+            // Taken over, and the older tables are gone since.
+            None if name.parse::<UserId>().is_err() && db.knows_key(key).await? => continue,
+            None => name.parse()?,
+        };
+        db.import_key(&user, key).await?;
+        if Key::older(key).is_some_and(|key| key.is_short()) {
+            let user = user.as_str();
+            tracing::warn!(user, "a short key is valid");
+            output::note(&format!(
+                "warning: the key of {user} is so short that it can be guessed; make another: tessera-server key new {user}"
+            ));
+        }
     }
     Ok(keys.len())
 }
@@ -146,21 +167,14 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
         Task::Migrate => {
             db.migrate().await?;
             db.check().await?;
+            if db.has_older().await? {
+                take_over(&db, &Secrets::open(&db, rules).await?).await?;
+            }
             done(json, "the schema is up to date, and safe to serve")
         }
         Task::MigrateSecrets { user, dry_run } => migrate_secrets(json, &db, rules, user, dry_run).await,
         Task::Audit { user, since } => audit(json, &db, user, since.as_deref()).await,
-        Task::User(UserTask::Add { user }) => {
-            db.add_user(&user.parse()?).await?;
-            done(json, &format!("{user} may have keys now"))
-        }
-        Task::User(UserTask::List) => {
-            let users = db.users().await?;
-            if json {
-                return output::json(&users);
-            }
-            users.iter().try_for_each(|user| output::line(user))
-        }
+        Task::User(task) => users(json, &db, rules, task).await,
         Task::Openapi => output::line(&tessera_api::openapi(&App::new(db, Settings::default()))?),
         Task::Restored => {
             let epoch = db.begin_epoch().await?;
@@ -204,6 +218,26 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
                 return Err(UserError(format!("{user} has no valid key {id}")).into());
             }
             done(json, &format!("{id} is revoked"))
+        }
+    }
+}
+
+async fn users(json: bool, db: &Db, rules: SecretRules, task: UserTask) -> anyhow::Result<()> {
+    match task {
+        UserTask::Add { user } => {
+            db.add_user(&user.parse()?).await?;
+            done(json, &format!("{user} may have keys now"))
+        }
+        UserTask::List => {
+            let users = db.users().await?;
+            if json {
+                return output::json(&users);
+            }
+            users.iter().try_for_each(|user| output::line(user))
+        }
+        UserTask::Remove { user, prove: true, .. } => leaving::prove(json, db, &user.parse()?).await,
+        UserTask::Remove { user, export, yes, .. } => {
+            leaving::remove(json, db, rules, &user.parse()?, export.as_deref(), yes).await
         }
     }
 }

@@ -64,7 +64,7 @@ impl Cluster {
         self.begin();
     }
 
-    fn begin(&self) {
+    pub(crate) fn begin(&self) {
         let (data, socket) = (self.data(), self.socket());
         let fsync = if self.is_durable { "on" } else { "off" };
         let options = format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync={fsync}");
@@ -98,6 +98,50 @@ impl Cluster {
         self.sql("GRANT tessera_app TO server WITH ADMIN OPTION");
         let arguments = ["-d", "tessera", "-v", "ON_ERROR_STOP=1", "-q", "-f", copy.to_str().unwrap()];
         self.run("psql", &[&["-h", &self.socket(), "-U", "admin"][..], &arguments].concat());
+    }
+
+    /// Runs a file of SQL in our database, as a role.
+    pub(crate) fn run_file(&self, role: &str, file: &Path) {
+        let copy = self.dir.path().join("file.sql");
+        fs::copy(file, &copy).unwrap();
+        if is_root() {
+            chown(&copy, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let arguments = ["-d", "tessera", "-v", "ON_ERROR_STOP=1", "-q", "-f", copy.to_str().unwrap()];
+        self.run("psql", &[&["-h", &self.socket(), "-U", role][..], &arguments].concat());
+    }
+
+    /// Runs lines of a shell where PostgreSQL's programs are, with variables; gives what they say on stdout.
+    pub(crate) fn shell(&self, script: &str, variables: &[(&str, &str)]) -> String {
+        let mut command = Command::new("sh");
+        let script = format!("PATH='{}':\"$PATH\"\n{script}", self.programs.display());
+        command.args(["-ec", &script]);
+        command.envs(variables.iter().copied()).current_dir(self.dir.path());
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{script}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    }
+
+    /// Stops it, until [`Cluster::begin`].
+    pub(crate) fn end(&self) {
+        let data = self.data();
+        self.run("pg_ctl", &["-D", &data, "-m", "fast", "stop"]);
+    }
+
+    /// One value of our database, as a superuser sees it.
+    pub(crate) fn ask(&self, sql: &str) -> String {
+        let mut command = Command::new(self.programs.join("psql"));
+        command.args(["-h", &self.socket(), "-U", "admin", "-d", "tessera", "-v", "ON_ERROR_STOP=1", "-Atqc", sql]);
+        let out = command.current_dir(self.dir.path()).output().unwrap();
+        assert!(out.status.success(), "{sql}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).trim().to_owned()
+    }
+
+    /// Lets in nobody without a password but `admin`.
+    pub(crate) fn ask_for_passwords(&self) {
+        let file = self.dir.path().join("data/pg_hba.conf");
+        fs::write(file, "local all admin trust\nlocal all all scram-sha-256\n").unwrap();
+        self.sql("SELECT pg_reload_conf()");
     }
 
     /// Our database as a dump has it, in words.

@@ -54,6 +54,48 @@ fn only_what_goes_away_by_itself_is_to_be_tried_again() {
     });
 }
 
+/// Two transactions that wait for one another: PostgreSQL ends one, and nobody who asked hears of it.
+#[test]
+fn a_share_that_ran_into_a_deadlock_is_done_again() {
+    with_site(|site| async move {
+        let (ada, _bob) = (site.user("ada").await, site.user("bob").await);
+        let stored = Site::ok(site.post(&ada, "/api/memories", &json!({ "content": "The gate is shut" })).await).await;
+        let path = format!("/api/memories/{}/share", stored["id"].as_str().unwrap());
+        let pool = site.admin().await;
+        sqlx::query("INSERT INTO user_seq VALUES ('bob', 0)").execute(&pool).await.unwrap();
+        let deadlocks = async || {
+            let sql = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+            sqlx::query_scalar::<_, i64>(sql).fetch_one(&pool).await.unwrap()
+        };
+        let before = deadlocks().await;
+        // Holds what the share takes last, and asks for what it took first once it waits.
+        let mut tx = pool.begin().await.unwrap();
+        sqlx::query("SELECT FROM user_seq WHERE user_id = 'bob' FOR UPDATE").execute(&mut *tx).await.unwrap();
+        let share = json!({ "shared_with": "bob", "permission": "read" });
+        let asked = site.post(&ada, &path, &share);
+        let other = async {
+            let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+            while sqlx::query_scalar::<_, i64>(waits).fetch_one(&pool).await.unwrap() == 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            let lock = "SELECT pg_advisory_xact_lock(hashtextextended('ada', 0))";
+            let locked = sqlx::query(lock).execute(&mut *tx).await;
+            drop(tx);
+            locked
+        };
+        let (answer, locked) = tokio::join!(asked, other);
+        locked.unwrap();
+        Site::ok(answer).await;
+        for _ in 0..100 {
+            if deadlocks().await > before {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("there was no deadlock");
+    });
+}
+
 #[test]
 fn an_op_that_can_never_be_stored_holds_up_no_other() {
     with_site(|site| async move {

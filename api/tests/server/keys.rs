@@ -41,6 +41,25 @@ fn only_a_valid_key_is_let_in_and_all_others_are_told_the_same() {
     });
 }
 
+/// As the older system's own examples have them.
+#[test]
+fn short_keys_of_the_older_system_are_let_in() {
+    with_site(|site| async move {
+        for (user, key) in [("alice", "key-alice-xxx"), ("default", "dev-api-key"), ("one", "1")] {
+            site.db.import_key(&user.parse().unwrap(), key).await.unwrap();
+            site.db.import_key(&user.parse().unwrap(), key).await.unwrap();
+            let known = Site::ok(site.get(key, "/api/auth-check").await).await;
+            assert_eq!(known["user_id"], user);
+        }
+        for bad in ["", " ", "key-alice-xx", "tsr_x", "a\u{1}b"] {
+            let imported = site.db.import_key(&"eve".parse().unwrap(), bad).await.is_ok();
+            assert!(!imported || bad == "key-alice-xx", "{bad:?}");
+        }
+        assert_eq!(site.get("", "/api/auth-check").await.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(site.get("dev-api-kex", "/api/auth-check").await.status(), StatusCode::UNAUTHORIZED);
+    });
+}
+
 #[test]
 fn a_database_that_is_not_safe_is_not_served() {
     with_site(|site| async move {

@@ -36,9 +36,12 @@ const BEYOND: [(&str, &str); 3] = [
 fn statements() -> Vec<String> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
-    for dir in ["db", "recall"] {
-        for entry in fs::read_dir(root.join(dir)).unwrap() {
-            let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+    for dir in ["db", "db/older", "recall"] {
+        for entry in fs::read_dir(root.join(dir)).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                continue;
+            }
+            let text = fs::read_to_string(entry).unwrap();
             // A statement ends where its values are bound or it is run.
             for piece in text.split("sqlx::query").skip(1).chain(text.split("let sql =").skip(1)) {
                 let end = [".bind(", ".execute(", ".fetch"].iter().filter_map(|end| piece.find(end)).min();

@@ -28,7 +28,7 @@ impl Site {
     }
 
     /// On a cluster that is there.
-    async fn on(cluster: Cluster, settings: Settings, patience: &Patience) -> Self {
+    pub(crate) async fn on(cluster: Cluster, settings: Settings, patience: &Patience) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let db = Db::connect_with(&cluster.url("server"), patience).await.unwrap();
         // Two servers that start at once.

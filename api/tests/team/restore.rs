@@ -1,7 +1,8 @@
 //! A server whose database goes back: to a backup, to a standby that lagged, to a point in time. Whether somebody says so or
 //! not, no machine loses what was acknowledged, and the server gets it back.
 
-use crate::server::{TeamServer, exchange};
+use crate::cluster::Cluster;
+use crate::server::{TeamServer, exchange, program};
 use crate::support::World;
 
 /// How a restore is announced: `tessera-server restored`, and when.
@@ -109,6 +110,58 @@ fn a_restore_that_is_told_of_late_costs_nothing() {
 #[test]
 fn a_restore_that_is_told_of_twice_costs_nothing() {
     a_restore_costs_nothing(Said::Twice);
+}
+
+/// The lines of a shell that docs/SCALING.md gives for backups: what makes one, and what brings it back.
+fn documented() -> (String, String) {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/SCALING.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let part = text.split("## Backups").nth(1).unwrap();
+    let mut blocks = part.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap().to_owned());
+    (blocks.next().unwrap(), blocks.next().unwrap())
+}
+
+/// By PostgreSQL's own programs, into another cluster, as it is written down.
+#[test]
+fn a_backup_that_is_made_and_brought_back_as_documented_costs_nothing() {
+    let Some(mut server) = TeamServer::start() else { return };
+    let Some(other) = Cluster::start() else { return };
+    let (key, bobs) = (server.user("ada"), server.user("bob"));
+    let (laptop, desktop, bob) = (server.machine(&key), server.machine(&key), server.machine(&bobs));
+    for text in ["old and kept", "old and edited later", "old and purged later"] {
+        laptop.remember(text);
+    }
+    exchange(&laptop);
+    let shared = id_of(&laptop, "old and kept");
+    assert_eq!(laptop.run(&["share", "--with", "bob", &shared]).code, Some(0));
+    settle(&[&laptop, &desktop, &bob]);
+    assert_eq!(texts(&bob), ["old and kept"]);
+    let (back_up, bring_back) = documented();
+    server.cluster.shell(&back_up, &[("ADMIN", &server.cluster.url("admin"))]);
+    // What follows is acknowledged, and not in the backup.
+    laptop.remember("new from the laptop");
+    laptop.json(&["update", &id_of(&laptop, "old and edited later"), "--content", "edited after the backup"]);
+    laptop.json(&["forget", "--hard", &id_of(&laptop, "old and purged later")]);
+    bob.remember("new from bob");
+    settle(&[&laptop, &desktop, &bob]);
+    server.down();
+    let programs = program().parent().unwrap().to_str().unwrap();
+    let bring_back = format!("PATH=\"$PATH:{programs}\"\n{bring_back}");
+    let (admin, url) = (other.url("admin"), other.url("server"));
+    let said = server.cluster.shell(&bring_back, &[("ADMIN", &admin), ("DATABASE_URL", &url)]);
+    assert!(!said.contains("error"), "{said}");
+    let first = std::mem::replace(&mut server.cluster, other);
+    drop(first);
+    server.up();
+    settle(&[&laptop, &desktop, &bob]);
+    let fresh = server.machine(&key);
+    settle(&[&fresh]);
+    for machine in [&laptop, &desktop, &fresh] {
+        assert_eq!(texts(machine), ["edited after the backup", "new from the laptop", "old and kept"]);
+        machine.assert_healthy();
+    }
+    assert_eq!(texts(&bob), ["new from bob", "old and kept"], "what was shared before the backup is shared");
+    bob.assert_healthy();
 }
 
 /// With the cursor ahead of the head: the least that can be noticed.

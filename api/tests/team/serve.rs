@@ -12,7 +12,7 @@ fn server(world: &World, url: &str, args: &[&str]) -> Ran {
     world.command(program()).env("DATABASE_URL", url).args(args).output().unwrap().into()
 }
 
-fn get(address: &str, path: &str, key: &str) -> String {
+pub(crate) fn get(address: &str, path: &str, key: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n")
@@ -138,7 +138,7 @@ fn what_cannot_be_kept_as_it_is_set_is_said_before_anything_is_served() {
 #[test]
 fn mistakes_of_whoever_runs_it_are_no_faults_of_the_program() {
     let world = World::new();
-    let ran = server(&world, "postgres://server@127.0.0.1:1/tessera", &["migrate"]);
+    let ran = server(&world, "postgres://server@127.0.0.1:1/tessera", &["migrate", "--database-wait", "0"]);
     assert!(ran.code == Some(3) && ran.stderr.contains("PostgreSQL"), "{ran:?}");
     assert!(ran.stderr.matches("os error").count() <= 1, "said once: {}", ran.stderr);
     let mut command = world.command(program());

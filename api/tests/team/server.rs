@@ -21,6 +21,8 @@ pub(crate) struct TeamServer {
     address: String,
     running: Option<Running>,
     variables: Vec<(String, String)>,
+    /// As whom it connects.
+    pub(crate) role: String,
     /// What it said on stderr.
     pub(crate) log: Arc<Mutex<String>>,
 }
@@ -33,14 +35,19 @@ impl TeamServer {
 
     /// The same with variables of its environment.
     pub(crate) fn start_with(variables: &[(&str, &str)]) -> Option<Self> {
-        let cluster = Cluster::start()?;
+        let mut server = Self::on(Cluster::start()?, variables);
+        server.up();
+        Some(server)
+    }
+
+    /// One that is not started yet, on a cluster.
+    pub(crate) fn on(cluster: Cluster, variables: &[(&str, &str)]) -> Self {
         // A port that is free, and none that the system gives to connections: the server comes back to it.
         let mut ports = std::iter::repeat_with(|| format!("127.0.0.1:{}", fastrand::u16(10_000..32_000)));
         let address = ports.find(|address| TcpListener::bind(address).is_ok()).unwrap();
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let mut server = Self { cluster, world: World::new(), address, running: None, variables, log: Arc::default() };
-        server.up();
-        Some(server)
+        let role = "server".into();
+        Self { cluster, world: World::new(), address, running: None, variables, role, log: Arc::default() }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -51,21 +58,27 @@ impl TeamServer {
     pub(crate) fn host(&self, args: &[&str]) -> Ran {
         let mut command = self.world.command(program());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let ran: Ran = command.env("DATABASE_URL", self.cluster.url("server")).args(args).output().unwrap().into();
+        let ran: Ran = command.env("DATABASE_URL", self.cluster.url(&self.role)).args(args).output().unwrap().into();
         assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
         ran
     }
 
     pub(crate) fn up(&mut self) {
         let mut command = self.world.command(program());
-        command.env("DATABASE_URL", self.cluster.url("server")).args(["--listen", &self.address]);
+        command.env("DATABASE_URL", self.cluster.url(&self.role)).args(["--listen", &self.address]);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.args(["--key-rate", "100000", "--address-rate", "100000"]);
         let mut server = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
         let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
-        let line = lines.next().unwrap().unwrap();
-        assert!(line.contains(&self.address), "{line}");
         let log = Arc::clone(&self.log);
+        // What it says before it serves is part of the log.
+        loop {
+            let line = lines.next().unwrap_or_else(|| panic!("it ended: {}", log.lock().unwrap())).unwrap();
+            *log.lock().unwrap() += &format!("{line}\n");
+            if line.contains(&self.address) {
+                break;
+            }
+        }
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| *log.lock().unwrap() += &(line + "\n")));
         self.running = Some(server);
     }

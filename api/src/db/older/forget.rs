@@ -1,0 +1,89 @@
+//! What the older tables say of a user who leaves: they are kept for nobody who is gone.
+
+use sqlx::{AssertSqlSafe, Row as _};
+
+use super::names::has_column;
+use crate::db::remove::Counts;
+use crate::db::{Db, DbError, UserId};
+
+/// Where the older tables name a user, what rests on others first: the table, a column that it has, and what tells the rows.
+/// `$1` is what the user is called there.
+const ROWS: [(&str, &str, &str); 5] = [
+    ("memory_links", "user_id", "user_id = $1"),
+    (
+        "memory_shares",
+        "owner_id",
+        "owner_id = $1 OR shared_with = $1 OR memory_id IN (SELECT id FROM older.memories WHERE user_id = $1)",
+    ),
+    ("tag_shares", "owner_id", "owner_id = $1 OR shared_with = $1"),
+    ("memories", "user_id", "user_id = $1"),
+    ("names", "older", "older = $1"),
+];
+
+/// What became of a user's rows.
+const TAKEN: &str = "owner = $1 OR id IN (SELECT id FROM older.memories WHERE user_id = $2)";
+
+impl Db {
+    /// What a user is called in the older tables, where those are kept.
+    async fn older_name(&self, user: &UserId) -> Result<Option<String>, DbError> {
+        let mut conn = self.pool.acquire().await?;
+        if !super::is_aside(&mut conn).await? {
+            return Ok(None);
+        }
+        let sql = "SELECT older FROM older.names WHERE name = $1";
+        Ok(sqlx::query_scalar(sql).bind(user.as_str()).fetch_optional(&mut *conn).await?)
+    }
+
+    /// How many rows of the older tables name a user.
+    pub(in crate::db) async fn older_rows_of(&self, user: &UserId) -> Result<Counts, DbError> {
+        let mut counts = Counts::new();
+        let Some(name) = self.older_name(user).await? else { return Ok(counts) };
+        for (table, column, rows) in ROWS {
+            if has_column(self, table, column).await? {
+                let sql = AssertSqlSafe(format!("SELECT count(*) FROM older.{table} WHERE {rows}"));
+                let n: i64 = sqlx::query_scalar(sql).bind(&name).fetch_one(&self.pool).await?;
+                if n > 0 {
+                    counts.insert(format!("older.{table}"), n.unsigned_abs());
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    /// What the older system put into the vault for a user: the name there, and the number.
+    pub(in crate::db) async fn older_in_vault(&self, user: &UserId) -> Result<Vec<(String, String)>, DbError> {
+        let Some(name) = self.older_name(user).await? else { return Ok(Vec::new()) };
+        if !has_column(self, "memories", "vault_path").await? {
+            return Ok(Vec::new());
+        }
+        let rows = sqlx::query("SELECT id::text AS id FROM older.memories WHERE user_id = $1 AND vault_path <> ''")
+            .bind(&name)
+            .fetch_all(&self.pool)
+            .await?;
+        rows.iter().map(|row| Ok((name.clone(), row.try_get("id")?))).collect()
+    }
+
+    /// Removes what the older tables say of a user.
+    pub(in crate::db) async fn forget_older(&self, user: &UserId, counts: &mut Counts) -> Result<(), DbError> {
+        let Some(name) = self.older_name(user).await? else { return Ok(()) };
+        let mut there = Vec::new();
+        for (table, column, rows) in ROWS {
+            if has_column(self, table, column).await? {
+                there.push((table, rows));
+            }
+        }
+        let is_of_users = has_column(self, "memories", "user_id").await?;
+        let mut tx = self.pool.begin().await?;
+        let taken = if is_of_users { TAKEN } else { "owner = $1 OR $2 = ''" };
+        let sql = AssertSqlSafe(format!("DELETE FROM older.taken WHERE {taken}"));
+        sqlx::query(sql).bind(user.as_str()).bind(&name).execute(&mut *tx).await?;
+        for (table, rows) in there {
+            let sql = AssertSqlSafe(format!("DELETE FROM older.{table} WHERE {rows}"));
+            let n = sqlx::query(sql).bind(&name).execute(&mut *tx).await?.rows_affected();
+            if n > 0 {
+                *counts.entry(format!("older.{table}")).or_default() += n;
+            }
+        }
+        Ok(tx.commit().await?)
+    }
+}

@@ -1,0 +1,172 @@
+//! An installation of the older system, taken over in its own database: its tables are put aside untouched, and every row of
+//! them goes the way that all texts go, into ours.
+//!
+//! - [`aside`]: how its tables are known, and where they are put.
+//! - [`forget`]: what they say of a user who leaves.
+//! - [`names`]: its users, whatever they are called.
+//! - [`row`]: what a row says, here.
+//! - [`shares`]: what its users share.
+//! - [`write`]: rows that become memories, in batches. Whatever ends it, what was done is done.
+//!
+//! Beside the tables in their schema `older` stands what became of each row, so that it can be gone on with: a row is written and
+//! noted in one transaction, under an id that follows from its number.
+
+mod aside;
+mod forget;
+mod names;
+mod row;
+mod shares;
+mod write;
+
+use serde::Serialize;
+use sqlx::{Connection as _, PgConnection, Row as _};
+
+use super::{Db, DbError, Patience, UserId};
+use crate::secrets::{SecretError, Secrets};
+
+pub(super) use aside::{is_aside, is_older, put_aside};
+use names::Names;
+use shares::Rules;
+
+/// Whoever puts aside or takes over excludes whoever else does.
+const LOCK: i64 = 0x7e55_e7a0_6f6c_6465;
+
+/// Rows that are named one by one in what is told.
+const MOST_TOLD: i64 = 20;
+
+/// What was taken over.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct TakenOver {
+    /// Memories, deleted ones too.
+    pub memories: u64,
+    /// Of these, those that are deleted.
+    pub deleted: u64,
+    /// Of these, those of which a credential was set aside.
+    pub with_secrets: u64,
+    /// Shares of single memories.
+    pub shares: u64,
+    /// Tags that are shared.
+    pub tag_shares: u64,
+    /// Links between memories.
+    pub links: u64,
+    /// Users that have another name here: the older name, and ours.
+    pub renamed: Vec<(String, String)>,
+    /// Names that something is shared with, and that belong to nobody here.
+    pub unknown: Vec<String>,
+    /// What is otherwise than it was, in words.
+    pub remarks: Vec<String>,
+    /// Rows that were not taken over: how many, and the first of them with the reason.
+    pub left: u64,
+    /// Number and reason.
+    pub left_rows: Vec<(i64, String)>,
+}
+
+impl Db {
+    /// Takes over what was put aside by [`Db::migrate`] and is not taken over yet. `None` where there is nothing to do. What
+    /// cannot be taken over is looked at again each time: a key or a vault may be there by then.
+    ///
+    /// # Errors
+    /// When the database cannot be read or written.
+    pub async fn take_over(
+        &self,
+        secrets: &Secrets,
+        progress: impl Fn(u64, u64),
+    ) -> Result<Option<TakenOver>, SecretError> {
+        let mut lock = PgConnection::connect_with(&self.unlimited()).await.map_err(DbError::from)?;
+        if !aside::is_open(&mut lock).await? {
+            return Ok(None);
+        }
+        sqlx::query("SELECT pg_advisory_lock($1)").bind(LOCK).execute(&mut lock).await.map_err(DbError::from)?;
+        // Another server may have done all of it meanwhile.
+        let is_open = aside::is_open(&mut lock).await?;
+        let taken = if is_open {
+            let patient = Self::connect_as(self.options.as_ref().clone(), &Patience::without_end()).await?;
+            let taken = patient.take_over_now(secrets, progress).await;
+            patient.pool.close().await;
+            Some(taken?)
+        } else {
+            None
+        };
+        // The lock ends with the connection, whatever else happens.
+        lock.close().await.map_err(DbError::from)?;
+        Ok(taken)
+    }
+
+    /// True where something is left to take over.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn has_older(&self) -> Result<bool, DbError> {
+        aside::is_open(&mut *self.pool.acquire().await?).await
+    }
+
+    async fn take_over_now(&self, secrets: &Secrets, progress: impl Fn(u64, u64)) -> Result<TakenOver, SecretError> {
+        let mut taken = TakenOver::default();
+        let names = Names::settle(self, &mut taken).await?;
+        let rules = Rules::read(self, &names, &mut taken).await?;
+        let is_first = !aside::is_finished(&self.pool).await?;
+        if is_first {
+            self.number_users(&names).await?;
+            self.keep_rules(&rules, &mut taken).await?;
+        } else {
+            // That was told when it was done.
+            taken = TakenOver::default();
+        }
+        self.take_rows(secrets, &names, &rules, is_first, &mut taken, progress).await?;
+        if is_first {
+            self.audit_taken().await?;
+        }
+        sqlx::query("UPDATE older.taking SET finished = coalesce(finished, now())")
+            .execute(&self.pool)
+            .await
+            .map_err(DbError::from)?;
+        taken.left = aside::left(&self.pool).await?;
+        let rows = sqlx::query("SELECT id, problem FROM older.taken WHERE memory IS NULL ORDER BY id LIMIT $1")
+            .bind(MOST_TOLD)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(DbError::from)?;
+        for row in &rows {
+            let left = (row.try_get("id"), row.try_get::<Option<String>, _>("problem"));
+            let (id, problem) = (left.0.map_err(DbError::from)?, left.1.map_err(DbError::from)?);
+            taken.left_rows.push((id, problem.unwrap_or_default()));
+        }
+        Ok(taken)
+    }
+
+    /// A user's numbers begin after all that the older system gave: those stay what they were, for everybody.
+    async fn number_users(&self, names: &Names) -> Result<(), DbError> {
+        let top: i64 = sqlx::query_scalar("SELECT top FROM older.taking").fetch_one(&self.pool).await?;
+        if top == 0 {
+            return Ok(());
+        }
+        for user in names.all() {
+            let mut tx = self.begin("app.user_id", user.as_str()).await?;
+            for sql in [
+                "INSERT INTO user_seq (user_id, seq) VALUES ($1, $2)
+                 ON CONFLICT (user_id) DO UPDATE SET seq = greatest(user_seq.seq, excluded.seq)",
+                "INSERT INTO marks (user_id, seq) VALUES ($1, $2) ON CONFLICT (user_id, seq) DO NOTHING",
+            ] {
+                sqlx::query(sql).bind(user.as_str()).bind(top).execute(&mut *tx).await?;
+            }
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// What a user of the older system is called here; `None` for one that it did not have.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn name_of_older(&self, name: &str) -> Result<Option<UserId>, DbError> {
+        let mut conn = self.pool.acquire().await?;
+        if !is_aside(&mut conn).await? {
+            return Ok(None);
+        }
+        let found: Option<String> = sqlx::query_scalar("SELECT name FROM older.names WHERE older = $1")
+            .bind(name)
+            .fetch_optional(&mut *conn)
+            .await?;
+        found.map(|name| name.parse()).transpose()
+    }
+}

@@ -1,0 +1,150 @@
+//! What the users of the older system share. A share holds there at once, so it does here.
+//!
+//! Tags are told apart by case there, and not here. Where a user has two tags that are one here, a share of one of them would
+//! show what has the other: it becomes shares of the single memories that have it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sqlx::{AssertSqlSafe, Row as _};
+use tessera_engine::domain::Tag;
+
+use super::TakenOver;
+use super::names::{Names, has_column};
+use super::row::raw_tags;
+use crate::db::{Db, DbError, UserId};
+
+/// A share: with whom, whether for writing too, and since when, as PostgreSQL reads it.
+#[derive(Debug, Clone)]
+pub(super) struct Grant {
+    pub(super) with: UserId,
+    pub(super) permission: &'static str,
+    pub(super) since: String,
+}
+
+/// All shares.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    /// Of tags that are one here as there: owner, tag.
+    tags: Vec<(UserId, Tag, Grant)>,
+    /// Of tags that are not: by the older owner, with the tag as it was written.
+    singles: HashMap<String, Vec<(String, Grant)>>,
+    /// Of single memories, by number.
+    memories: HashMap<i64, Vec<Grant>>,
+}
+
+impl Rules {
+    pub(super) async fn read(db: &Db, names: &Names, taken: &mut TakenOver) -> Result<Self, DbError> {
+        let mut rules = Self::default();
+        for (number, grant) in grants(db, names, "memory_shares", "memory_id::text", "shared_with").await? {
+            if let (Ok(number), Some(grant)) = (number.1.parse(), grant) {
+                rules.memories.entry(number).or_default().push(grant);
+            }
+        }
+        let spellings = spellings(db).await?;
+        for ((owner, raw), grant) in grants(db, names, "tag_shares", "tag::text", "shared_with").await? {
+            let (Some(grant), Some(name)) = (grant, names.of(&owner)) else { continue };
+            if grant.with == *name {
+                continue;
+            }
+            let raw = raw.trim().to_owned();
+            let tag = Tag::try_from(raw.clone()).ok();
+            let others = tag.as_ref().and_then(|tag| spellings.get(&(owner.clone(), tag.as_str().to_owned())));
+            let is_one = others.is_none_or(|others| others.iter().all(|other| *other == raw));
+            if let Some(tag) = tag.filter(|_| is_one) {
+                rules.tags.push((name.clone(), tag, grant));
+                continue;
+            }
+            taken.remarks.push(format!(
+                "{} shares the tag {raw:?} with {}: as it is not told here from another spelling, it became a share of each memory \
+                 that has it now",
+                name.as_str(),
+                grant.with.as_str()
+            ));
+            rules.singles.entry(owner).or_default().push((raw, grant));
+        }
+        Ok(rules)
+    }
+
+    /// With whom a memory is shared by itself, once each. What is shared by itself is final; of several tags, writing counts.
+    pub(super) fn of_memory(&self, number: i64, older_owner: &str, owner: &UserId, tags: &str) -> Vec<Grant> {
+        let mut grants: BTreeMap<&UserId, Grant> = BTreeMap::new();
+        let has: BTreeSet<&str> = raw_tags(tags).collect();
+        for (raw, grant) in self.singles.get(older_owner).into_iter().flatten() {
+            let known = grants.get(&grant.with).is_some_and(|known| known.permission == "write");
+            if has.contains(raw.as_str()) && !known {
+                grants.insert(&grant.with, grant.clone());
+            }
+        }
+        for grant in self.memories.get(&number).into_iter().flatten() {
+            grants.insert(&grant.with, grant.clone());
+        }
+        grants.into_values().filter(|grant| grant.with != *owner).collect()
+    }
+}
+
+type Given = ((String, String), Option<Grant>);
+
+/// Rows of a table of shares: the owner, what is shared, and how. No grant for a name that nobody has.
+async fn grants(db: &Db, names: &Names, table: &str, what: &str, with: &str) -> Result<Vec<Given>, DbError> {
+    if !has_column(db, table, with).await? {
+        return Ok(Vec::new());
+    }
+    let sql = format!(
+        "SELECT owner_id::text AS owner, {what} AS what, {with}::text AS grantee, permission = 'write' AS may_write,
+             coalesce(created_at, now())::text AS since FROM older.{table} ORDER BY id"
+    );
+    let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(&db.pool).await?;
+    let grant = |row: &sqlx::postgres::PgRow| -> Result<Given, DbError> {
+        let with: String = row.try_get("grantee")?;
+        let may_write: bool = row.try_get("may_write")?;
+        let since: String = row.try_get("since")?;
+        let permission = if may_write { "write" } else { "read" };
+        let grant = names.of(&with).map(|with| Grant { with: with.clone(), permission, since });
+        Ok(((row.try_get("owner")?, row.try_get("what")?), grant))
+    };
+    rows.iter().map(grant).collect()
+}
+
+/// How the older system spells what is one tag here, by owner: those of memories, and those that are shared.
+async fn spellings(db: &Db) -> Result<BTreeMap<(String, String), BTreeSet<String>>, DbError> {
+    let mut found: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    if !has_column(db, "tag_shares", "shared_with").await? {
+        return Ok(found);
+    }
+    let rows: Vec<(String, String)> = sqlx::query_as(
+        "SELECT DISTINCT user_id::text, trim(raw) FROM older.memories, unnest(string_to_array(tags, ',')) raw
+             WHERE user_id IN (SELECT owner_id FROM older.tag_shares)
+         UNION SELECT DISTINCT owner_id::text, trim(tag) FROM older.tag_shares",
+    )
+    .fetch_all(&db.pool)
+    .await?;
+    for (owner, raw) in rows {
+        if let Ok(tag) = Tag::try_from(raw.clone()) {
+            found.entry((owner, tag.as_str().to_owned())).or_default().insert(raw);
+        }
+    }
+    Ok(found)
+}
+
+impl Db {
+    /// Keeps what is shared by tags. It was agreed on: nobody is asked again.
+    pub(super) async fn keep_rules(&self, rules: &Rules, taken: &mut TakenOver) -> Result<(), DbError> {
+        for (owner, tag, grant) in &rules.tags {
+            let mut tx = self.begin("app.user_id", owner.as_str()).await?;
+            sqlx::query(
+                "INSERT INTO tag_shares (owner, tag, grantee, permission, created, status)
+                 VALUES ($1, $2, $3, $4, $5::text::timestamptz, 'accepted') ON CONFLICT (owner, tag, grantee) DO NOTHING",
+            )
+            .bind(owner.as_str())
+            .bind(tag.as_str())
+            .bind(grant.with.as_str())
+            .bind(grant.permission)
+            .bind(&grant.since)
+            .execute(&mut *tx)
+            .await?;
+            tx.commit().await?;
+            taken.tag_shares += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! Rows of the older system that become memories, in batches of one transaction each.
+
+use tessera_engine::compose::Decided;
+
+use super::TakenOver;
+use super::names::Names;
+use super::row::{Becomes, Older, id_of, next, reading};
+use super::shares::{Grant, Rules};
+use crate::db::error::Remedy;
+use crate::db::memories::uuid;
+use crate::db::{Db, DbError, Deed, UserId, UserTx, unless_overtaken};
+use crate::secrets::Secrets;
+
+/// Rows of one transaction.
+const BATCH: i64 = 100;
+
+/// A row that becomes a memory.
+struct Coming<'a> {
+    older: &'a Older,
+    owner: &'a UserId,
+    states: Vec<Decided>,
+    grants: Vec<Grant>,
+}
+
+impl Db {
+    /// Takes over the rows that are not, from the smallest number on.
+    pub(super) async fn take_rows(
+        &self,
+        secrets: &Secrets,
+        names: &Names,
+        rules: &Rules,
+        is_first: bool,
+        taken: &mut TakenOver,
+        progress: impl Fn(u64, u64),
+    ) -> Result<(), DbError> {
+        let (reading, mut after) = (reading(self).await?, i64::MIN);
+        let all = "SELECT (SELECT count(*) FROM older.memories) - (SELECT count(*) FROM older.taken WHERE memory IS NOT NULL)";
+        let all = sqlx::query_scalar::<_, i64>(all).fetch_one(&self.pool).await?.unsigned_abs();
+        let mut done = 0;
+        loop {
+            let rows = next(self, &reading, after, BATCH).await?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            after = last.id;
+            let (mut coming, mut left) = (Vec::new(), Vec::new());
+            for older in &rows {
+                match older.becomes(self, secrets, names).await? {
+                    Becomes::Left(why) => left.push((older.id, why)),
+                    Becomes::Memory { states, with_secrets, links, remarks } => {
+                        let Some(owner) = names.of(&older.user) else { continue };
+                        let grants = rules.of_memory(older.id, &older.user, owner, &older.tags);
+                        taken.with_secrets += u64::from(with_secrets);
+                        taken.links += links;
+                        taken.remarks.extend(remarks);
+                        coming.push(Coming { older, owner, states, grants });
+                    }
+                }
+            }
+            let written = unless_overtaken(|| self.write(&coming, &left, is_first)).await?;
+            taken.memories += written.memories;
+            taken.deleted += written.deleted;
+            taken.shares += written.shares;
+            done += rows.len() as u64;
+            progress(done, all);
+        }
+    }
+
+    /// Writes a batch, and notes what became of each row of it. A row that the database refuses is left, and holds up no other.
+    async fn write(&self, coming: &[Coming<'_>], left: &[(i64, String)], is_first: bool) -> Result<TakenOver, DbError> {
+        let mut taken = TakenOver::default();
+        let nobody: UserId = "nobody".parse()?;
+        let mut tx = self.on_host(coming.first().map_or(&nobody, |one| one.owner)).await?;
+        for (id, why) in left {
+            tx.note_older(*id, None, Some(why)).await?;
+        }
+        for one in coming {
+            tx.act_for(one.owner).await?;
+            sqlx::query("SAVEPOINT one").execute(&mut *tx.tx).await?;
+            match tx.take(one, is_first).await {
+                Ok(shares) => {
+                    sqlx::query("RELEASE SAVEPOINT one").execute(&mut *tx.tx).await?;
+                    tx.note_older(one.older.id, Some(one.owner), None).await?;
+                    taken.memories += 1;
+                    taken.deleted += u64::from(one.older.is_deleted);
+                    taken.shares += shares;
+                }
+                Err(error) if matches!(error, DbError::Row(_)) || error.remedy() == Remedy::Change => {
+                    sqlx::query("ROLLBACK TO SAVEPOINT one").execute(&mut *tx.tx).await?;
+                    tx.note_older(one.older.id, None, Some(&error.to_string())).await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        tx.commit().await?;
+        Ok(taken)
+    }
+
+    /// Notes in each account what was taken over into it.
+    pub(super) async fn audit_taken(&self) -> Result<(), DbError> {
+        let owners: Vec<(String, i64)> = sqlx::query_as(
+            "SELECT owner, count(*) FROM older.taken WHERE memory IS NOT NULL AND owner IS NOT NULL GROUP BY owner ORDER BY owner",
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        for (owner, count) in owners {
+            let mut tx = self.on_host(&owner.parse()?).await?;
+            tx.audit(Deed::TakenOver, &format!("{count} memories")).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+}
+
+impl UserTx {
+    /// Goes on for another user, where somebody on the server's host does something for several.
+    async fn act_for(&mut self, user: &UserId) -> Result<(), DbError> {
+        self.user = user.clone();
+        self.see_as(user.as_str()).await
+    }
+
+    async fn see_as(&mut self, user: &str) -> Result<(), DbError> {
+        let query = sqlx::query("SELECT set_config('app.user_id', $1, true)").bind(user);
+        query.execute(&mut *self.tx).await?;
+        Ok(())
+    }
+
+    /// Writes a memory with its shares, and gives it its older number for everybody who sees it. Gives how many it is shared
+    /// with by itself.
+    async fn take(&mut self, one: &Coming<'_>, is_first: bool) -> Result<u64, DbError> {
+        let (owner, number) = (one.owner.as_str().to_owned(), one.older.id);
+        let memory = id_of(one.owner, number);
+        for (place, state) in one.states.iter().enumerate() {
+            if place == 0 {
+                self.insert(state, None).await?;
+            } else {
+                self.replace(&owner, state, None).await?;
+            }
+        }
+        // When it was changed there: clients of before ask for what came since.
+        sqlx::query("UPDATE memories SET updated = $3 WHERE owner = $1 AND id = $2")
+            .bind(&owner)
+            .bind(uuid(memory))
+            .bind(one.older.updated.as_micros())
+            .execute(&mut *self.tx)
+            .await?;
+        for grant in &one.grants {
+            sqlx::query(
+                "INSERT INTO memory_shares (owner, memory, grantee, permission, created)
+                 VALUES ($1, $2, $3, $4, $5::text::timestamptz) ON CONFLICT (owner, memory, grantee) DO NOTHING",
+            )
+            .bind(&owner)
+            .bind(uuid(memory))
+            .bind(grant.with.as_str())
+            .bind(grant.permission)
+            .bind(&grant.since)
+            .execute(&mut *self.tx)
+            .await?;
+        }
+        let those = self.audience(&owner, memory).await?;
+        for who in &those {
+            self.see_as(who).await?;
+            // Of whoever came after the older system, the numbers are other ones.
+            sqlx::query(
+                "INSERT INTO feed (user_id, memory, owner, seq, handle)
+                 SELECT $1, $2, $3, $4, $4 WHERE EXISTS (SELECT FROM older.names WHERE name = $1)
+                 ON CONFLICT (user_id, owner, memory) DO NOTHING",
+            )
+            .bind(who)
+            .bind(uuid(memory))
+            .bind(&owner)
+            .bind(number)
+            .execute(&mut *self.tx)
+            .await?;
+        }
+        self.see_as(&owner).await?;
+        if !is_first {
+            // Machines are past that number: they hear of it as of anything new.
+            self.told_all(those, memory);
+        }
+        Ok(one.grants.len() as u64)
+    }
+
+    /// Notes what became of a row: whose memory it is, or why it is none.
+    async fn note_older(&mut self, id: i64, owner: Option<&UserId>, problem: Option<&str>) -> Result<(), DbError> {
+        sqlx::query(
+            "INSERT INTO older.taken (id, owner, memory, problem) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, memory = excluded.memory, problem = excluded.problem, at = now()",
+        )
+        .bind(id)
+        .bind(owner.map(UserId::as_str))
+        .bind(owner.map(|owner| uuid(id_of(owner, id))))
+        .bind(problem)
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(())
+    }
+}

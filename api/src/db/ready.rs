@@ -1,0 +1,68 @@
+//! A database that comes up after its server.
+
+use std::str::FromStr as _;
+use std::time::{Duration, Instant};
+
+use backon::{ConstantBuilder, Retryable as _};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection as _, PgConnection};
+
+use super::{Db, DbError, Patience, own_role};
+
+/// Between two tries to connect.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long one of them may take.
+const TRY: Duration = Duration::from_secs(5);
+/// Between two words on it.
+const TOLD_EVERY: Duration = Duration::from_secs(5);
+
+impl Db {
+    /// Connects as [`Db::connect`] once the database answers: it is waited for as long as this where it is not up yet, and
+    /// `tell` hears now and then why. A database that refuses is not waited for. Where the older system's database is given
+    /// with its superuser, the server has a role of its own there.
+    ///
+    /// # Errors
+    /// When the address is none, the database refuses, or nobody answers in time.
+    pub async fn connect_once_up(url: &str, wait: Duration, tell: impl Fn(&str)) -> Result<Self, DbError> {
+        let options = PgConnectOptions::from_str(url)?;
+        let started = Instant::now();
+        let mut told: Option<Instant> = None;
+        let tries = ConstantBuilder::default().with_delay(PAUSE).without_max_times();
+        (|| answers(&options))
+            .retry(tries)
+            .sleep(tokio::time::sleep)
+            .when(|error| is_passing(error) && started.elapsed() + PAUSE <= wait)
+            .notify(|error, _| {
+                if told.is_none_or(|at| at.elapsed() >= TOLD_EVERY) {
+                    told = Some(Instant::now());
+                    let waited = started.elapsed().as_secs();
+                    tell(&format!(
+                        "waiting for PostgreSQL, for {} s at most ({waited} s so far): {error}",
+                        wait.as_secs()
+                    ));
+                }
+            })
+            .await?;
+        match own_role::own(url).await? {
+            Some(options) => Self::connect_as(options, &Patience::default()).await,
+            None => Self::connect(url).await,
+        }
+    }
+}
+
+async fn answers(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
+    let connected = tokio::time::timeout(TRY, PgConnection::connect_with(options)).await;
+    let no_answer = |_| sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "it does not answer"));
+    connected.map_err(no_answer)??.close().await
+}
+
+/// True for what ends by itself while a database comes up: nobody there, no name for it yet, it is starting or is full.
+fn is_passing(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) => true,
+        sqlx::Error::Database(error) => {
+            matches!(error.code().as_deref(), Some("57P01" | "57P02" | "57P03" | "53300" | "08006" | "08001"))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,285 @@
+//! A user who leaves: everything of theirs goes, and what names them in the accounts of others. What was noted of them in the
+//! audit stays.
+//!
+//! It is done account by account, and whatever ends it, it is gone on with by doing it again: an account in which nobody of
+//! that name is found is left as it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::{AssertSqlSafe, Row as _};
+use tessera_engine::domain::MemoryId;
+use uuid::Uuid;
+
+use super::{Db, DbError, Deed, UserId, UserTx, unless_overtaken};
+use crate::contract::MemoryView;
+use crate::secrets::{SecretError, Secrets};
+
+/// Tables with rows of a user, as far as the schema has them: what rests on others first, and the column that names them. `audit`
+/// is not among them.
+const OWN: [(&str, &str); 17] = [
+    ("kept_indexes", "user_id"),
+    ("memory_secrets", "owner"),
+    ("memory_shares", "owner"),
+    ("tag_shares", "owner"),
+    ("vault_writes", "owner"),
+    ("vault_removals", "owner"),
+    ("purges", "owner"),
+    ("applied_ops", "user_id"),
+    ("fetched", "user_id"),
+    ("mutes", "user_id"),
+    ("feed", "user_id"),
+    ("marks", "user_id"),
+    ("restores", "user_id"),
+    ("memories", "owner"),
+    ("api_keys", "user_id"),
+    ("user_seq", "user_id"),
+    ("users", "user_id"),
+];
+
+/// Where accounts of others name a user, and what tells it. `$1` is the other one, `$2` the user.
+const BY_OTHERS: [(&str, &str); 6] = [
+    ("memory_shares", "owner = $1 AND grantee = $2"),
+    ("tag_shares", "owner = $1 AND grantee = $2"),
+    ("mutes", "user_id = $1 AND owner = $2"),
+    ("feed", "user_id = $1 AND owner = $2"),
+    ("memories", "owner = $1 AND edited_by = $2"),
+    ("purges", "owner = $1 AND $2 = ANY (told)"),
+];
+
+/// Who is named where a user stood who is gone: no user can be called so, and nobody's own word becomes of it.
+const GONE: &str = "(removed)";
+
+/// Rows by table; those in accounts of others have a name of their own.
+pub type Counts = BTreeMap<String, u64>;
+
+fn add(counts: &mut Counts, table: &str, rows: u64) {
+    if rows > 0 {
+        *counts.entry(table.to_owned()).or_default() += rows;
+    }
+}
+
+fn of_others(table: &str) -> String {
+    format!("{table} of others")
+}
+
+impl Db {
+    /// How many rows name a user, by table: their own, those of others, and those of an older system that were kept. The audit
+    /// is left out. Nothing, once they are gone.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn rows_naming(&self, user: &UserId) -> Result<Counts, DbError> {
+        let mut counts = self.older_rows_of(user).await?;
+        let mut tx = self.on_host(user).await?;
+        for (table, column) in tx.own_tables().await? {
+            let sql = AssertSqlSafe(format!("SELECT count(*) FROM {table} WHERE {column} = $1"));
+            let rows: i64 = sqlx::query_scalar(sql).bind(user.as_str()).fetch_one(&mut *tx.tx).await?;
+            add(&mut counts, table, rows.unsigned_abs());
+        }
+        drop(tx);
+        for other in self.other_users(user).await? {
+            let mut tx = self.on_host(&other).await?;
+            for (table, condition) in BY_OTHERS {
+                let sql = AssertSqlSafe(format!("SELECT count(*) FROM {table} WHERE {condition}"));
+                let query = sqlx::query_scalar(sql).bind(other.as_str()).bind(user.as_str());
+                let rows: i64 = query.fetch_one(&mut *tx.tx).await?;
+                add(&mut counts, &of_others(table), rows.unsigned_abs());
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Everybody whose account may name a user: all users, and whoever else the user shares something with.
+    async fn other_users(&self, user: &UserId) -> Result<BTreeSet<UserId>, DbError> {
+        let mut tx = self.on_host(user).await?;
+        let grantees: Vec<String> = sqlx::query_scalar(
+            "SELECT grantee FROM memory_shares WHERE owner = $1 UNION SELECT grantee FROM tag_shares WHERE owner = $1",
+        )
+        .bind(user.as_str())
+        .fetch_all(&mut *tx.tx)
+        .await?;
+        drop(tx);
+        let names = self.users().await?.into_iter().chain(grantees);
+        let others: BTreeSet<UserId> = names.map(|name| name.parse()).collect::<Result<_, _>>()?;
+        Ok(others.into_iter().filter(|other| other != user).collect())
+    }
+
+    /// Removes a user with everything of theirs, and tells the machines of others that what they shared is gone. Gives how many
+    /// rows that were, by table.
+    ///
+    /// # Errors
+    /// When the database cannot be written, or the vault does not give up what lies there for the user: then it is to be done
+    /// again.
+    pub async fn remove_user(
+        &self,
+        user: &UserId,
+        secrets: &Secrets,
+        progress: impl Fn(usize, usize),
+    ) -> Result<Counts, SecretError> {
+        let mut counts = Counts::new();
+        // Nobody writes as them from here on.
+        for key in self.keys(user).await? {
+            self.revoke_key(user, &key.id).await?;
+        }
+        let in_vault = self.leave_vault(user, secrets).await?;
+        add(&mut counts, "values in the vault", in_vault);
+        let others = self.other_users(user).await?;
+        let all = others.len() * 2;
+        for (done, other) in others.iter().enumerate() {
+            self.let_go_of(other, user, &mut counts).await?;
+            progress(done + 1, all);
+        }
+        unless_overtaken(|| self.remove_own(user))
+            .await?
+            .into_iter()
+            .for_each(|(table, n)| add(&mut counts, &table, n));
+        // What was shared while the first of them were told.
+        for (done, other) in others.iter().enumerate() {
+            self.let_go_of(other, user, &mut counts).await?;
+            progress(others.len() + done + 1, all);
+        }
+        self.forget_older(user, &mut counts).await?;
+        let said: Vec<String> = counts.iter().map(|(table, rows)| format!("{table} {rows}")).collect();
+        let mut tx = self.on_host(user).await?;
+        tx.audit(Deed::UserRemoved, &said.join(", ")).await?;
+        tx.commit().await?;
+        Ok(counts)
+    }
+
+    /// Takes out of the vault what lies there for a user.
+    async fn leave_vault(&self, user: &UserId, secrets: &Secrets) -> Result<u64, SecretError> {
+        let mut those: Vec<(String, String)> = self.older_in_vault(user).await?;
+        let mut tx = self.on_host(user).await?;
+        let memories: Vec<Uuid> = sqlx::query_scalar(
+            "SELECT memory FROM memory_secrets WHERE owner = $1 AND place = 'vault'
+             UNION SELECT memory FROM vault_writes WHERE owner = $1 UNION SELECT memory FROM vault_removals WHERE owner = $1",
+        )
+        .bind(user.as_str())
+        .fetch_all(&mut *tx.tx)
+        .await
+        .map_err(DbError::from)?;
+        drop(tx);
+        those.extend(memories.into_iter().map(|memory| (user.as_str().to_owned(), memory.to_string())));
+        if those.is_empty() {
+            return Ok(0);
+        }
+        let vault = secrets.vault().ok_or(SecretError::NoVault)?;
+        for (name, id) in &those {
+            vault.delete(&vault.template().path(name, id)?).await?;
+        }
+        Ok(those.len() as u64)
+    }
+
+    /// Removes the rows of a user in one transaction.
+    async fn remove_own(&self, user: &UserId) -> Result<Counts, DbError> {
+        let mut counts = Counts::new();
+        let mut tx = self.on_host(user).await?;
+        // However much it is; and until the end nobody writes or shares what is theirs.
+        sqlx::query(
+            "SELECT set_config('statement_timeout', '0', true), pg_advisory_xact_lock(hashtextextended($1, 0))",
+        )
+        .bind(user.as_str())
+        .execute(&mut *tx.tx)
+        .await?;
+        for (table, column) in tx.own_tables().await? {
+            let sql = AssertSqlSafe(format!("DELETE FROM {table} WHERE {column} = $1"));
+            let rows = sqlx::query(sql).bind(user.as_str()).execute(&mut *tx.tx).await?.rows_affected();
+            add(&mut counts, table, rows);
+        }
+        tx.commit().await?;
+        Ok(counts)
+    }
+
+    /// Takes a user's name out of the account of another one, whose machines hear of it.
+    async fn let_go_of(&self, other: &UserId, user: &UserId, counts: &mut Counts) -> Result<(), DbError> {
+        let done = unless_overtaken(|| async {
+            let mut tx = self.on_host(other).await?;
+            let done = tx.let_go_of(user).await?;
+            if !done.is_empty() {
+                tx.commit().await?;
+            }
+            Ok::<_, DbError>(done)
+        });
+        done.await?.iter().for_each(|(table, rows)| add(counts, &of_others(table), *rows));
+        Ok(())
+    }
+
+    /// Gives all live memories of a user, one JSON object a line, as their export by REST.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or a line cannot be taken.
+    pub async fn export_user<E: From<DbError>>(
+        &self,
+        user: &UserId,
+        mut take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let (mut lines, mut page) = (0, self.own_after(user, None).await?);
+        while let Some(last) = page.last() {
+            for view in page.iter().filter_map(MemoryView::of) {
+                let line = serde_json::to_string(&view).map_err(|error| DbError::Row(error.to_string()))?;
+                take(&line)?;
+                lines += 1;
+            }
+            page = self.own_after(user, Some(last.row.memory)).await?;
+        }
+        Ok(lines)
+    }
+}
+
+impl UserTx {
+    /// Those of [`OWN`] that are there.
+    async fn own_tables(&mut self) -> Result<Vec<(&'static str, &'static str)>, DbError> {
+        let there: Vec<String> =
+            sqlx::query_scalar("SELECT name FROM unnest($1::text[]) name WHERE to_regclass(name) IS NOT NULL")
+                .bind(OWN.map(|(table, _)| table).as_slice())
+                .fetch_all(&mut *self.tx)
+                .await?;
+        Ok(OWN.into_iter().filter(|(table, _)| there.iter().any(|name| name == table)).collect())
+    }
+
+    async fn let_go_of(&mut self, gone: &UserId) -> Result<Vec<(&'static str, u64)>, DbError> {
+        let me = self.user.as_str().to_owned();
+        let mut done = Vec::new();
+        for (table, sql) in [
+            ("memory_shares", "DELETE FROM memory_shares WHERE owner = $1 AND grantee = $2"),
+            ("tag_shares", "DELETE FROM tag_shares WHERE owner = $1 AND grantee = $2"),
+            ("mutes", "DELETE FROM mutes WHERE user_id = $1 AND owner = $2"),
+            ("purges", "UPDATE purges SET told = array_remove(told, $2) WHERE owner = $1 AND $2 = ANY (told)"),
+        ] {
+            let rows = sqlx::query(sql).bind(&me).bind(gone.as_str()).execute(&mut *self.tx).await?.rows_affected();
+            done.push((table, rows));
+        }
+        // What they wrote stays, and goes on being no word of its owner's.
+        let edited = sqlx::query(
+            "UPDATE memories SET edited_by = $3, rev = rev + 1 WHERE owner = $1 AND edited_by = $2 RETURNING id",
+        )
+        .bind(&me)
+        .bind(gone.as_str())
+        .bind(GONE)
+        .fetch_all(&mut *self.tx)
+        .await?;
+        for row in &edited {
+            let memory = MemoryId::from_uuid(row.try_get("id")?);
+            let audience = self.audience(&me, memory).await?;
+            self.told_all(audience, memory);
+        }
+        // What they shared is nobody's any more: machines are told so, and the row that tells it names nobody.
+        let shared: Vec<Uuid> =
+            sqlx::query_scalar("DELETE FROM feed WHERE user_id = $1 AND owner = $2 RETURNING memory")
+                .bind(&me)
+                .bind(gone.as_str())
+                .fetch_all(&mut *self.tx)
+                .await?;
+        if !shared.is_empty() {
+            // It holds words of what is gone.
+            self.drop_indexes(&[]);
+        }
+        for memory in &shared {
+            self.told.add(vec![me.clone()], "", MemoryId::from_uuid(*memory));
+        }
+        done.push(("memories", edited.len() as u64));
+        done.push(("feed", shared.len() as u64));
+        done.retain(|(_, rows)| *rows > 0);
+        Ok(done)
+    }
+}

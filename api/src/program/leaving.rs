@@ -1,0 +1,100 @@
+//! A user who leaves: what is written down first, what is asked, and what is shown for it.
+
+use std::fs::OpenOptions;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use serde_json::json;
+use tessera_api::{Counts, Db, SecretRules, Secrets, UserId};
+
+use crate::exit::UserError;
+use crate::output;
+
+/// Removes a user for good.
+pub(crate) async fn remove(
+    json: bool,
+    db: &Db,
+    rules: SecretRules,
+    user: &UserId,
+    export: Option<&Path>,
+    yes: bool,
+) -> anyhow::Result<()> {
+    let name = user.as_str();
+    let before = db.rows_naming(user).await?;
+    if before.is_empty() {
+        return Err(UserError(format!("there is no user {name}")).into());
+    }
+    let secrets = Secrets::open(db, rules).await?;
+    if !yes {
+        ask(name, before.get("memories").copied().unwrap_or(0))?;
+    }
+    if let Some(file) = export {
+        let lines = write_down(db, user, file).await?;
+        output::note(&format!("{lines} memories are in {}", file.display()));
+    }
+    let progress = |done: usize, all: usize| output::progress(&format!("{done} of {all} accounts"));
+    let removed = db.remove_user(user, &secrets, progress).await?;
+    output::progress_ends();
+    let left = db.rows_naming(user).await?;
+    if json {
+        output::json(&json!({ "user": name, "removed": removed, "left": left }))?;
+    } else {
+        for (table, rows) in &removed {
+            output::line(&format!("{table}: {rows}"))?;
+        }
+    }
+    nothing_left(name, &left)?;
+    output::note(&format!("{name} is gone: no row names them but those of the audit. Backups do: docs/SCALING.md"));
+    Ok(())
+}
+
+/// Shows that nothing names a user any more, or what does.
+pub(crate) async fn prove(json: bool, db: &Db, user: &UserId) -> anyhow::Result<()> {
+    let left = db.rows_naming(user).await?;
+    if json {
+        output::json(&json!({ "user": user.as_str(), "left": left }))?;
+    } else {
+        for (table, rows) in &left {
+            output::line(&format!("{table}: {rows}"))?;
+        }
+        output::line(&format!("rows that name {}, beside the audit: {}", user.as_str(), left.values().sum::<u64>()))?;
+    }
+    nothing_left(user.as_str(), &left)
+}
+
+fn nothing_left(name: &str, left: &Counts) -> anyhow::Result<()> {
+    if left.is_empty() {
+        return Ok(());
+    }
+    Err(UserError(format!("{} rows name {name}", left.values().sum::<u64>())).into())
+}
+
+/// Asks for the name: what is done cannot be taken back.
+fn ask(name: &str, memories: u64) -> anyhow::Result<()> {
+    if !std::io::stdin().is_terminal() {
+        return Err(UserError(format!("{name} would be removed for good; give --yes where nobody can be asked")).into());
+    }
+    output::note(&format!("{name} and {memories} memories are removed for good. Type the name to go on:"));
+    let mut typed = String::new();
+    std::io::stdin().read_line(&mut typed)?;
+    if typed.trim() == name { Ok(()) } else { Err(UserError("nothing was removed".into()).into()) }
+}
+
+/// Writes a user's memories into a file that is not there yet, and waits until the disk has them.
+async fn write_down(db: &Db, user: &UserId, file: &Path) -> anyhow::Result<u64> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let opened = options.open(file);
+    let opened = opened.map_err(|error| UserError(format!("{}: {error}", file.display())))?;
+    let mut out = BufWriter::new(opened);
+    let lines = db
+        .export_user(user, |line| -> anyhow::Result<()> {
+            writeln!(out, "{line}")?;
+            Ok(())
+        })
+        .await?;
+    out.into_inner()?.sync_all()?;
+    Ok(lines)
+}
