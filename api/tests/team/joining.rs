@@ -64,6 +64,12 @@ fn variables_alone_join_and_of_what_was_here_nothing_new_is_told() {
     let count = client.ok("memory_count", json!({}));
     assert!(count.contains("1 from before kept on this machine"), "{count}");
     assert!(client.close().success());
+    // A session is told, once.
+    let event =
+        json!({ "hook_event_name": "SessionStart", "session_id": "s", "source": "startup", "cwd": full.path("user") });
+    let begun = || full.run_with_stdin(&["hook"], event.to_string().as_bytes()).stdout;
+    assert!(begun().contains("1 memories from before the team server was set stay on this machine"));
+    assert!(!begun().contains("from before"));
     let (deploys, notes) = ("Deploys happen on Tuesdays", "Release notes are written by Ines");
     assert_eq!(there(&server, &ada), [deploys, notes]);
     // Once the person says so it goes, and nothing is there twice.

@@ -17,7 +17,7 @@ pub const EVERY: Duration = Duration::from_mins(1);
 /// How old an exchange may be before a call has another one made in the background: whoever is at work sees soon what
 /// their other machines stored.
 const FRESH: Duration = Duration::from_secs(5);
-/// How long it is waited for a server that does not answer before calls stop having it asked.
+/// How long a server that did not answer is left alone, whatever is done here.
 const PATIENT: Duration = Duration::from_secs(30);
 /// How long after a call it is looked whether something is to be sent: calls come in groups.
 const SOON: Duration = Duration::from_millis(300);
@@ -74,28 +74,33 @@ impl Worker {
     /// Exchanges until it is dropped.
     pub async fn run(&self) {
         let mut backoff = backoff();
-        let (mut next, mut last, mut is_down) = (Instant::now(), None::<Instant>, false);
+        let (mut next, mut last, mut hurry_from) = (Instant::now(), None::<Instant>, Instant::now());
         loop {
-            // A server that does not answer is not asked more often because somebody works.
-            let may_hurry = |now: Instant| !is_down || next <= now + PATIENT;
+            // A server that does not answer, or refuses the key, is asked again sooner where somebody works, but not each time.
+            let may_hurry = || Instant::now() >= hurry_from;
             tokio::select! {
                 () = sleep_until(next) => {}
                 () = self.desk.changed() => {
                     tokio::time::sleep(SOON).await;
-                    if !may_hurry(Instant::now()) || !self.has_something_to_send().await {
+                    if !may_hurry() || !self.has_something_to_send().await {
                         continue;
                     }
                 }
                 () = self.desk.asked() => {
                     let is_fresh = last.is_some_and(|last| last.elapsed() < FRESH);
-                    if is_fresh || !may_hurry(Instant::now()) {
+                    if is_fresh || !may_hurry() {
                         continue;
                     }
                 }
             }
             let result = self.round().await;
-            last = Some(Instant::now());
-            is_down = !matches!(result, Ok(_) | Err(SyncError::NotSent(_) | SyncError::Busy));
+            let now = Instant::now();
+            last = Some(now);
+            hurry_from = match &result {
+                Ok(_) | Err(SyncError::NotSent(_) | SyncError::Busy) => now,
+                Err(SyncError::Remote(RemoteError::Wait { after: Some(after) })) => now + (*after).min(LONGEST),
+                Err(_) => now + PATIENT,
+            };
             let wait = match result {
                 Ok(_) => {
                     backoff = self::backoff();
