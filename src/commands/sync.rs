@@ -83,11 +83,11 @@ fn join(context: &Context, url: Option<String>, upload: Option<UploadChoice>) ->
 /// What was kept here when the store joined: sent now, or kept for good. Nobody but a person is asked: a script may join
 /// again for a new key.
 fn decide_on_kept(store: &mut Store, upload: Option<UploadChoice>) -> anyhow::Result<()> {
-    let unasked = store.sync_status()?.unasked;
+    let undecided = store.sync_status()?.undecided;
     let upload = match upload {
         Some(UploadChoice::All) => Upload::All,
         Some(UploadChoice::Nothing) => Upload::Nothing,
-        None if unasked > 0 && std::io::stdin().is_terminal() => ask(unasked)?,
+        None if undecided > 0 && std::io::stdin().is_terminal() => ask(undecided)?,
         None => return Ok(()),
     };
     match upload {
@@ -179,7 +179,7 @@ fn status(context: &Context) -> anyhow::Result<()> {
     if let (None, Ok(Some((remote, _)))) = (&status.server, &team) {
         return not_joined_yet(remote, store.stats()?.memories);
     }
-    let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private, unasked } = status;
+    let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private, undecided } = status;
     let Some(server) = server else {
         let why = if config::is_left(context.home.clone())? { LEFT } else { "no server" };
         return output::line(&format!("local only: {why}. `tessera sync join URL` joins one."));
@@ -192,10 +192,10 @@ fn status(context: &Context) -> anyhow::Result<()> {
         count("changes refused", refused),
         count("conflicts", conflicts),
         count("shared with you", shared_with_me),
-        count("kept on this machine", private - unasked),
+        count("kept on this machine", private - undecided),
     ];
-    if unasked > 0 {
-        rows.push(count("from before, kept here (sync join --upload all sends them)", unasked));
+    if undecided > 0 {
+        rows.push(count("from before, kept here (sync join --upload all sends them)", undecided));
     }
     let reasons = [
         ("files with a credential, kept here", files.with_credential),

@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::proxy::{Proxy, Weather};
 use crate::server::{TeamServer, exchange};
+use crate::support::hooks::{hook, settled, stop, transcript};
 use crate::support::terminal::{COLUMNS, on_terminal, plain, start_on_terminal};
 use crate::support::{Client, Ran, Running, World};
 
@@ -272,4 +273,20 @@ fn whoever_waits_for_an_exchange_sees_how_far_it_is() {
         assert!(count > 0, "it ended without a word of it: {seen}");
         seen += &String::from_utf8_lossy(&bytes[..count]);
     }
+}
+
+#[test]
+fn what_a_session_taught_is_on_the_server_when_its_worker_ends() {
+    let Some(server) = TeamServer::start() else { return };
+    let (ada, url) = (server.user("ada"), server.url());
+    let variables = [("MEMORY_API_URL", url.as_str()), ("MEMORY_API_KEY", ada.as_str())];
+    let world = World::new();
+    assert_eq!(with(&world, &variables, &["sync", "now"]).code, Some(0));
+    let path = world.path("session.jsonl");
+    transcript(&path, &[("I prefer tabs over spaces in Makefiles.", "Noted.")]);
+    let ended = hook(&world, stop(&world, "s", &path, "Noted.").to_string().as_bytes(), &variables);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    settled(&world);
+    let known = there(&server, &ada);
+    assert!(known.len() == 1 && known[0].contains("tabs"), "{known:?}, {:?}", texts(&world));
 }

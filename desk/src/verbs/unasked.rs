@@ -278,7 +278,7 @@ pub struct Notice {
     /// Memories that were changed on two machines at once.
     pub conflicts: u64,
     /// Memories that stay here because nobody was asked whether the server may have them.
-    pub unasked: u64,
+    pub undecided: u64,
     /// What others want to share, and nobody answered.
     pub offers: Vec<Offer>,
     /// True when the directory says it is a project with memories, and is not believed.
@@ -295,7 +295,7 @@ impl Verb for StandingNotice {
             return Ok(Notice { is_doubted, ..Notice::default() });
         }
         let status = store.sync_status()?;
-        let (refused, conflicts, unasked) = (status.refused, status.conflicts, status.unasked);
-        Ok(Notice { refused, conflicts, unasked, offers: store.offers()?, is_doubted })
+        let (refused, conflicts, undecided) = (status.refused, status.conflicts, status.undecided);
+        Ok(Notice { refused, conflicts, undecided, offers: store.offers()?, is_doubted })
     }
 }

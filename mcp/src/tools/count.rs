@@ -56,8 +56,8 @@ fn sync_line(status: &SyncStatus, standing: &Standing) -> String {
         }
     };
     say(status.shared_with_me, "shared with you");
-    say(status.private - status.unasked, "kept on this machine");
-    say(status.unasked, "from before kept on this machine (`tessera sync join --upload all` sends them)");
+    say(status.private - status.undecided, "kept on this machine");
+    say(status.undecided, "from before kept on this machine (`tessera sync join --upload all` sends them)");
     say(status.conflicts, "conflicts (memory_resolve)");
     say(status.refused, "refused by the server (`tessera sync dead`)");
     match (&server.reached, &server.problem) {

@@ -200,18 +200,18 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_joined_unasked_tells_only_what_the_server_has_word_for_word() {
+    fn a_store_that_joined_by_itself_tells_only_what_the_server_has_word_for_word() {
         let mut store = joined(Upload::Known);
-        assert_eq!(store.sync_status().unwrap().unasked, 2);
+        assert_eq!(store.sync_status().unwrap().undecided, 2);
         let same = tagged("Deploy on Monday", 1, "there");
         store.begin_anew(&whole(vec![same.clone()])).unwrap();
         assert!(ids(&store).contains(&same.row.memory) && ids(&store).len() == 2);
         assert!(store.ops(9).unwrap().is_empty(), "the rest stays");
-        assert_eq!(store.sync_status().unwrap().unasked, 1);
+        assert_eq!(store.sync_status().unwrap().undecided, 1);
         // Another machine has told the same since.
         let later = shadow("The cache lives on birch", 10, None);
         store.write(|change| take(change, later.row.memory, Arrival::Row(Box::new(later.clone())))).unwrap();
-        assert_eq!((ids(&store).len(), store.sync_status().unwrap().unasked), (2, 0));
+        assert_eq!((ids(&store).len(), store.sync_status().unwrap().undecided), (2, 0));
         assert!(ids(&store).contains(&later.row.memory));
     }
 

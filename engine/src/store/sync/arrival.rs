@@ -88,7 +88,7 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
         && let (Some(document), true) = (shadow.row.state.live(), shadow.is_own())
     {
         adopt_file(change, id, document)?;
-        is_equal = adopt(change, shadow, Among::Unasked)?;
+        is_equal = adopt(change, shadow, Among::Undecided)?;
     }
     if let Some(mut held) = Held::of(change, id)? {
         if let (true, Arrival::Row(shadow)) = (is_equal, &arrival) {

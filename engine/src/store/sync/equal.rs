@@ -17,8 +17,8 @@ use crate::sync::Shadow;
 pub(super) enum Among {
     /// All that no server was told of.
     Untold,
-    /// Those that were here before a store joined unasked.
-    Unasked,
+    /// Those that were here before a store joined by itself.
+    Undecided,
 }
 
 /// A memory that says what one of the user's own on the server says, and that no server was ever told of, is the
@@ -33,7 +33,7 @@ pub(super) fn adopt(change: &Change<'_>, shadow: &Shadow, among: Among) -> Resul
     let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
                    AND shared_by IS NULL AND conflict_of IS NULL AND superseded_by IS NULL AND file IS NULL
                    AND id NOT IN (SELECT memory FROM trails)
-                   AND id NOT IN (SELECT memory FROM private WHERE why IS NOT 'unasked')
+                   AND id NOT IN (SELECT memory FROM private WHERE why IS NOT 'undecided')
                    AND (?4 OR id IN (SELECT memory FROM private))
                    AND id NOT IN (SELECT memory FROM secrets)
                ORDER BY handle LIMIT 1";

@@ -45,7 +45,7 @@ impl Store {
     /// When the store cannot be written.
     pub fn keep_here(&mut self) -> Result<(), StoreError> {
         self.write(|change| {
-            change.tx.execute("UPDATE private SET why = NULL WHERE why = 'unasked'", [])?;
+            change.tx.execute("UPDATE private SET why = NULL WHERE why = 'undecided'", [])?;
             Ok(())
         })
     }

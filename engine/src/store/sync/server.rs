@@ -62,7 +62,7 @@ pub struct SyncStatus {
     /// Memories that stay on this machine.
     pub private: u64,
     /// Those of them that do because nobody was asked.
-    pub unasked: u64,
+    pub undecided: u64,
 }
 
 /// A change that the server will not take.
@@ -139,7 +139,7 @@ impl Store {
             let why = match upload {
                 Upload::All => return Ok(()),
                 Upload::Nothing => None,
-                Upload::Known => Some("unasked"),
+                Upload::Known => Some("undecided"),
             };
             let sql = "INSERT OR IGNORE INTO private (memory, why)
                        SELECT id, ?1 FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)";
@@ -185,8 +185,8 @@ impl Store {
             conflicts: one("SELECT count(*) FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL")?,
             shared_with_me: one("SELECT count(*) FROM memories WHERE shared_by IS NOT NULL AND deleted IS NULL")?,
             private: one("SELECT count(*) FROM private JOIN memories ON id = memory WHERE deleted IS NULL")?,
-            unasked: one(
-                "SELECT count(*) FROM private JOIN memories ON id = memory WHERE deleted IS NULL AND why = 'unasked'",
+            undecided: one(
+                "SELECT count(*) FROM private JOIN memories ON id = memory WHERE deleted IS NULL AND why = 'undecided'",
             )?,
             server,
         })
