@@ -13,7 +13,6 @@ use tessera_engine::score::Weights;
 use tessera_engine::store::{Home, StoreConfig, Usage};
 
 use tessera_desk::project::{Claim, claim_of};
-use tessera_desk::sync::{Mode, Remote};
 use tessera_desk::{Caller, Project};
 use tessera_hooks::{Settings as HookSettings, Surroundings};
 use tessera_setup::Places;
@@ -25,6 +24,8 @@ pub(crate) use files::{
 };
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
+use team::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE};
+pub(crate) use team::{Used, direct_server, is_left, is_switched_off, team, team_address, team_key};
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
@@ -43,8 +44,9 @@ macro_rules! setting {
     };
 }
 
-// After the macro, which it uses.
+// After the macro, which they use.
 mod files;
+mod team;
 
 setting!(HOME, ["TESSERA_HOME", "MEMORY_HOME"], None, "directory of the store (default: the user's data directory)");
 setting!(
@@ -125,26 +127,6 @@ setting!(
 setting!(OLLAMA, ["OLLAMA_HOST"], Some("learn.ollama"), "where Ollama listens (default http://127.0.0.1:11434)");
 
 setting!(
-    SERVER,
-    ["TESSERA_SERVER", "MEMORY_API_URL"],
-    Some("sync.server"),
-    "the address of a team server; with a key, memories are kept in sync with it"
-);
-setting!(
-    KEY,
-    ["TESSERA_API_KEY", "MEMORY_API_KEY", "CLAUDE_MEMORY_API_KEY"],
-    Some("sync.key"),
-    "the key of the team server"
-);
-setting!(
-    SYNC,
-    ["TESSERA_SYNC"],
-    Some("sync.mode"),
-    "hybrid (default: in the background), direct (each call waits for the server) or off"
-);
-setting!(SYNC_DISABLE, ["MEMORY_SYNC_DISABLE"], None, "an older name: 1 means TESSERA_SYNC=direct");
-
-setting!(
     SECRETS_MODE,
     ["TESSERA_SECRETS_MODE"],
     Some("secrets.mode"),
@@ -188,7 +170,7 @@ setting!(
 );
 
 /// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 31] = [
+pub(crate) const SETTINGS: [&Setting; 32] = [
     &HOME,
     &DATABASE,
     &NOW,
@@ -215,6 +197,7 @@ pub(crate) const SETTINGS: [&Setting; 31] = [
     &KEY,
     &SYNC,
     &SYNC_DISABLE,
+    &INTERVAL,
     &SECRETS_MODE,
     &SECRETS_KEYRING,
     &SECRET_KEY,
@@ -236,7 +219,10 @@ pub(crate) fn is_judges_child() -> bool {
 /// leaves its placeholder: that is not set either.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
 fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty() && !value.to_string_lossy().starts_with("${"))
+    std::env::var_os(name).filter(|value| {
+        let text = value.to_string_lossy();
+        !text.trim().is_empty() && !text.trim_start().starts_with("${")
+    })
 }
 
 impl Setting {
@@ -297,44 +283,6 @@ pub(crate) fn clock() -> Result<Arc<dyn Clock>, SetupError> {
             Ok(Arc::new(FixedClock(time)))
         }
     }
-}
-
-/// The team server's address, its key, and how it is used; `None` where none is set or it is switched off.
-fn server(home_flag: Option<PathBuf>) -> Result<Option<(String, String, Mode)>, SetupError> {
-    let file = ConfigFile::read(&home(home_flag)?)?;
-    let text = |setting: &Setting| setting.text().or_else(|| file.text(setting)).filter(|text| !text.trim().is_empty());
-    let mode = SYNC.parsed(&file, Some(Mode::Hybrid), |text| match text.to_lowercase().as_str() {
-        "hybrid" | "on" => Ok(Some(Mode::Hybrid)),
-        "direct" => Ok(Some(Mode::Direct)),
-        "off" => Ok(None),
-        _ => Err("is unknown; give hybrid, direct or off".into()),
-    })?;
-    let is_direct = SYNC_DISABLE.text().is_some_and(|text| text == "1");
-    let (Some(address), Some(key), Some(mode)) = (text(&SERVER), text(&KEY), mode) else { return Ok(None) };
-    Ok(Some((address, key, if is_direct { Mode::Direct } else { mode })))
-}
-
-fn remote(address: &str, key: &str) -> Result<Remote, SetupError> {
-    Remote::new(address, key.trim()).map_err(|error| SERVER.wrong(error))
-}
-
-/// The team server, and how it is used; `None` where none is set or it is switched off.
-pub(crate) fn team(home_flag: Option<PathBuf>) -> Result<Option<(Remote, Mode)>, SetupError> {
-    let set = server(home_flag)?;
-    set.map(|(address, key, mode)| Ok((remote(&address, &key)?, mode))).transpose()
-}
-
-/// The team server where each call waits for it. Settings that cannot be read are no reason to wait: `doctor` and
-/// whatever stores something say so.
-pub(crate) fn direct_server(home_flag: Option<PathBuf>) -> Option<Remote> {
-    // What it takes to speak to a server is made only where one is spoken to.
-    let (address, key, _) = server(home_flag).ok()?.filter(|(.., mode)| *mode == Mode::Direct)?;
-    remote(&address, &key).ok()
-}
-
-/// The key that the environment or the file holds.
-pub(crate) fn team_key(file: &ConfigFile) -> Option<String> {
-    KEY.text().or_else(|| file.text(&KEY)).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty())
 }
 
 /// Somebody who asks, with what the settings say of that: whose tokens budgets count, and what is kept of questions.

@@ -21,6 +21,7 @@ pub struct SharedStore {
     store: Arc<Mutex<Store>>,
     used: Arc<Notify>,
     changed: Arc<Notify>,
+    asked: Arc<Notify>,
     calls: Arc<AtomicUsize>,
     wake: Arc<OnceLock<Wake>>,
     watch: Arc<OnceLock<Watch>>,
@@ -30,8 +31,8 @@ impl SharedStore {
     /// A store that this process holds open.
     pub fn new(store: Store) -> Self {
         let store = Arc::new(Mutex::new(store));
-        let (used, changed) = (Arc::default(), Arc::default());
-        Self { store, used, changed, calls: Arc::default(), wake: Arc::default(), watch: Arc::default() }
+        let (used, changed, asked) = (Arc::default(), Arc::default(), Arc::default());
+        Self { store, used, changed, asked, calls: Arc::default(), wake: Arc::default(), watch: Arc::default() }
     }
 
     /// Has the vectors of memories made that wait for them, by a thread of its own, now and whenever something changed,
@@ -102,6 +103,16 @@ impl SharedStore {
     /// Resolves after a call, which may have changed something.
     pub async fn changed(&self) {
         self.changed.notified().await;
+    }
+
+    /// Notes that somebody works here: news of a server are wanted sooner.
+    pub(crate) fn note_asked(&self) {
+        self.asked.notify_one();
+    }
+
+    /// Resolves after somebody asked for something.
+    pub(crate) async fn asked(&self) {
+        self.asked.notified().await;
     }
 
     /// Does the chores of a long-lived process whenever calls have paused. Never returns.

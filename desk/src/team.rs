@@ -16,7 +16,7 @@ use crate::caller::Caller;
 use crate::desk::Desk;
 use crate::folders::Looks;
 use crate::shared::SharedStore;
-use crate::sync::{Mode, Remote, RemoteError, SharedTag, Shares, SyncError, Trouble, Worker};
+use crate::sync::{EVERY, Mode, Remote, RemoteError, SharedTag, Shares, SyncError, Trouble, Worker};
 
 /// How often, and after how long, another process's turn is waited for.
 const TURNS: u32 = 40;
@@ -28,6 +28,7 @@ pub struct Team {
     store: SharedStore,
     remote: Arc<Remote>,
     mode: Mode,
+    every: Duration,
     trouble: Trouble,
 }
 
@@ -45,12 +46,18 @@ pub struct Done<T> {
 impl Team {
     /// A server for a store.
     pub fn new(store: SharedStore, remote: Remote, mode: Mode) -> Self {
-        Self { store, remote: Arc::new(remote), mode, trouble: Trouble::default() }
+        Self { store, remote: Arc::new(remote), mode, every: EVERY, trouble: Trouble::default() }
+    }
+
+    /// With another time between two exchanges in the background.
+    #[must_use]
+    pub fn exchanging_every(self, every: Duration) -> Self {
+        Self { every, ..self }
     }
 
     /// The background client.
     pub fn worker(&self) -> Worker {
-        Worker::new(self.store.clone(), Arc::clone(&self.remote), self.trouble.clone())
+        Worker::new(self.store.clone(), Arc::clone(&self.remote), self.trouble.clone()).exchanging_every(self.every)
     }
 
     /// What the server said last, if it was no answer.
@@ -108,6 +115,9 @@ pub async fn at_desk<T: Send + 'static>(
         && let Err(error) = team.exchange().await
     {
         return Some(Err(error));
+    }
+    if direct.is_none() && team.is_some() {
+        store.note_asked();
     }
     let looks = store.looks();
     let work = move |store: &mut Store| {

@@ -73,6 +73,10 @@ fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
         of(notice.conflicts, "memories changed on two machines at once (tessera resolve)"),
     ];
     let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    if notice.undecided > 0 && asked::is_first(&surroundings.home, "undecided") {
+        let what = "memories from before the team server was set stay on this machine";
+        parts.push(format!("{} {what} (tessera sync join --upload all sends them)", notice.undecided));
+    }
     // What somebody wants to share is said once, however it is answered.
     let new: Vec<_> = notice
         .offers

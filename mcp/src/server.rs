@@ -1,5 +1,7 @@
 //! The handler: capabilities, and the way from a request to a tool, prompt or resource.
 
+use std::time::Duration;
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
     GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -64,10 +66,10 @@ impl Server {
         Self { problem: Some(problem), ..self }
     }
 
-    /// Keeps the store in sync with a team server once a client is connected.
+    /// Keeps the store in sync with a team server once a client is connected, and asks it for news now and then.
     #[must_use]
-    pub fn with_team(self, remote: Remote, mode: Mode) -> Self {
-        let team = Team::new(self.store.clone(), remote, mode);
+    pub fn with_team(self, remote: Remote, mode: Mode, every: Duration) -> Self {
+        let team = Team::new(self.store.clone(), remote, mode).exchanging_every(every);
         Self { team: Some(team), ..self }
     }
 

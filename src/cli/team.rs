@@ -8,9 +8,10 @@ use tessera_engine::domain::{MemoryRef, Permission, Tag};
 pub(crate) enum SyncTask {
     /// Join a server. Its key is taken from TESSERA_API_KEY, or from stdin.
     Join {
-        /// Its address, beginning with https.
-        url: String,
-        /// What of the memories that are here already is sent: all or nothing. Asked for if left out.
+        /// Its address, beginning with https (default: the one that is set).
+        url: Option<String>,
+        /// What of the memories that are here already is sent: all or nothing. Asked for if left out. Where the store belongs
+        /// to the server already, `all` sends what was kept here then.
         #[arg(long)]
         upload: Option<UploadChoice>,
     },

@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
     let server = Server::new(context.open(Usage::Serve)?, caller);
     let server = server.with_files(config::memory_files(context.home.clone())?);
     let server = match config::team(context.home.clone()) {
-        Ok(Some((remote, mode))) => server.with_team(remote, mode),
+        Ok(Some((remote, used))) => server.with_team(remote, used.mode, used.every),
         Ok(None) => server,
         // The memories of this machine are served all the same.
         Err(problem) => {

@@ -160,8 +160,8 @@ impl Context {
 
     /// The store with its team server.
     fn team(&self, usage: Usage) -> anyhow::Result<Team> {
-        let (remote, mode) = sync::server(self)?;
-        Ok(Team::new(SharedStore::new(self.open(usage)?), remote, mode))
+        let (remote, used) = sync::server(self)?;
+        Ok(Team::new(SharedStore::new(self.open(usage)?), remote, used.mode))
     }
 
     /// A mistyped directory is not made by looking for something in it.

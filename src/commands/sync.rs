@@ -1,22 +1,30 @@
 //! `sync`: joining a team server, and how things stand with it.
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::time::Duration;
 
 use serde_json::json;
 use tessera_desk::folders::refresh;
-use tessera_desk::sync::{Mode, Remote, exchange, exchange_or_join};
+use tessera_desk::sync::{Remote, exchange, exchange_or_join};
+use tessera_engine::Store;
 use tessera_engine::store::{SyncStatus, Upload, Usage};
 
 use super::{Context, meaning, watch::watched};
 use crate::cli::{SyncTask, UploadChoice};
+use crate::config::Used;
 use crate::config_file::ConfigFile;
 use crate::exit::UserError;
 use crate::{config, output};
 
+/// What is said where a server is set and not used.
+const LEFT: &str = "a server is set, and its use is switched off (sync.mode)";
+/// How long somebody who asks how things stand waits for a server.
+const PATIENT: Duration = Duration::from_secs(3);
+
 /// Does one piece of work.
 pub(super) fn run(context: &Context, task: SyncTask) -> anyhow::Result<()> {
     match task {
-        SyncTask::Join { url, upload } => join(context, &url, upload),
+        SyncTask::Join { url, upload } => join(context, url, upload),
         SyncTask::Leave => {
             context.open(Usage::Write)?.leave()?;
             forget_server(context)?;
@@ -28,28 +36,38 @@ pub(super) fn run(context: &Context, task: SyncTask) -> anyhow::Result<()> {
     }
 }
 
-fn join(context: &Context, url: &str, upload: Option<UploadChoice>) -> anyhow::Result<()> {
+fn join(context: &Context, url: Option<String>, upload: Option<UploadChoice>) -> anyhow::Result<()> {
     let home = config::home(context.home.clone())?;
     let mut file = ConfigFile::read(&home)?;
+    let url = url.or_else(|| config::team_address(&file));
+    let url = url.ok_or_else(|| UserError("no team server is set; give its address".into()))?;
     let key = match config::team_key(&file) {
         Some(key) => key,
         None => read_key()?,
     };
-    let remote = Remote::new(url, key.as_str())?;
+    let remote = Remote::new(&url, key.as_str())?;
     let user = runtime()?.block_on(remote.user())?;
     let mut store = context.open(Usage::Write)?;
     // What was written by hand is here already, and asked about with the rest.
     refresh(&mut store)?;
     let held = store.stats()?.memories;
-    let upload = match upload {
-        _ if held == 0 || store.server()?.is_some() => Upload::All,
-        Some(UploadChoice::All) => Upload::All,
-        Some(UploadChoice::Nothing) => Upload::Nothing,
-        None => ask(held)?,
-    };
-    store.join(remote.address(), &user, upload)?;
+    if store.server()?.is_some() {
+        store.join(remote.address(), &user, Upload::All)?;
+        decide_on_kept(&mut store, upload)?;
+    } else {
+        let upload = match upload {
+            _ if held == 0 => Upload::All,
+            Some(UploadChoice::All) => Upload::All,
+            Some(UploadChoice::Nothing) => Upload::Nothing,
+            None => ask(held)?,
+        };
+        store.join(remote.address(), &user, upload)?;
+    }
     file.set("sync.server", Some(remote.address()))?;
     file.set("sync.key", Some(&key))?;
+    if config::is_switched_off(&file)? {
+        file.set("sync.mode", None)?;
+    }
     file.write()?;
     let exchanged = watched(context, || Ok(runtime()?.block_on(exchange(store, &remote))?))?;
     let (sent, received) = (exchanged.sent, exchanged.received);
@@ -59,6 +77,23 @@ fn join(context: &Context, url: &str, upload: Option<UploadChoice>) -> anyhow::R
         output::line(&format!("{user} at {}: {sent} changes sent, {received} received", remote.address()))?;
     }
     meaning::make_waiting_after(context);
+    Ok(())
+}
+
+/// What was kept here when the store joined: sent now, or kept for good. Nobody but a person is asked: a script may join
+/// again for a new key.
+fn decide_on_kept(store: &mut Store, upload: Option<UploadChoice>) -> anyhow::Result<()> {
+    let undecided = store.sync_status()?.undecided;
+    let upload = match upload {
+        Some(UploadChoice::All) => Upload::All,
+        Some(UploadChoice::Nothing) => Upload::Nothing,
+        None if undecided > 0 && std::io::stdin().is_terminal() => ask(undecided)?,
+        None => return Ok(()),
+    };
+    match upload {
+        Upload::All => drop(store.send_kept()?),
+        _ => store.keep_here()?,
+    }
     Ok(())
 }
 
@@ -89,17 +124,19 @@ fn ask(held: u64) -> anyhow::Result<Upload> {
     Ok(if is_yes { Upload::All } else { Upload::Nothing })
 }
 
+/// Variables of the environment would have the store join again by itself: whoever leaves has left.
 fn forget_server(context: &Context) -> anyhow::Result<()> {
     let mut file = ConfigFile::read(&config::home(context.home.clone())?)?;
     file.set("sync.server", None)?;
     file.set("sync.key", None)?;
+    file.set("sync.mode", Some("off"))?;
     file.write()
 }
 
 fn now(context: &Context) -> anyhow::Result<()> {
     let (remote, _) = server(context)?;
     let store = context.open(Usage::Write)?;
-    // A store without memories joins the server of the settings by itself, as it does under `tessera mcp`.
+    // A store that belongs to no server joins that of the settings by itself, as it does under `tessera mcp`.
     let exchanged = watched(context, || Ok(runtime()?.block_on(exchange_or_join(store, remote))?))?;
     let (sent, received, refused) = (exchanged.sent, exchanged.received, exchanged.refused);
     if context.json {
@@ -113,9 +150,12 @@ fn now(context: &Context) -> anyhow::Result<()> {
 }
 
 /// The server of the settings, and how it is used.
-pub(super) fn server(context: &Context) -> anyhow::Result<(Remote, Mode)> {
-    let team = config::team(context.home.clone())?;
-    Ok(team.ok_or_else(|| UserError("no team server is set; run `tessera sync join URL`".into()))?)
+pub(super) fn server(context: &Context) -> anyhow::Result<(Remote, Used)> {
+    if let Some(team) = config::team(context.home.clone())? {
+        return Ok(team);
+    }
+    let why = if config::is_left(context.home.clone())? { LEFT } else { "no team server is set" };
+    Err(UserError(format!("{why}; run `tessera sync join URL`")).into())
 }
 
 pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
@@ -137,17 +177,12 @@ fn status(context: &Context) -> anyhow::Result<()> {
         return output::json(&value);
     }
     if let (None, Ok(Some((remote, _)))) = (&status.server, &team) {
-        let stats = store.stats()?;
-        let what = if stats.memories == 0 && stats.deleted == 0 {
-            "this store is empty and joins it with the first exchange (`tessera sync now`)"
-        } else {
-            "nothing of what is here is sent until `tessera sync join` says what shall be"
-        };
-        return output::line(&format!("{} is set, and not joined yet: {what}.", remote.address()));
+        return not_joined_yet(remote, store.stats()?.memories);
     }
-    let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private } = status;
+    let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private, undecided } = status;
     let Some(server) = server else {
-        return output::line("local only: no server. `tessera sync join URL` joins one.");
+        let why = if config::is_left(context.home.clone())? { LEFT } else { "no server" };
+        return output::line(&format!("local only: {why}. `tessera sync join URL` joins one."));
     };
     let count = |name: &str, count: u64| vec![name.to_owned(), count.to_string()];
     let mut rows = vec![
@@ -157,8 +192,11 @@ fn status(context: &Context) -> anyhow::Result<()> {
         count("changes refused", refused),
         count("conflicts", conflicts),
         count("shared with you", shared_with_me),
-        count("kept on this machine", private),
+        count("kept on this machine", private - undecided),
     ];
+    if undecided > 0 {
+        rows.push(count("from before, kept here (sync join --upload all sends them)", undecided));
+    }
     let reasons = [
         ("files with a credential, kept here", files.with_credential),
         ("files too large to send, kept here", files.too_large),
@@ -172,6 +210,26 @@ fn status(context: &Context) -> anyhow::Result<()> {
         rows.push(vec!["since then".to_owned(), problem]);
     }
     output::text(&output::table(&["what", ""], rows))
+}
+
+/// The server is asked whether it would do: what it says is what there is to know before the first exchange.
+fn not_joined_yet(remote: &Remote, held: u64) -> anyhow::Result<()> {
+    let asked = runtime()?.block_on(async { tokio::time::timeout(PATIENT, remote.user()).await });
+    let said = match asked {
+        Ok(Ok(user)) => format!("it knows the key, of {user}"),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "the server does not answer".to_owned(),
+    };
+    let kept = match held {
+        0 => String::new(),
+        held => format!(
+            " {held} memories are here already: of these it is told those that it has word for word; `tessera sync join --upload all` sends all."
+        ),
+    };
+    let address = remote.address();
+    output::line(&format!(
+        "{address} is set, and not joined yet: {said}. The first exchange (`tessera mcp`, `tessera sync now`) joins it.{kept}"
+    ))
 }
 
 fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {

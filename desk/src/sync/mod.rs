@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub use remote::{Remote, RemoteError, SharedMemory, SharedTag, Shares};
 pub use round::{Exchanged, exchange};
-pub use worker::{Trouble, Worker};
+pub use worker::{EVERY, Trouble, Worker};
 
 use tessera_engine::Store;
 use tessera_engine::store::{Home, StoreError, try_lock};
@@ -54,10 +54,10 @@ pub enum SyncError {
     Ended,
 }
 
-/// Exchanges with a server as `tessera mcp` does: a store without memories joins it by itself.
+/// Exchanges with a server as `tessera mcp` does: a store that belongs to none joins it.
 ///
 /// # Errors
-/// As [`exchange`], and when the store holds memories and belongs to no server.
+/// As [`exchange`].
 pub async fn exchange_or_join(store: Store, remote: Remote) -> Result<Exchanged, SyncError> {
     Worker::new(SharedStore::new(store), Arc::new(remote), Trouble::default()).round().await
 }

@@ -132,6 +132,10 @@ impl Round<'_> {
     /// Fetches all that the server holds, and begins anew from it.
     async fn refetch(&mut self) -> Result<(), SyncError> {
         let (known, marks) = (self.state().await?, on(self.desk, |store| store.marks()).await?);
+        // Another user's key would have all that is here told to them.
+        if self.remote.user().await? != known.user {
+            return Err(StoreError::OtherServer { url: known.url, user: known.user }.into());
+        }
         let first = self.remote.snapshot(known.epoch, None, &marks).await?;
         let Snapshot { epoch, restored_seq, head, mark, rows, meanings, mut next } = first;
         let mut whole = Whole { epoch, restored_seq, head, mark, rows, meanings };

@@ -5,22 +5,25 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use tessera_engine::Store;
-use tessera_engine::store::Upload;
+use tessera_engine::store::{StoreError, Upload};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{Remote, RemoteError, SyncError, round};
 use crate::shared::SharedStore;
 
-/// How often changes of others are asked for.
-const EVERY: Duration = Duration::from_secs(30);
+/// How often changes of others are asked for, where nobody says otherwise.
+pub const EVERY: Duration = Duration::from_mins(1);
+/// How old an exchange may be before a call has another one made in the background: whoever is at work sees soon what
+/// their other machines stored.
+const FRESH: Duration = Duration::from_secs(5);
+/// How long a server that did not answer is left alone, whatever is done here.
+const PATIENT: Duration = Duration::from_secs(30);
 /// How long after a call it is looked whether something is to be sent: calls come in groups.
 const SOON: Duration = Duration::from_millis(300);
 /// How often another process's turn is looked at.
 const TURN: Duration = Duration::from_secs(5);
-/// How often a key that was refused is tried again.
-const HOURLY: Duration = Duration::from_hours(1);
-/// The longest wait for a server that does not answer.
+/// The longest wait for a server that does not answer, and for one that refuses the key.
 const LONGEST: Duration = Duration::from_mins(5);
 /// How long the end of a process waits for what is to be sent.
 const AT_THE_END: Duration = Duration::from_secs(1);
@@ -31,6 +34,7 @@ pub struct Worker {
     desk: SharedStore,
     remote: Arc<Remote>,
     trouble: Trouble,
+    every: Duration,
 }
 
 /// What the server said last, if it was no answer: also before the store belongs to it, when there is no row to note
@@ -48,6 +52,7 @@ impl Trouble {
         let trouble = match result {
             Ok(_) => None,
             Err(SyncError::Remote(error)) => Some(error.to_string()),
+            Err(SyncError::Store(error @ StoreError::OtherServer { .. })) => Some(error.to_string()),
             Err(_) => return,
         };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
@@ -57,36 +62,54 @@ impl Trouble {
 impl Worker {
     /// For a store and a server.
     pub fn new(desk: SharedStore, remote: Arc<Remote>, trouble: Trouble) -> Self {
-        Self { desk, remote, trouble }
+        Self { desk, remote, trouble, every: EVERY }
+    }
+
+    /// With another time between two exchanges.
+    #[must_use]
+    pub fn exchanging_every(self, every: Duration) -> Self {
+        Self { every, ..self }
     }
 
     /// Exchanges until it is dropped.
     pub async fn run(&self) {
         let mut backoff = backoff();
-        let mut next = Instant::now();
+        let (mut next, mut last, mut hurry_from) = (Instant::now(), None::<Instant>, Instant::now());
         loop {
+            // A server that does not answer, or refuses the key, is asked again sooner where somebody works, but not each time.
+            let may_hurry = || Instant::now() >= hurry_from;
             tokio::select! {
                 () = sleep_until(next) => {}
                 () = self.desk.changed() => {
                     tokio::time::sleep(SOON).await;
-                    if !self.has_something_to_send().await {
+                    if !may_hurry() || !self.has_something_to_send().await {
                         continue;
                     }
-                    // A server that does not answer is not asked more often because somebody writes.
-                    if next > Instant::now() + EVERY {
+                }
+                () = self.desk.asked() => {
+                    let is_fresh = last.is_some_and(|last| last.elapsed() < FRESH);
+                    if is_fresh || !may_hurry() {
                         continue;
                     }
                 }
             }
-            let wait = match self.round().await {
+            let result = self.round().await;
+            let now = Instant::now();
+            last = Some(now);
+            hurry_from = match &result {
+                Ok(_) | Err(SyncError::NotSent(_) | SyncError::Busy) => now,
+                Err(SyncError::Remote(RemoteError::Wait { after: Some(after) })) => now + (*after).min(LONGEST),
+                Err(_) => now + PATIENT,
+            };
+            let wait = match result {
                 Ok(_) => {
                     backoff = self::backoff();
-                    EVERY
+                    self.every
                 }
                 // News come all the same: a key may be for reading alone.
-                Err(SyncError::NotSent(error)) if !error.is_transient() => EVERY,
+                Err(SyncError::NotSent(error)) if !error.is_transient() => self.every,
                 Err(SyncError::Busy) => TURN,
-                Err(SyncError::Remote(RemoteError::Unauthorized | RemoteError::Forbidden(_))) => HOURLY,
+                Err(SyncError::Remote(RemoteError::Unauthorized | RemoteError::Forbidden(_))) => LONGEST,
                 Err(SyncError::Remote(RemoteError::Wait { after: Some(after) })) => after.min(LONGEST),
                 Err(SyncError::Ended) => return,
                 Err(error) => {
@@ -98,7 +121,8 @@ impl Worker {
         }
     }
 
-    /// Exchanges once; a store without memories joins the server by itself.
+    /// Exchanges once; a store that belongs to no server joins this one. Of memories that are here already it is told those
+    /// alone that it has word for word: nobody was asked about the others.
     pub async fn round(&self) -> Result<round::Exchanged, SyncError> {
         let result = self.round_or_join().await;
         self.trouble.note(&result);
@@ -107,20 +131,19 @@ impl Worker {
 
     async fn round_or_join(&self) -> Result<round::Exchanged, SyncError> {
         match round::run(&self.desk, &self.remote).await {
-            Err(SyncError::NotJoined) if self.may_join().await? => {
+            Err(SyncError::NotJoined) => {
                 let (user, address) = (self.remote.user().await?, self.remote.address().to_owned());
-                let joined = self.on(move |store| store.join(&address, &user, Upload::All)).await;
+                let joined = self.on(move |store| {
+                    let stats = store.stats()?;
+                    let is_empty = stats.memories == 0 && stats.deleted == 0;
+                    store.join(&address, &user, if is_empty { Upload::All } else { Upload::Known })
+                });
+                let joined = joined.await;
                 joined.ok_or(SyncError::Ended)??;
                 round::run(&self.desk, &self.remote).await
             }
             other => other,
         }
-    }
-
-    /// What is here already is sent to nobody unasked.
-    async fn may_join(&self) -> Result<bool, SyncError> {
-        let stats = self.on(Store::stats).await.ok_or(SyncError::Ended)??;
-        Ok(stats.memories == 0 && stats.deleted == 0)
     }
 
     async fn has_something_to_send(&self) -> bool {

@@ -277,6 +277,8 @@ pub struct Notice {
     pub refused: u64,
     /// Memories that were changed on two machines at once.
     pub conflicts: u64,
+    /// Memories that stay here because nobody was asked whether the server may have them.
+    pub undecided: u64,
     /// What others want to share, and nobody answered.
     pub offers: Vec<Offer>,
     /// True when the directory says it is a project with memories, and is not believed.
@@ -293,6 +295,7 @@ impl Verb for StandingNotice {
             return Ok(Notice { is_doubted, ..Notice::default() });
         }
         let status = store.sync_status()?;
-        Ok(Notice { refused: status.refused, conflicts: status.conflicts, offers: store.offers()?, is_doubted })
+        let (refused, conflicts, undecided) = (status.refused, status.conflicts, status.undecided);
+        Ok(Notice { refused, conflicts, undecided, offers: store.offers()?, is_doubted })
     }
 }

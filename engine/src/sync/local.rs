@@ -158,6 +158,13 @@ impl Local {
         row.edited_by.as_deref().filter(|_| ours.content == theirs.content)
     }
 
+    /// Takes over the details of a row that was made apart and says the same. Tags and links are put together as ever.
+    pub fn agree_with(&mut self, shadow: &Shadow) {
+        if let (State::Live(mine), Some(theirs)) = (&mut self.state, shadow.row.state.live()) {
+            mine.details = theirs.details.clone();
+        }
+    }
+
     /// True when the server has everything, as far as is known.
     pub fn is_clean(&self) -> bool {
         self.trail.sent.is_none() && self.difference().is_none()

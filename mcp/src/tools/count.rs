@@ -46,7 +46,7 @@ fn sync_line(status: &SyncStatus, standing: &Standing) -> String {
         if let Some(trouble) = &standing.trouble {
             return format!("sync: local only, the team server is not in use: {trouble}");
         }
-        let why = if standing.in_team { "`tessera sync join` asks what of it is sent" } else { "no server is set up" };
+        let why = if standing.in_team { "until the team server answers" } else { "no server is set up" };
         return format!("sync: local only, {why}");
     };
     let mut line = format!("sync: {} at {}, {} changes wait", server.user, server.url, status.waiting);
@@ -56,7 +56,8 @@ fn sync_line(status: &SyncStatus, standing: &Standing) -> String {
         }
     };
     say(status.shared_with_me, "shared with you");
-    say(status.private, "kept on this machine");
+    say(status.private - status.undecided, "kept on this machine");
+    say(status.undecided, "from before kept on this machine (`tessera sync join --upload all` sends them)");
     say(status.conflicts, "conflicts (memory_resolve)");
     say(status.refused, "refused by the server (`tessera sync dead`)");
     match (&server.reached, &server.problem) {

@@ -32,12 +32,14 @@ pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryId, document: 
     }
     let sql = "SELECT id FROM memories WHERE file = ?1 AND content = ?2 AND whole = 1 AND deleted IS NULL
                    AND purged = 0 AND shared_by IS NULL AND conflict_of IS NULL
-                   AND id NOT IN (SELECT memory FROM trails) AND id NOT IN (SELECT memory FROM private)
+                   AND id NOT IN (SELECT memory FROM trails)
+                   AND id NOT IN (SELECT memory FROM private WHERE why IS NOT 'undecided')
                    AND id NOT IN (SELECT memory FROM secrets)
                ORDER BY handle LIMIT 1";
     let wanted = params![path.as_str(), document.content.as_str()];
     let known: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
     let Some(known) = known else { return Ok(()) };
+    change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1")?.execute([known])?;
     identity::rename(change, known, id)?;
     stand_for(change, known, id)
 }

@@ -35,6 +35,18 @@ pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryId, is_told: bool) -> 
     Ok(())
 }
 
+/// A file that the person no longer keeps to this machine: it is told of as its folder is. True if so.
+pub(in crate::store) fn tell_file(change: &Change<'_>, id: MemoryId) -> Result<bool, StoreError> {
+    let sql = "SELECT kept AND EXISTS (SELECT 1 FROM folders
+                   WHERE told = 1 AND substr(path, 1, length(name) + 2) = '/' || name || '/')
+               FROM files WHERE memory = ?1";
+    let is_told: Option<bool> = change.tx.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
+    // One that stands in no folder is what the server's other machines know of it.
+    let is_told = is_told.unwrap_or(true);
+    tell_or_keep(change, id, is_told)?;
+    Ok(is_told)
+}
+
 /// A folder that is told of from now on, or no more.
 pub(super) fn folder_is_told(change: &Change<'_>, folder: &str, is_told: bool) -> Result<(), StoreError> {
     let sql = "SELECT memory, kept FROM files WHERE substr(path, 1, length(?1)) = ?1";

@@ -2,19 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::arrival::{Held, carry_out, settle_paths, take};
+use super::equal::{Among, adopt};
 use super::marks::note_mark;
 use super::meanings::believe;
-use crate::compose::{Beside, memory_of};
 use crate::domain::MemoryId;
-use crate::index::Analysis;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
-use crate::store::change::identity;
 use crate::store::file::error::StoreError;
-use crate::store::rows::memory as row;
 use crate::sync::{Arrival, Mark, SentMeaning, Shadow};
 
 /// Everything that a server holds for a user.
@@ -48,11 +45,9 @@ impl Store {
             purged |= self.write(|change| {
                 let mut purged = false;
                 for shadow in rows {
-                    if is_first {
-                        adopt_equal(change, shadow)?;
-                    }
+                    let is_equal = is_first && adopt(change, shadow, Among::Untold)?;
                     let id = shadow.row.memory;
-                    purged |= restore(change, id, Some(shadow.clone()), whole, &server.user)?;
+                    purged |= restore(change, id, Some(shadow.clone()), is_equal, whole, &server.user)?;
                     if let Some(sent) = whole.meanings.get(&id) {
                         believe(change, id, &Arrival::Row(Box::new(shadow.clone())), Some(sent))?;
                     }
@@ -67,7 +62,7 @@ impl Store {
             purged |= self.write(|change| {
                 let mut purged = false;
                 for id in ids {
-                    purged |= restore(change, *id, None, whole, &server.user)?;
+                    purged |= restore(change, *id, None, false, whole, &server.user)?;
                 }
                 Ok(purged)
             })?;
@@ -97,48 +92,34 @@ impl Store {
 /// Memories of a step of [`Store::begin_anew`].
 const STEP: usize = 100;
 
-/// Takes a row of a snapshot, or its absence. True when something was removed for good.
+/// Takes a row of a snapshot, which may say what one says that was made here, or its absence. True when something was
+/// removed for good.
 fn restore(
     change: &Change<'_>,
     id: MemoryId,
     row: Option<Shadow>,
+    is_equal: bool,
     whole: &Whole,
     user: &str,
 ) -> Result<bool, StoreError> {
     let Some(mut held) = Held::of(change, id)? else {
         return row.map_or(Ok(false), |shadow| take(change, id, Arrival::Row(Box::new(shadow))));
     };
+    if let (true, Some(shadow)) = (is_equal, &row) {
+        held.local.agree_with(shadow);
+    }
     let mut fresh = || MemoryId::generate(change.now);
     let settled = held.local.restore(row, whole.restored_seq, user, &mut fresh);
     carry_out(change, id, Some(&held.known), held.mark, &held.local, settled)
 }
 
-/// A memory that says what one of the user's own on the server says, and that no server was ever told of, is the
-/// same memory: it takes its id. One with secrets does not: they are sealed for the id it has.
-fn adopt_equal(change: &Change<'_>, shadow: &Shadow) -> Result<(), StoreError> {
-    let (Some(document), true) = (shadow.row.state.live(), shadow.is_own()) else { return Ok(()) };
-    let id = shadow.row.memory;
-    // A file is known by its path: whether it is there already is seen when it is taken.
-    if document.details.file.is_some() || row::remains(change.tx, id)?.is_some() {
-        return Ok(());
-    }
-    let signature = Analysis::of(&memory_of(document, Beside::of(id))).signature;
-    let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
-                   AND shared_by IS NULL AND conflict_of IS NULL AND superseded_by IS NULL AND file IS NULL
-                   AND id NOT IN (SELECT memory FROM trails) AND id NOT IN (SELECT memory FROM private)
-                   AND id NOT IN (SELECT memory FROM secrets)
-               ORDER BY handle LIMIT 1";
-    let wanted = params![signature.cast_signed(), document.content.as_str(), document.details.scope.as_str()];
-    let found: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
-    found.map_or(Ok(()), |known| identity::rename(change, known, id))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Permission;
+    use crate::domain::{MemoryRef, Permission, Tag};
     use crate::store::open::in_memory::{InMemory, by_bob, shadow};
     use crate::store::sync::server::Upload;
+    use crate::sync::{Action, State};
 
     fn whole(rows: Vec<Shadow>) -> Whole {
         Whole {
@@ -158,6 +139,20 @@ mod tests {
         }
         store.join("https://t.example", "ada", upload).unwrap();
         store
+    }
+
+    /// The texts that are not deleted.
+    fn texts(store: &InMemory) -> String {
+        store.one("SELECT group_concat(content, '|') FROM (SELECT content FROM memories WHERE deleted IS NULL AND purged = 0 ORDER BY content)")
+    }
+
+    fn tagged(text: &str, seq: u64, tag: &str) -> Shadow {
+        let mut shadow = shadow(text, seq, None);
+        if let State::Live(document) = &mut shadow.row.state {
+            document.tags.insert(tag.to_owned().try_into().unwrap());
+            document.details.importance = 0.9.try_into().unwrap();
+        }
+        shadow
     }
 
     fn ids(store: &InMemory) -> BTreeSet<MemoryId> {
@@ -186,6 +181,58 @@ mod tests {
         store.begin_anew(&whole(vec![same.clone()])).unwrap();
         assert_eq!(ids(&store).len(), 3, "the private text keeps its own identity");
         assert!(store.ops(9).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_both_hold_has_the_servers_details_and_the_tags_of_both() {
+        let mut store = joined(Upload::All);
+        store.run("UPDATE memories SET tags = '[\"here\"]' WHERE content = 'Deploy on Monday'");
+        let there = tagged("Deploy on Monday", 1, "there");
+        store.begin_anew(&whole(vec![there.clone()])).unwrap();
+        let held = store.get(MemoryRef::Id(there.row.memory)).unwrap().unwrap();
+        assert_eq!(held.importance, 0.9.try_into().unwrap());
+        let tags: Vec<&str> = held.tags.iter().map(Tag::as_str).collect();
+        assert_eq!(tags, ["here", "there"]);
+        let ops = store.ops(9).unwrap();
+        let op = ops.iter().find(|op| op.memory == there.row.memory).unwrap();
+        let Action::Edit(edit) = &op.action else { panic!("{op:?}") };
+        assert!(edit.content.is_none() && edit.details.is_none() && edit.tags_added.len() == 1, "{edit:?}");
+    }
+
+    #[test]
+    fn a_store_that_joined_by_itself_tells_only_what_the_server_has_word_for_word() {
+        let mut store = joined(Upload::Known);
+        assert_eq!(store.sync_status().unwrap().undecided, 2);
+        let same = tagged("Deploy on Monday", 1, "there");
+        store.begin_anew(&whole(vec![same.clone()])).unwrap();
+        assert!(ids(&store).contains(&same.row.memory) && ids(&store).len() == 2);
+        assert!(store.ops(9).unwrap().is_empty(), "the rest stays");
+        assert_eq!(store.sync_status().unwrap().undecided, 1);
+        // Another machine has told the same since.
+        let later = shadow("The cache lives on birch", 10, None);
+        store.write(|change| take(change, later.row.memory, Arrival::Row(Box::new(later.clone())))).unwrap();
+        assert_eq!((ids(&store).len(), store.sync_status().unwrap().undecided), (2, 0));
+        assert!(ids(&store).contains(&later.row.memory));
+    }
+
+    #[test]
+    fn what_was_kept_is_sent_once_somebody_says_so_and_is_not_there_twice() {
+        for upload in [Upload::Known, Upload::Nothing] {
+            let mut store = joined(upload);
+            store.run("UPDATE memories SET tags = '[\"here\"]' WHERE content = 'Deploy on Monday'");
+            store.begin_anew(&whole(Vec::new())).unwrap();
+            let same = tagged("Deploy on Monday", 10, "there");
+            store.write(|change| take(change, same.row.memory, Arrival::Row(Box::new(same.clone())))).unwrap();
+            store.said("said later");
+            assert_eq!(store.ops(9).unwrap().len(), if upload == Upload::Known { 2 } else { 1 }, "{upload:?}");
+            assert_eq!(store.send_kept().unwrap(), 1, "{upload:?}: the cache");
+            assert_eq!(texts(&store), "Deploy on Monday|The cache lives on birch|said later");
+            let held = store.get(MemoryRef::Id(same.row.memory)).unwrap().unwrap();
+            assert_eq!(held.tags.len(), 2, "{upload:?}");
+            assert_eq!(store.ops(9).unwrap().len(), 3, "{upload:?}: the cache, what was said later, and a tag");
+            assert_eq!(store.sync_status().unwrap().private, 0);
+            assert_eq!(store.send_kept().unwrap(), 0);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::equal::{Among, adopt};
 use crate::compose::{self, Arrived, Known};
 use crate::domain::{Memory, MemoryId, Origin, Share};
 use crate::screen::screened;
@@ -82,12 +83,17 @@ pub(crate) fn take(change: &Change<'_>, id: MemoryId, arrival: Arrival) -> Resul
         gone @ Arrival::Gone { .. } => gone,
     };
     let_go_of_file(change, id)?;
+    let mut is_equal = false;
     if let Arrival::Row(shadow) = &arrival
         && let (Some(document), true) = (shadow.row.state.live(), shadow.is_own())
     {
         adopt_file(change, id, document)?;
+        is_equal = adopt(change, shadow, Among::Undecided)?;
     }
     if let Some(mut held) = Held::of(change, id)? {
+        if let (true, Arrival::Row(shadow)) = (is_equal, &arrival) {
+            held.local.agree_with(shadow);
+        }
         let mut fresh = || MemoryId::generate(change.now);
         let settled = held.local.arrive(arrival, &mut fresh);
         return carry_out(change, id, Some(&held.known), held.mark, &held.local, settled);

@@ -3,7 +3,9 @@
 pub(crate) mod again;
 pub(crate) mod anew;
 pub(crate) mod arrival;
+mod equal;
 pub(crate) mod exchange;
+mod held_back;
 pub(crate) mod marks;
 mod meanings;
 pub(crate) mod offers;

@@ -41,6 +41,9 @@ pub enum Upload {
     All,
     /// None: they stay on this machine.
     Nothing,
+    /// None but those that it has already, word for word: nobody was asked about the others. They stay on this machine
+    /// until somebody is.
+    Known,
 }
 
 /// How things stand between a store and its server.
@@ -58,6 +61,8 @@ pub struct SyncStatus {
     pub shared_with_me: u64,
     /// Memories that stay on this machine.
     pub private: u64,
+    /// Those of them that do because nobody was asked.
+    pub undecided: u64,
 }
 
 /// A change that the server will not take.
@@ -131,10 +136,15 @@ impl Store {
         self.write(|change| {
             let sql = "INSERT INTO server (only_row, url, user, epoch, cursor, is_whole) VALUES (1, ?1, ?2, 0, 0, 0)";
             change.tx.execute(sql, [url, user])?;
-            if upload == Upload::Nothing {
-                change.tx.execute("INSERT OR IGNORE INTO private (memory) SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)", [])?;
-                change.tx.execute("DELETE FROM outbox", [])?;
-            }
+            let why = match upload {
+                Upload::All => return Ok(()),
+                Upload::Nothing => None,
+                Upload::Known => Some("undecided"),
+            };
+            let sql = "INSERT OR IGNORE INTO private (memory, why)
+                       SELECT id, ?1 FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)";
+            change.tx.execute(sql, [why])?;
+            change.tx.execute("DELETE FROM outbox", [])?;
             Ok(())
         })
     }
@@ -152,7 +162,7 @@ impl Store {
                 purge(change, &memory, row::GONE, &Actor::default())?;
             }
             change.tx.execute_batch(
-                "DELETE FROM trails; DELETE FROM private WHERE why IS NULL; DELETE FROM outbox; DELETE FROM server; DELETE FROM marks;
+                "DELETE FROM trails; DELETE FROM private WHERE why IS NOT 'file'; DELETE FROM outbox; DELETE FROM server; DELETE FROM marks;
                  DELETE FROM offers; UPDATE secrets SET told = 0;
                  INSERT INTO outbox (memory) SELECT id FROM memories WHERE purged = 0 AND (file IS NULL OR whole = 1)
                      AND id NOT IN (SELECT memory FROM private) ORDER BY handle;",
@@ -175,6 +185,9 @@ impl Store {
             conflicts: one("SELECT count(*) FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL")?,
             shared_with_me: one("SELECT count(*) FROM memories WHERE shared_by IS NOT NULL AND deleted IS NULL")?,
             private: one("SELECT count(*) FROM private JOIN memories ON id = memory WHERE deleted IS NULL")?,
+            undecided: one(
+                "SELECT count(*) FROM private JOIN memories ON id = memory WHERE deleted IS NULL AND why = 'undecided'",
+            )?,
             server,
         })
     }
@@ -267,7 +280,8 @@ mod tests {
     fn how_things_stand_is_counted() {
         let mut store = joined();
         store.run("INSERT INTO private (memory) SELECT id FROM memories WHERE content = 'also mine'");
-        let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private } = store.sync_status().unwrap();
+        let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private, .. } =
+            store.sync_status().unwrap();
         assert_eq!((waiting, refused, conflicts, shared_with_me, private), (1, 0, 0, 1, 1));
         assert_eq!(server.unwrap().user, "ada");
         store.note_server(Some("no route")).unwrap();

@@ -1,0 +1,121 @@
+//! Settings of the team server: where it is, how one gets in, and how it is used. The older system's variables mean here what
+//! they meant there.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tessera_desk::sync::{EVERY, Mode, Remote};
+
+use super::{Setting, home, variable};
+use crate::config_file::ConfigFile;
+use crate::exit::SetupError;
+
+/// The older system's names of the key: with one of them alone, its server is where it always was.
+const OLDER_KEYS: [&str; 2] = ["MEMORY_API_KEY", "CLAUDE_MEMORY_API_KEY"];
+const OLDER_ADDRESS: &str = "http://localhost:8080";
+/// Seconds between two exchanges, at most.
+const LONGEST_INTERVAL: u64 = 86_400;
+
+setting!(
+    SERVER,
+    ["TESSERA_SERVER", "MEMORY_API_URL", "CLAUDE_MEMORY_API_URL"],
+    Some("sync.server"),
+    "the address of a team server; with a key, memories are kept in sync with it (default with MEMORY_API_KEY alone: http://localhost:8080)"
+);
+setting!(
+    KEY,
+    ["TESSERA_API_KEY", "MEMORY_API_KEY", "CLAUDE_MEMORY_API_KEY"],
+    Some("sync.key"),
+    "the key of the team server"
+);
+setting!(
+    SYNC,
+    ["TESSERA_SYNC"],
+    Some("sync.mode"),
+    "hybrid (default: in the background), direct (each call waits for the server) or off"
+);
+setting!(SYNC_DISABLE, ["MEMORY_SYNC_DISABLE"], None, "an older name: 1 means TESSERA_SYNC=direct");
+setting!(
+    INTERVAL,
+    ["TESSERA_SYNC_INTERVAL", "MEMORY_SYNC_INTERVAL"],
+    Some("sync.interval"),
+    "seconds after which the server is asked for news, if nobody asked anything here (default 60); what is stored here is sent at once"
+);
+
+/// How a team server is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Used {
+    pub(crate) mode: Mode,
+    /// How often it is asked for news.
+    pub(crate) every: Duration,
+}
+
+fn text(setting: &Setting, file: &ConfigFile) -> Option<String> {
+    setting.text().or_else(|| file.text(setting)).filter(|text| !text.trim().is_empty())
+}
+
+/// The address that the environment or the file holds.
+pub(crate) fn team_address(file: &ConfigFile) -> Option<String> {
+    let is_older = || OLDER_KEYS.iter().any(|name| variable(name).is_some());
+    text(&SERVER, file).or_else(|| is_older().then(|| OLDER_ADDRESS.to_owned()))
+}
+
+/// The key that the environment or the file holds.
+pub(crate) fn team_key(file: &ConfigFile) -> Option<String> {
+    text(&KEY, file).map(|key| key.trim().to_owned())
+}
+
+/// What `sync.mode` says; `None` where the server is not to be used.
+fn mode(file: &ConfigFile) -> Result<Option<Mode>, SetupError> {
+    let mode = SYNC.parsed(file, Some(Mode::Hybrid), |text| match text.to_lowercase().as_str() {
+        "hybrid" | "on" => Ok(Some(Mode::Hybrid)),
+        "direct" => Ok(Some(Mode::Direct)),
+        "off" => Ok(None),
+        _ => Err("is unknown; give hybrid, direct or off".into()),
+    })?;
+    let is_direct = SYNC_DISABLE.text().is_some_and(|text| text.trim() == "1");
+    Ok(if is_direct { mode.map(|_| Mode::Direct) } else { mode })
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<u64> = text.parse().ok().filter(|seconds| (1..=LONGEST_INTERVAL).contains(seconds));
+    seconds.map(Duration::from_secs).ok_or_else(|| format!("is no number of seconds; give 1 to {LONGEST_INTERVAL}"))
+}
+
+/// The team server's address, its key, and how it is used; `None` where none is set or it is switched off.
+fn server(home_flag: Option<PathBuf>) -> Result<Option<(String, String, Used)>, SetupError> {
+    let file = ConfigFile::read(&home(home_flag)?)?;
+    let (Some(address), Some(key), Some(mode)) = (team_address(&file), team_key(&file), mode(&file)?) else {
+        return Ok(None);
+    };
+    Ok(Some((address, key, Used { mode, every: INTERVAL.parsed(&file, EVERY, seconds)? })))
+}
+
+fn remote(address: &str, key: &str) -> Result<Remote, SetupError> {
+    Remote::new(address, key).map_err(|error| SERVER.wrong(error))
+}
+
+/// The team server, and how it is used; `None` where none is set or it is switched off.
+pub(crate) fn team(home_flag: Option<PathBuf>) -> Result<Option<(Remote, Used)>, SetupError> {
+    let set = server(home_flag)?;
+    set.map(|(address, key, used)| Ok((remote(&address, &key)?, used))).transpose()
+}
+
+/// True where no server is to be used, whatever is set: `tessera sync leave` says so.
+pub(crate) fn is_switched_off(file: &ConfigFile) -> Result<bool, SetupError> {
+    Ok(mode(file)?.is_none())
+}
+
+/// True where a server is set and not to be used.
+pub(crate) fn is_left(home_flag: Option<PathBuf>) -> Result<bool, SetupError> {
+    let file = ConfigFile::read(&home(home_flag)?)?;
+    Ok(is_switched_off(&file)? && team_address(&file).is_some() && team_key(&file).is_some())
+}
+
+/// The team server where each call waits for it. Settings that cannot be read are no reason to wait: `doctor` and
+/// whatever stores something say so.
+pub(crate) fn direct_server(home_flag: Option<PathBuf>) -> Option<Remote> {
+    // What it takes to speak to a server is made only where one is spoken to.
+    let (address, key, _) = server(home_flag).ok()?.filter(|(.., used)| used.mode == Mode::Direct)?;
+    remote(&address, &key).ok()
+}
