@@ -11,8 +11,10 @@ mod memories;
 mod migrated;
 mod secrets;
 mod shares;
+mod spread;
 mod stale;
 mod sync;
+mod told;
 
 use active::Active;
 pub use admin::{KeyInfo, NewKey};
@@ -38,7 +40,7 @@ use std::time::{Duration, Instant};
 
 use sqlx::migrate::{self, Migration, MigrationType};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{PgPool, Postgres, Row as _, SqlSafeStr as _, Transaction};
+use sqlx::{AssertSqlSafe, PgPool, Postgres, Row as _, SqlSafeStr as _, Transaction};
 use tokio::sync::Mutex;
 
 use crate::keys::Key;
@@ -53,9 +55,14 @@ const MIGRATIONS: [(i64, &str, &str); 6] = [
     (6, "files", include_str!("../../migrations/0006_files.sql")),
 ];
 
-fn migrator() -> migrate::Migrator {
+fn migrator(is_spread: bool) -> migrate::Migrator {
     let migration = |(number, name, sql): (i64, &'static str, &'static str)| {
-        Migration::new(number, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+        let shipped = Migration::new(number, name.into(), MigrationType::Simple, sql.into_sql_str(), false);
+        if is_spread {
+            // It counts as the one that was shipped.
+            return Migration { sql: AssertSqlSafe(spread::migration(sql)).into_sql_str(), ..shipped };
+        }
+        shipped
     };
     migrate::Migrator::with_migrations(MIGRATIONS.into_iter().map(migration).collect())
 }
@@ -137,6 +144,8 @@ pub struct Db {
     /// Whose memories changed through this server.
     active: Arc<Active>,
     options: PgConnectOptions,
+    /// Over several machines, by Citus.
+    is_spread: bool,
 }
 
 /// A transaction of one user: the only way to rows. Without the user every query finds nothing.
@@ -152,6 +161,7 @@ pub(crate) struct UserTx {
     /// Whose memories were changed, and whom to tell of them once that is done.
     changed: BTreeSet<String>,
     active: Arc<Active>,
+    is_spread: bool,
 }
 
 impl Db {
@@ -174,11 +184,18 @@ impl Db {
             ("lock_timeout", patience.lock.as_millis()),
             ("idle_in_transaction_session_timeout", patience.idle.as_millis()),
         ]);
-        let pool = PgPoolOptions::new().max_connections(patience.connections).acquire_timeout(patience.connection);
+        let pooled = || PgPoolOptions::new().max_connections(patience.connections).acquire_timeout(patience.connection);
         let probe = PgPoolOptions::new().max_connections(1).acquire_timeout(patience.connection);
+        let mut pool = pooled().connect_with(limited.clone()).await?;
+        let is_spread = spread::is_spread(&pool).await?;
+        if is_spread {
+            pool.close().await;
+            pool = pooled().connect_with(spread::options(limited.clone())).await?;
+        }
         Ok(Self {
-            probe: probe.connect_lazy_with(limited.clone()),
-            pool: pool.connect_with(limited).await?,
+            probe: probe.connect_lazy_with(limited),
+            pool,
+            is_spread,
             readiness: Arc::default(),
             active: Arc::default(),
             options,
@@ -194,9 +211,14 @@ impl Db {
         let unlimited = [("statement_timeout", 0), ("lock_timeout", 0), ("idle_in_transaction_session_timeout", 0)];
         let pool =
             PgPoolOptions::new().max_connections(1).connect_with(self.options.clone().options(unlimited)).await?;
-        let migrated = migrator().run(&pool).await;
+        // The extension may have come after this server connected.
+        let is_spread = spread::is_spread(&pool).await?;
+        let mut migrated = migrator(is_spread).run(&pool).await.map_err(DbError::from);
+        if is_spread && migrated.is_ok() {
+            migrated = spread::spread(&mut *pool.acquire().await?).await;
+        }
         pool.close().await;
-        Ok(migrated?)
+        migrated
     }
 
     /// Refuses a database in which a request could see more than its user's rows.
@@ -235,7 +257,7 @@ impl Db {
         if !open.is_empty() {
             return Err(DbError::Unsafe(format!("without forced row security: {}", open.join(", "))));
         }
-        Ok(())
+        if self.is_spread { spread::check(&mut tx).await } else { Ok(()) }
     }
 
     /// True when the database answers. Many who ask are answered by one question to it.
@@ -251,10 +273,15 @@ impl Db {
         is_ready
     }
 
-    /// A transaction in which a setting that policies look at holds, and only in it.
-    async fn begin(&self, setting: &str, value: &str) -> Result<Transaction<'static, Postgres>, DbError> {
+    /// A transaction of the owner of the tables, about one user.
+    async fn begin(&self, user: &UserId) -> Result<Transaction<'static, Postgres>, DbError> {
         let mut tx = self.pool.begin().await?;
-        sqlx::query("SELECT set_config($1, $2, true)").bind(setting).bind(value).execute(&mut *tx).await?;
+        if self.is_spread {
+            spread::act(&mut tx, user.as_str(), false).await?;
+        } else {
+            let query = sqlx::query("SELECT set_config('app.user_id', $1, true)").bind(user.as_str());
+            query.execute(&mut *tx).await?;
+        }
         Ok(tx)
     }
 
@@ -266,10 +293,14 @@ impl Db {
     /// A transaction of a user.
     pub(crate) async fn of(&self, user: &UserId) -> Result<UserTx, DbError> {
         let mut tx = self.pool.begin().await?;
-        sqlx::query("SELECT set_config('role', 'tessera_app', true), set_config('app.user_id', $1, true)")
-            .bind(user.as_str())
-            .execute(&mut *tx)
-            .await?;
+        if self.is_spread {
+            spread::act(&mut tx, user.as_str(), true).await?;
+        } else {
+            sqlx::query("SELECT set_config('role', 'tessera_app', true), set_config('app.user_id', $1, true)")
+                .bind(user.as_str())
+                .execute(&mut *tx)
+                .await?;
+        }
         Ok(UserTx {
             tx,
             user: user.clone(),
@@ -278,6 +309,7 @@ impl Db {
             sent: None,
             changed: BTreeSet::new(),
             active: Arc::clone(&self.active),
+            is_spread: self.is_spread,
         })
     }
 
@@ -306,6 +338,11 @@ impl Db {
 }
 
 impl UserTx {
+    /// True where the rows of several users are not on one machine, and so not seen at one moment.
+    pub(crate) fn is_spread(&self) -> bool {
+        self.is_spread
+    }
+
     /// Tells whoever is to be told, and commits: what others read by is locked last and for a moment.
     pub(crate) async fn commit(mut self) -> Result<(), DbError> {
         self.tell().await?;

@@ -258,18 +258,15 @@ async fn count_uses(db: &Db, user: &UserId, handles: &[i64], counts: &[i32], now
 /// The memories of a page, with what is kept of their lines' costs.
 async fn rows(tx: &mut UserTx, page: Vec<Ranked>) -> Result<Vec<Found>, DbError> {
     let handles: Vec<i64> = page.iter().map(|ranked| i64::from(ranked.handle.get())).collect();
-    let found = sqlx::query(concat!(
+    let sql = concat!(
         "SELECT feed.handle, feed.uses, feed.used, signature, costs, passages, ",
         believed!("memories"),
         ", ",
         columns!(),
         " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory AND state = 'live'
           WHERE feed.user_id = $1 AND feed.handle = ANY ($2)"
-    ))
-    .bind(tx.user.as_str())
-    .bind(handles)
-    .fetch_all(&mut *tx.tx)
-    .await?;
+    );
+    let found = tx.fed(sql, |query| query.bind(&handles)).await?;
     let mut rows = HashMap::new();
     for row in &found {
         let stored = stored(row)?;

@@ -22,6 +22,7 @@ mod rights;
 mod secrets;
 mod shares;
 mod site;
+mod spread;
 mod stale;
 mod sync;
 mod upgrade;
