@@ -48,7 +48,7 @@ impl Db {
     /// # Errors
     /// When the database cannot be written.
     pub async fn add_user(&self, user: &UserId) -> Result<(), DbError> {
-        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        let mut tx = self.begin(user).await?;
         sqlx::query("INSERT INTO users (user_id) VALUES ($1) ON CONFLICT DO NOTHING")
             .bind(user.as_str())
             .execute(&mut *tx)
@@ -105,7 +105,7 @@ impl Db {
             let problem = format!("{unknown:?} is no scope; give some of {}", SCOPES.join(", "));
             return Err(DbError::Invalid(problem));
         }
-        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        let mut tx = self.begin(user).await?;
         let made = sqlx::query(
             "INSERT INTO api_keys (user_id, key_id, hash, label, scopes, expires)
              VALUES ($1, $2, $3, $4, $5, now() + make_interval(days => $6)) ON CONFLICT DO NOTHING",
@@ -137,7 +137,7 @@ impl Db {
     /// # Errors
     /// When the database cannot be read.
     pub async fn keys(&self, user: &UserId) -> Result<Vec<KeyInfo>, DbError> {
-        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        let mut tx = self.begin(user).await?;
         let rows = sqlx::query(
             "SELECT key_id, label, scopes, created::text AS created, expires::text AS expires, revoked::text AS revoked
              FROM api_keys WHERE user_id = $1 ORDER BY api_keys.created, key_id",
@@ -168,7 +168,7 @@ impl Db {
         let Some(known) = known else { return Ok(None) };
         let new = NewKey { label: known.label, scopes: known.scopes, days: None };
         let key = self.add_key(user, &new).await?;
-        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        let mut tx = self.begin(user).await?;
         sqlx::query(
             "UPDATE api_keys SET expires = least(expires, now() + make_interval(hours => $3))
              WHERE user_id = $1 AND key_id = $2",
@@ -201,7 +201,7 @@ impl Db {
     /// # Errors
     /// When the database cannot be written.
     pub async fn revoke_key(&self, user: &UserId, key_id: &str) -> Result<bool, DbError> {
-        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        let mut tx = self.begin(user).await?;
         let revoked =
             sqlx::query("UPDATE api_keys SET revoked = now() WHERE user_id = $1 AND key_id = $2 AND revoked IS NULL")
                 .bind(user.as_str())

@@ -248,7 +248,7 @@ impl Db {
         offset: i64,
     ) -> Result<(Vec<Stored>, u64), DbError> {
         let mut tx = self.of(user).await?;
-        let rows = sqlx::query(concat!(
+        let sql = concat!(
             "WITH page AS (
                  SELECT memories.owner, id, feed.handle, octet_length(content) AS bytes, count(*) OVER () AS total,
                      row_number() OVER (ORDER BY memories.owner, id) AS place
@@ -259,13 +259,8 @@ impl Db {
             columns!(),
             " FROM cut JOIN memories ON memories.owner = cut.owner AND memories.id = cut.id
               WHERE before < $4 ORDER BY place"
-        ))
-        .bind(user.as_str())
-        .bind(limit)
-        .bind(offset)
-        .bind(MOST_PAGE_BYTES)
-        .fetch_all(&mut *tx.tx)
-        .await?;
+        );
+        let rows = tx.fed(sql, |query| query.bind(limit).bind(offset).bind(MOST_PAGE_BYTES)).await?;
         let (memories, total) = with_total(&rows)?;
         Ok((memories.into_iter().map(seen).collect(), total))
     }
@@ -321,16 +316,23 @@ impl Db {
                          WHERE updated > extract(epoch FROM now() - interval '30 days') * 1000000 GROUP BY 1) a),
                'sharing_stats', jsonb_build_object(
                    'shared_by_me', (SELECT count(*) FROM memory_shares WHERE owner = $1)
-                       + (SELECT count(*) FROM tag_shares WHERE owner = $1),
-                   'shared_with_me', (SELECT count(*) FROM feed
-                       JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-                       WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live')))",
+                       + (SELECT count(*) FROM tag_shares WHERE owner = $1)))",
         )
         .bind(user.as_str())
         .bind([ENCODER_VERSION].as_slice())
         .fetch_one(&mut *tx.tx)
         .await?;
-        Ok(found.0)
+        let sql = "SELECT count(*) AS count FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+                   WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live'";
+        let mut shared = 0;
+        for row in tx.fed(sql, |query| query).await? {
+            shared += row.try_get::<i64, _>("count")?;
+        }
+        let mut found = found.0;
+        if let Some(sharing) = found.get_mut("sharing_stats").and_then(serde_json::Value::as_object_mut) {
+            sharing.insert("shared_with_me".into(), shared.into());
+        }
+        Ok(found)
     }
 }
 

@@ -18,7 +18,7 @@ const MOST: usize = 64;
 const WAITING: usize = 1024;
 
 /// What is known of a key.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     /// Whose it is; `None` for one that is unknown, revoked or over.
     pub(super) user: Option<UserId>,

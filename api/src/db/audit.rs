@@ -133,7 +133,7 @@ impl Db {
     /// # Errors
     /// When the database cannot be read, or the time is none.
     pub async fn audited(&self, user: &UserId, since: Option<&str>) -> Result<Vec<Audited>, DbError> {
-        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        let mut tx = self.begin(user).await?;
         let rows = sqlx::query(
             "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS at, what, target, key_id, address
              FROM audit WHERE user_id = $1 AND ($2::text IS NULL OR at >= $2::text::timestamptz) ORDER BY audit.at, id",

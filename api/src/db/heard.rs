@@ -20,11 +20,11 @@ impl Db {
     async fn asked_after_now(&self, caller: &Caller, machine: &str, after: u64) -> Result<(), DbError> {
         let mut tx = self.by(caller).await?;
         let noted = sqlx::query(
-            "INSERT INTO fetched (user_id, key_id, machine, after)
-             SELECT $1, $2, $3, $4 WHERE $5 > (SELECT count(*) FROM fetched WHERE user_id = $1)
+            "INSERT INTO fetched (user_id, key_id, machine, after, asked)
+             SELECT $1, $2, $3, $4, now() WHERE $5 > (SELECT count(*) FROM fetched WHERE user_id = $1)
                  OR EXISTS (SELECT FROM fetched WHERE user_id = $1 AND key_id = $2 AND machine = $3)
-             ON CONFLICT (user_id, key_id, machine) DO UPDATE SET after = excluded.after, asked = now()
-             WHERE fetched.after <> excluded.after OR fetched.asked < now() - interval '1 hour'",
+             ON CONFLICT (user_id, key_id, machine) DO UPDATE SET after = excluded.after, asked = excluded.asked
+             WHERE fetched.after <> excluded.after OR excluded.asked - fetched.asked > interval '1 hour'",
         )
         .bind(caller.user.as_str())
         .bind(&caller.key)

@@ -51,8 +51,12 @@ impl UserTx {
 }
 
 impl Db {
-    /// Keeps an index, if nothing of the user changed since it was read. False otherwise.
+    /// Keeps an index, if nothing of the user changed since it was read, and rows are not spread over machines. False otherwise.
     pub(crate) async fn keep_index(&self, user: &UserId, index: &KeptIndex) -> Result<bool, DbError> {
+        // A function could not tell there which machine the rows are on.
+        if self.is_spread {
+            return Ok(false);
+        }
         let mut tx = self.of(user).await?;
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let is_kept: bool = sqlx::query_scalar("SELECT keep_index($1, $2, $3, $4, $5, $6, $7, $8)")

@@ -321,17 +321,14 @@ impl UserTx {
 
     /// The memory that an id means to the user: their own, else of those that they may see the one that came first.
     async fn meant(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
-        let found = sqlx::query(concat!(
+        let sql = concat!(
             "SELECT feed.handle, ",
             columns!(),
             " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
               WHERE feed.user_id = $1 AND feed.memory = $2 ORDER BY feed.owner <> $1, feed.handle LIMIT 1"
-        ))
-        .bind(self.user.as_str())
-        .bind(uuid(id))
-        .fetch_optional(&mut *self.tx)
-        .await?;
-        found.as_ref().map(numbered).transpose()
+        );
+        let found = self.fed(sql, |query| query.bind(uuid(id))).await?;
+        found.first().map(numbered).transpose()
     }
 
     /// The same, locked until the transaction ends, where the user may change it.

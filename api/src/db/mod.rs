@@ -19,8 +19,10 @@ mod ready;
 mod remove;
 mod secrets;
 mod shares;
+mod spread;
 mod stale;
 mod sync;
+mod told;
 mod uses;
 
 use active::Active;
@@ -53,7 +55,7 @@ use std::time::{Duration, Instant};
 
 use sqlx::migrate::{self, Migration, MigrationType};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, SqlSafeStr as _, Transaction};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, Row as _, SqlSafeStr as _, Transaction};
 use tokio::sync::Mutex;
 
 use crate::keys::Key;
@@ -70,9 +72,14 @@ const MIGRATIONS: [(i64, &str, &str); 8] = [
     (8, "care", include_str!("../../migrations/0008_care.sql")),
 ];
 
-fn migrator() -> migrate::Migrator {
+fn migrator(is_spread: bool) -> migrate::Migrator {
     let migration = |(number, name, sql): (i64, &'static str, &'static str)| {
-        Migration::new(number, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+        let shipped = Migration::new(number, name.into(), MigrationType::Simple, sql.into_sql_str(), false);
+        if is_spread {
+            // It counts as the one that was shipped.
+            return Migration { sql: AssertSqlSafe(spread::migration(sql)).into_sql_str(), ..shipped };
+        }
+        shipped
     };
     migrate::Migrator::with_migrations(MIGRATIONS.into_iter().map(migration).collect())
 }
@@ -167,6 +174,8 @@ pub struct Db {
     active: Arc<Active>,
     lookup: asked::Lookup,
     options: Arc<PgConnectOptions>,
+    /// Over several machines, by Citus.
+    is_spread: bool,
 }
 
 /// A transaction of one user: the only way to rows. Without the user every query finds nothing.
@@ -184,6 +193,7 @@ pub(crate) struct UserTx {
     /// Whose memories were changed, and whom to tell of them once that is done.
     changed: BTreeSet<String>,
     active: Arc<Active>,
+    is_spread: bool,
 }
 
 impl Db {
@@ -211,19 +221,28 @@ impl Db {
         ]);
         // Statements find rows by whole keys: a plan that knows their values is no better, and made anew each time.
         let limited = limited.options([("plan_cache_mode", "force_generic_plan")]);
-        let pool = PgPoolOptions::new().max_connections(patience.connections).acquire_timeout(patience.connection);
-        let pool = pool.test_before_acquire(false).before_acquire(|connection, state| {
-            Box::pin(async move {
-                if state.idle_for > IDLE {
-                    connection.ping().await?;
-                }
-                Ok(true)
+        let pooled = || {
+            let pool = PgPoolOptions::new().max_connections(patience.connections).acquire_timeout(patience.connection);
+            pool.test_before_acquire(false).before_acquire(|connection, state| {
+                Box::pin(async move {
+                    if state.idle_for > IDLE {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
             })
-        });
+        };
         let probe = PgPoolOptions::new().max_connections(1).acquire_timeout(patience.connection);
+        let mut pool = pooled().connect_with(limited.clone()).await?;
+        let is_spread = spread::is_spread(&pool).await?;
+        if is_spread {
+            pool.close().await;
+            pool = pooled().connect_with(spread::options(limited.clone())).await?;
+        }
         Ok(Self {
             probe: probe.connect_lazy_with(limited.clone()),
-            pool: pool.connect_with(limited.clone()).await?,
+            pool,
+            is_spread,
             readiness: Arc::default(),
             active: Arc::default(),
             lookup: asked::Lookup::new(limited, patience.connection),
@@ -243,9 +262,13 @@ impl Db {
         if older::put_aside(&mut conn).await? {
             tracing::info!("the tables of an older system stand in the schema older from now on");
         }
-        let migrated = migrator().run(&mut conn).await;
-        conn.close().await?;
-        Ok(migrated?)
+        // The extension may have come after this server connected.
+        let is_spread = spread::is_spread(&mut conn).await?;
+        migrator(is_spread).run(&mut conn).await?;
+        if is_spread {
+            spread::spread(&mut conn).await?;
+        }
+        Ok(conn.close().await?)
     }
 
     /// How to connect for what takes as long as it takes.
@@ -291,7 +314,7 @@ impl Db {
         if !open.is_empty() {
             return Err(DbError::Unsafe(format!("without forced row security: {}", open.join(", "))));
         }
-        Ok(())
+        if self.is_spread { spread::check(&mut tx).await } else { Ok(()) }
     }
 
     /// True when the database answers. Many who ask are answered by one question to it.
@@ -307,10 +330,15 @@ impl Db {
         is_ready
     }
 
-    /// A transaction in which a setting that policies look at holds, and only in it.
-    async fn begin(&self, setting: &str, value: &str) -> Result<Transaction<'static, Postgres>, DbError> {
+    /// A transaction of the owner of the tables, about one user.
+    async fn begin(&self, user: &UserId) -> Result<Transaction<'static, Postgres>, DbError> {
         let mut tx = self.pool.begin().await?;
-        sqlx::query("SELECT set_config($1, $2, true)").bind(setting).bind(value).execute(&mut *tx).await?;
+        if self.is_spread {
+            spread::act(&mut tx, user.as_str(), false).await?;
+        } else {
+            let query = sqlx::query("SELECT set_config('app.user_id', $1, true)").bind(user.as_str());
+            query.execute(&mut *tx).await?;
+        }
         Ok(tx)
     }
 
@@ -321,6 +349,11 @@ impl Db {
 
     /// A transaction of a user.
     pub(crate) async fn of(&self, user: &UserId) -> Result<UserTx, DbError> {
+        if self.is_spread {
+            let mut tx = self.pool.begin().await?;
+            spread::act(&mut tx, user.as_str(), true).await?;
+            return Ok(self.user_tx(tx, user));
+        }
         // In one go: a name has no character that ends the text.
         let begin = format!("BEGIN; SET LOCAL ROLE tessera_app; SET LOCAL app.user_id = '{}'", user.as_str());
         Ok(self.user_tx(self.pool.begin_with(AssertSqlSafe(begin)).await?, user))
@@ -328,7 +361,7 @@ impl Db {
 
     /// A transaction of somebody on the server's host, in a user's account: as the owner of the tables, whom policies bind too.
     pub(crate) async fn on_host(&self, user: &UserId) -> Result<UserTx, DbError> {
-        let tx = self.begin("app.user_id", user.as_str()).await?;
+        let tx = self.begin(user).await?;
         Ok(self.user_tx(tx, user))
     }
 
@@ -342,6 +375,7 @@ impl Db {
             dropped: BTreeSet::new(),
             changed: BTreeSet::new(),
             active: Arc::clone(&self.active),
+            is_spread: self.is_spread,
         }
     }
 
@@ -352,15 +386,29 @@ impl Db {
 
     /// Whose key it is; `None` for one that is unknown, wrong, revoked or over. All of them take as long.
     pub(crate) async fn caller(&self, key: &Key) -> Result<Option<Caller>, DbError> {
-        let known = self.lookup.of(key.id()).await?;
+        let known = if self.is_spread { self.presented(key.id()).await? } else { self.lookup.of(key.id()).await? };
         let nobody = [0_u8; 32];
         let is_right = key.is(if known.user.is_some() { &known.hash } else { &nobody });
         let Some(user) = known.user.filter(|_| is_right) else { return Ok(None) };
         Ok(Some(Caller { user, scopes: known.scopes, key: key.id().to_owned(), from: None, at: known.at }))
     }
+
+    /// What is known of a key where rows are spread over machines: what names several users would ask several of them.
+    async fn presented(&self, key_id: &str) -> Result<asked::Known, DbError> {
+        let row = sqlx::query("SELECT * FROM presented_key($1)").bind(key_id).fetch_optional(&self.pool).await?;
+        let Some(row) = row else { return Ok(asked::Known::default()) };
+        let user: UserId = row.try_get::<String, _>("key_user")?.parse()?;
+        let at = self.of(&user).await?.history(&[]).await?;
+        Ok(asked::Known { hash: row.try_get("key_hash")?, scopes: row.try_get("key_scopes")?, at, user: Some(user) })
+    }
 }
 
 impl UserTx {
+    /// True where the rows of several users are not on one machine, and so not seen at one moment.
+    pub(crate) fn is_spread(&self) -> bool {
+        self.is_spread
+    }
+
     /// Tells whoever is to be told, and commits: what others read by is locked last and for a moment.
     pub(crate) async fn commit(mut self) -> Result<(), DbError> {
         self.tell().await?;

@@ -133,7 +133,7 @@ impl Db {
 
     /// Whether a user has a key of the older API, whose clients cannot answer what is offered by a tag.
     pub(super) async fn has_older_key(&self, user: &UserId) -> Result<bool, DbError> {
-        let mut tx = self.begin("app.user_id", user.as_str()).await?;
+        let mut tx = self.begin(user).await?;
         // Such a key is looked up by the beginning of its own hash.
         let sql = "SELECT EXISTS (SELECT FROM api_keys WHERE user_id = $1 AND key_id = left(encode(hash, 'hex'), 12)
                    AND revoked IS NULL AND (expires IS NULL OR expires > now()))";

@@ -168,8 +168,8 @@ impl Db {
     async fn intend_now(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
         sqlx::query(
-            "INSERT INTO vault_writes (owner, memory, name) SELECT $1, $2, name FROM unnest($3::text[]) AS name
-             ON CONFLICT (owner, memory, name) DO UPDATE SET since = now()",
+            "INSERT INTO vault_writes (owner, memory, name, since) SELECT $1, $2, name, now() FROM unnest($3::text[]) AS name
+             ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since",
         )
         .bind(owner.as_str())
         .bind(uuid(memory))

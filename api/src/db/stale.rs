@@ -42,18 +42,15 @@ fn is_older(known: &Known) -> bool {
 impl UserTx {
     /// Live memories that the user may see by their ids, with all that is derived from them, and whose they are.
     pub(crate) async fn known(&mut self, ids: &[Uuid]) -> Result<Vec<(String, Box<Known>)>, DbError> {
-        let rows = sqlx::query(concat!(
+        let sql = concat!(
             "SELECT ",
             columns!(),
             ", ",
             derived_columns!(),
             " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
               WHERE feed.user_id = $1 AND feed.memory = ANY ($2) AND state = 'live'"
-        ))
-        .bind(self.user.as_str())
-        .bind(ids)
-        .fetch_all(&mut *self.tx)
-        .await?;
+        );
+        let rows = self.fed(sql, |query| query.bind(ids)).await?;
         let mut found = Vec::with_capacity(rows.len());
         for row in &rows {
             let stored = stored(row)?;

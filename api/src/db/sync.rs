@@ -14,8 +14,8 @@ use tessera_engine::sync::{
 use tessera_engine::text::O200k;
 use uuid::Uuid;
 
-use super::meaning::{Sent, believed};
-use super::memories::{Stored, columns, seen, stored, uuid};
+use super::meaning::Sent;
+use super::memories::{Stored, seen, stored, uuid};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// How often an insert is tried again that another one of the same memory came before.
@@ -74,34 +74,18 @@ impl Db {
             return Ok(None);
         }
         let limit = limit.clamp(1, MOST_ROWS);
-        let rows = sqlx::query(concat!(
-            "SELECT told.memory AS about, told.seq AS told_at, ",
-            believed!("memories"),
-            ", ",
-            columns!(),
-            " FROM (SELECT user_id, memory, seq FROM feed WHERE user_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) told
-              LEFT JOIN LATERAL (SELECT feed.owner AS whose, feed.memory AS what FROM feed
-                  JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-                  WHERE feed.user_id = $1 AND feed.memory = told.memory
-                  ORDER BY feed.owner <> $1, feed.handle LIMIT 1) meant ON true
-              LEFT JOIN memories ON memories.owner = meant.whose AND memories.id = meant.what ORDER BY told.seq"
-        ))
-        .bind(user.as_str())
-        .bind(i64::try_from(after).unwrap_or(i64::MAX))
-        .bind(i64::from(limit) + 1)
-        .fetch_all(&mut *tx.tx)
-        .await?;
+        let rows = tx.told_after(after, i64::from(limit) + 1).await?;
         let (mut news, mut meanings, mut next, mut bytes) = (Vec::new(), BTreeMap::new(), after, 0);
         let mut more = rows.len() > limit as usize;
-        for row in rows.iter().take(limit as usize) {
+        for told in rows.iter().take(limit as usize) {
             if bytes > MOST_PAGE_BYTES {
                 more = true;
                 break;
             }
-            let memory = MemoryId::from_uuid(row.try_get::<Uuid, _>("about")?);
-            next = u64::try_from(row.try_get::<i64, _>("told_at")?).unwrap_or(0);
-            let arrival = match row.try_get::<Option<String>, _>("owner")? {
-                Some(_) => {
+            let memory = told.memory;
+            next = told.seq;
+            let arrival = match &told.row {
+                Some(row) => {
                     bytes += bytes_of(row)?;
                     meanings.extend(meaning_of(row)?.map(|meaning| (memory, meaning)));
                     Arrival::Row(Box::new(shadow(stored(row)?, next)))
@@ -125,37 +109,21 @@ impl Db {
         let mut tx = self.of(user).await?;
         // Before the rows: what changes between comes once more with the feed.
         let position = tx.history(marks).await?;
-        let rows = sqlx::query(concat!(
-            "SELECT told_at, ",
-            believed!("memories"),
-            ", ",
-            columns!(),
-            " FROM (SELECT DISTINCT ON (feed.memory) feed.memory AS what, feed.owner AS whose,
-                      max(feed.seq) OVER (PARTITION BY feed.memory) AS told_at
-                  FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-                  WHERE feed.user_id = $1 AND feed.memory > $2
-                  ORDER BY feed.memory, feed.owner <> $1, feed.handle LIMIT $3) meant
-              JOIN memories ON memories.owner = meant.whose AND memories.id = meant.what ORDER BY memories.id"
-        ))
-        .bind(user.as_str())
-        .bind(after.map_or(Uuid::nil(), uuid))
-        .bind(i64::from(MOST_ROWS))
-        .fetch_all(&mut *tx.tx)
-        .await?;
-        let (mut shadows, mut meanings, mut bytes) = (Vec::new(), BTreeMap::new(), 0);
+        let rows = tx.told_from(after, i64::from(MOST_ROWS)).await?;
+        let (mut shadows, mut meanings, mut bytes, mut last) = (Vec::new(), BTreeMap::new(), 0, None);
         let mut is_cut = rows.len() == MOST_ROWS as usize;
-        for row in &rows {
+        for told in &rows {
             if bytes > MOST_PAGE_BYTES {
                 is_cut = true;
                 break;
             }
+            last = Some(told.memory);
+            let Some(row) = &told.row else { continue };
             bytes += bytes_of(row)?;
-            let seq = u64::try_from(row.try_get::<i64, _>("told_at")?).unwrap_or(0);
-            let shadow = shadow(stored(row)?, seq);
-            meanings.extend(meaning_of(row)?.map(|meaning| (shadow.row.memory, meaning)));
-            shadows.push(shadow);
+            meanings.extend(meaning_of(row)?.map(|meaning| (told.memory, meaning)));
+            shadows.push(shadow(stored(row)?, told.seq));
         }
-        let next = is_cut.then(|| shadows.last().map(|last| last.row.memory)).flatten();
+        let next = last.filter(|_| is_cut);
         let Position { epoch, head, mark, common } = position;
         // Of a machine without marks nothing is known to be common: what it has is compared, and nothing taken.
         let restored_seq = common.unwrap_or(0);
@@ -176,7 +144,7 @@ fn meaning_of(row: &PgRow) -> Result<Option<SentMeaning>, DbError> {
 }
 
 /// Where a database stands for a user.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Position {
     pub(crate) epoch: u64,
     /// The head of the user's feed.

@@ -358,18 +358,15 @@ impl Recaller {
 /// Memories by their handles, with what is kept of their lines' costs.
 async fn found(tx: &mut UserTx, handles: &[u32]) -> Result<HashMap<u32, Found>, DbError> {
     let handles: Vec<i64> = handles.iter().map(|handle| i64::from(*handle)).collect();
-    let found = sqlx::query(concat!(
+    let sql = concat!(
         "SELECT feed.handle, feed.uses, feed.used, signature, costs, passages, ",
         believed!("memories"),
         ", ",
         columns!(),
         " FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory AND state = 'live'
           WHERE feed.user_id = $1 AND feed.handle = ANY ($2)"
-    ))
-    .bind(tx.user.as_str())
-    .bind(handles)
-    .fetch_all(&mut *tx.tx)
-    .await?;
+    );
+    let found = tx.fed(sql, |query| query.bind(&handles)).await?;
     let mut rows = HashMap::with_capacity(found.len());
     for row in &found {
         let stored = stored(row)?;

@@ -83,13 +83,15 @@ impl News {
             return Self::meant(index, position, tx).await;
         }
         let after = i64::try_from(cursor).unwrap_or(i64::MAX);
-        let rows = sqlx::query(fed!("feed.seq > $2")).bind(tx.user.as_str()).bind(after).fetch_all(&mut *tx.tx).await?;
+        let rows = tx.fed(fed!("feed.seq > $2"), |query| query.bind(after)).await?;
         let mut changed = fed(&rows, tx.user.as_str())?;
         if looked_at(index, |index| index.is_rebuild_due(&changed)) {
             return Self::everything(tx, position).await;
         }
-        // The statement may have seen later changes than the head: the next look sees them once more.
-        let cursor = changed.iter().map(|fed| fed.seq).max().unwrap_or(head);
+        // The statement may have seen later changes than the head: the next look sees them once more. Several statements may
+        // each have seen others.
+        let last = changed.iter().map(|fed| fed.seq).max().filter(|_| !tx.is_spread());
+        let cursor = last.unwrap_or(head);
         add_replaced(index, &mut changed, tx).await?;
         add_turns_around(&mut changed, tx).await?;
         read_stale(&mut changed, tx).await?;
@@ -108,8 +110,8 @@ impl News {
              AND (m.meant_by IS NULL OR m.owner = $1)"
         );
         let version = [ENCODER_VERSION];
-        let query = sqlx::query(sql).bind(tx.user.as_str()).bind(waiting).bind(version.as_slice());
-        let mut changed = fed(&query.fetch_all(&mut *tx.tx).await?, tx.user.as_str())?;
+        let rows = tx.fed(sql, |query| query.bind(&waiting).bind(version.as_slice())).await?;
+        let mut changed = fed(&rows, tx.user.as_str())?;
         if changed.is_empty() {
             return Ok(Self::None);
         }
@@ -121,7 +123,7 @@ impl News {
     }
 
     async fn everything(tx: &mut UserTx, position: Position) -> Result<Self, DbError> {
-        let rows = sqlx::query(fed!("m.id IS NOT NULL")).bind(tx.user.as_str()).fetch_all(&mut *tx.tx).await?;
+        let rows = tx.fed(fed!("m.id IS NOT NULL"), |query| query).await?;
         let mut all = fed(&rows, tx.user.as_str())?;
         read_stale(&mut all, tx).await?;
         Ok(Self::All(all, position))
@@ -177,7 +179,7 @@ async fn add_turns_around(changed: &mut Vec<Fed>, tx: &mut UserTx) -> Result<(),
     }
     let sessions: Vec<String> = sessions.into_iter().collect();
     let sql = fed!("m.origin = 'conversation' AND m.session = ANY ($2)");
-    let rows = sqlx::query(sql).bind(tx.user.as_str()).bind(sessions).fetch_all(&mut *tx.tx).await?;
+    let rows = tx.fed(sql, |query| query.bind(&sessions)).await?;
     let known: HashSet<Uuid> = changed.iter().map(|fed| fed.memory).collect();
     let others = fed(&rows, tx.user.as_str())?.into_iter().filter(|fed| !known.contains(&fed.memory));
     changed.extend(others.map(|fed| Fed { is_wanted: false, ..fed }));
@@ -194,7 +196,7 @@ async fn add_replaced(index: &RwLock<UserIndex>, changed: &mut Vec<Fed>, tx: &mu
         return Ok(());
     }
     let sql = fed!("feed.memory = ANY ($2)");
-    let rows = sqlx::query(sql).bind(tx.user.as_str()).bind(those).fetch_all(&mut *tx.tx).await?;
+    let rows = tx.fed(sql, |query| query.bind(&those)).await?;
     let others = fed(&rows, tx.user.as_str())?.into_iter();
     changed.extend(others.filter(|fed| fed.key().is_some_and(|key| replaced.contains(&key) && !known.contains(&key))));
     Ok(())

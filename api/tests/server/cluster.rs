@@ -1,6 +1,7 @@
 //! A PostgreSQL of the test's own: in a temporary directory, on a socket in it, gone with the test.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,22 +16,52 @@ const NOBODY: u32 = 65_534;
 pub(crate) struct Cluster {
     dir: TempDir,
     programs: PathBuf,
+    /// How many more there are that rows are spread over.
+    others: u16,
     /// What was committed is on the disk: dear, and nothing that a test of answers needs.
     is_durable: bool,
 }
 
+/// The port of the first; that of each other one is one more. They are names of sockets.
+const PORT: u16 = 5432;
+
 impl Cluster {
     /// `None`, and a line that says so, where PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
-        Self::started(false)
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "all tests on a spread database: for whoever asks for it by hand"
+        )]
+        let is_asked_for = std::env::var_os("TESSERA_TEST_SPREAD").is_some();
+        if is_asked_for { Self::start_spread() } else { Self::start_with(0, false) }
     }
 
     /// The same, of which what was committed survives a loss of power.
     pub(crate) fn durable() -> Option<Self> {
-        Self::started(true)
+        Self::start_with(0, true)
     }
 
-    fn started(is_durable: bool) -> Option<Self> {
+    /// One whose rows are spread over two more by the extension Citus. `None`, and a line on the standard output that says so,
+    /// where that is not installed.
+    pub(crate) fn start_spread() -> Option<Self> {
+        let cluster = Self::start_to_be_spread()?;
+        cluster.join(0..=cluster.others);
+        Some(cluster)
+    }
+
+    /// The same of which the first knows nothing of the others yet.
+    pub(crate) fn start_to_be_spread() -> Option<Self> {
+        let told = Command::new("pg_config").arg("--sharedir").output().ok();
+        let shared = told.and_then(|out| String::from_utf8(out.stdout).ok()).unwrap_or_default();
+        if !Path::new(shared.trim()).join("extension/citus.control").exists() {
+            // Not by a macro: of what passes, a test run keeps that to itself.
+            writeln!(std::io::stdout(), "left out: the extension citus is not installed").unwrap();
+            return None;
+        }
+        Self::start_with(2, false)
+    }
+
+    fn start_with(others: u16, is_durable: bool) -> Option<Self> {
         let Some(programs) = programs() else {
             eprintln!("left out: PostgreSQL is not installed");
             return None;
@@ -40,17 +71,44 @@ impl Cluster {
         if is_root() {
             chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        let cluster = Self { dir, programs, is_durable };
-        let data = cluster.data();
-        cluster.run("initdb", &["-D", &data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8", "--no-locale"]);
+        let cluster = Self { dir, programs, others, is_durable };
+        for number in 0..=others {
+            let data = cluster.data_of(number);
+            let arguments = ["-D", &data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8", "--no-locale"];
+            cluster.run("initdb", &arguments);
+        }
         cluster.begin();
-        cluster.sql("CREATE ROLE server LOGIN CREATEROLE; ");
-        cluster.sql("CREATE DATABASE tessera OWNER server");
+        for number in 0..=others {
+            cluster.sql_of(number, "postgres", "CREATE ROLE server LOGIN CREATEROLE");
+            cluster.sql_of(number, "postgres", "CREATE DATABASE tessera OWNER server");
+        }
         Some(cluster)
     }
 
-    fn data(&self) -> String {
-        self.dir.path().join("data").to_str().unwrap().to_owned()
+    /// Makes some of the others known to the first, which is number 0 and comes before them.
+    pub(crate) fn join(&self, numbers: impl IntoIterator<Item = u16>) {
+        const ROLE: &str = "DO $$ BEGIN
+            IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'tessera_app') THEN CREATE ROLE tessera_app NOINHERIT; END IF;
+        END $$";
+        let place = self.socket();
+        for number in numbers {
+            self.sql_of(number, "postgres", ROLE);
+            self.sql_of(number, "postgres", "ALTER ROLE tessera_app LOGIN");
+            self.sql_of(number, "postgres", "GRANT tessera_app TO server WITH ADMIN OPTION");
+            self.sql_of(number, "tessera", "CREATE EXTENSION citus");
+            let add = if number == 0 { "citus_set_coordinator_host" } else { "citus_add_node" };
+            self.sql_on("tessera", &format!("SELECT {add}('{place}', {})", PORT + number));
+        }
+    }
+
+    /// The address of one of the others for a role.
+    pub(crate) fn url_of(&self, number: u16, role: &str) -> String {
+        format!("postgres://{role}@localhost:{}/tessera?host={}", PORT + number, self.socket())
+    }
+
+    fn data_of(&self, number: u16) -> String {
+        let name = if number == 0 { "data".to_owned() } else { format!("data{number}") };
+        self.dir.path().join(name).to_str().unwrap().to_owned()
     }
 
     fn socket(&self) -> String {
@@ -59,17 +117,32 @@ impl Cluster {
 
     /// Ends at once, as a crash of its host would, and comes back.
     pub(crate) fn crash(&self) {
-        let data = self.data();
-        self.run("pg_ctl", &["-D", &data, "-m", "immediate", "stop"]);
+        self.end();
         self.begin();
     }
 
+    /// Stops it at once, until [`Cluster::begin`].
+    pub(crate) fn end(&self) {
+        for number in 0..=self.others {
+            self.run("pg_ctl", &["-D", &self.data_of(number), "-m", "immediate", "stop"]);
+        }
+    }
+
     pub(crate) fn begin(&self) {
-        let (data, socket) = (self.data(), self.socket());
         let fsync = if self.is_durable { "on" } else { "off" };
-        let options = format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync={fsync}");
-        let log = self.dir.path().join("log");
-        self.run("pg_ctl", &["-D", &data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
+        for number in 0..=self.others {
+            let (data, socket, port) = (self.data_of(number), self.socket(), PORT + number);
+            let mut options =
+                format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync={fsync} -c port={port}");
+            if self.others > 0 {
+                options.push_str(
+                    " -c shared_preload_libraries=citus -c citus.shard_count=4 -c max_prepared_transactions=100
+                     -c citus.node_conninfo=sslmode=disable -c citus.enable_statistics_collection=off -c wal_level=logical",
+                );
+            }
+            let log = self.dir.path().join(format!("log{number}"));
+            self.run("pg_ctl", &["-D", &data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
+        }
     }
 
     /// Copies our database aside, as a backup does. Nobody may be connected.
@@ -100,6 +173,15 @@ impl Cluster {
         self.run("psql", &[&["-h", &self.socket(), "-U", "admin"][..], &arguments].concat());
     }
 
+    /// Our database as a dump has it, in words.
+    pub(crate) fn dump(&self) -> String {
+        let mut command = Command::new(self.programs.join("pg_dump"));
+        command.args(["-h", &self.socket(), "-U", "admin", "-d", "tessera"]).current_dir(self.dir.path());
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    }
+
     /// Runs a file of SQL in our database, as a role.
     pub(crate) fn run_file(&self, role: &str, file: &Path) {
         let copy = self.dir.path().join("file.sql");
@@ -122,12 +204,6 @@ impl Cluster {
         String::from_utf8_lossy(&out.stdout).into_owned()
     }
 
-    /// Stops it, until [`Cluster::begin`].
-    pub(crate) fn end(&self) {
-        let data = self.data();
-        self.run("pg_ctl", &["-D", &data, "-m", "fast", "stop"]);
-    }
-
     /// One value of our database, as a superuser sees it.
     pub(crate) fn ask(&self, sql: &str) -> String {
         let mut command = Command::new(self.programs.join("psql"));
@@ -142,15 +218,6 @@ impl Cluster {
         let file = self.dir.path().join("data/pg_hba.conf");
         fs::write(file, "local all admin trust\nlocal all all scram-sha-256\n").unwrap();
         self.sql("SELECT pg_reload_conf()");
-    }
-
-    /// Our database as a dump has it, in words.
-    pub(crate) fn dump(&self) -> String {
-        let mut command = Command::new(self.programs.join("pg_dump"));
-        command.args(["-h", &self.socket(), "-U", "admin", "-d", "tessera"]).current_dir(self.dir.path());
-        let out = command.output().unwrap();
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        String::from_utf8_lossy(&out.stdout).into_owned()
     }
 
     /// The process that all others of it are children of.
@@ -175,7 +242,14 @@ impl Cluster {
 
     /// Runs SQL as a superuser.
     pub(crate) fn sql_on(&self, database: &str, sql: &str) {
-        self.run("psql", &["-h", &self.socket(), "-U", "admin", "-d", database, "-v", "ON_ERROR_STOP=1", "-qc", sql]);
+        self.sql_of(0, database, sql);
+    }
+
+    /// The same on one of those that rows are spread over.
+    pub(crate) fn sql_of(&self, number: u16, database: &str, sql: &str) {
+        let (socket, port) = (self.socket(), (PORT + number).to_string());
+        let place = ["-h", &socket, "-p", &port, "-U", "admin", "-d", database];
+        self.run("psql", &[&place[..], &["-v", "ON_ERROR_STOP=1", "-qc", sql]].concat());
     }
 
     fn run(&self, program: &str, arguments: &[&str]) {
@@ -193,8 +267,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let data = self.data();
-        self.run("pg_ctl", &["-D", &data, "-m", "immediate", "stop"]);
+        self.end();
     }
 }
 

@@ -38,7 +38,7 @@ impl Site {
         Self::serve(Arc::new(cluster), db, settings).await
     }
 
-    async fn serve(cluster: Arc<Cluster>, db: Db, settings: Settings) -> Self {
+    pub(crate) async fn serve(cluster: Arc<Cluster>, db: Db, settings: Settings) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let app = App::new(db.clone(), settings);
@@ -151,9 +151,21 @@ fn at(request: RequestBuilder, rev: &str) -> RequestBuilder {
 
 /// Runs a test with a server, where there can be one.
 pub(crate) fn with_site<F: Future<Output = ()>>(test: impl FnOnce(Site) -> F) {
+    with_site_of(unlimited(), test);
+}
+
+/// The same on a database that is spread over machines.
+pub(crate) fn with_spread_site<F: Future<Output = ()>>(test: impl FnOnce(Site) -> F) {
+    let Some(cluster) = Cluster::start_spread() else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async { test(Site::on(cluster, unlimited(), &Patience::default()).await).await });
+}
+
+/// Settings without a rate.
+pub(crate) fn unlimited() -> Settings {
     let limits = Limits { key_per_second: 100_000, address_per_second: 100_000, ..Limits::default() };
     // Nobody makes vectors beside a test that writes rows itself.
-    with_site_of(Settings { limits, meaning: MeaningUse::Kept, ..Settings::default() }, test);
+    Settings { limits, meaning: MeaningUse::Kept, ..Settings::default() }
 }
 
 /// The same with these limits.

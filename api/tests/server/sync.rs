@@ -107,40 +107,43 @@ fn a_retry_is_a_replay_and_a_conflict_keeps_both_texts() {
 
 #[test]
 fn a_reader_misses_nothing_of_six_writers() {
+    with_site(six_writers);
+}
+
+/// Reads while six write.
+pub(crate) async fn six_writers(site: Site) {
     const WRITES: usize = 40;
-    with_site(|site| async move {
-        let key = site.user("ada").await;
-        let site = std::sync::Arc::new(site);
-        let writers: Vec<_> = (0..6)
-            .map(|writer| {
-                let (site, key) = (site.clone(), key.clone());
-                tokio::spawn(async move {
-                    for number in 0..WRITES {
-                        let made = op(id(), 0, Action::Create(document(&format!("{writer} {number}"))));
-                        assert_eq!(pushed(&site, &key, &made).await.refused, None);
-                    }
-                })
+    let key = site.user("ada").await;
+    let site = std::sync::Arc::new(site);
+    let writers: Vec<_> = (0..6)
+        .map(|writer| {
+            let (site, key) = (site.clone(), key.clone());
+            tokio::spawn(async move {
+                for number in 0..WRITES {
+                    let made = op(id(), 0, Action::Create(document(&format!("{writer} {number}"))));
+                    assert_eq!(pushed(&site, &key, &made).await.refused, None);
+                }
             })
-            .collect();
-        let (mut cursor, mut seen) = (0, BTreeMap::new());
-        loop {
-            let is_over = writers.iter().all(tokio::task::JoinHandle::is_finished);
-            let path = format!("/v1/sync/changes?epoch=1&after={cursor}&limit=7");
-            let page: Page = serde_json::from_value(Site::ok(site.get(&key, &path).await).await).unwrap();
-            for News { memory, arrival } in &page.news {
-                assert!(arrival.seq() > cursor, "in order");
-                cursor = arrival.seq();
-                seen.insert(*memory, arrival.seq());
-            }
-            if is_over && !page.more {
-                break;
-            }
+        })
+        .collect();
+    let (mut cursor, mut seen) = (0, BTreeMap::new());
+    loop {
+        let is_over = writers.iter().all(tokio::task::JoinHandle::is_finished);
+        let path = format!("/v1/sync/changes?epoch=1&after={cursor}&limit=7");
+        let page: Page = serde_json::from_value(Site::ok(site.get(&key, &path).await).await).unwrap();
+        for News { memory, arrival } in &page.news {
+            assert!(arrival.seq() > cursor, "in order");
+            cursor = arrival.seq();
+            seen.insert(*memory, arrival.seq());
         }
-        for writer in writers {
-            writer.await.unwrap();
+        if is_over && !page.more {
+            break;
         }
-        assert_eq!((seen.len(), cursor), (6 * WRITES, 6 * WRITES as u64));
-    });
+    }
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    assert_eq!((seen.len(), cursor), (6 * WRITES, 6 * WRITES as u64));
 }
 
 /// A machine as the simulator has it, with the real server behind it.
@@ -208,52 +211,53 @@ impl Machine {
 
 #[test]
 fn two_machines_converge_through_the_real_server() {
-    with_site(|site| async move {
-        let key = site.user("ada").await;
-        let mut machines = [Machine { rows: BTreeMap::new(), cursor: 0 }, Machine { rows: BTreeMap::new(), cursor: 0 }];
-        for step in 0..200 {
-            let machine = &mut machines[fastrand::usize(..2)];
-            let live: Vec<MemoryId> = machine.shown().into_keys().collect();
-            match (fastrand::u8(..10), fastrand::choice(live)) {
-                (0..3, _) => {
-                    let memory = id();
-                    machine.rows.insert(memory, Local::new(memory, document(&format!("made in step {step}"))));
-                }
-                (3..6, Some(memory)) => {
-                    machine.rows.get_mut(&memory).unwrap().state =
-                        State::Live(document(&format!("edited in step {step}")));
-                }
-                (6, Some(memory)) => {
-                    let local = machine.rows.get_mut(&memory).unwrap();
-                    local.state = State::Deleted(local.state.document().unwrap().clone());
-                }
-                (7 | 8, _) => drop(machine.push(&site, &key).await),
-                _ => drop(machine.pull(&site, &key).await),
+    with_site(converge);
+}
+
+/// Two machines change what they like, until nobody has anything to say.
+pub(crate) async fn converge(site: Site) {
+    let key = site.user("ada").await;
+    let mut machines = [Machine { rows: BTreeMap::new(), cursor: 0 }, Machine { rows: BTreeMap::new(), cursor: 0 }];
+    for step in 0..200 {
+        let machine = &mut machines[fastrand::usize(..2)];
+        let live: Vec<MemoryId> = machine.shown().into_keys().collect();
+        match (fastrand::u8(..10), fastrand::choice(live)) {
+            (0..3, _) => {
+                let memory = id();
+                machine.rows.insert(memory, Local::new(memory, document(&format!("made in step {step}"))));
             }
+            (3..6, Some(memory)) => {
+                machine.rows.get_mut(&memory).unwrap().state = State::Live(document(&format!("edited in step {step}")));
+            }
+            (6, Some(memory)) => {
+                let local = machine.rows.get_mut(&memory).unwrap();
+                local.state = State::Deleted(local.state.document().unwrap().clone());
+            }
+            (7 | 8, _) => drop(machine.push(&site, &key).await),
+            _ => drop(machine.pull(&site, &key).await),
         }
-        let mut is_quiet = false;
-        for _ in 0..2_000 {
-            if is_quiet {
-                break;
-            }
-            is_quiet = true;
-            for machine in &mut machines {
-                let (sent, got) = (machine.push(&site, &key).await, machine.pull(&site, &key).await);
-                is_quiet &= !sent && !got;
-            }
+    }
+    let mut is_quiet = false;
+    for _ in 0..2_000 {
+        if is_quiet {
+            break;
         }
-        assert!(is_quiet, "does not come to rest");
-        assert_eq!(machines[0].shown(), machines[1].shown());
-        let snapshot: Snapshot =
-            serde_json::from_value(Site::ok(site.get(&key, "/v1/sync/snapshot").await).await).unwrap();
-        let there: BTreeMap<MemoryId, String> = snapshot
-            .rows
-            .iter()
-            .filter(|row| row.row.state.live().is_some())
-            .map(|row| (row.row.memory, text(row).to_owned()))
-            .collect();
-        assert!(there.len() > 10 && there == machines[0].shown());
-    });
+        is_quiet = true;
+        for machine in &mut machines {
+            let (sent, got) = (machine.push(&site, &key).await, machine.pull(&site, &key).await);
+            is_quiet &= !sent && !got;
+        }
+    }
+    assert!(is_quiet, "does not come to rest");
+    assert_eq!(machines[0].shown(), machines[1].shown());
+    let snapshot: Snapshot = serde_json::from_value(Site::ok(site.get(&key, "/v1/sync/snapshot").await).await).unwrap();
+    let there: BTreeMap<MemoryId, String> = snapshot
+        .rows
+        .iter()
+        .filter(|row| row.row.state.live().is_some())
+        .map(|row| (row.row.memory, text(row).to_owned()))
+        .collect();
+    assert!(there.len() > 10 && there == machines[0].shown());
 }
 
 #[test]

@@ -141,7 +141,7 @@ impl Db {
             return Ok(());
         }
         for user in names.all() {
-            let mut tx = self.begin("app.user_id", user.as_str()).await?;
+            let mut tx = self.begin(user).await?;
             for sql in [
                 "INSERT INTO user_seq (user_id, seq) VALUES ($1, $2)
                  ON CONFLICT (user_id) DO UPDATE SET seq = greatest(user_seq.seq, excluded.seq)",

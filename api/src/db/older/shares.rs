@@ -130,7 +130,7 @@ impl Db {
     /// Keeps what is shared by tags. It was agreed on: nobody is asked again.
     pub(super) async fn keep_rules(&self, rules: &Rules, taken: &mut TakenOver) -> Result<(), DbError> {
         for (owner, tag, grant) in &rules.tags {
-            let mut tx = self.begin("app.user_id", owner.as_str()).await?;
+            let mut tx = self.begin(owner).await?;
             sqlx::query(
                 "INSERT INTO tag_shares (owner, tag, grantee, permission, created, status)
                  VALUES ($1, $2, $3, $4, $5::text::timestamptz, 'accepted') ON CONFLICT (owner, tag, grantee) DO NOTHING",

@@ -1,0 +1,280 @@
+//! A database that is spread over several machines by Citus: each user's rows lie together on one of them, and what all
+//! need is small and lies on every one. See docs/SCALING.md.
+//!
+//! Statements about one user go to one machine as they are. Those that join a user's feed with the memories it names are
+//! asked in parts: the user's own, which is one machine's, and those that others share with them.
+
+use std::collections::HashSet;
+
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgExecutor, Postgres, Row as _, Transaction};
+
+use super::{DbError, UserTx};
+
+/// A statement with what is bound to it.
+pub(crate) type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
+
+/// What lies on every machine: small, read by all and seldom written.
+const EVERYWHERE: [&str; 5] = ["server_meta", "users", "api_keys", "tag_shares", "mutes"];
+/// All tables of users lie where this one's rows do.
+const FIRST: &str = "memories";
+/// Nobody else spreads tables meanwhile.
+const LOCK: i64 = 0x7465_7373_6572_6131;
+/// Policies and functions.
+const RULES: &str = include_str!("spread.sql");
+
+/// True where the extension is there.
+pub(super) async fn is_spread(on: impl PgExecutor<'_>) -> Result<bool, DbError> {
+    let sql = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')";
+    Ok(sqlx::query_scalar(sql).fetch_one(on).await?)
+}
+
+/// What a connection needs: whose rows are asked for goes to every machine; and one connection to each, so that a query
+/// within a query sees what the transaction wrote.
+pub(super) fn options(options: PgConnectOptions) -> PgConnectOptions {
+    options.options([("citus.propagate_set_commands", "local"), ("citus.max_adaptive_executor_pool_size", "1")])
+}
+
+/// Says for the transaction whose rows it is about, and for a request takes the role that has nothing. Each by itself: Citus
+/// carries the text of the whole message.
+pub(super) async fn act(
+    tx: &mut Transaction<'static, Postgres>,
+    user: &str,
+    is_request: bool,
+) -> Result<(), sqlx::Error> {
+    if is_request {
+        sqlx::raw_sql("SET LOCAL ROLE tessera_app").execute(&mut **tx).await?;
+    }
+    let whose = format!("SET LOCAL app.user_id = '{}'", user.replace('\'', "''"));
+    sqlx::raw_sql(AssertSqlSafe(whose)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// A migration as it is done here: tables are spread when all of them are there, not while they are made.
+pub(super) fn migration(sql: &str) -> String {
+    sql.replace("extname = 'citus'", "extname = ''")
+}
+
+/// Spreads what is not spread yet. Doing so twice changes nothing.
+pub(super) async fn spread(connection: &mut PgConnection) -> Result<(), DbError> {
+    sqlx::query("SELECT pg_advisory_lock($1)").bind(LOCK).execute(&mut *connection).await?;
+    let done = spread_alone(connection).await;
+    sqlx::query("SELECT pg_advisory_unlock($1)").bind(LOCK).execute(&mut *connection).await?;
+    done
+}
+
+async fn spread_alone(connection: &mut PgConnection) -> Result<(), DbError> {
+    sqlx::raw_sql(RULES).execute(&mut *connection).await?;
+    // The audit's triggers refuse, and ask nothing.
+    sqlx::raw_sql("SET citus.enable_unsafe_triggers = on").execute(&mut *connection).await?;
+    let waiting = sqlx::query(
+        "SELECT c.relname::text AS name, (SELECT a.attname::text FROM pg_index i
+                JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+             WHERE i.indrelid = c.oid AND i.indisprimary) AS first_key
+         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relname <> '_sqlx_migrations'
+             AND c.oid NOT IN (SELECT table_name FROM citus_tables WHERE citus_table_type IN ('distributed', 'reference'))
+         ORDER BY c.relname <> ALL ($1), c.relname <> $2, c.oid",
+    )
+    .bind(EVERYWHERE.as_slice())
+    .bind(FIRST)
+    .fetch_all(&mut *connection)
+    .await?;
+    for row in &waiting {
+        let (name, key): (String, Option<String>) = (row.try_get("name")?, row.try_get("first_key")?);
+        spread_table(connection, &name, key.as_deref()).await?;
+        tracing::info!(table = name, "spread");
+    }
+    // What was here before is on the machines now.
+    let left: Vec<String> = sqlx::query_scalar(
+        "SELECT c.relname::text FROM pg_class c JOIN citus_tables t ON t.table_name = c.oid
+         WHERE t.citus_table_type IN ('distributed', 'reference') AND pg_relation_size(c.oid) > 0 ORDER BY c.oid",
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    for name in left {
+        let mut tx = connection.begin().await?;
+        for sql in [
+            format!("ALTER TABLE {name} DISABLE TRIGGER USER"),
+            format!("SELECT truncate_local_data_after_distributing_table('{name}')"),
+            format!("ALTER TABLE {name} ENABLE TRIGGER USER"),
+        ] {
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *tx).await?;
+        }
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// In one transaction with the guard of its rows, which would hide them from whoever copies them.
+async fn spread_table(connection: &mut PgConnection, name: &str, key: Option<&str>) -> Result<(), DbError> {
+    let spread = match key {
+        _ if EVERYWHERE.contains(&name) => format!("SELECT create_reference_table('{name}')"),
+        Some(key @ ("owner" | "user_id")) => {
+            let beside = if name == FIRST { "none" } else { FIRST };
+            format!("SELECT create_distributed_table('{name}', '{key}', colocate_with => '{beside}')")
+        }
+        _ => return Err(DbError::Unsafe(format!("the key of {name} does not begin with its user"))),
+    };
+    let sql = "SELECT relforcerowsecurity FROM pg_class WHERE oid = $1::regclass";
+    let is_guarded: bool = sqlx::query_scalar(sql).bind(name).fetch_one(&mut *connection).await?;
+    let mut tx = connection.begin().await?;
+    let guard = |how: &str| format!("ALTER TABLE {name} {how} ROW LEVEL SECURITY");
+    if is_guarded {
+        sqlx::raw_sql(AssertSqlSafe(guard("NO FORCE"))).execute(&mut *tx).await?;
+    }
+    sqlx::raw_sql(AssertSqlSafe(spread)).execute(&mut *tx).await?;
+    if is_guarded {
+        sqlx::raw_sql(AssertSqlSafe(guard("FORCE"))).execute(&mut *tx).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// Refuses a database of which something is not spread, or a machine that does not let requests in.
+pub(super) async fn check(tx: &mut Transaction<'static, Postgres>) -> Result<(), DbError> {
+    let left: Vec<String> = sqlx::query_scalar(
+        "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relname <> '_sqlx_migrations'
+             AND c.oid NOT IN (SELECT table_name FROM citus_tables WHERE citus_table_type IN ('distributed', 'reference'))",
+    )
+    .fetch_all(&mut **tx)
+    .await?;
+    if !left.is_empty() {
+        let problem = format!("{} not spread by Citus; run tessera-server migrate, and start again", left.join(", "));
+        return Err(DbError::Unsafe(problem));
+    }
+    let refused = |error: sqlx::Error| {
+        DbError::Unsafe(format!("a machine of Citus does not let tessera_app in, or one that cannot log in: {error}"))
+    };
+    sqlx::query("SELECT count(*) FROM marks").execute(&mut **tx).await.map_err(refused)?;
+    Ok(())
+}
+
+impl UserTx {
+    /// The rows of a statement that joins the feed of the user, who is `$1`, with the memories that it names. What else is
+    /// bound, `bind` binds.
+    pub(crate) async fn fed<'q>(
+        &mut self,
+        sql: &'static str,
+        bind: impl Fn(Query<'q>) -> Query<'q>,
+    ) -> Result<Vec<PgRow>, DbError> {
+        let user = self.user.as_str().to_owned();
+        if !self.is_spread {
+            return Ok(bind(sqlx::query(sql).bind(user)).fetch_all(&mut *self.tx).await?);
+        }
+        let own = bind(sqlx::query(AssertSqlSafe(own(sql))).bind(user.clone()));
+        let mut found = own.fetch_all(&mut *self.tx).await?;
+        // After the user's own: what was told before them is seen.
+        let others = self.sharers().await?;
+        if others.is_empty() {
+            return Ok(found);
+        }
+        // The names of others are part of the text, so that machines without them are not asked: kept for nobody else.
+        let shared = sqlx::query(AssertSqlSafe(shared(sql, &others))).persistent(false).bind(user.clone());
+        found.extend(bind(shared).fetch_all(&mut *self.tx).await?);
+        if let Some(gone) = gone(sql) {
+            let known: HashSet<i64> =
+                found.iter().map(|row| row.try_get("handle")).collect::<Result<_, sqlx::Error>>()?;
+            for row in bind(sqlx::query(AssertSqlSafe(gone)).bind(user)).fetch_all(&mut *self.tx).await? {
+                if !known.contains(&row.try_get("handle")?) {
+                    found.push(row);
+                }
+            }
+            let mut numbered: Vec<(i64, PgRow)> =
+                found.into_iter().map(|row| Ok((row.try_get("handle")?, row))).collect::<Result<_, sqlx::Error>>()?;
+            numbered.sort_by_key(|(handle, _)| *handle);
+            found = numbered.into_iter().map(|(_, row)| row).collect();
+        }
+        Ok(found)
+    }
+
+    /// Others of whom the user was told a memory: from one name to the next, however many rows each has.
+    async fn sharers(&mut self) -> Result<Vec<String>, DbError> {
+        Ok(sqlx::query_scalar(
+            "WITH RECURSIVE names AS (
+                 (SELECT owner FROM feed WHERE user_id = $1 ORDER BY owner LIMIT 1)
+                 UNION ALL
+                 SELECT (SELECT owner FROM feed WHERE user_id = $1 AND feed.owner > names.owner ORDER BY owner LIMIT 1)
+                 FROM names WHERE names.owner IS NOT NULL)
+             SELECT owner FROM names WHERE owner <> $1",
+        )
+        .bind(self.user.as_str())
+        .fetch_all(&mut *self.tx)
+        .await?)
+    }
+}
+
+/// How the statements of [`UserTx::fed`] join; in brackets, what the memories are called there.
+const JOINS: [(&str, &str); 3] = [
+    ("m.owner = feed.owner", "m"),
+    ("memories.owner = feed.owner", "memories"),
+    ("memories.owner = cut.owner", "memories"),
+];
+
+/// Of a statement about a feed, the part about the user's own memories: all of it is on one machine.
+fn own(sql: &str) -> String {
+    let own = JOINS.iter().fold(sql.to_owned(), |sql, (join, name)| joined(&sql, join, &format!("{name}.owner = $1")));
+    own.replace("feed.user_id = $1", "feed.user_id = $1 AND feed.owner = $1")
+}
+
+/// The part about memories of others that the user sees.
+fn shared(sql: &str, others: &[String]) -> String {
+    // A name has no character that ends a text or an element.
+    let names: Vec<String> = others.iter().map(|name| format!("\"{name}\"")).collect();
+    let names = names.join(",");
+    let sql = JOINS
+        .iter()
+        .fold(sql.to_owned(), |sql, (join, name)| joined(&sql, join, &format!("{name}.owner = ANY ('{{{names}}}')")));
+    of_others(&sql, "JOIN")
+}
+
+/// The rows of the feed about memories of others, without those: where a statement asks for rows without a memory too.
+fn gone(sql: &str) -> Option<String> {
+    sql.contains("FROM feed LEFT JOIN").then(|| {
+        let nothing = "m.owner = $1 AND m.id = '00000000-0000-0000-0000-000000000000'";
+        of_others(&joined(sql, "m.owner = feed.owner", nothing), "LEFT JOIN")
+    })
+}
+
+/// Adds to a join, where a statement has it: not to one of which the name only ends so.
+fn joined(sql: &str, join: &str, and: &str) -> String {
+    sql.replace(&format!(" {join}"), &format!(" {join} AND {and}"))
+}
+
+fn of_others(sql: &str, join: &str) -> String {
+    let rows = format!("FROM (SELECT * FROM feed WHERE user_id = $1 AND owner <> $1) feed {join} memories");
+    sql.replace("FROM feed LEFT JOIN memories", &rows).replace("FROM feed JOIN memories", &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SQL: &str = "SELECT feed.handle FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory \
+                       WHERE feed.user_id = $1 AND feed.seq > $2";
+
+    #[test]
+    fn a_statement_about_a_feed_comes_apart() {
+        assert_eq!(
+            own(SQL),
+            "SELECT feed.handle FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.owner = $1 AND m.id = \
+             feed.memory WHERE feed.user_id = $1 AND feed.owner = $1 AND feed.seq > $2"
+        );
+        assert_eq!(
+            shared(SQL, &["bob".into(), "eve@x".into()]),
+            "SELECT feed.handle FROM (SELECT * FROM feed WHERE user_id = $1 AND owner <> $1) feed JOIN memories m ON \
+             m.owner = feed.owner AND m.owner = ANY ('{\"bob\",\"eve@x\"}') AND m.id = feed.memory WHERE feed.user_id \
+             = $1 AND feed.seq > $2"
+        );
+        assert!(gone(SQL).is_some_and(|gone| {
+            gone.contains("feed LEFT JOIN memories m ON m.owner = feed.owner AND m.owner = $1 AND m.id = '0")
+        }));
+        assert_eq!(gone(&SQL.replace("LEFT JOIN", "JOIN")), None);
+    }
+
+    #[test]
+    fn migrations_make_tables_and_leave_them_where_they_are() {
+        let sql = include_str!("../../migrations/0002_distributed.sql");
+        assert!(sql.contains("extname = 'citus'") && !migration(sql).contains("extname = 'citus'"));
+    }
+}

@@ -1,0 +1,139 @@
+//! What a user's feed tells, with the memories that its ids mean to them: the user's own, else of those that they see the one
+//! that came first. One statement where all rows are on one machine; else the feed first, and the memories by their keys.
+
+use std::collections::{BTreeMap, HashSet};
+
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+use tessera_engine::domain::MemoryId;
+use uuid::Uuid;
+
+use super::meaning::believed;
+use super::memories::{columns, uuid};
+use super::{DbError, UserTx};
+
+/// A memory that a feed tells of, at which place, and its row, where the user may see one.
+pub(super) struct Told {
+    pub(super) memory: MemoryId,
+    pub(super) seq: u64,
+    pub(super) row: Option<PgRow>,
+}
+
+impl Told {
+    fn new(memory: Uuid, seq: i64, row: Option<PgRow>) -> Self {
+        Self { memory: MemoryId::from_uuid(memory), seq: u64::try_from(seq).unwrap_or(0), row }
+    }
+}
+
+impl UserTx {
+    /// What the feed tells after a number, in its order. What the user sees no more has no row.
+    pub(super) async fn told_after(&mut self, after: u64, most: i64) -> Result<Vec<Told>, DbError> {
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        if self.is_spread {
+            let sql = "SELECT memory, seq FROM feed WHERE user_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+            let query = sqlx::query(sql).bind(self.user.as_str()).bind(after).bind(most);
+            let told = query.fetch_all(&mut *self.tx).await?;
+            return self.memories_of(&told).await;
+        }
+        let rows = sqlx::query(concat!(
+            "SELECT told.memory AS about, told.seq AS told_at, ",
+            believed!("memories"),
+            ", ",
+            columns!(),
+            " FROM (SELECT user_id, memory, seq FROM feed WHERE user_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) told
+              LEFT JOIN LATERAL (SELECT feed.owner AS whose, feed.memory AS what FROM feed
+                  JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+                  WHERE feed.user_id = $1 AND feed.memory = told.memory
+                  ORDER BY feed.owner <> $1, feed.handle LIMIT 1) meant ON true
+              LEFT JOIN memories ON memories.owner = meant.whose AND memories.id = meant.what ORDER BY told.seq"
+        ))
+        .bind(self.user.as_str())
+        .bind(after)
+        .bind(most)
+        .fetch_all(&mut *self.tx)
+        .await?;
+        let told = |row: PgRow| {
+            let (memory, seq) = (row.try_get("about")?, row.try_get("told_at")?);
+            let is_there = row.try_get::<Option<&str>, _>("owner")?.is_some();
+            Ok(Told::new(memory, seq, is_there.then_some(row)))
+        };
+        rows.into_iter().map(told).collect()
+    }
+
+    /// What the feed tells of after an id, in the order of ids.
+    pub(super) async fn told_from(&mut self, after: Option<MemoryId>, most: i64) -> Result<Vec<Told>, DbError> {
+        let after = after.map_or(Uuid::nil(), uuid);
+        if self.is_spread {
+            let sql = "SELECT memory, max(seq) AS seq FROM feed WHERE user_id = $1 AND memory > $2
+                       GROUP BY memory ORDER BY memory LIMIT $3";
+            let query = sqlx::query(sql).bind(self.user.as_str()).bind(after).bind(most);
+            let told = query.fetch_all(&mut *self.tx).await?;
+            return self.memories_of(&told).await;
+        }
+        let rows = sqlx::query(concat!(
+            "SELECT told_at, ",
+            believed!("memories"),
+            ", ",
+            columns!(),
+            " FROM (SELECT DISTINCT ON (feed.memory) feed.memory AS what, feed.owner AS whose,
+                      max(feed.seq) OVER (PARTITION BY feed.memory) AS told_at
+                  FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+                  WHERE feed.user_id = $1 AND feed.memory > $2
+                  ORDER BY feed.memory, feed.owner <> $1, feed.handle LIMIT $3) meant
+              JOIN memories ON memories.owner = meant.whose AND memories.id = meant.what ORDER BY memories.id"
+        ))
+        .bind(self.user.as_str())
+        .bind(after)
+        .bind(most)
+        .fetch_all(&mut *self.tx)
+        .await?;
+        rows.into_iter().map(|row| Ok(Told::new(row.try_get("id")?, row.try_get("told_at")?, Some(row)))).collect()
+    }
+
+    /// With what a feed tells the memories that it means: their owners' machines are asked, and no others.
+    async fn memories_of(&mut self, told: &[PgRow]) -> Result<Vec<Told>, DbError> {
+        let told: Vec<(Uuid, i64)> = told
+            .iter()
+            .map(|row| Ok((row.try_get("memory")?, row.try_get("seq")?)))
+            .collect::<Result<_, sqlx::Error>>()?;
+        let ids: Vec<Uuid> = told.iter().map(|(memory, _)| *memory).collect();
+        let places = sqlx::query(
+            "SELECT memory, owner FROM feed WHERE user_id = $1 AND memory = ANY ($2) ORDER BY owner <> $1, handle",
+        )
+        .bind(self.user.as_str())
+        .bind(&ids)
+        .fetch_all(&mut *self.tx)
+        .await?;
+        let places: Vec<(Uuid, String)> = places
+            .iter()
+            .map(|row| Ok((row.try_get("memory")?, row.try_get("owner")?)))
+            .collect::<Result<_, sqlx::Error>>()?;
+        let owners: HashSet<&String> = places.iter().map(|(_, owner)| owner).collect();
+        let (own, others): (Vec<&String>, Vec<&String>) =
+            owners.into_iter().partition(|owner| **owner == self.user.as_str());
+        let mut rows: BTreeMap<(Uuid, String), PgRow> = BTreeMap::new();
+        for of in [own, others].into_iter().filter(|of| !of.is_empty()) {
+            let those = places.iter().filter(|(_, owner)| of.contains(&owner)).map(|(memory, _)| *memory);
+            let sql = concat!(
+                "SELECT ",
+                believed!("memories"),
+                ", ",
+                columns!(),
+                " FROM memories WHERE memories.owner = ANY ($1) AND memories.id = ANY ($2)"
+            );
+            let query = sqlx::query(sql).bind(of.iter().map(|owner| owner.as_str()).collect::<Vec<_>>());
+            for row in query.bind(those.collect::<Vec<_>>()).fetch_all(&mut *self.tx).await? {
+                rows.insert((row.try_get("id")?, row.try_get("owner")?), row);
+            }
+        }
+        let mut meant: BTreeMap<Uuid, PgRow> = BTreeMap::new();
+        for (memory, owner) in places {
+            if !meant.contains_key(&memory)
+                && let Some(row) = rows.remove(&(memory, owner))
+            {
+                meant.insert(memory, row);
+            }
+        }
+        Ok(told.into_iter().map(|(memory, seq)| Told::new(memory, seq, meant.remove(&memory))).collect())
+    }
+}
