@@ -110,6 +110,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Machine {
     }
 }
 
+/// Whether a client of ours asks. Those of before numbers were given read a UUID where the older API has a number.
+pub(crate) struct Ours(pub(crate) bool);
+
+impl<S: Send + Sync> FromRequestParts<S> for Ours {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+        Ok(Self(agent.is_some_and(|agent| agent.starts_with("tessera/"))))
+    }
+}
+
 /// Whether a machine reads links of any type.
 pub(crate) struct FreeLinks(pub(crate) bool);
 

@@ -19,7 +19,7 @@ use crate::App;
 use crate::contract::{MigrateQuery, OfMemory};
 use crate::db::{Caller, Deed, KeptSecret as Row, Migrated, Migrator, Stored};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, InPath, Named, Params, id};
+use crate::extract::{Body, InPath, Named, Ours, Params, id};
 use crate::secrets::{NoPlace, Opened, SecretMode, Taken, source_of};
 
 /// How long a request to migrate goes on before it says where the next one begins.
@@ -32,6 +32,7 @@ const MIGRATE_FOR: std::time::Duration = std::time::Duration::from_secs(10);
 pub(super) async fn show(
     State(app): State<App>,
     caller: Caller,
+    Ours(is_ours): Ours,
     InPath(text): InPath<String>,
 ) -> Result<Response, Problem> {
     caller.may_all()?;
@@ -48,7 +49,7 @@ pub(super) async fn show(
     let shown = shown.ok_or_else(Problem::not_found)?;
     let handle = app.db.handles(&caller.user, &[memory]).await?.get(&memory).copied();
     let mut reply = json!(shown);
-    if let Some(fields) = reply.as_object_mut() {
+    if let Some(fields) = reply.as_object_mut().filter(|_| !is_ours) {
         fields.insert("uuid".into(), json!(memory));
         fields.insert("id".into(), json!(handle));
     }

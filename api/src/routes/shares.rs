@@ -15,7 +15,7 @@ use crate::App;
 use crate::contract::{MemoriesView, OfMemory, OfferAnswer, PageQuery, ShareTagWith, ShareWith};
 use crate::db::{Caller, MyShares, ShareError, Target, UserId};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, InPath, Named, Params};
+use crate::extract::{Body, InPath, Named, Ours, Params};
 
 impl From<ShareError> for Problem {
     fn from(error: ShareError) -> Self {
@@ -144,9 +144,19 @@ pub(super) async fn shared_with_me(
 /// Lists what the caller shares.
 #[utoipa::path(get, path = "/api/memories/my-shares",
     responses((status = 200, body = MyShares), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
-pub(super) async fn my_shares(State(app): State<App>, caller: Caller) -> Result<Json<MyShares>, Problem> {
+pub(super) async fn my_shares(
+    State(app): State<App>,
+    caller: Caller,
+    Ours(is_ours): Ours,
+) -> Result<Json<Value>, Problem> {
     caller.may("read")?;
-    Ok(Json(app.db.my_shares(&caller.user).await?))
+    let mut shares = json!(app.db.my_shares(&caller.user).await?);
+    let rows = shares.get_mut("memory_shares").and_then(Value::as_array_mut);
+    for row in rows.into_iter().flatten().filter_map(Value::as_object_mut).filter(|_| is_ours) {
+        let uuid = row.get("memory_uuid").cloned().unwrap_or_default();
+        row.insert("memory_id".into(), uuid);
+    }
+    Ok(Json(shares))
 }
 
 /// Lists what other users want to share with the caller by a tag, and the caller did not answer.

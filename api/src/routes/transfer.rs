@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::memories::{creation, done, idempotency};
 use crate::App;
@@ -88,7 +89,28 @@ async fn asked(
     creation(app, new, idempotency, caller, text.as_bytes()).await
 }
 
-/// Gives all of the caller's own memories, one JSON object a line.
+/// A memory as a line that `tessera import` reads: named by its UUID alone, with lists.
+fn line(view: &MemoryView) -> String {
+    let mut line = json!(view);
+    if let Some(fields) = line.as_object_mut() {
+        for (name, of) in [("id", "uuid"), ("tags", "tag_list")] {
+            let value = fields.remove(of).unwrap_or_default();
+            fields.insert(name.to_owned(), value);
+        }
+        for name in ["expanded_keywords", "permission", "deleted_at"] {
+            fields.remove(name);
+        }
+        let links = fields.get_mut("links").and_then(Value::as_array_mut);
+        for link in links.into_iter().flatten().filter_map(Value::as_object_mut) {
+            let to = link.remove("uuid").unwrap_or_default();
+            link.insert("id".into(), to);
+        }
+    }
+    line.to_string() + "\n"
+}
+
+/// Gives all of the caller's own memories, one JSON object a line, as `tessera import` reads them: `id` is the UUID, `tags` are
+/// a list.
 #[utoipa::path(get, path = "/api/memories/export",
     responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn export(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
@@ -98,12 +120,7 @@ pub(super) async fn export(State(app): State<App>, caller: Caller) -> Result<Res
     // A page is read when the one before was taken: nothing is held for a slow reader but a page.
     let pages = futures_util::stream::try_unfold((app.db, caller.user, first), |(db, user, page)| async move {
         let Some(last) = page.last() else { return Ok(None) };
-        let lines: String = page
-            .iter()
-            .filter_map(MemoryView::of)
-            .filter_map(|view| serde_json::to_string(&view).ok())
-            .map(|line| line + "\n")
-            .collect();
+        let lines: String = page.iter().filter_map(MemoryView::of).map(|view| line(&view)).collect();
         let next = db.own_after(&user, Some(last.row.memory)).await;
         let next = next.inspect_err(|error| tracing::error!(%error, "export"));
         // A cut connection: the reader must not take a part for the whole.

@@ -63,7 +63,10 @@ fn a_memory_is_stored_listed_changed_deleted_and_restored() {
         assert_eq!(Site::ok(site.get(&ada, "/api/stats").await).await["total_memories"], 1);
         let lines = site.get(&ada, "/api/memories/export").await.text().await.unwrap();
         assert_eq!(lines.lines().count(), 1);
-        assert_eq!(serde_json::from_str::<Value>(&lines).unwrap()["id"], made["id"]);
+        let line: Value = serde_json::from_str(&lines).unwrap();
+        assert_eq!((&line["id"], &line["tags"]), (&made["uuid"], &json!(["billing", "tax"])), "as an import reads it");
+        let again = Site::ok(site.post(&ada, "/api/memories/import", &json!([line])).await).await;
+        assert_eq!((&again[0]["id"], &again[0]["error"]), (&made["id"], &Value::Null), "{again}");
         let changed = Site::ok(site.get(&ada, "/api/memories/sync?since=2020-01-01T00:00:00+00:00").await).await;
         assert_eq!(changed["memories"][0]["id"], made["id"], "{changed}");
         let since = changed["server_time"].as_str().unwrap();

@@ -120,6 +120,11 @@ fn a_tag_is_a_live_rule_and_a_direct_share_has_the_last_word() {
         let mine = Site::ok(site.get(&ada, "/api/memories/my-shares").await).await;
         assert_eq!(mine["tag_shares"][0]["tag"], "port", "{mine}");
         assert_eq!(mine["memory_shares"][0]["memory_uuid"], json!(first), "{mine}");
+        assert_eq!(mine["memory_shares"][0]["memory_id"], json!(1), "{mine}");
+        // A client of ours from before there were numbers reads a UUID there.
+        let request = site.client.get(format!("http://{}/api/memories/my-shares", site.address)).bearer_auth(&ada);
+        let mine = Site::ok(request.header("user-agent", "tessera/0.1.0").send().await.unwrap()).await;
+        assert_eq!(mine["memory_shares"][0]["memory_id"], json!(first), "{mine}");
         // Both ways of taking the rule back.
         let body = json!({ "tag": "port", "shared_with": "bob" });
         Site::ok(site.delete_with(&ada, "/api/memories/share-tag", &body).await).await;
