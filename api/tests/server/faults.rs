@@ -60,7 +60,7 @@ fn a_share_that_ran_into_a_deadlock_is_done_again() {
     with_site(|site| async move {
         let (ada, _bob) = (site.user("ada").await, site.user("bob").await);
         let stored = Site::ok(site.post(&ada, "/api/memories", &json!({ "content": "The gate is shut" })).await).await;
-        let path = format!("/api/memories/{}/share", stored["id"].as_str().unwrap());
+        let path = format!("/api/memories/{}/share", stored["uuid"].as_str().unwrap());
         let pool = site.admin().await;
         sqlx::query("INSERT INTO user_seq VALUES ('bob', 0)").execute(&pool).await.unwrap();
         let deadlocks = async || {

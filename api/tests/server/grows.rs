@@ -73,7 +73,7 @@ fn news_of_what_is_gone_goes_once_it_was_heard_and_who_comes_later_is_told_other
         let store = async |key: &str, text: &str| {
             let body = json!({ "content": text });
             let stored = Site::ok(site.post(key, "/api/memories", &body).await).await;
-            stored["id"].as_str().unwrap().to_owned()
+            stored["uuid"].as_str().unwrap().to_owned()
         };
         let own = store(&ada, "ada's own").await;
         let purged = store(&ada, "ada's own, removed for good").await;

@@ -31,7 +31,7 @@ async fn naming(pool: &PgPool, name: &str) -> Vec<String> {
 
 async fn store(site: &Site, key: &str, body: Value) -> String {
     let stored = Site::ok(site.post(key, "/api/memories", &body).await).await;
-    stored["id"].as_str().unwrap().to_owned()
+    stored["uuid"].as_str().unwrap().to_owned()
 }
 
 /// What bob has, with shares to ada and from her, and every other row that names him. Gives a memory of his that ada sees, and

@@ -77,7 +77,7 @@ fn every_row_comes_under_its_number_to_everybody_who_saw_it() {
         let (ada, bob) = (site.key("ada").await, site.key("bob").await);
         let first = shown(&site, &ada, numbered(&pool, "ada", 1).await.unwrap()).await;
         assert_eq!(first["content"], "The staging gateway listens on port 9000");
-        assert_eq!((&first["tags"], &first["category"]), (&json!(["gateway", "ops"]), &json!("facts")));
+        assert_eq!((&first["tag_list"], &first["category"]), (&json!(["gateway", "ops"]), &json!("facts")));
         assert_eq!(first["keywords"], json!(["port", "staging", "gateway", "listener"]));
         assert!(first["created_at"].as_str().unwrap().starts_with("2026-03-20T10:00:00"), "{first}");
         let second = shown(&site, &ada, numbered(&pool, "ada", 2).await.unwrap()).await;
@@ -87,12 +87,13 @@ fn every_row_comes_under_its_number_to_everybody_who_saw_it() {
         let odd = shown(&site, &bob, numbered(&pool, "bob", 16).await.unwrap()).await;
         assert_eq!(odd["content"], "A note\twith tabs,\r\nlines, \"quotes\", \\ and 🦀\u{200d}");
         let many = shown(&site, &ada, numbered(&pool, "ada", 33).await.unwrap()).await;
-        assert_eq!(many["tags"].as_array().unwrap().len(), 32);
+        assert_eq!(many["tag_list"].as_array().unwrap().len(), 32);
         // A client of before asks for what came since: by the older times.
         let since = Site::ok(site.get(&ada, "/api/memories/sync?since=2026-04-20T00:00:00%2B00:00").await).await;
         let since = since["memories"].as_array().unwrap();
         assert_eq!(since.len(), 1, "{since:?}");
-        assert_eq!((&since[0]["content"], &since[0]["deleted"]), (&json!("This note is forgotten"), &json!(true)));
+        assert_eq!((&since[0]["id"], &since[0]["content"]), (&json!(5), &json!("This note is forgotten")));
+        assert!(since[0]["deleted_at"].as_str().unwrap().starts_with("2026-05-01T12:00:00"), "{since:?}");
         // Recall knows them by their numbers, follows what replaces what, and finds what others share.
         let question = json!({ "context": "which host is the build cache on?", "max_tokens": 400 });
         let answer = Site::ok(site.post(&bob, "/api/memories/recall", &question).await).await;
@@ -101,16 +102,23 @@ fn every_row_comes_under_its_number_to_everybody_who_saw_it() {
             answer["details"][0].to_string().contains("#21") || answer["details"][0]["id"] == json!(21),
             "{answer}"
         );
-        // A share for writing is one, one for reading is none.
-        let shared = numbered(&pool, "ada", 3).await.unwrap();
-        let put = site.put(&ada, &format!("/api/memories/{shared}"), "*", &json!({ "content": "On Tuesdays" })).await;
+        // By their numbers, which clients have: a share for writing is one, one for reading is none.
+        for (number, text) in
+            [(1, "The staging gateway listens on port 9000"), (3, "The crane service is deployed on Mondays")]
+        {
+            for key in [&ada, &bob] {
+                let seen = Site::ok(site.get(key, &format!("/api/memories/{number}")).await).await;
+                assert_eq!((&seen["id"], &seen["content"]), (&json!(number), &json!(text)));
+            }
+        }
+        assert_eq!(site.get(&bob, "/api/memories/2").await.status(), StatusCode::NOT_FOUND);
+        let put = site.put(&ada, "/api/memories/3", "", &json!({ "content": "On Tuesdays" })).await;
         assert_eq!(put.status(), StatusCode::OK);
-        let read = numbered(&pool, "bob", 1).await.unwrap();
-        let put = site.put(&bob, &format!("/api/memories/{read}"), "*", &json!({ "content": "Mine" })).await;
+        let put = site.put(&bob, "/api/memories/1", "", &json!({ "content": "Mine" })).await;
         assert_eq!(put.status(), StatusCode::FORBIDDEN);
         // What is new has a number that nobody had.
         let new = Site::ok(site.post(&ada, "/api/memories", &json!({ "content": "The quay is wet" })).await).await;
-        let new: Uuid = new["id"].as_str().unwrap().parse().unwrap();
+        let new: Uuid = new["uuid"].as_str().unwrap().parse().unwrap();
         assert!(numbers(&pool, "ada").await.last().unwrap() > &120 && numbered(&pool, "ada", 122).await == Some(new));
         // Somebody who comes later begins at one, and sees nothing.
         let late = site.user("late").await;
