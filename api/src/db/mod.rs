@@ -6,6 +6,7 @@ mod ask;
 mod asked;
 mod audit;
 mod clean;
+mod current;
 mod error;
 mod heard;
 mod kept;
