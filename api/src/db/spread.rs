@@ -205,8 +205,11 @@ impl UserTx {
 }
 
 /// How the statements of [`UserTx::fed`] join; in brackets, what the memories are called there.
-const JOINS: [(&str, &str); 3] =
-    [("m.owner = feed.owner", "m"), ("memories.owner = feed.owner", "memories"), ("memories.owner = cut.owner", "memories")];
+const JOINS: [(&str, &str); 3] = [
+    ("m.owner = feed.owner", "m"),
+    ("memories.owner = feed.owner", "memories"),
+    ("memories.owner = cut.owner", "memories"),
+];
 
 /// Of a statement about a feed, the part about the user's own memories: all of it is on one machine.
 fn own(sql: &str) -> String {
@@ -219,9 +222,9 @@ fn shared(sql: &str, others: &[String]) -> String {
     // A name has no character that ends a text or an element.
     let names: Vec<String> = others.iter().map(|name| format!("\"{name}\"")).collect();
     let names = names.join(",");
-    let sql = JOINS.iter().fold(sql.to_owned(), |sql, (join, name)| {
-        joined(&sql, join, &format!("{name}.owner = ANY ('{{{names}}}')"))
-    });
+    let sql = JOINS
+        .iter()
+        .fold(sql.to_owned(), |sql, (join, name)| joined(&sql, join, &format!("{name}.owner = ANY ('{{{names}}}')")));
     of_others(&sql, "JOIN")
 }
 
@@ -263,7 +266,9 @@ mod tests {
              m.owner = feed.owner AND m.owner = ANY ('{\"bob\",\"eve@x\"}') AND m.id = feed.memory WHERE feed.user_id \
              = $1 AND feed.seq > $2"
         );
-        assert!(gone(SQL).is_some_and(|gone| gone.contains("feed LEFT JOIN memories m ON m.owner = feed.owner AND m.owner = $1 AND m.id = '0")));
+        assert!(gone(SQL).is_some_and(|gone| {
+            gone.contains("feed LEFT JOIN memories m ON m.owner = feed.owner AND m.owner = $1 AND m.id = '0")
+        }));
         assert_eq!(gone(&SQL.replace("LEFT JOIN", "JOIN")), None);
     }
 

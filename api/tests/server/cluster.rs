@@ -23,10 +23,17 @@ pub(crate) struct Cluster {
 /// The port of the first; that of each other one is one more. They are names of sockets.
 const PORT: u16 = 5432;
 
+/// What each needs for it.
+const CITUS: &str = "-c shared_preload_libraries=citus -c citus.shard_count=4 -c citus.node_conninfo=sslmode=disable \
+                     -c citus.enable_statistics_collection=off -c max_prepared_transactions=100 -c wal_level=logical";
+
 impl Cluster {
     /// `None`, and a line that says so, where PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
-        #[expect(clippy::disallowed_methods, reason = "all tests on a spread database: for whoever asks for it by hand")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "all tests on a spread database: for whoever asks for it by hand"
+        )]
         let is_asked_for = std::env::var_os("TESSERA_TEST_SPREAD").is_some();
         if is_asked_for { Self::start_spread() } else { Self::start_with(0) }
     }
@@ -123,10 +130,7 @@ impl Cluster {
             let mut options =
                 format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync=off -c port={port}");
             if self.others > 0 {
-                options.push_str(
-                    " -c shared_preload_libraries=citus -c citus.shard_count=4 -c max_prepared_transactions=100
-                     -c citus.node_conninfo=sslmode=disable -c citus.enable_statistics_collection=off -c wal_level=logical",
-                );
+                options = format!("{options} {CITUS} -c citus.local_hostname='{socket}'");
             }
             let log = self.dir.path().join(format!("log{number}"));
             self.run("pg_ctl", &["-D", &data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);

@@ -46,7 +46,10 @@ fn no_query_finds_rows_of_others_even_without_a_condition() {
             let taken = sqlx::query("UPDATE memories SET owner = 'bob'").execute(&mut *tx).await;
             // Citus says so itself, of any user's.
             let taken = taken.unwrap_err().to_string();
-            assert!(taken.contains("permission denied") || taken.contains("partition value"), "ownership cannot be taken");
+            assert!(
+                taken.contains("permission denied") || taken.contains("partition value"),
+                "ownership cannot be taken"
+            );
         }
         // Bob makes a memory under the same id: it is his own, and says nothing of hers.
         let mut same = create("bob's text");
@@ -91,46 +94,46 @@ fn every_route_of_a_memory_knows_stranger_reader_writer_and_owner() {
 
 /// Asks everything as everybody.
 pub(crate) async fn matrix(site: Site) {
-        let mut callers = Vec::new();
-        for name in ["stranger", "reader", "writer", "owner", "eve"] {
-            callers.push(site.user(name).await);
-        }
-        let owner = callers[3].clone();
-        callers[4] = "tsr_000000000000_x_00000000".into();
-        let mut asked = 0;
-        for (method, tail, body, expected) in MATRIX {
-            for (number, expected) in expected.into_iter().enumerate() {
-                // Each on a memory of its own, as routes change what they are asked about.
-                let mut ids = Vec::new();
-                for text in ["the memory", "the other"] {
-                    let made = site.post(&owner, "/api/memories", &json!({ "content": text, "tags": "t" })).await;
-                    ids.push(Site::ok(made).await["id"].as_str().unwrap().to_owned());
-                }
-                let path = format!("/api/memories/{}", ids[0]);
-                for (with, permission) in [("reader", "read"), ("writer", "write")] {
-                    let share = json!({ "shared_with": with, "permission": permission });
-                    Site::ok(site.post(&owner, &format!("{path}/share"), &share).await).await;
-                }
-                if tail.starts_with("/links/") {
-                    let link = json!({ "target_id": ids[1], "link_type": "see_also" });
-                    Site::ok(site.post(&owner, &format!("{path}/links"), &link).await).await;
-                }
-                if tail == "/restore" {
-                    Site::ok(site.delete(&owner, &path, "*").await).await;
-                }
-                let tail = tail.replace("OTHER", &ids[1]);
-                let body = body.replace("OTHER", &ids[1]);
-                let body: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
-                let (key, path) = (&callers[number], format!("{path}{tail}"));
-                let answer = match method {
-                    "GET" => site.get(key, &path).await,
-                    "PUT" => site.put(key, &path, "*", &body).await,
-                    "DELETE" => site.delete(key, &path, "*").await,
-                    _ => site.post(key, &path, &body).await,
-                };
-                asked += 1;
-                assert_eq!(answer.status().as_u16(), expected, "{method} {tail} by caller {number}");
+    let mut callers = Vec::new();
+    for name in ["stranger", "reader", "writer", "owner", "eve"] {
+        callers.push(site.user(name).await);
+    }
+    let owner = callers[3].clone();
+    callers[4] = "tsr_000000000000_x_00000000".into();
+    let mut asked = 0;
+    for (method, tail, body, expected) in MATRIX {
+        for (number, expected) in expected.into_iter().enumerate() {
+            // Each on a memory of its own, as routes change what they are asked about.
+            let mut ids = Vec::new();
+            for text in ["the memory", "the other"] {
+                let made = site.post(&owner, "/api/memories", &json!({ "content": text, "tags": "t" })).await;
+                ids.push(Site::ok(made).await["id"].as_str().unwrap().to_owned());
             }
+            let path = format!("/api/memories/{}", ids[0]);
+            for (with, permission) in [("reader", "read"), ("writer", "write")] {
+                let share = json!({ "shared_with": with, "permission": permission });
+                Site::ok(site.post(&owner, &format!("{path}/share"), &share).await).await;
+            }
+            if tail.starts_with("/links/") {
+                let link = json!({ "target_id": ids[1], "link_type": "see_also" });
+                Site::ok(site.post(&owner, &format!("{path}/links"), &link).await).await;
+            }
+            if tail == "/restore" {
+                Site::ok(site.delete(&owner, &path, "*").await).await;
+            }
+            let tail = tail.replace("OTHER", &ids[1]);
+            let body = body.replace("OTHER", &ids[1]);
+            let body: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
+            let (key, path) = (&callers[number], format!("{path}{tail}"));
+            let answer = match method {
+                "GET" => site.get(key, &path).await,
+                "PUT" => site.put(key, &path, "*", &body).await,
+                "DELETE" => site.delete(key, &path, "*").await,
+                _ => site.post(key, &path, &body).await,
+            };
+            asked += 1;
+            assert_eq!(answer.status().as_u16(), expected, "{method} {tail} by caller {number}");
         }
-        assert_eq!(asked, 65);
+    }
+    assert_eq!(asked, 65);
 }

@@ -227,8 +227,7 @@ pub(crate) async fn converge(site: Site) {
                 machine.rows.insert(memory, Local::new(memory, document(&format!("made in step {step}"))));
             }
             (3..6, Some(memory)) => {
-                machine.rows.get_mut(&memory).unwrap().state =
-                    State::Live(document(&format!("edited in step {step}")));
+                machine.rows.get_mut(&memory).unwrap().state = State::Live(document(&format!("edited in step {step}")));
             }
             (6, Some(memory)) => {
                 let local = machine.rows.get_mut(&memory).unwrap();
@@ -251,8 +250,7 @@ pub(crate) async fn converge(site: Site) {
     }
     assert!(is_quiet, "does not come to rest");
     assert_eq!(machines[0].shown(), machines[1].shown());
-    let snapshot: Snapshot =
-        serde_json::from_value(Site::ok(site.get(&key, "/v1/sync/snapshot").await).await).unwrap();
+    let snapshot: Snapshot = serde_json::from_value(Site::ok(site.get(&key, "/v1/sync/snapshot").await).await).unwrap();
     let there: BTreeMap<MemoryId, String> = snapshot
         .rows
         .iter()

@@ -12,6 +12,7 @@ mod let_go;
 mod machines;
 mod planted;
 mod proxy;
+mod replicas;
 mod restore;
 mod secrets;
 mod serve;
