@@ -23,6 +23,7 @@ mod owner_local;
 mod recall;
 mod rest;
 mod rights;
+mod scale;
 mod secrets;
 mod shares;
 mod site;
