@@ -4,7 +4,7 @@
 //! It needs `cargo build --release --locked -p tessera-api` before (it runs the real binary), and PostgreSQL. `TESSERA_REPLICAS_EACH`
 //! is how many memories each of 16 users has. PostgreSQL, servers and clients share the machine.
 
-#![expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the table is what a benchmark is for")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
 
 use std::collections::BTreeMap;
@@ -137,7 +137,7 @@ async fn fresh(load: &Arc<Load>, urls: &[String]) {
                 let word = format!("zq{number}x{round}");
                 let text = format!("{word} was said by a client");
                 let made = answered(load.post(to, "/api/memories", number, &json!({ "content": text }))).await.unwrap();
-                let path = format!("/api/memories/{}", made["id"].as_str().unwrap());
+                let path = format!("/api/memories/{}", made["uuid"].as_str().unwrap());
                 let shown = answered(load.get(from, &path, number)).await;
                 let recall = load.post(from, "/api/memories/recall", number, &json!({ "context": word }));
                 let found = answered(recall).await;
@@ -188,7 +188,7 @@ async fn failover(load: &Arc<Load>, first: Server, second: &Server) {
                 let mut most = longest.lock().unwrap();
                 *most = most.max(one.elapsed());
                 drop(most);
-                let id = made["id"].as_str().unwrap().to_owned();
+                let id = made["uuid"].as_str().unwrap().to_owned();
                 acknowledged.lock().unwrap().insert((number % USERS, text), id);
             }
         }

@@ -85,7 +85,7 @@ async fn told(site: &Site, key: &str) -> Value {
 
 async fn stored(site: &Site, key: &str, text: &str) -> String {
     let made = site.post(key, "/api/memories", &json!({ "content": text, "tags": "ops" })).await;
-    Site::ok(made).await["id"].as_str().unwrap().to_owned()
+    Site::ok(made).await["uuid"].as_str().unwrap().to_owned()
 }
 
 /// True where a question of the user is answered with a text.

@@ -94,7 +94,7 @@ fn what_was_written_through_one_replica_is_read_through_the_other_at_once() {
                 let text = format!("zq{number}x{round} is what client {number} said in round {round}");
                 let memory = json!({ "content": text });
                 let made = json_of(http.post(format!("{to}/api/memories")).bearer_auth(&key).json(&memory)).await;
-                let at = format!("{from}/api/memories/{}", made["id"].as_str().unwrap());
+                let at = format!("{from}/api/memories/{}", made["uuid"].as_str().unwrap());
                 assert_eq!(json_of(http.get(&at).bearer_auth(&key)).await["content"], text, "read through the other");
                 let question = json!({ "context": format!("zq{number}x{round}") });
                 let recall = http.post(format!("{from}/api/memories/recall")).bearer_auth(&key).json(&question);
@@ -121,7 +121,7 @@ async fn store(http: &Client, urls: &[String], key: &str, name: &str, text: &str
             _ => None,
         };
         if let Some(memory) = answered {
-            return memory["id"].as_str().unwrap().to_owned();
+            return memory["uuid"].as_str().unwrap().to_owned();
         }
         repeated.fetch_add(1, Ordering::Relaxed);
         tokio::time::sleep(Duration::from_millis(50)).await;
