@@ -4,7 +4,7 @@
 //! It needs `cargo build --release --locked -p tessera-api` before (it runs the real binary), and PostgreSQL. `TESSERA_REPLICAS_EACH`
 //! is how many memories each of 16 users has. PostgreSQL, servers and clients share the machine.
 
-#![expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the table is what a benchmark is for")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
 
 use std::collections::BTreeMap;
@@ -193,11 +193,12 @@ async fn failover(load: &Arc<Load>, first: Server, second: &Server) {
             }
         }
     });
-    let kill = async {
+    let kill = tokio::spawn(async {
         tokio::time::sleep(Duration::from_secs(2)).await;
         drop(first);
-    };
-    tokio::join!(writers, kill);
+    });
+    writers.await;
+    kill.await.unwrap();
     let acknowledged = std::mem::take(&mut *acknowledged.lock().unwrap());
     let (mut lost, mut doubled) = (0, 0);
     for user in 0..USERS {
