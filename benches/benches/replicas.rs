@@ -193,11 +193,12 @@ async fn failover(load: &Arc<Load>, first: Server, second: &Server) {
             }
         }
     });
-    let kill = async {
+    let kill = tokio::spawn(async {
         tokio::time::sleep(Duration::from_secs(2)).await;
         drop(first);
-    };
-    tokio::join!(writers, kill);
+    });
+    writers.await;
+    kill.await.unwrap();
     let acknowledged = std::mem::take(&mut *acknowledged.lock().unwrap());
     let (mut lost, mut doubled) = (0, 0);
     for user in 0..USERS {

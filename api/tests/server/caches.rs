@@ -11,7 +11,7 @@ use crate::audit::purge;
 use crate::site::{Site, with_site};
 
 async fn store(site: &Site, key: &str, body: &Value) -> String {
-    Site::ok(site.post(key, "/api/memories", body).await).await["id"].as_str().unwrap().to_owned()
+    Site::ok(site.post(key, "/api/memories", body).await).await["uuid"].as_str().unwrap().to_owned()
 }
 
 /// What is given in full for a question.
