@@ -26,6 +26,7 @@ mod rights;
 mod secrets;
 mod shares;
 mod site;
+mod slow;
 mod spread;
 mod stale;
 mod sync;
