@@ -20,6 +20,7 @@ mod lists;
 mod meaning;
 mod older;
 mod owner_local;
+mod raw;
 mod recall;
 mod rest;
 mod rights;
