@@ -23,6 +23,7 @@ mod owner_local;
 mod raw;
 mod recall;
 mod rest;
+mod retained;
 mod rights;
 mod secrets;
 mod shares;
