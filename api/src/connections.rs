@@ -1,5 +1,5 @@
 //! Who may connect: so many at one time, and of one address only some of them; whoever takes nothing of an answer for
-//! too long is cut off.
+//! too long is cut off. Where all places are taken, one that does nothing makes room for whoever has fewer.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,10 +7,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio_io_timeout::TimeoutStream;
 
 use crate::address::{Proxy, network};
@@ -18,6 +20,9 @@ use crate::limits::Limits;
 
 /// Files that a server needs beside its connections: the database's, its own, and some to spare.
 const OTHER_FILES: usize = 64;
+
+/// How long a connection must have done nothing to make room for another: what was answered last is on its way by then.
+const AT_REST: Duration = Duration::from_secs(1);
 
 /// Lets connections in, and counts them.
 pub(crate) struct Door {
@@ -32,35 +37,135 @@ pub(crate) struct Door {
 #[derive(Default)]
 struct Held {
     all: usize,
-    by_address: HashMap<IpAddr, usize>,
+    by_address: HashMap<IpAddr, Vec<Arc<Seat>>>,
+}
+
+/// What a connection is doing.
+pub(crate) struct Seat {
+    doing: Mutex<Doing>,
+    given_up: Notify,
+}
+
+struct Doing {
+    requests: usize,
+    /// When it last began or ended something.
+    since: Instant,
+    is_given_up: bool,
+}
+
+impl Seat {
+    fn new() -> Arc<Self> {
+        let doing = Doing { requests: 0, since: Instant::now(), is_given_up: false };
+        Arc::new(Self { doing: Mutex::new(doing), given_up: Notify::new() })
+    }
+
+    fn doing(&self) -> std::sync::MutexGuard<'_, Doing> {
+        self.doing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request of the connection; it lasts until its answer was taken.
+    pub(crate) fn busy(self: &Arc<Self>) -> Busy {
+        let mut doing = self.doing();
+        doing.requests += 1;
+        doing.since = Instant::now();
+        Busy(Arc::clone(self))
+    }
+
+    /// Resolves once somebody else has its place.
+    pub(crate) async fn given_up(&self) {
+        self.given_up.notified().await;
+    }
+
+    /// Since when it does nothing; `None` while it has a request, or too shortly after.
+    fn at_rest_since(&self) -> Option<Instant> {
+        let doing = self.doing();
+        let is_at_rest = doing.requests == 0 && !doing.is_given_up && doing.since.elapsed() >= AT_REST;
+        is_at_rest.then_some(doing.since)
+    }
+}
+
+/// A request of a connection, while it lasts.
+pub(crate) struct Busy(Arc<Seat>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let mut doing = self.0.doing();
+        doing.requests -= 1;
+        doing.since = Instant::now();
+    }
+}
+
+impl Held {
+    fn count(&self, address: IpAddr) -> usize {
+        self.by_address.get(&address).map_or(0, Vec::len)
+    }
+
+    /// Takes the place of a connection that does nothing, the longest of the address that has most; none of an address that
+    /// has no more than whoever wants it would have. True if there was one.
+    fn make_room(&mut self, wanted_by: IpAddr) -> bool {
+        let own = self.count(wanted_by) + 1;
+        let mut others: Vec<_> = self.by_address.iter().filter(|(_, seats)| seats.len() > own).collect();
+        others.sort_unstable_by_key(|(_, seats)| std::cmp::Reverse(seats.len()));
+        let found = others.into_iter().find_map(|(address, seats)| {
+            let at_rest = seats.iter().filter_map(|seat| Some((seat.at_rest_since()?, seat)));
+            at_rest.min_by_key(|(since, _)| *since).map(|(_, seat)| (address, seat))
+        });
+        let Some((address, seat)) = found else { return false };
+        let (address, seat) = (*address, Arc::clone(seat));
+        seat.doing().is_given_up = true;
+        seat.given_up.notify_one();
+        self.leave(Some(address), &seat);
+        true
+    }
+
+    fn leave(&mut self, address: Option<IpAddr>, seat: &Arc<Seat>) {
+        self.all -= 1;
+        if let Some(address) = address
+            && let Some(seats) = self.by_address.get_mut(&address)
+        {
+            seats.retain(|one| !Arc::ptr_eq(one, seat));
+            if seats.is_empty() {
+                self.by_address.remove(&address);
+            }
+        }
+    }
 }
 
 /// One connection among those that are held.
 struct HeldOne {
     held: Arc<Mutex<Held>>,
     address: Option<IpAddr>,
+    seat: Arc<Seat>,
 }
 
 impl Drop for HeldOne {
     fn drop(&mut self) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.all -= 1;
-        if let Some(address) = self.address
-            && let Some(count) = held.by_address.get_mut(&address)
-        {
-            *count -= 1;
-            if *count == 0 {
-                held.by_address.remove(&address);
-            }
+        // Whoever was given up left when somebody else came.
+        let is_given_up = self.seat.doing().is_given_up;
+        if !is_given_up {
+            held.leave(self.address, &self.seat);
         }
     }
+}
+
+/// Files that the process may have open: as many as are wanted, where the system allows it to ask for them.
+fn files(wanted: usize) -> usize {
+    let limits = getrlimit(Resource::Nofile);
+    let all = |files: Option<u64>| files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));
+    let (now, most) = (all(limits.current), all(limits.maximum));
+    if now >= wanted || most <= now {
+        return now;
+    }
+    let more = wanted.min(most);
+    let asked = Rlimit { current: Some(more as u64), maximum: limits.maximum };
+    if setrlimit(Resource::Nofile, asked).is_ok() { more } else { now }
 }
 
 impl Door {
     /// A door for as many as the limits allow, and the system has files for.
     pub(crate) fn new(limits: &Limits) -> Self {
-        let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-        let files = files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));
+        let files = files(limits.connections.saturating_add(OTHER_FILES));
         let most = limits.connections.min(files.saturating_sub(OTHER_FILES)).max(2);
         if most < limits.connections {
             tracing::info!(connections = most, "the limit of open files allows fewer connections than asked for");
@@ -85,7 +190,7 @@ impl Door {
         stream.set_nodelay(true).ok()?;
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.write_timeout));
-        Some(Connection { stream: Box::pin(stream), _held: held })
+        Some(Connection { stream: Box::pin(stream), held })
     }
 
     fn admit(&self, peer: IpAddr) -> Option<HeldOne> {
@@ -93,25 +198,32 @@ impl Door {
         let is_counted = self.proxies.as_ref().is_some_and(|proxies| !Proxy::is_among(peer, proxies));
         let address = is_counted.then(|| network(peer));
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.all >= self.most {
+        if address.is_some_and(|address| held.count(address) >= self.most_of_address) {
             return None;
         }
+        if held.all >= self.most && !address.is_some_and(|address| held.make_room(address)) {
+            return None;
+        }
+        let seat = Seat::new();
         if let Some(address) = address {
-            let count = held.by_address.entry(address).or_default();
-            if *count >= self.most_of_address {
-                return None;
-            }
-            *count += 1;
+            held.by_address.entry(address).or_default().push(Arc::clone(&seat));
         }
         held.all += 1;
-        Some(HeldOne { held: Arc::clone(&self.held), address })
+        Some(HeldOne { held: Arc::clone(&self.held), address, seat })
     }
 }
 
 /// A connection that is counted, and ends when its reader takes nothing.
 pub(crate) struct Connection {
     stream: Pin<Box<TimeoutStream<TcpStream>>>,
-    _held: HeldOne,
+    held: HeldOne,
+}
+
+impl Connection {
+    /// What it is doing.
+    pub(crate) fn seat(&self) -> Arc<Seat> {
+        Arc::clone(&self.held.seat)
+    }
 }
 
 impl AsyncRead for Connection {
@@ -162,6 +274,36 @@ mod tests {
         drop(held);
         assert!(from("192.0.2.2").is_some());
         drop(proxied);
+        let held = door.held.lock().unwrap();
+        assert_eq!((held.all, held.by_address.len()), (0, 0));
+    }
+
+    #[test]
+    fn where_all_places_are_taken_who_does_nothing_makes_room_for_whoever_has_fewer() {
+        let door = Door::new(&Limits { connections: 8, address_connections: 4, ..Limits::default() });
+        let from = |address: &str| door.admit(address.parse().unwrap());
+        let rest = |one: &HeldOne| one.seat.doing().since = Instant::now().checked_sub(2 * AT_REST).unwrap();
+        let mut held: Vec<_> = (0..8).map(|n| from(&format!("192.0.2.{}", n / 4)).unwrap()).collect();
+        assert!(from("192.0.2.9").is_none(), "all of them may be about to be answered");
+        held.iter().skip(1).for_each(rest);
+        let busy = held[5].seat.busy();
+        rest(&held[5]);
+        let mut came = Vec::new();
+        for _ in 0..2 {
+            came.push(from("192.0.2.9").unwrap());
+        }
+        assert_eq!(door.held.lock().unwrap().all, 8);
+        let given_up: Vec<usize> = (0..8).filter(|n| held[*n].seat.doing().is_given_up).collect();
+        assert_eq!(given_up.len(), 2, "{given_up:?}");
+        assert!(
+            !given_up.contains(&0) && !given_up.contains(&5),
+            "neither who just came nor who is busy: {given_up:?}"
+        );
+        // Whoever has as many takes nothing from others, nor does one that has most from itself.
+        assert!(from("192.0.2.9").is_none() && from("192.0.2.0").is_none());
+        drop(busy);
+        held.clear();
+        came.clear();
         let held = door.held.lock().unwrap();
         assert_eq!((held.all, held.by_address.len()), (0, 0));
     }

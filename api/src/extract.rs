@@ -23,6 +23,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        unpacked(request.headers())?;
         let body: Result<Json<T>, JsonRejection> = Json::from_request(request, state).await;
         body.map(|Json(body)| Self(body)).map_err(|rejection| match rejection {
             JsonRejection::BytesRejection(rejection) => not_read(&rejection),
@@ -41,8 +42,16 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        unpacked(request.headers())?;
         Bytes::from_request(request, state).await.map(Self).map_err(|rejection| not_read(&rejection))
     }
+}
+
+/// Refuses a body that is packed: nobody knows how long it is before it is unpacked, so nothing is.
+fn unpacked(headers: &HeaderMap) -> Result<(), Problem> {
+    let is_packed = headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
+    let detail = "a body is taken as it is alone: send it without Content-Encoding";
+    if is_packed { Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", detail)) } else { Ok(()) }
 }
 
 fn not_read(rejection: &BytesRejection) -> Problem {

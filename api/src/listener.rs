@@ -1,14 +1,19 @@
 //! Connections as they come: let in at the door, wrapped in TLS, spoken HTTP with, and let end.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::ConnectInfo;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request};
 use axum::middleware::AddExtension;
 use axum::serve::Listener;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as HyperService, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
@@ -17,8 +22,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-use crate::connections::Door;
+use crate::connections::{Door, Seat};
 use crate::limits::Limits;
+use crate::reply_body::ReplyBody;
 use crate::tls::Tls;
 
 /// How long requests that began may take once the server is told to stop.
@@ -52,15 +58,26 @@ pub(crate) async fn take(
         while held.try_join_next().is_some() {}
         let Some(connection) = door.let_in(stream, peer) else { continue };
         let Ok(service) = services.call(peer).await;
-        let one = One { http: http.clone(), service: TowerToHyperService::new(service), watcher: ending.watcher() };
-        match tls.clone() {
-            None => drop(held.spawn(one.served(connection))),
-            Some(tls) => drop(held.spawn(async move {
-                if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.0.accept(connection)).await {
-                    one.served(stream).await;
+        let seat = connection.seat();
+        let (service, of) = (TowerToHyperService::new(service), Arc::clone(&seat));
+        let one = One { http: http.clone(), service, seat: of, watcher: ending.watcher() };
+        let tls = tls.clone();
+        held.spawn(async move {
+            let served = async {
+                match tls {
+                    None => one.served(connection).await,
+                    Some(tls) => {
+                        if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.0.accept(connection)).await {
+                            one.served(stream).await;
+                        }
+                    }
                 }
-            })),
-        }
+            };
+            tokio::select! {
+                () = served => {}
+                () = seat.given_up() => {}
+            }
+        });
     }
     // Whoever comes now is refused, and does not wait.
     drop(listener);
@@ -73,14 +90,20 @@ pub(crate) async fn take(
 struct One {
     http: http1::Builder,
     service: TowerToHyperService<AddExtension<Router, ConnectInfo<SocketAddr>>>,
+    seat: Arc<Seat>,
     watcher: Watcher,
 }
 
 impl One {
     async fn served(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
-        let connection = self.http.serve_connection(TokioIo::new(stream), self.service);
+        let Self { http, service, seat, watcher } = self;
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (busy, answered) = (seat.busy(), HyperService::call(&service, request));
+            async move { Ok::<_, Infallible>(answered.await?.map(|body| Body::from(ReplyBody::new(body, busy)))) }
+        });
+        let connection = http.serve_connection(TokioIo::new(stream), service);
         // A connection that breaks off is its reader's affair; what failed inside was logged there.
-        let _ = self.watcher.watch(connection).await;
+        let _ = watcher.watch(connection).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! The body of an answer. It keeps the request's place until it was taken or given up, so that answers which nobody
+//! The body of an answer. It keeps the request's place, and its connection's, until it was taken or given up, so that answers which nobody
 //! reads count as well, and it is given in small pieces, so that a connection never holds more than some of it.
 
 use std::pin::Pin;
@@ -7,20 +7,18 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 
-use crate::limits::Place;
-
 /// Bytes of a piece.
 const PIECE: usize = 32 * 1024;
 
-/// A body with its place.
-pub(crate) struct ReplyBody {
+/// A body with what is held until it ends.
+pub(crate) struct ReplyBody<P> {
     body: Body,
     rest: Bytes,
-    _place: Place,
+    _place: P,
 }
 
-impl ReplyBody {
-    pub(crate) fn new(body: Body, place: Place) -> Self {
+impl<P> ReplyBody<P> {
+    pub(crate) fn new(body: Body, place: P) -> Self {
         Self { body, rest: Bytes::new(), _place: place }
     }
 
@@ -29,13 +27,13 @@ impl ReplyBody {
     }
 }
 
-impl From<ReplyBody> for Body {
-    fn from(body: ReplyBody) -> Self {
+impl<P: Send + Unpin + 'static> From<ReplyBody<P>> for Body {
+    fn from(body: ReplyBody<P>) -> Self {
         Self::new(body)
     }
 }
 
-impl HttpBody for ReplyBody {
+impl<P: Unpin> HttpBody for ReplyBody<P> {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -255,6 +255,12 @@ struct Load {
 }
 
 impl Load {
+    /// The same load for another server.
+    fn at(&self, server: &Server) -> Self {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { keys: self.keys.clone(), queries: self.queries.clone(), client, address: server.address.clone() }
+    }
+
     async fn recall(&self, random: &mut fastrand::Rng) -> Duration {
         let (key, query) = (random.choice(&self.keys).unwrap(), random.choice(&self.queries).unwrap());
         self.asked(key, query).await
@@ -408,14 +414,21 @@ async fn run() {
     mixed(&load, "16 clients, writes alone", &server, postmaster, 1).await;
     drop(server);
 
+    // What the first one kept of indexes is there for the next.
+    let server = Server::start(&url, 4_096);
+    let next = load.at(&server);
+    let mut taken = Latencies::default();
+    let (before, started) = (Ticks::now(&server, postmaster), Instant::now());
+    for key in &next.keys {
+        taken.0.push(next.asked(key, &next.queries[0]).await);
+    }
+    taken.row("first question of each user to another server", started.elapsed());
+    Ticks::now(&server, postmaster).row("to another server", &before, taken.0.len());
+    drop(server);
+
     // Room for a tenth of the users.
     let server = Server::start(&url, usize::try_from(held / 10).unwrap().max(1));
-    let small = Arc::new(Load {
-        keys: load.keys.clone(),
-        queries: queries.clone(),
-        client: reqwest::Client::builder().no_proxy().build().unwrap(),
-        address: server.address.clone(),
-    });
+    let small = Arc::new(load.at(&server));
     mixed(&small, "16 clients, room for a tenth", &server, postmaster, 5).await;
     drop(server);
     gin(&PgPool::connect(&url).await.unwrap(), users, &Arc::new(queries)).await;

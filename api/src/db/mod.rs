@@ -316,6 +316,7 @@ impl Db {
         if !open.is_empty() {
             return Err(DbError::Unsafe(format!("without forced row security: {}", open.join(", "))));
         }
+        own_role::may_do_no_more(&mut tx).await?;
         if self.is_spread { spread::check(&mut tx).await } else { Ok(()) }
     }
 

@@ -146,3 +146,23 @@ async fn tables(conn: &mut PgConnection) -> Result<Vec<String>, DbError> {
     .await?;
     Ok(found.into_iter().map(|table| format!("ALTER TABLE {table} OWNER TO {ROLE}")).collect())
 }
+
+/// Refuses a role of requests that may do more than it was given, and a policy that lets everybody in: of several, one that
+/// does is enough.
+pub(super) async fn may_do_no_more(conn: &mut PgConnection) -> Result<(), DbError> {
+    let more: Vec<String> = sqlx::query_scalar(
+        "SELECT 'tessera_app is an administrator' FROM pg_roles WHERE rolname = 'tessera_app'
+             AND (rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb)
+         UNION ALL SELECT format('tessera_app may empty %I', c.relname) FROM pg_class c
+             WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+                 AND has_table_privilege('tessera_app', c.oid, 'TRUNCATE')
+         UNION ALL SELECT format('the policy %I of %I lets everybody in', p.polname, c.relname)
+             FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid
+             WHERE c.relnamespace = 'public'::regnamespace AND p.polpermissive
+                 AND p.polroles && ARRAY[0::oid, 'tessera_app'::regrole::oid]
+                 AND 'true' IN (pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))",
+    )
+    .fetch_all(conn)
+    .await?;
+    if more.is_empty() { Ok(()) } else { Err(DbError::Unsafe(more.join(", "))) }
+}

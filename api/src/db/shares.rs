@@ -147,6 +147,9 @@ impl Db {
             };
             let how = permission.map(|permission| format!(" {permission}")).unwrap_or_default();
             tx.audit(deed, &format!("{what} {}{how}", with.as_str())).await?;
+            if permission.is_none() && !seen.is_empty() {
+                tx.drop_indexes_of([with.as_str().to_owned()]);
+            }
             tx.told_of(with, owner, seen);
         }
         tx.commit().await?;
@@ -224,6 +227,9 @@ impl Db {
         if changed {
             let answer = if is_accepted { "accepted" } else { "declined" };
             tx.audit(Deed::OfferAnswered, &format!("{} {} {answer}", owner.as_str(), tag.as_str())).await?;
+        }
+        if !before.is_subset(&after) {
+            tx.drop_indexes_of([user.as_str().to_owned()]);
         }
         tx.told_of(user, owner, before.symmetric_difference(&after).copied());
         tx.commit().await?;

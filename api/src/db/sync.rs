@@ -333,6 +333,8 @@ impl UserTx {
             None => return Ok(None),
         }
         let after = if is_own_alone { vec![owner.clone()] } else { self.audience(&owner, op.memory).await? };
+        let unseen: Vec<String> = before.iter().filter(|who| !after.contains(who)).cloned().collect();
+        self.drop_indexes_of(unseen);
         self.told.add(before.clone(), &owner, op.memory);
         self.told.add(after, &owner, op.memory);
         if matches!(row.row().state, State::Purged) {
@@ -411,6 +413,11 @@ impl UserTx {
     pub(super) fn drop_indexes(&mut self, those: &[String]) {
         self.dropped.extend(those.iter().cloned());
         self.dropped.insert(self.user.as_str().to_owned());
+    }
+
+    /// The same for users who see something no more: of what its owner removes for good later, they are not told again.
+    pub(super) fn drop_indexes_of(&mut self, those: impl IntoIterator<Item = String>) {
+        self.dropped.extend(those);
     }
 
     /// Until the transaction ends, nobody changes with whom an owner shares: whoever comes to see a memory by a

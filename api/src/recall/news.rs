@@ -57,7 +57,7 @@ pub(super) enum News {
 
 macro_rules! fed {
     ($which:literal) => {
-        concat!("SELECT feed.memory, feed.seq, feed.handle, feed.uses, feed.used, m.owner, m.created, \
+        concat!("SELECT feed.memory, feed.owner = '' AS is_unnamed, feed.seq, feed.handle, feed.uses, feed.used, m.owner, m.created, \
          m.expires, m.importance, m.length, m.standing, m.scope, m.forward, m.origin, m.edited_by, \
          m.vouched, m.session, m.links, ", believed!("m"), " FROM feed LEFT JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live' WHERE feed.user_id = $1 AND ",
         $which, " ORDER BY feed.handle")
@@ -85,7 +85,7 @@ impl News {
         let after = i64::try_from(cursor).unwrap_or(i64::MAX);
         let rows = tx.fed(fed!("feed.seq > $2"), |query| query.bind(after)).await?;
         let mut changed = fed(&rows, tx.user.as_str())?;
-        if looked_at(index, |index| index.is_rebuild_due(&changed)) {
+        if is_of_removed(&rows)? || looked_at(index, |index| index.is_rebuild_due(&changed)) {
             return Self::everything(tx, position).await;
         }
         // The statement may have seen later changes than the head: the next look sees them once more. Several statements may
@@ -168,6 +168,13 @@ impl News {
         index.write().unwrap_or_else(PoisonError::into_inner).push(rows, place);
         Ok(remade)
     }
+}
+
+/// True where a user who shared something was removed: what it was has another number now, and the one before, under which
+/// an index knows it, is told no more.
+fn is_of_removed(rows: &[PgRow]) -> Result<bool, DbError> {
+    let unnamed = rows.iter().map(|row| row.try_get::<bool, _>("is_unnamed"));
+    Ok(unnamed.collect::<Result<Vec<_>, _>>()?.contains(&true))
 }
 
 /// Of new turns of conversations, those around them: what is around a turn is part of what it is about.

@@ -85,3 +85,45 @@ impl Texts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tessera_engine::Timestamp;
+    use tessera_engine::domain::{Handle, Memory, MemoryId};
+    use tessera_engine::pack::LineCosts;
+    use tessera_engine::text::O200k;
+
+    use super::*;
+
+    fn row(handle: u32, text: &str) -> Arc<Row> {
+        let id = MemoryId::generate(Timestamp::from_micros(1));
+        let mut memory = Memory::blank(id, text.to_owned(), Timestamp::from_micros(1));
+        memory.handle = Handle::try_from(handle).unwrap();
+        let costs = LineCosts::measure(&memory, &O200k);
+        Arc::new(Row { memory, costs, signature: 0, meaning: Vec::new() })
+    }
+
+    #[test]
+    fn what_was_read_before_something_was_taken_is_not_kept() {
+        let (texts, shelf, other) = (Texts::new(1 << 20), Shelf::default(), Shelf::default());
+        let held = |shelf: &Shelf| texts.of(shelf, [7].into_iter()).0.len();
+        let read = || texts.of(&shelf, [7].into_iter()).2;
+        let label = read();
+        texts.keep(&shelf, label, [row(7, "The gate is open")].into_iter());
+        assert_eq!((held(&shelf), held(&other)), (1, 0), "a number is a user's own");
+        // Somebody reads the row, another one hears that it changed, the first would keep what they read.
+        for is_all in [false, true] {
+            let label = read();
+            if is_all {
+                texts.take_all(&shelf);
+            } else {
+                texts.take(&shelf, [7].into_iter());
+            }
+            assert_eq!(held(&shelf), 0);
+            texts.keep(&shelf, label, [row(7, "The gate is open")].into_iter());
+            assert_eq!(held(&shelf), 0, "it may be of before");
+            texts.keep(&shelf, read(), [row(7, "The gate is shut")].into_iter());
+            assert_eq!(held(&shelf), 1);
+        }
+    }
+}

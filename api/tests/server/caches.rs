@@ -10,19 +10,19 @@ use tessera_engine::index::{IndexView, Mask, Snapshot, Tail};
 use crate::audit::purge;
 use crate::site::{Site, with_site};
 
-async fn store(site: &Site, key: &str, body: &Value) -> String {
+pub(crate) async fn store(site: &Site, key: &str, body: &Value) -> String {
     Site::ok(site.post(key, "/api/memories", body).await).await["uuid"].as_str().unwrap().to_owned()
 }
 
 /// What is given in full for a question.
-async fn given(site: &Site, key: &str, question: &str) -> Vec<String> {
+pub(crate) async fn given(site: &Site, key: &str, question: &str) -> Vec<String> {
     let body = json!({ "context": question, "max_tokens": 2000 });
     let reply = Site::ok(site.post(key, "/api/memories/recall", &body).await).await;
     reply["details"].as_array().unwrap().iter().map(|row| row["content"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Six hundred notes of a user: enough that their index is kept.
-async fn many(site: &Site, key: &str) {
+pub(crate) async fn many(site: &Site, key: &str) {
     for batch in 0..6 {
         let rows: Vec<Value> = (0..100)
             .map(|n| json!({ "content": format!("Berth {} of quay {batch} takes barges of class {}", 100 * batch + n, n % 7) }))
@@ -32,7 +32,7 @@ async fn many(site: &Site, key: &str) {
 }
 
 /// Waits for the kept index of a user.
-async fn kept(admin: &PgPool, user: &str) -> Vec<u8> {
+pub(crate) async fn kept(admin: &PgPool, user: &str) -> Vec<u8> {
     for _ in 0..200 {
         let sql = "SELECT snapshot FROM kept_indexes WHERE user_id = $1";
         if let Some(found) = sqlx::query_scalar(sql).bind(user).fetch_optional(admin).await.unwrap() {
@@ -44,7 +44,7 @@ async fn kept(admin: &PgPool, user: &str) -> Vec<u8> {
 }
 
 /// Whether a kept index has a word of this spelling.
-fn holds(bytes: Vec<u8>, word: &str) -> bool {
+pub(crate) fn holds(bytes: Vec<u8>, word: &str) -> bool {
     let (snapshot, tail) = (Snapshot::open(bytes).unwrap(), Tail::inverted());
     let mask = Mask::of(Some(&snapshot), &tail);
     !IndexView::new(Some(&snapshot), &tail, &mask).near_words(word, 1).is_empty()

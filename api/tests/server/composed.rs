@@ -214,3 +214,17 @@ fn what_one_store_refuses_the_other_refuses_in_the_same_words() {
         }
     });
 }
+
+/// What a machine reads off a text by itself is never what a server refuses.
+#[test]
+fn no_name_that_is_read_off_a_text_is_too_long_to_be_told() {
+    for times in 1..60 {
+        for word in
+            ["Northern Harbour Crane Inspection ", "Heading: Northern-Harbour ", "`code_span` ", "ÄÖÜÄÖÜ ", "a.b.c.d."]
+        {
+            for name in tessera_engine::enrich::entities(&word.repeat(times)) {
+                assert!(name.chars().count() <= tessera_engine::domain::MAX_NAME_CHARS, "{name}");
+            }
+        }
+    }
+}

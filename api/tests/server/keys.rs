@@ -73,5 +73,26 @@ fn a_database_that_is_not_safe_is_not_served() {
             sqlx::query(alter("FORCE")).execute(&pool).await.unwrap();
             site.db.check().await.unwrap();
         }
+        // What a request's role may do beside, and what lets it in beside.
+        for (change, back, said) in [
+            ("CREATE POLICY more ON feed USING (true)", "DROP POLICY more ON feed", "lets everybody in"),
+            (
+                "CREATE POLICY more ON audit FOR INSERT WITH CHECK (true)",
+                "DROP POLICY more ON audit",
+                "lets everybody in",
+            ),
+            (
+                "GRANT TRUNCATE ON memories TO tessera_app",
+                "REVOKE TRUNCATE ON memories FROM tessera_app",
+                "may empty memories",
+            ),
+            ("ALTER ROLE tessera_app CREATEROLE", "ALTER ROLE tessera_app NOCREATEROLE", "administrator"),
+        ] {
+            sqlx::query(change).execute(&pool).await.unwrap();
+            let refused = site.db.check().await.unwrap_err().to_string();
+            assert!(refused.contains(said), "{change}: {refused}");
+            sqlx::query(back).execute(&pool).await.unwrap();
+            site.db.check().await.unwrap();
+        }
     });
 }

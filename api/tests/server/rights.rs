@@ -221,3 +221,35 @@ fn no_id_is_nil_and_no_table_of_ones_own_stands_before_the_servers() {
         assert!(!told(&site, &bob).await.contains("a real one"));
     });
 }
+
+/// What an owner links to, where it was said and how far they vouch for it is no part of what they share.
+#[test]
+fn what_is_shared_is_the_memory_and_nothing_of_its_owners_beside() {
+    with_site(|site| async move {
+        let (ada, bob) = (site.user("ada").await, site.user("bob").await);
+        let other = stored(&site, &ada, "Nobody else is to know that this is there", "own").await;
+        let memory = create("x")["memory"].as_str().unwrap().to_owned();
+        let mut made = create("The lantern is on the north pier")["action"].clone();
+        made["create"]["links"] = json!([{ "type": "see_also", "to": other }]);
+        made["create"]["details"]["session"] = json!("session-of-ada");
+        made["create"]["details"]["vouched"] = json!("model");
+        assert_eq!(push(&site, &ada, &memory, made).await["refused"], Value::Null);
+        assert!(told(&site, &ada).await.contains("session-of-ada"));
+        shared(&site, &ada, &memory, "bob", "write").await;
+        let question = json!({ "context": "where is the lantern", "max_tokens": 400 });
+        let mut seen = told(&site, &bob).await;
+        seen += &site.get(&bob, &format!("/api/memories/{memory}")).await.text().await.unwrap();
+        seen += &site.get(&bob, "/api/memories/shared-with-me").await.text().await.unwrap();
+        seen += &site.post(&bob, "/api/memories/recall", &question).await.text().await.unwrap();
+        seen += &site
+            .put(&bob, &format!("/api/memories/{memory}"), "*", &json!({ "content": "The lantern is out" }))
+            .await
+            .text()
+            .await
+            .unwrap();
+        assert!(seen.matches("lantern").count() >= 5, "{seen}");
+        for word in [other.as_str(), "session-of-ada", "\"vouched\":\"model\""] {
+            assert!(!seen.contains(word), "{word}: {seen}");
+        }
+    });
+}
