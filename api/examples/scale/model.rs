@@ -37,7 +37,7 @@ mod assumed {
     pub(super) const AT_WORK: f64 = 0.4;
     pub(super) const MACHINES: f64 = 1.3;
     /// A machine asks for news every so many seconds.
-    pub(super) const EVERY: f64 = 30.0;
+    pub(super) const EVERY: f64 = 60.0;
     /// Questions to the server in an hour of work: machines that are in sync answer their own.
     pub(super) const RECALLS: f64 = 5.0;
     /// Memories that are written in an hour of work.

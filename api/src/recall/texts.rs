@@ -115,7 +115,7 @@ mod tests {
         for is_all in [false, true] {
             let label = read();
             if is_all {
-                texts.take_all(&shelf);
+                shelf.clear();
             } else {
                 texts.take(&shelf, [7].into_iter());
             }

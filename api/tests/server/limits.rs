@@ -181,7 +181,7 @@ fn an_answer_that_nobody_takes_is_given_up() {
         let key = site.user("ada").await;
         let rows: Vec<Value> =
             (0..200).map(|n| json!({ "content": format!("{n} {}", "word ".repeat(6_000)) })).collect();
-        for part in rows.chunks(100) {
+        for part in rows.chunks(20) {
             Site::ok(site.post(&key, "/api/memories/import", &json!(part)).await).await;
         }
         let mut stalled = connect(site.address, "127.0.0.1").await;
