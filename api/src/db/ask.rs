@@ -8,8 +8,9 @@ use tessera_engine::meaning::ENCODER_VERSION;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Refusal};
 
+use super::current::Current;
 use super::memories::{Stored, columns, numbered, seen, uuid};
-use super::sync::{Current, MOST_PAGE_BYTES};
+use super::sync::MOST_PAGE_BYTES;
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// A change that somebody asks for.

@@ -6,6 +6,7 @@ mod ask;
 mod asked;
 mod audit;
 mod clean;
+mod current;
 mod error;
 mod heard;
 mod kept;
@@ -220,7 +221,7 @@ impl Db {
             ("idle_in_transaction_session_timeout", patience.idle.as_millis()),
         ]);
         // Statements find rows by whole keys: a plan that knows their values is no better, and made anew each time.
-        let limited = limited.options([("plan_cache_mode", "force_generic_plan")]);
+        let planned = limited.clone().options([("plan_cache_mode", "force_generic_plan")]);
         let pooled = || {
             let pool = PgPoolOptions::new().max_connections(patience.connections).acquire_timeout(patience.connection);
             pool.test_before_acquire(false).before_acquire(|connection, state| {
@@ -233,19 +234,20 @@ impl Db {
             })
         };
         let probe = PgPoolOptions::new().max_connections(1).acquire_timeout(patience.connection);
-        let mut pool = pooled().connect_with(limited.clone()).await?;
+        let mut pool = pooled().connect_with(planned.clone()).await?;
         let is_spread = spread::is_spread(&pool).await?;
         if is_spread {
             pool.close().await;
+            // By the values Citus sees which machine is asked.
             pool = pooled().connect_with(spread::options(limited.clone())).await?;
         }
         Ok(Self {
-            probe: probe.connect_lazy_with(limited.clone()),
+            probe: probe.connect_lazy_with(limited),
             pool,
             is_spread,
             readiness: Arc::default(),
             active: Arc::default(),
-            lookup: asked::Lookup::new(limited, patience.connection),
+            lookup: asked::Lookup::new(planned, patience.connection),
             options: Arc::new(options),
         })
     }

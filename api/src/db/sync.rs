@@ -14,6 +14,7 @@ use tessera_engine::sync::{
 use tessera_engine::text::O200k;
 use uuid::Uuid;
 
+use super::current::Current;
 use super::meaning::Sent;
 use super::memories::{Stored, seen, stored, uuid};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
@@ -162,29 +163,6 @@ impl Position {
     }
 }
 
-/// What there is of a memory that is to be changed.
-#[derive(Debug)]
-pub(super) enum Current {
-    /// It, locked where the user may change it.
-    Found(Box<Stored>),
-    /// Another user's, which this one may not see any more.
-    Anothers,
-    /// Nothing that the user was ever told of.
-    Nothing,
-    /// Its id was made for this very change.
-    Unheard,
-}
-
-impl Current {
-    pub(super) fn stored(&self) -> Option<&Stored> {
-        if let Self::Found(found) = self { Some(found) } else { None }
-    }
-
-    pub(super) fn into_stored(self) -> Option<Stored> {
-        if let Self::Found(found) = self { Some(*found) } else { None }
-    }
-}
-
 /// Who is told of which memory of whom.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -321,15 +299,6 @@ impl UserTx {
         Ok(seq.map(|seq| shadow(found, u64::try_from(seq).unwrap_or(0))))
     }
 
-    /// What is there of a memory, locked where the user may change it.
-    pub(super) async fn current(&mut self, memory: MemoryId) -> Result<Current, DbError> {
-        match self.memory_to_change(memory).await? {
-            Some(found) => Ok(Current::Found(Box::new(found))),
-            None if self.is_anothers(memory).await? => Ok(Current::Anothers),
-            None => Ok(Current::Nothing),
-        }
-    }
-
     /// Does what an op says to what is there: what it is refused for. `None` as [`UserTx::carry_out`].
     pub(super) async fn decide(
         &mut self,
@@ -408,13 +377,6 @@ impl UserTx {
             .execute(&mut *self.tx)
             .await?;
         Ok(())
-    }
-
-    /// True for the id of a memory of another user that this one was told of: it is not theirs to use.
-    async fn is_anothers(&mut self, id: MemoryId) -> Result<bool, DbError> {
-        let sql = "SELECT EXISTS (SELECT FROM feed WHERE user_id = $1 AND memory = $2 AND owner <> $1)";
-        let query = sqlx::query_scalar(sql).bind(self.user.as_str()).bind(uuid(id));
-        Ok(query.fetch_one(&mut *self.tx).await?)
     }
 
     /// Notes that a user is to be told of memories of one owner.

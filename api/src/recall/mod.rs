@@ -178,7 +178,7 @@ impl Recaller {
         };
         match news.handles() {
             Some(handles) => self.texts.take(&slot.shelf, handles),
-            None => self.texts.take_all(&slot.shelf),
+            None => slot.shelf.clear(),
         }
         let is_built = matches!(news, News::All(..));
         self.put(db, user, slot, turn, news).await?;

@@ -29,6 +29,12 @@ pub(super) struct Label {
 }
 
 impl Shelf {
+    /// Takes all rows away: they are found no more, and go in time.
+    pub(super) fn clear(&self) {
+        let mut now = self.label();
+        *now = Label { number: 0, taken: now.taken + 1 };
+    }
+
     fn label(&self) -> std::sync::MutexGuard<'_, Label> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,12 +83,6 @@ impl Texts {
         if now.number > 0 {
             handles.for_each(|handle| self.rows.invalidate(&(now.number, handle)));
         }
-    }
-
-    /// Takes all of them away: they are found no more, and go in time.
-    pub(super) fn take_all(&self, shelf: &Shelf) {
-        let mut now = shelf.label();
-        *now = Label { number: 0, taken: now.taken + 1 };
     }
 }
 

@@ -6,26 +6,24 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tessera_engine::compose;
 use tessera_engine::domain::{Category, DomainError, Handle, Link, MemoryId, Packing, RecallRequest, Sort, Tag};
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Edit, Refusal, Rights, State as Being};
-use tessera_vault::Fields;
 
+use super::creation::{creation, named};
 use super::pages::{All, Changed, Own, sent};
 use crate::App;
 use crate::contract::{
     Answer, CategoryCount, LinkedView, ListQuery, MatchView, MatchesView, MemoriesView, MemoryPatch, MemoryView,
     NewMemory, OfMemory, Question, SinceQuery, SinceView, StoredView, TagCount,
 };
-use crate::db::{Ask, Caller, ChangedAfter, Deed, Idempotency, Listed, Reply, Stored};
+use crate::db::{Ask, Caller, ChangedAfter, Idempotency, Listed, Reply, Stored};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Params, Raw, if_match};
 use crate::recall::RecallError;
-use crate::secrets::{Aside, Looked, NoPlace, SetAside, Taken, field_of, unhinted};
+use crate::secrets::Aside;
 
 /// Bytes of the texts of an answer without a budget, about.
 const MOST_MATCH_BYTES: usize = 1024 * 1024;
@@ -104,83 +102,6 @@ pub(super) fn done(reply: Reply) -> Result<Option<Box<Stored>>, Problem> {
             let problem = Problem::new(StatusCode::PRECONDITION_FAILED, "changed", detail);
             Err(problem.with("current", json!(MemoryView::of(&stored))))
         }
-    }
-}
-
-/// What stores a memory, and what was set aside of it. Under a name for the request its id follows from that name.
-pub(super) async fn creation(
-    app: &App,
-    new: NewMemory,
-    idempotency: Option<Idempotency>,
-    caller: &Caller,
-    body: &[u8],
-) -> Result<(Ask, Vec<SetAside>), Problem> {
-    let now = app.clock.now();
-    let new = app.decrypted(caller, new).await?;
-    let (memory, is_unheard) = match (new.id()?, &idempotency) {
-        (Some(id), _) => (id, false),
-        (None, Some(idempotency)) => {
-            (MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())), false)
-        }
-        (None, None) => (MemoryId::generate(now), true),
-    };
-    let mut aside = Aside::own(&app.secrets, caller.user.as_str());
-    let draft = aside.look(new.draft()?, memory).map_err(|why| named(why, body))?;
-    let looked = aside.looked(Screened::of(compose::document(&draft, now)?));
-    let (ask, aside) = app.keep(caller, memory, looked, None, idempotency).await?;
-    Ok((Ask { is_unheard, ..ask }, aside))
-}
-
-/// Why a text is not stored, with the field at fault.
-fn named(why: NoPlace, body: &[u8]) -> Problem {
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_place_for_secrets", format!("{}: {why}", field_of(body)))
-}
-
-impl App {
-    /// What the older system encrypted or put into the vault, opened.
-    async fn decrypted(&self, caller: &Caller, new: NewMemory) -> Result<NewMemory, Problem> {
-        if let Some(number) = new.vault_id() {
-            let found = self.secrets.read(caller.user.as_str(), &number.to_string()).await?;
-            let problem = "vault_id: nothing lies under that number in the server's vault, or it has none";
-            let found = found.as_ref().and_then(|fields| fields.get(Fields::CONTENT));
-            return Ok(new.decrypted(found.ok_or_else(|| Problem::invalid(problem))?));
-        }
-        let Some(encrypted) = new.encrypted() else { return Ok(new) };
-        let opened = STANDARD.decode(encrypted).ok().and_then(|bytes| self.secrets.opened_older(&bytes));
-        let problem = "encrypted_content: does not open; give the server the MEMORY_ENCRYPTION_KEY that encrypted it, among \
-                       those of TESSERA_SECRET_KEY_BEFORE where it has another one";
-        let opened = opened.ok_or_else(|| Problem::invalid(problem))?;
-        Ok(new.decrypted(&opened))
-    }
-
-    /// Notes what was thrown away.
-    pub(super) async fn note_dropped(&self, caller: &Caller, memory: MemoryId, taken: &[Taken]) -> Result<(), Problem> {
-        let dropped = taken.iter().filter(|taken| taken.name.is_none());
-        let dropped: Vec<_> = dropped.map(|taken| (Deed::SecretDropped, format!("{memory} {}", taken.kind))).collect();
-        if dropped.is_empty() { Ok(()) } else { Ok(self.db.note(caller, &dropped).await?) }
-    }
-
-    /// What the queue of an older client sent before: it sends what it has not heard of once more, and also all that its
-    /// machine holds and the server does not name yet.
-    async fn sent_before(&self, caller: &Caller, ask: &Ask) -> Result<Option<Stored>, Problem> {
-        let Action::Create(document) = &*ask.action else { return Ok(None) };
-        Ok(self.db.saying(&caller.user, document.content.as_str()).await?)
-    }
-
-    /// What is to be asked of the database, once what was set aside is in its place.
-    async fn keep(
-        &self,
-        caller: &Caller,
-        memory: MemoryId,
-        looked: Looked,
-        only_at: Option<u64>,
-        idempotency: Option<Idempotency>,
-    ) -> Result<(Ask, Vec<SetAside>), Problem> {
-        self.secrets.put(&self.db, &caller.user, memory, &looked.taken).await?;
-        self.note_dropped(caller, memory, &looked.taken).await?;
-        let idempotency = idempotency.map(|given| Idempotency { body: unhinted(&given.body, &looked.taken), ..given });
-        let (action, at) = (looked.action, self.clock.now());
-        Ok((Ask { memory, is_unheard: false, action, only_at, idempotency, at }, looked.set_aside))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The routes: thin, each with the scope that a key needs for it.
 
+mod creation;
 mod links;
 mod memories;
 mod pages;

@@ -8,7 +8,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::memories::{creation, done, idempotency};
+use super::creation::creation;
+use super::memories::{done, idempotency};
 use crate::App;
 use crate::contract::{ImportedRow, MemoryView, NewMemory};
 use crate::db::{Ask, Caller, Idempotency};

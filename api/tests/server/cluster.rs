@@ -25,6 +25,10 @@ pub(crate) struct Cluster {
 /// The port of the first; that of each other one is one more. They are names of sockets.
 const PORT: u16 = 5432;
 
+/// What each needs for it.
+const CITUS: &str = "-c shared_preload_libraries=citus -c citus.shard_count=4 -c citus.node_conninfo=sslmode=disable \
+                     -c citus.enable_statistics_collection=off -c max_prepared_transactions=100 -c wal_level=logical";
+
 impl Cluster {
     /// `None`, and a line that says so, where PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
@@ -55,7 +59,7 @@ impl Cluster {
         let shared = told.and_then(|out| String::from_utf8(out.stdout).ok()).unwrap_or_default();
         if !Path::new(shared.trim()).join("extension/citus.control").exists() {
             // Not by a macro: of what passes, a test run keeps that to itself.
-            writeln!(std::io::stdout(), "left out: the extension citus is not installed").unwrap();
+            std::io::stdout().write_all(b"left out: the extension citus is not installed\n").unwrap();
             return None;
         }
         Self::start_with(2, false)
@@ -135,10 +139,7 @@ impl Cluster {
             let mut options =
                 format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync={fsync} -c port={port}");
             if self.others > 0 {
-                options.push_str(
-                    " -c shared_preload_libraries=citus -c citus.shard_count=4 -c max_prepared_transactions=100
-                     -c citus.node_conninfo=sslmode=disable -c citus.enable_statistics_collection=off -c wal_level=logical",
-                );
+                options = format!("{options} {CITUS} -c citus.local_hostname='{socket}'");
             }
             let log = self.dir.path().join(format!("log{number}"));
             self.run("pg_ctl", &["-D", &data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);

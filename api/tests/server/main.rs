@@ -25,6 +25,7 @@ mod recall;
 mod rest;
 mod retained;
 mod rights;
+mod scale;
 mod secrets;
 mod shares;
 mod site;

@@ -85,13 +85,12 @@ async fn told(site: &Site, key: &str) -> Value {
 
 async fn stored(site: &Site, key: &str, text: &str) -> String {
     let made = site.post(key, "/api/memories", &json!({ "content": text, "tags": "ops" })).await;
-    Site::ok(made).await["id"].as_str().unwrap().to_owned()
+    Site::ok(made).await["uuid"].as_str().unwrap().to_owned()
 }
 
 /// True where a question of the user is answered with a text.
 async fn recalls(site: &Site, key: &str, text: &str) -> bool {
-    let question = json!({ "context": text, "max_tokens": 1000 });
-    let answer = Site::ok(site.post(key, "/api/memories/recall", &question).await).await;
+    let answer = Site::ok(site.post(key, "/api/memories/recall", &json!({ "context": text })).await).await;
     answer["memories"].as_array().unwrap().iter().any(|memory| memory["content"] == text)
 }
 

@@ -14,6 +14,7 @@ mod machines;
 mod older;
 mod planted;
 mod proxy;
+mod replicas;
 mod restore;
 mod secrets;
 mod serve;

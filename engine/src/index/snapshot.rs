@@ -431,8 +431,11 @@ mod tests {
 
     #[test]
     fn a_use_that_is_noted_is_read_and_the_bytes_are_sound_again() {
-        let row =
-            |handle| IndexRow { features: Features { handle, used: 5, ..Features::default() }, ..IndexRow::default() };
+        let row = |handle| IndexRow {
+            features: Features { handle, used: 5, ..Features::default() },
+            blob: vec![0],
+            ..IndexRow::default()
+        };
         let identity = Identity { store: [0; 16], rev: 1, stamp: [0; 16] };
         let rows: Vec<IndexRow> = [3, 7, 9].map(row).into();
         let mut snapshot = Snapshot::open(Snapshot::build(identity, &rows)).unwrap();

@@ -1,0 +1,191 @@
+//! The model behind the table: what was measured, what is assumed, and what follows for so many users.
+
+/// Bytes and milliseconds that were seen with ten million memories of 5 500 users, each a sentence of 107 characters, on two
+/// machines of Citus with a coordinator: docs/SCALING.md, "Ten million memories". All was on one computer of two cores that
+/// others used as well: times are of processors, not of the clock, and of 16 clients at once.
+mod measured {
+    /// A memory with its indexes, without vectors.
+    pub(super) const MEMORY: f64 = 798.0;
+    /// Its row in the feed with its indexes.
+    pub(super) const FEED: f64 = 269.0;
+    /// The vectors of a text of one passage, as they are kept: `SentMeaning`, and docs/SCALING.md, "What grows".
+    pub(super) const VECTORS: f64 = 389.0;
+    /// A memory in an index with vectors: `tessera_index_bytes`, 10 000 notes of 16 words (docs/SCALING.md, "What memories mean").
+    pub(super) const INDEXED: f64 = 470.0;
+    /// A user (92) with two keys (349 each), on every machine.
+    pub(super) const KEYS: f64 = 790.0;
+
+    /// Milliseconds of processors for one request: of the server, of the machine with the rows, of the coordinator.
+    pub(super) struct Cost {
+        pub(super) server: f64,
+        pub(super) machine: f64,
+        pub(super) coordinator: f64,
+    }
+    /// A machine asks whether there is news, and there is none.
+    pub(super) const POLL: Cost = Cost { server: 0.62, machine: 2.57, coordinator: 3.15 };
+    /// A question to an index that is there.
+    pub(super) const RECALL: Cost = Cost { server: 1.18, machine: 2.91, coordinator: 2.25 };
+    /// A memory that is stored.
+    pub(super) const WRITE: Cost = Cost { server: 0.98, machine: 5.20, coordinator: 5.72 };
+}
+
+/// What nobody measured: change it and print again.
+mod assumed {
+    /// Memories of a user.
+    pub(super) const EACH: f64 = 1_000.0;
+    /// Of all users, so many work in the busiest hour, on so many machines.
+    pub(super) const AT_WORK: f64 = 0.4;
+    pub(super) const MACHINES: f64 = 1.3;
+    /// A machine asks for news every so many seconds.
+    pub(super) const EVERY: f64 = 30.0;
+    /// Questions to the server in an hour of work: machines that are in sync answer their own.
+    pub(super) const RECALLS: f64 = 5.0;
+    /// Memories that are written in an hour of work.
+    pub(super) const WRITES: f64 = 6.0;
+    /// How much of anything is used at most.
+    pub(super) const FULL: f64 = 0.6;
+    /// A server: processors and gigabytes for indexes, of so many.
+    pub(super) const SERVER_CORES: f64 = 4.0;
+    pub(super) const SERVER_INDEX_GB: f64 = 12.0;
+    pub(super) const SERVER_GB: f64 = 16.0;
+    /// A machine of the database.
+    pub(super) const MACHINE_CORES: f64 = 8.0;
+    pub(super) const MACHINE_GB: f64 = 64.0;
+    pub(super) const MACHINE_DISK_TB: f64 = 4.0;
+    /// The coordinator, of which there is one.
+    pub(super) const COORDINATOR_CORES: f64 = 32.0;
+    /// What all machines keep of users and keys may take so many gigabytes of each.
+    pub(super) const EVERYWHERE_GB: f64 = 100.0;
+    /// Dollars a month: a processor, a gigabyte of memory, a terabyte of disk with its backup.
+    pub(super) const CORE: f64 = 20.0;
+    pub(super) const GB: f64 = 2.5;
+    pub(super) const TB: f64 = 160.0;
+}
+
+use assumed as a;
+use measured as m;
+
+/// What so many users need in their busiest hour.
+struct Need {
+    users: f64,
+    rows: f64,
+    terabytes: f64,
+    polls: f64,
+    recalls: f64,
+    writes: f64,
+    index_gb: f64,
+    server_cores: f64,
+    machine_cores: f64,
+    coordinator_cores: f64,
+    everywhere_gb: f64,
+}
+
+impl Need {
+    fn of(users: f64) -> Self {
+        let at_work = users * a::AT_WORK;
+        let polls = at_work * a::MACHINES / a::EVERY;
+        let (recalls, writes) = (at_work * a::RECALLS / 3600.0, at_work * a::WRITES / 3600.0);
+        let cores = |of: fn(&m::Cost) -> f64| {
+            (polls * of(&m::POLL) + recalls * of(&m::RECALL) + writes * of(&m::WRITE)) / 1000.0
+        };
+        let rows = users * a::EACH;
+        Self {
+            users,
+            rows,
+            terabytes: rows * (m::MEMORY + m::FEED + m::VECTORS) / 1e12,
+            polls,
+            recalls,
+            writes,
+            index_gb: at_work * a::EACH * m::INDEXED / 1e9,
+            server_cores: cores(|cost| cost.server),
+            machine_cores: cores(|cost| cost.machine),
+            coordinator_cores: cores(|cost| cost.coordinator),
+            everywhere_gb: users * m::KEYS / 1e9,
+        }
+    }
+
+    /// Servers: as many as have the processors and hold the indexes; two, so that one may end.
+    fn servers(&self) -> f64 {
+        let by_cores = self.server_cores / (a::SERVER_CORES * a::FULL);
+        by_cores.max(self.index_gb / a::SERVER_INDEX_GB).ceil().max(2.0)
+    }
+
+    /// Machines of the database; one holds everything as long as that is enough.
+    fn machines(&self) -> f64 {
+        let by_cores = self.machine_cores / (a::MACHINE_CORES * a::FULL);
+        by_cores.max(self.terabytes / (a::MACHINE_DISK_TB * a::FULL)).ceil().max(1.0)
+    }
+
+    fn is_spread(&self) -> bool {
+        self.machines() > 1.0
+    }
+
+    /// Coordinators that this would take.
+    fn coordinators(&self) -> f64 {
+        if self.is_spread() { (self.coordinator_cores / (a::COORDINATOR_CORES * a::FULL)).ceil().max(1.0) } else { 0.0 }
+    }
+
+    /// Dollars of a user and month.
+    fn cost(&self) -> f64 {
+        let server = a::SERVER_CORES * a::CORE + a::SERVER_GB * a::GB;
+        let machine = a::MACHINE_CORES * a::CORE + a::MACHINE_GB * a::GB + a::MACHINE_DISK_TB * a::TB;
+        let coordinator = a::COORDINATOR_CORES * a::CORE + a::MACHINE_GB * a::GB;
+        (self.servers() * server + self.machines() * machine + self.coordinators() * coordinator) / self.users
+    }
+
+    /// What would be too little first with one server, one machine and one coordinator; of what cannot be had twice, that.
+    fn bottleneck(&self) -> &'static str {
+        if self.everywhere_gb > a::EVERYWHERE_GB * a::FULL {
+            return "users and keys on every machine: a table by key id";
+        }
+        if self.coordinators() > 1.0 {
+            return "the coordinator: servers must ask the machines themselves";
+        }
+        let of = [
+            (self.server_cores / a::SERVER_CORES, "processors of the server"),
+            (self.index_gb / a::SERVER_INDEX_GB, "memory for indexes"),
+            (self.machine_cores / a::MACHINE_CORES, "processors of the database"),
+            (self.terabytes / a::MACHINE_DISK_TB, "disk of the database"),
+        ];
+        let most = of.into_iter().max_by(|one, other| one.0.total_cmp(&other.0));
+        most.filter(|(share, _)| *share > a::FULL).map_or("none: one of each", |(_, name)| name)
+    }
+}
+
+/// A number in three digits or fewer and a unit: `4.7 k`.
+fn short(number: f64) -> String {
+    let units = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| number >= *unit).unwrap_or((1.0, ""));
+    let number = number / unit;
+    let digits = usize::from(number < 10.0 && number.fract() > 0.05);
+    format!("{number:.digits$}{name}")
+}
+
+/// The table, as docs/SCALING.md has it.
+pub(crate) fn table() -> String {
+    let mut table = String::from(
+        "| users | memories | disk | feed reads/s | recalls/s | writes/s | indexes at work | servers | machines | coordinators | $ a user, month | what is too little first |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for power in 3..=8 {
+        let need = Need::of(10_f64.powi(power));
+        let row = [
+            short(need.users),
+            short(need.rows),
+            format!("{}B", short(need.terabytes * 1e12)),
+            short(need.polls),
+            short(need.recalls),
+            short(need.writes),
+            format!("{}B", short(need.index_gb * 1e9)),
+            short(need.servers()),
+            short(need.machines()),
+            short(need.coordinators()),
+            format!("{:.3}", need.cost()),
+            need.bottleneck().to_owned(),
+        ];
+        table.push_str("| ");
+        table.push_str(&row.join(" | "));
+        table.push_str(" |\n");
+    }
+    table
+}

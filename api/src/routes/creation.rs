@@ -1,0 +1,93 @@
+//! From what a caller says of a memory to what is asked of the database: opened, looked through for credentials, composed.
+
+use axum::http::StatusCode;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tessera_engine::compose;
+use tessera_engine::domain::MemoryId;
+use tessera_engine::screen::Screened;
+use tessera_engine::sync::Action;
+use tessera_vault::Fields;
+
+use crate::App;
+use crate::contract::NewMemory;
+use crate::db::{Ask, Caller, Deed, Idempotency, Stored};
+use crate::error::Problem;
+use crate::secrets::{Aside, Looked, NoPlace, SetAside, Taken, field_of, unhinted};
+
+/// What stores a memory, and what was set aside of it. Under a name for the request its id follows from that name.
+pub(super) async fn creation(
+    app: &App,
+    new: NewMemory,
+    idempotency: Option<Idempotency>,
+    caller: &Caller,
+    body: &[u8],
+) -> Result<(Ask, Vec<SetAside>), Problem> {
+    let now = app.clock.now();
+    let new = app.decrypted(caller, new).await?;
+    let (memory, is_unheard) = match (new.id()?, &idempotency) {
+        (Some(id), _) => (id, false),
+        (None, Some(idempotency)) => {
+            (MemoryId::from_key(&format!("{} {}", caller.user.as_str(), idempotency.op_id())), false)
+        }
+        (None, None) => (MemoryId::generate(now), true),
+    };
+    let mut aside = Aside::own(&app.secrets, caller.user.as_str());
+    let draft = aside.look(new.draft()?, memory).map_err(|why| named(why, body))?;
+    let looked = aside.looked(Screened::of(compose::document(&draft, now)?));
+    let (ask, aside) = app.keep(caller, memory, looked, None, idempotency).await?;
+    Ok((Ask { is_unheard, ..ask }, aside))
+}
+
+/// Why a text is not stored, with the field at fault.
+pub(super) fn named(why: NoPlace, body: &[u8]) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_place_for_secrets", format!("{}: {why}", field_of(body)))
+}
+
+impl App {
+    /// What the older system encrypted or put into the vault, opened.
+    async fn decrypted(&self, caller: &Caller, new: NewMemory) -> Result<NewMemory, Problem> {
+        if let Some(number) = new.vault_id() {
+            let found = self.secrets.read(caller.user.as_str(), &number.to_string()).await?;
+            let problem = "vault_id: nothing lies under that number in the server's vault, or it has none";
+            let found = found.as_ref().and_then(|fields| fields.get(Fields::CONTENT));
+            return Ok(new.decrypted(found.ok_or_else(|| Problem::invalid(problem))?));
+        }
+        let Some(encrypted) = new.encrypted() else { return Ok(new) };
+        let opened = STANDARD.decode(encrypted).ok().and_then(|bytes| self.secrets.opened_older(&bytes));
+        let problem = "encrypted_content: does not open; give the server the MEMORY_ENCRYPTION_KEY that encrypted it, among \
+                       those of TESSERA_SECRET_KEY_BEFORE where it has another one";
+        let opened = opened.ok_or_else(|| Problem::invalid(problem))?;
+        Ok(new.decrypted(&opened))
+    }
+
+    /// Notes what was thrown away.
+    pub(super) async fn note_dropped(&self, caller: &Caller, memory: MemoryId, taken: &[Taken]) -> Result<(), Problem> {
+        let dropped = taken.iter().filter(|taken| taken.name.is_none());
+        let dropped: Vec<_> = dropped.map(|taken| (Deed::SecretDropped, format!("{memory} {}", taken.kind))).collect();
+        if dropped.is_empty() { Ok(()) } else { Ok(self.db.note(caller, &dropped).await?) }
+    }
+
+    /// What the queue of an older client sent before: it sends what it has not heard of once more, and also all that its
+    /// machine holds and the server does not name yet.
+    pub(super) async fn sent_before(&self, caller: &Caller, ask: &Ask) -> Result<Option<Stored>, Problem> {
+        let Action::Create(document) = &*ask.action else { return Ok(None) };
+        Ok(self.db.saying(&caller.user, document.content.as_str()).await?)
+    }
+
+    /// What is to be asked of the database, once what was set aside is in its place.
+    pub(super) async fn keep(
+        &self,
+        caller: &Caller,
+        memory: MemoryId,
+        looked: Looked,
+        only_at: Option<u64>,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(Ask, Vec<SetAside>), Problem> {
+        self.secrets.put(&self.db, &caller.user, memory, &looked.taken).await?;
+        self.note_dropped(caller, memory, &looked.taken).await?;
+        let idempotency = idempotency.map(|given| Idempotency { body: unhinted(&given.body, &looked.taken), ..given });
+        let (action, at) = (looked.action, self.clock.now());
+        Ok((Ask { memory, is_unheard: false, action, only_at, idempotency, at }, looked.set_aside))
+    }
+}
