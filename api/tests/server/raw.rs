@@ -92,7 +92,7 @@ fn a_head_without_end_is_refused_when_it_is_too_long() {
         ] {
             let answered = answer(&site, request.as_bytes()).await;
             let known = statuses.contains(&status(&answered)) || answered.is_empty();
-            assert!(known, "{:.60}: {answered}", request);
+            assert!(known, "{request:.60}: {answered}");
         }
         assert_eq!(site.get("", "/health").await.status(), 200);
     });

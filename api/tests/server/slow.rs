@@ -89,14 +89,14 @@ fn five_thousand_slow_connections_keep_nobody_from_being_answered_and_are_closed
         let ended = timeout(Duration::from_secs(30), trickles.join_all()).await.expect("they are closed");
         // Not because there was no place for them, but because their heads did not end.
         let first = ended.iter().min().unwrap();
-        assert!(*first >= patience - Duration::from_millis(500), "{first:?}");
+        assert!(*first + Duration::from_millis(500) >= patience, "{first:?}");
         assert_eq!(ask(&site, &key).await, Ok(StatusCode::OK));
     });
 }
 
 #[test]
 fn who_comes_while_all_places_are_taken_gets_that_of_one_who_does_nothing() {
-    with_limits(many(1_000, Duration::from_secs(60)), |site| async move {
+    with_limits(many(1_000, Duration::from_mins(1)), |site| async move {
         let key = site.user("ada").await;
         let mut trickles = JoinSet::new();
         let some = slow_ones().min(2_000);
