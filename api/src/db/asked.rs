@@ -80,17 +80,22 @@ impl Worker {
 
     async fn look_up(&mut self, keys: &[String]) -> Result<HashMap<String, Known>, DbError> {
         if let Some(mut connection) = self.connection.take()
-            && let Ok(found) = read(&mut connection, keys).await
+            && let Ok(found) = self.in_time(read(&mut connection, keys)).await
         {
             self.connection = Some(connection);
             return Ok(found);
         }
         // It may have been gone for long: nothing was changed by it, so it is asked once more.
-        let connecting = tokio::time::timeout(self.patience, PgConnection::connect_with(&self.options)).await;
-        let mut connection = connecting.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
-        let found = read(&mut connection, keys).await?;
+        let connecting = async { Ok(PgConnection::connect_with(&self.options).await?) };
+        let mut connection = self.in_time(connecting).await?;
+        let found = self.in_time(read(&mut connection, keys)).await?;
         self.connection = Some(connection);
         Ok(found)
+    }
+
+    /// Everybody waits for it, also where the other end is silent for good.
+    async fn in_time<T>(&self, what: impl Future<Output = Result<T, DbError>>) -> Result<T, DbError> {
+        tokio::time::timeout(self.patience, what).await.unwrap_or(Err(DbError::Sql(sqlx::Error::PoolTimedOut)))
     }
 }
 
