@@ -271,10 +271,21 @@ fn a_database_before_vectors_and_its_machine_go_on_together() {
 /// file that another machine writes now reaches this one.
 #[test]
 fn a_database_before_files_and_its_machine_go_on_together() {
-    with_database(&fixture("server-v6.sql"), "SELECT 1", |site| async move {
+    go_on_together("server-v6.sql", "v10-joined.db");
+}
+
+/// The same of the version before indexes were kept and users could be removed.
+#[test]
+fn a_database_before_kept_indexes_and_its_machine_go_on_together() {
+    go_on_together("server-v7.sql", "v11-joined.db");
+}
+
+fn go_on_together(server: &str, machine: &str) {
+    let machine = machine.to_owned();
+    with_database(&fixture(server), "SELECT 1", |site| async move {
         let site = site.keeping(key_rules(&"2a".repeat(32))).await;
         let dir = tempfile::tempdir().unwrap();
-        let mut store = machine_of("v10-joined.db", &dir.path().join("t"), 1_805_500_000_000_000);
+        let mut store = machine_of(&machine, &dir.path().join("t"), 1_805_500_000_000_000);
         let key = site.key("ada").await;
         let before = live(&store).len();
         assert_eq!(exchange(&site, &key, &mut store).await, 2, "a new one, and a change");
