@@ -37,30 +37,23 @@ impl Db {
         counts: &[i32],
         now: Timestamp,
     ) -> Result<Vec<Use>, DbError> {
-        unless_overtaken(|| self.count_uses_now(user, handles, counts, now)).await
-    }
-
-    async fn count_uses_now(
-        &self,
-        user: &UserId,
-        handles: &[i64],
-        counts: &[i32],
-        now: Timestamp,
-    ) -> Result<Vec<Use>, DbError> {
-        let mut tx = self.of(user).await?;
-        let rows = sqlx::query(
-            "UPDATE feed SET uses = uses + told.count, used = $4
-             FROM unnest($2, $3) AS told (handle, count) WHERE feed.user_id = $1 AND feed.handle = told.handle
-             RETURNING feed.handle, feed.uses, feed.used",
-        )
-        .bind(user.as_str())
-        .bind(handles)
-        .bind(counts)
-        .bind(now.as_micros())
-        .fetch_all(&mut *tx.tx)
-        .await?;
-        tx.commit().await?;
-        uses(&rows)
+        let counted = unless_overtaken(|| async {
+            let mut tx = self.of(user).await?;
+            let rows = sqlx::query(
+                "UPDATE feed SET uses = uses + told.count, used = $4
+                 FROM unnest($2, $3) AS told (handle, count) WHERE feed.user_id = $1 AND feed.handle = told.handle
+                 RETURNING feed.handle, feed.uses, feed.used",
+            )
+            .bind(user.as_str())
+            .bind(handles)
+            .bind(counts)
+            .bind(now.as_micros())
+            .fetch_all(&mut *tx.tx)
+            .await?;
+            tx.commit().await?;
+            Ok::<_, DbError>(rows)
+        });
+        uses(&counted.await?)
     }
 }
 

@@ -359,7 +359,7 @@ impl Recaller {
 async fn found(tx: &mut UserTx, handles: &[u32]) -> Result<HashMap<u32, Found>, DbError> {
     let handles: Vec<i64> = handles.iter().map(|handle| i64::from(*handle)).collect();
     let sql = concat!(
-        "SELECT feed.handle, feed.uses, feed.used, signature, costs, passages, ",
+        "SELECT feed.handle, signature, costs, passages, ",
         believed!("memories"),
         ", ",
         columns!(),
@@ -378,9 +378,6 @@ async fn found(tx: &mut UserTx, handles: &[u32]) -> Result<HashMap<u32, Found>, 
         let summary = stored.summary.clone();
         let beside = Beside { id: stored.row.memory, handle: short, summary, share, edited_by, stands_for_file: false };
         let mut memory = memory_of(document, beside);
-        let (uses, used): (i32, Option<i64>) = (row.try_get("uses")?, row.try_get("used")?);
-        memory.access_count = u32::try_from(uses).unwrap_or(0);
-        memory.last_accessed = used.map(Timestamp::from_micros);
         memory.updated = stored.updated;
         let costs = costs(row, &memory)?;
         let signature = row.try_get::<i64, _>("signature")?.cast_unsigned();
