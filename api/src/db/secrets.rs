@@ -134,7 +134,7 @@ impl Db {
     }
 
     /// Removes a secret of a memory of the caller's own. False where there is none. What lies in a vault is an orphan from
-    /// then on, and leaves it at once.
+    /// then on (since ever: no row of it is to come), and leaves it at once.
     pub(crate) async fn forget_secret(&self, caller: &Caller, memory: MemoryId, name: &str) -> Result<bool, DbError> {
         unless_overtaken(|| self.forget_secret_now(caller, memory, name)).await
     }
@@ -145,7 +145,7 @@ impl Db {
             "WITH gone AS (DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3
                  RETURNING owner, memory, name, place),
              orphan AS (INSERT INTO vault_writes (owner, memory, name, since)
-                 SELECT owner, memory, name, now() - interval '1 day' FROM gone WHERE place = 'vault'
+                 SELECT owner, memory, name, '-infinity' FROM gone WHERE place = 'vault'
                  ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since)
              SELECT name FROM gone",
         )
@@ -186,8 +186,9 @@ impl Db {
 
     async fn forget_written_now(&self, owner: &UserId) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
+        // Of one that waited for somebody who forgets the row, PostgreSQL reads `w` again, but not the row: `since` tells.
         sqlx::query(
-            "DELETE FROM vault_writes w WHERE w.owner = $1 AND EXISTS (
+            "DELETE FROM vault_writes w WHERE w.owner = $1 AND w.since > '-infinity' AND EXISTS (
                  SELECT FROM memory_secrets s WHERE s.owner = $1 AND s.memory = w.memory AND s.name = w.name)",
         )
         .bind(owner.as_str())

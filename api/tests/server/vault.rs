@@ -92,6 +92,47 @@ fn values_lie_in_the_vault_and_leave_it_with_their_rows() {
 }
 
 #[test]
+fn what_is_forgotten_while_the_queues_are_read_leaves_the_vault() {
+    with_site(|site| async move {
+        let Some(bao) = Bao::start().await else { return };
+        let site = site.keeping(rules(&bao, "root")).await;
+        let ada = site.user("ada").await;
+        let memory = id(&Site::ok(site.post(&ada, "/api/memories", &json!({ "content": said() })).await).await);
+        let pool = site.admin().await;
+        let count =
+            async |sql: &str| sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(sql)).fetch_one(&pool).await.unwrap();
+        let locked = async |table: &str| {
+            let mut lock = pool.begin().await.unwrap();
+            let sql = format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE");
+            sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut *lock).await.unwrap();
+            lock
+        };
+        let waits_to = async |what: &str| {
+            let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE";
+            until(what, async || count(&format!("{sql} '{what}%'")).await > 0).await;
+        };
+        // Whoever reads the queues stands before the one of writes, and a write is noted whose row is there.
+        let before = locked("vault_removals").await;
+        waits_to("SELECT memory FROM vault_removals").await;
+        let noted =
+            "INSERT INTO vault_writes SELECT owner, memory, name, now() FROM memory_secrets ON CONFLICT DO NOTHING";
+        sqlx::query(noted).execute(&pool).await.unwrap();
+        // The request that forgets the row is not done before its audit is written: the reader waits for it.
+        let audit = locked("audit").await;
+        let name: String = sqlx::query_scalar("SELECT name FROM memory_secrets").fetch_one(&pool).await.unwrap();
+        let path = format!("/api/memories/{memory}/secret/{name}");
+        let lets_go = async {
+            waits_to("INSERT INTO audit").await;
+            before.rollback().await.unwrap();
+            waits_to("DELETE FROM vault_writes").await;
+            audit.rollback().await.unwrap();
+        };
+        tokio::join!(async { Site::ok(site.delete(&ada, &path, "").await).await }, lets_go);
+        until("what is forgotten leaves it", async || !bao.lies(&memory).await).await;
+    });
+}
+
+#[test]
 fn while_the_vault_is_away_all_goes_on_but_what_needs_it() {
     with_site(|site| async move {
         let Some(mut bao) = Bao::on_files().await else { return };
