@@ -18,7 +18,6 @@ pub(crate) struct NewMemory {
     #[schema(format = Uuid)]
     uuid: Option<String>,
     /// What the sender calls it: given back as it came. With it a text that is there already is not stored again.
-    #[schema(value_type = Option<i64>)]
     local_id: Option<serde_json::Value>,
     /// Category; facts if left out, inferred if null or empty.
     #[serde(default = "facts")]

@@ -175,7 +175,6 @@ pub(crate) struct StoredView {
     pub(crate) uuid: String,
     /// What the sender calls it, as it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<i64>)]
     pub(crate) local_id: Option<serde_json::Value>,
     /// Its category.
     pub(crate) category: String,

@@ -25,6 +25,36 @@ impl Told {
     }
 }
 
+/// A page of a feed, and of each memory on it the row that the user sees: the page is cut before rows are looked for.
+macro_rules! meant {
+    ($told:literal, $order:literal) => {
+        concat!(
+            "SELECT told.memory AS about, told.seq AS told_at, ",
+            believed!("memories"),
+            ", ",
+            columns!(),
+            " FROM (",
+            $told,
+            ") told
+              LEFT JOIN LATERAL (SELECT feed.owner AS whose, feed.memory AS what FROM feed
+                  JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
+                  WHERE feed.user_id = $1 AND feed.memory = told.memory
+                  ORDER BY feed.owner <> $1, feed.handle LIMIT 1) meant ON true
+              LEFT JOIN memories ON memories.owner = meant.whose AND memories.id = meant.what ORDER BY ",
+            $order
+        )
+    };
+}
+
+fn told_of(rows: Vec<PgRow>) -> Result<Vec<Told>, DbError> {
+    let told = |row: PgRow| {
+        let (memory, seq) = (row.try_get("about")?, row.try_get("told_at")?);
+        let is_there = row.try_get::<Option<&str>, _>("owner")?.is_some();
+        Ok(Told::new(memory, seq, is_there.then_some(row)))
+    };
+    rows.into_iter().map(told).collect()
+}
+
 impl UserTx {
     /// What the feed tells after a number, in its order. What the user sees no more has no row.
     pub(super) async fn told_after(&mut self, after: u64, most: i64) -> Result<Vec<Told>, DbError> {
@@ -35,29 +65,10 @@ impl UserTx {
             let told = query.fetch_all(&mut *self.tx).await?;
             return self.memories_of(&told).await;
         }
-        let rows = sqlx::query(concat!(
-            "SELECT told.memory AS about, told.seq AS told_at, ",
-            believed!("memories"),
-            ", ",
-            columns!(),
-            " FROM (SELECT user_id, memory, seq FROM feed WHERE user_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) told
-              LEFT JOIN LATERAL (SELECT feed.owner AS whose, feed.memory AS what FROM feed
-                  JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-                  WHERE feed.user_id = $1 AND feed.memory = told.memory
-                  ORDER BY feed.owner <> $1, feed.handle LIMIT 1) meant ON true
-              LEFT JOIN memories ON memories.owner = meant.whose AND memories.id = meant.what ORDER BY told.seq"
-        ))
-        .bind(self.user.as_str())
-        .bind(after)
-        .bind(most)
-        .fetch_all(&mut *self.tx)
-        .await?;
-        let told = |row: PgRow| {
-            let (memory, seq) = (row.try_get("about")?, row.try_get("told_at")?);
-            let is_there = row.try_get::<Option<&str>, _>("owner")?.is_some();
-            Ok(Told::new(memory, seq, is_there.then_some(row)))
-        };
-        rows.into_iter().map(told).collect()
+        let sql =
+            meant!("SELECT memory, seq FROM feed WHERE user_id = $1 AND seq > $2 ORDER BY seq LIMIT $3", "told.seq");
+        let query = sqlx::query(sql).bind(self.user.as_str()).bind(after).bind(most);
+        told_of(query.fetch_all(&mut *self.tx).await?)
     }
 
     /// What the feed tells of after an id, in the order of ids.
@@ -70,24 +81,13 @@ impl UserTx {
             let told = query.fetch_all(&mut *self.tx).await?;
             return self.memories_of(&told).await;
         }
-        let rows = sqlx::query(concat!(
-            "SELECT told_at, ",
-            believed!("memories"),
-            ", ",
-            columns!(),
-            " FROM (SELECT DISTINCT ON (feed.memory) feed.memory AS what, feed.owner AS whose,
-                      max(feed.seq) OVER (PARTITION BY feed.memory) AS told_at
-                  FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
-                  WHERE feed.user_id = $1 AND feed.memory > $2
-                  ORDER BY feed.memory, feed.owner <> $1, feed.handle LIMIT $3) meant
-              JOIN memories ON memories.owner = meant.whose AND memories.id = meant.what ORDER BY memories.id"
-        ))
-        .bind(self.user.as_str())
-        .bind(after)
-        .bind(most)
-        .fetch_all(&mut *self.tx)
-        .await?;
-        rows.into_iter().map(|row| Ok(Told::new(row.try_get("id")?, row.try_get("told_at")?, Some(row)))).collect()
+        let sql = meant!(
+            "SELECT memory, max(seq) AS seq FROM feed WHERE user_id = $1 AND memory > $2
+             GROUP BY memory ORDER BY memory LIMIT $3",
+            "told.memory"
+        );
+        let query = sqlx::query(sql).bind(self.user.as_str()).bind(after).bind(most);
+        told_of(query.fetch_all(&mut *self.tx).await?)
     }
 
     /// With what a feed tells the memories that it means: their owners' machines are asked, and no others.

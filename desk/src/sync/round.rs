@@ -2,7 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryId;
-use tessera_engine::store::{ServerState, StoreError, Whole};
+use tessera_engine::store::{Anew, ServerState, StoreError, Whole};
 use tessera_engine::sync::{MOST_OPS, Mark, Op, Push, SentSecrets, Snapshot};
 use tokio_util::sync::CancellationToken;
 
@@ -136,20 +136,29 @@ impl Round<'_> {
         if self.remote.user().await? != known.user {
             return Err(StoreError::OtherServer { url: known.url, user: known.user }.into());
         }
-        let first = self.remote.snapshot(known.epoch, None, &marks).await?;
-        let Snapshot { epoch, restored_seq, head, mark, rows, meanings, mut next } = first;
-        let mut whole = Whole { epoch, restored_seq, head, mark, rows, meanings };
-        while let Some(after) = next {
-            let page = self.remote.snapshot(known.epoch, Some(after), &marks).await?;
-            if page.epoch != whole.epoch {
+        let mut page = self.remote.snapshot(known.epoch, None, &marks).await?;
+        let Snapshot { epoch, restored_seq, head, mark, .. } = page;
+        let mut anew = Anew::default();
+        loop {
+            if page.epoch != epoch {
                 return Err(RemoteError::MustRefetch.into());
             }
-            whole.rows.extend(page.rows);
-            whole.meanings.extend(page.meanings);
-            next = page.next;
+            let Snapshot { rows, meanings, next, .. } = page;
+            self.done.received += rows.len() as u64;
+            let whole = Whole { epoch, restored_seq, head, mark, rows, meanings };
+            let is_last = next.is_none();
+            let taken = on(self.desk, move |store| {
+                anew.take(store, &whole)?;
+                if is_last {
+                    std::mem::take(&mut anew).end(store, &whole)?;
+                }
+                Ok(anew)
+            });
+            let Some(after) = next else { return taken.await.map(drop) };
+            // The next page is on its way meanwhile.
+            let (taken, following) = tokio::join!(taken, self.remote.snapshot(known.epoch, Some(after), &marks));
+            (anew, page) = (taken?, following?);
         }
-        self.done.received += whole.rows.len() as u64;
-        on(self.desk, move |store| store.begin_anew(&whole)).await
     }
 
     /// Sends what waits, oldest first.

@@ -65,6 +65,6 @@ pub use read::list::{ListRequest, Listing};
 pub use read::near::{Likeness, Near};
 pub use read::secrets::{SecretRef, SecretRow, SecretUse};
 pub use read::stats::Stats;
-pub use sync::anew::Whole;
+pub use sync::anew::{Anew, Whole};
 pub use sync::server::{RefusedChange, ServerState, SyncStatus, Upload};
 pub use tessera_seal::Value as SecretValue;

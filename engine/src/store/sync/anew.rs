@@ -14,7 +14,7 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::sync::{Arrival, Mark, SentMeaning, Shadow};
 
-/// Everything that a server holds for a user.
+/// What a server holds for a user: everything, or a page of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Whole {
     /// The server's epoch.
@@ -31,35 +31,50 @@ pub struct Whole {
     pub meanings: BTreeMap<MemoryId, SentMeaning>,
 }
 
-impl Store {
-    /// Begins anew from all that the server holds, and keeps what it lacks. Works in steps, so that others can write
-    /// in between; one that ends early is begun again.
+/// A beginning anew that is under way: pages are taken as they come, so that others use the store in between.
+#[derive(Debug, Default)]
+pub struct Anew {
+    there: BTreeSet<MemoryId>,
+    purged: bool,
+}
+
+impl Anew {
+    /// Takes a page of what the server holds, in steps.
     ///
     /// # Errors
-    /// When the store cannot be written; it is fetched again then.
-    pub fn begin_anew(&mut self, whole: &Whole) -> Result<(), StoreError> {
-        let Some(server) = self.server()? else { return Ok(()) };
+    /// When the store cannot be written; all is fetched again then.
+    pub fn take(&mut self, store: &mut Store, page: &Whole) -> Result<(), StoreError> {
+        let Some(server) = store.server()? else { return Ok(()) };
         let is_first = server.epoch == 0;
-        let mut purged = false;
-        for rows in whole.rows.chunks(STEP) {
-            purged |= self.write(|change| {
+        for rows in page.rows.chunks(STEP) {
+            self.purged |= store.write(|change| {
                 let mut purged = false;
                 for shadow in rows {
                     let is_equal = is_first && adopt(change, shadow, Among::Untold)?;
                     let id = shadow.row.memory;
-                    purged |= restore(change, id, Some(shadow.clone()), is_equal, whole, &server.user)?;
-                    if let Some(sent) = whole.meanings.get(&id) {
+                    purged |= restore(change, id, Some(shadow.clone()), is_equal, page, &server.user)?;
+                    if let Some(sent) = page.meanings.get(&id) {
                         believe(change, id, &Arrival::Row(Box::new(shadow.clone())), Some(sent))?;
                     }
                 }
                 Ok(purged)
             })?;
         }
-        let there: BTreeSet<MemoryId> = whole.rows.iter().map(|shadow| shadow.row.memory).collect();
-        let mut lacking = self.told_of().map_err(|error| self.failed(error))?;
+        self.there.extend(page.rows.iter().map(|shadow| shadow.row.memory));
+        Ok(())
+    }
+
+    /// Keeps what the server lacks: of its rows, all were taken. `whole` says where it stood when the first was.
+    ///
+    /// # Errors
+    /// As [`Anew::take`].
+    pub fn end(self, store: &mut Store, whole: &Whole) -> Result<(), StoreError> {
+        let Self { there, mut purged } = self;
+        let Some(server) = store.server()? else { return Ok(()) };
+        let mut lacking = store.told_of().map_err(|error| store.failed(error))?;
         lacking.retain(|id| !there.contains(id));
         for ids in lacking.chunks(STEP) {
-            purged |= self.write(|change| {
+            purged |= store.write(|change| {
                 let mut purged = false;
                 for id in ids {
                     purged |= restore(change, *id, None, false, whole, &server.user)?;
@@ -67,7 +82,7 @@ impl Store {
                 Ok(purged)
             })?;
         }
-        self.write(|change| {
+        store.write(|change| {
             settle_paths(change, there.iter().chain(&lacking).copied())?;
             let sql = "UPDATE server SET epoch = ?1, cursor = ?2, is_whole = 1";
             change.tx.execute(sql, params![whole.epoch, whole.head])?;
@@ -78,7 +93,20 @@ impl Store {
             change.tx.execute("DELETE FROM marks WHERE seq > ?1", [common])?;
             note_mark(change, whole.mark)
         })?;
-        self.after_news(purged)
+        store.after_news(purged)
+    }
+}
+
+impl Store {
+    /// Begins anew from all that the server holds, where all of it is at hand, and keeps what it lacks. Works in steps;
+    /// one that ends early is begun again.
+    ///
+    /// # Errors
+    /// When the store cannot be written; it is fetched again then.
+    pub fn begin_anew(&mut self, whole: &Whole) -> Result<(), StoreError> {
+        let mut anew = Anew::default();
+        anew.take(self, whole)?;
+        anew.end(self, whole)
     }
 
     /// Memories that a server was told of, or that came from it.
@@ -89,7 +117,7 @@ impl Store {
     }
 }
 
-/// Memories of a step of [`Store::begin_anew`].
+/// Memories of a step of [`Anew`].
 const STEP: usize = 100;
 
 /// Takes a row of a snapshot, which may say what one says that was made here, or its absence. True when something was
@@ -172,6 +200,26 @@ mod tests {
         let server = store.server().unwrap().unwrap();
         assert!(server.is_whole && (server.epoch, server.cursor) == (3, 9));
         assert_eq!(store.marks().unwrap(), [Mark { seq: 9, stamp: 1 }]);
+    }
+
+    #[test]
+    fn what_is_written_while_pages_come_is_told_and_what_no_page_has_is_let_go() {
+        let mut store = joined(Upload::All);
+        let theirs = |text: &str, seq| shadow(text, seq, Some(by_bob(Permission::Read)));
+        let (first, second, gone) = (theirs("first", 1), theirs("second", 2), theirs("no more", 3));
+        store.begin_anew(&whole(vec![gone.clone()])).unwrap();
+        store.must_begin_anew().unwrap();
+        let mut anew = Anew::default();
+        anew.take(&mut store, &whole(vec![first])).unwrap();
+        assert_eq!(texts(&store), "Deploy on Monday|The cache lives on birch|first|no more");
+        assert!(!store.server().unwrap().unwrap().is_whole, "one that ends here is begun again");
+        store.said("said between");
+        let last = whole(vec![second]);
+        anew.take(&mut store, &last).unwrap();
+        anew.end(&mut store, &last).unwrap();
+        assert_eq!(texts(&store), "Deploy on Monday|The cache lives on birch|first|said between|second");
+        assert_eq!(store.ops(9).unwrap().len(), 3);
+        assert!(store.server().unwrap().unwrap().is_whole);
     }
 
     #[test]
