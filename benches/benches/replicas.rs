@@ -205,7 +205,7 @@ async fn failover(load: &Arc<Load>, first: Server, second: &Server) {
         let export = load.get(&second.url, "/api/memories/export", user).send().await.unwrap();
         let text = export.text().await.unwrap();
         for (_, said) in acknowledged.keys().filter(|(of, _)| *of == user) {
-            match text.matches(&format!("\"{said}\"")).count() {
+            match text.matches(&format!("\"content\":\"{said}\"")).count() {
                 0 => lost += 1,
                 1 => {}
                 _ => doubled += 1,

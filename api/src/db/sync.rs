@@ -199,8 +199,9 @@ impl UserTx {
         let row = sqlx::query(
             "SELECT epoch, (SELECT seq FROM user_seq WHERE user_id = $1) AS head,
                  (SELECT stamp FROM marks WHERE user_id = $1 AND seq = (SELECT seq FROM user_seq WHERE user_id = $1)) AS stamp,
-                 (SELECT max(seq) FROM marks WHERE user_id = $1
-                      AND seq <= (SELECT seq FROM user_seq WHERE user_id = $1) AND (seq, stamp) IN (SELECT * FROM unnest($2::bigint[], $3::bigint[]))) AS common
+                 (SELECT max(known.seq) FROM unnest($2::bigint[], $3::bigint[]) AS known (seq, stamp)
+                      WHERE known.seq <= (SELECT seq FROM user_seq WHERE user_id = $1)
+                          AND known.stamp = (SELECT stamp FROM marks WHERE user_id = $1 AND seq = known.seq)) AS common
              FROM server_meta",
         )
         .bind(self.user.as_str())

@@ -7,11 +7,12 @@ use sqlx::PgPool;
 use tessera_api::{MeaningUse, Settings};
 use tessera_engine::sync::{Action, MACHINE_HEADER, Mark, Page, Snapshot};
 
+use crate::caches::{given, many, store};
 use crate::site::{Site, with_site, with_site_of};
 use crate::sync::{create, op, pushed};
 
-async fn count(pool: &PgPool, sql: &'static str) -> i64 {
-    sqlx::query_scalar(sql).fetch_one(pool).await.unwrap()
+async fn count(pool: &PgPool, sql: &str) -> i64 {
+    sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(pool).await.unwrap()
 }
 
 /// As a machine asks for news, by its name.
@@ -170,5 +171,30 @@ fn replicas_clean_up_by_themselves_one_at_a_time() {
         assert_eq!(count(&pool, "SELECT count(*) FROM memories").await, 15);
         let metrics = tessera_api::metrics_text();
         assert!(metrics.contains("tessera_cleaned_rows_total{table=\"applied_ops\"}"), "{metrics}");
+    });
+}
+
+/// In a database that grows from nothing the planner knows nothing of its tables yet: what it makes of that holds for as long
+/// as a connection lives.
+#[test]
+fn a_row_is_found_by_its_id_where_nothing_is_known_of_the_tables() {
+    with_site(|site| async move {
+        let (ada, pool) = (site.user("ada").await, site.admin().await);
+        many(&site, &ada).await;
+        for round in 0..40 {
+            store(&site, &ada, &json!({ "content": format!("Barge {round} left berth {round}") })).await;
+            assert!(!given(&site, &ada, &format!("which barge left berth {round}")).await.is_empty());
+        }
+        let reads = "SELECT coalesce(sum(idx_tup_read), 0)::bigint FROM pg_stat_user_indexes WHERE indexrelname = ";
+        let reads = async |index: &str| count(&pool, &format!("{reads}'{index}'")).await;
+        // Connections tell of what they read a while later.
+        for _ in 0..300 {
+            if reads("memories_pkey").await > 640 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let (by_id, of_owner) = (reads("memories_pkey").await, reads("memories_waiting").await);
+        assert!(by_id > 640 && of_owner < 10_000, "{by_id} by their ids, {of_owner} by their owner");
     });
 }
