@@ -146,18 +146,14 @@ impl Round<'_> {
             let Snapshot { rows, meanings, next, .. } = page;
             self.done.received += rows.len() as u64;
             let whole = Whole { epoch, restored_seq, head, mark, rows, meanings };
-            let is_last = next.is_none();
-            let taken = on(self.desk, move |store| {
-                anew.take(store, &whole)?;
-                if is_last {
-                    std::mem::take(&mut anew).end(store, &whole)?;
-                }
-                Ok(anew)
-            });
-            let Some(after) = next else { return taken.await.map(drop) };
+            let taken = on(self.desk, move |store| anew.take(store, &whole).map(|()| (anew, whole)));
+            let Some(after) = next else {
+                let (anew, whole) = taken.await?;
+                return on(self.desk, move |store| anew.end(store, &whole)).await;
+            };
             // The next page is on its way meanwhile.
             let (taken, following) = tokio::join!(taken, self.remote.snapshot(known.epoch, Some(after), &marks));
-            (anew, page) = (taken?, following?);
+            (anew, page) = (taken?.0, following?);
         }
     }
 
