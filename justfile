@@ -37,9 +37,9 @@ kernels:
 client:
     bash .ci/client
 
-# The bundle for Claude Desktop, in target/tessera.mcpb.
-mcpb:
-    bash packaging/mcpb/build
+# Bundles for Claude Desktop, in target: for this platform, or for targets such as aarch64-unknown-linux-gnu x86_64-pc-windows-gnu.
+mcpb *targets:
+    bash packaging/mcpb/build {{targets}}
 
 # The Claude Code plugin with this platform's program inside.
 plugin:

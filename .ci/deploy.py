@@ -16,6 +16,15 @@ IMAGE = "image.repository=registry.example.org/tessera"
 DATABASE = "database.url=postgres://server:pw@db/tessera"
 KEY = "secrets.key=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 BASE = [IMAGE, DATABASE, KEY]
+# Variables of the server that whoever deploys it may set, and the keys of the secret that they are read from.
+KEYS = {
+    "DATABASE_URL": "database-url",
+    "TESSERA_SECRET_KEY": "secret-key",
+    "TESSERA_SECRET_KEY_BEFORE": "secret-key-before",
+    "API_KEY": "api-key",
+    "API_KEYS": "api-keys",
+    "MEMORY_ENCRYPTION_KEY": "memory-encryption-key",
+}
 
 faults = []
 
@@ -317,7 +326,17 @@ def check_files(flags):
     for kind in ("Namespace", "Ingress", "Service", "Deployment", "PodDisruptionBudget", "HorizontalPodAutoscaler"):
         if not of_kind(objects, kind):
             fault("deploy/kubernetes", f"there is no {kind}")
+    given = {name: source[1] for name, source in environment(objects).items() if isinstance(source, tuple)}
+    for name, key in KEYS.items():
+        if given.get(name) != key:
+            fault("deploy/kubernetes", f"{name} is not read from {key} of the secret")
     compose = documents("deploy/compose.yaml", Path("deploy/compose.yaml").read_text())[0]
+    if compose["services"].get("vault", {}).get("profiles") != ["vault"]:
+        fault("deploy/compose.yaml", "there is no vault that --profile vault starts")
+    offered = compose["services"]["server"]["environment"]
+    for name in [*KEYS, "VAULT_ADDR", "VAULT_TOKEN"]:
+        if name not in offered:
+            fault("deploy/compose.yaml", f"the server is not given {name}")
     for name, service in compose["services"].items():
         mounts = [mount.split(":")[0] for mount in service.get("volumes", [])]
         for mount in mounts:

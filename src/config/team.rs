@@ -20,7 +20,7 @@ setting!(
     SERVER,
     ["TESSERA_SERVER", "MEMORY_API_URL", "CLAUDE_MEMORY_API_URL"],
     Some("sync.server"),
-    "the address of a team server; with a key, memories are kept in sync with it (default with MEMORY_API_KEY alone: http://localhost:8080)"
+    "the address of a team server; with a key, memories are kept in sync with it; https, or http on this machine (default with MEMORY_API_KEY alone: http://localhost:8080)"
 );
 setting!(
     KEY,

@@ -1,6 +1,9 @@
 //! Both programs together: machines of several people, and the server that they join, each a process of its own.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr, reason = "tests may")]
 
+#[expect(dead_code, reason = "tests of the vault's client need more of it")]
+#[path = "../../../engine/vault/tests/vault/bao.rs"]
+mod bao;
 mod chaos;
 #[expect(dead_code, reason = "tests of the server load dumps as well")]
 #[path = "../server/cluster.rs"]

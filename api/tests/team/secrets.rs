@@ -1,7 +1,8 @@
 //! Secrets of one machine on another: through a server that has a place for them, and not without one.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::bao::Bao;
 use crate::server::{TeamServer, exchange};
 use crate::support::Client;
 
@@ -9,7 +10,17 @@ const SAID: &str = "the staging password is hunter2!X9";
 
 #[test]
 fn what_was_set_aside_on_one_machine_is_given_back_on_another_and_to_nobody_else() {
-    let Some(mut server) = TeamServer::start_with(&[("TESSERA_SECRET_KEY", "correct horse")]) else { return };
+    let Some(server) = TeamServer::start_with(&[("TESSERA_SECRET_KEY", "correct horse")]) else { return };
+    is_given_back(server);
+}
+
+#[test]
+fn the_older_name_of_the_servers_key_does_the_same() {
+    let Some(server) = TeamServer::start_with(&[("MEMORY_ENCRYPTION_KEY", "correct horse")]) else { return };
+    is_given_back(server);
+}
+
+fn is_given_back(mut server: TeamServer) {
     let (ada, bob) = (server.user("ada"), server.user("bob"));
     let (laptop, desktop, bobs) = (server.machine(&ada), server.machine(&ada), server.machine(&bob));
     laptop.remember(SAID);
@@ -54,4 +65,22 @@ fn a_server_without_a_place_gets_no_secret_and_the_other_machine_says_where_it_i
     let elsewhere = desktop.run(&["secret", "show", kept["name"].as_str().unwrap()]);
     assert!(elsewhere.code == Some(1) && elsewhere.stderr.contains("set aside on another machine"), "{elsewhere:?}");
     assert_eq!(laptop.run(&["secret", "show", "1"]).stdout, format!("{SAID}\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_lie_in_the_vault_that_the_servers_variables_name() {
+    let Some(bao) = Bao::start().await else { return };
+    let variables = [("VAULT_ADDR", bao.address()), ("VAULT_TOKEN", "root".to_owned())];
+    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let Some(server) = TeamServer::start_with(&variables) else { return };
+    let ada = server.user("ada");
+    let (laptop, desktop) = (server.machine(&ada), server.machine(&ada));
+    laptop.remember(SAID);
+    exchange(&laptop);
+    exchange(&desktop);
+    let id = laptop.json(&["get", "1"])["id"].as_str().unwrap().to_owned();
+    let name = laptop.json(&["secret", "list"])["secrets"][0]["name"].as_str().unwrap().to_owned();
+    let (status, kept) = bao.order("GET", &format!("secret/data/claude-memory/ada/mem-{id}"), Value::Null).await;
+    assert_eq!((status, &kept["data"]["data"]), (200, &json!({ &name: "hunter2!X9" })));
+    assert_eq!(desktop.run(&["secret", "show", &name]).stdout, "hunter2!X9\n");
 }
