@@ -22,6 +22,8 @@ use crate::exit::SetupError;
 pub(crate) use files::{
     FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules, memory_files,
 };
+use older::NO_APPROVAL;
+pub(crate) use older::{DEBUG_HOOKS, DEBUG_MODE};
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
 use team::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE};
@@ -46,6 +48,7 @@ macro_rules! setting {
 
 // After the macro, which they use.
 mod files;
+mod older;
 mod team;
 
 setting!(HOME, ["TESSERA_HOME", "MEMORY_HOME"], None, "directory of the store (default: the user's data directory)");
@@ -170,7 +173,7 @@ setting!(
 );
 
 /// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 32] = [
+pub(crate) const SETTINGS: [&Setting; 35] = [
     &HOME,
     &DATABASE,
     &NOW,
@@ -189,6 +192,9 @@ pub(crate) const SETTINGS: [&Setting; 32] = [
     &BRIEF_TOKENS,
     &COMPACT_TOKENS,
     &AUTO_APPROVE,
+    &NO_APPROVAL,
+    &DEBUG_HOOKS,
+    &DEBUG_MODE,
     &DEADLINE,
     &JUDGE,
     &DAILY_TOKENS,
@@ -356,7 +362,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         brief_tokens: BRIEF_TOKENS.parsed(file, unset.brief_tokens, budget)?,
         compact_tokens: COMPACT_TOKENS.parsed(file, unset.compact_tokens, budget)?,
         profile: PROFILE.parsed(file, unset.profile, any)?,
-        auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)?,
+        auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)? && !NO_APPROVAL.is_on(),
         judge: JUDGE.parsed(file, unset.judge, any)?,
         daily_tokens: DAILY_TOKENS.parsed(file, unset.daily_tokens, number)?,
         meaning: MEANING.parsed(file, unset.meaning, switch)?,

@@ -4,10 +4,11 @@ use std::io::IsTerminal;
 
 use crate::{config, output};
 
-/// Sends the log to stderr, without the credentials in it: nothing by default, more with `-v`, or what `TESSERA_LOG` says.
+/// Sends the log to stderr, without the credentials in it: nothing by default, more with `-v` or
+/// `DEBUG_MODE`, or what `TESSERA_LOG` says.
 pub(crate) fn init(verbose: u8) {
     let filter = config::LOG.text().unwrap_or_else(|| {
-        match verbose {
+        match verbose.max(if config::DEBUG_MODE.is_on() { 2 } else { 0 }) {
             0 => "off",
             1 => "info",
             _ => "debug",

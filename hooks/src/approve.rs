@@ -4,8 +4,14 @@ use crate::reply::Reply;
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
 
-/// How clients name our server in front of its tools: set up by `tessera setup`, and as a plugin.
-pub const SERVERS: [&str; 2] = ["mcp__tessera__", "mcp__plugin_tessera_tessera__"];
+/// How clients name our server in front of its tools: set up by `tessera setup`, as a plugin, and by the names of the older
+/// system, which whoever comes from there has in settings and commands of their own.
+pub const SERVERS: [&str; 4] = [
+    "mcp__tessera__",
+    "mcp__plugin_tessera_tessera__",
+    "mcp__claude_memory__",
+    "mcp__plugin_claude-memory_claude_memory__",
+];
 
 /// Tools that read, add, or change what `memory_history` can undo. None that forgets or shares.
 pub const SAFE_TOOLS: [&str; 8] = [

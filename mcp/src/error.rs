@@ -29,7 +29,8 @@ pub(crate) enum ToolError {
     NotDone(String),
     /// A tool of a team, where there is none.
     #[error(
-        "needs a team server, and none is in use; `tessera sync join URL` joins one, memory_count says how things stand"
+        "needs a team server, and none is in use; `tessera sync join URL` joins one, as do MEMORY_API_URL and MEMORY_API_KEY in the \
+         environment; memory_count says how things stand"
     )]
     NoTeam,
 }

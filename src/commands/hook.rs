@@ -1,8 +1,12 @@
 //! `hook`: one event of a client, from stdin. It never fails: a fault of ours is a line in a log.
 
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+use serde_json::Value;
+use tessera_hooks::Surroundings;
 
 use crate::{config, output};
 
@@ -49,6 +53,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let reply = match config::surroundings(home.clone()) {
+        Ok(surroundings) if config::DEBUG_HOOKS.is_on() => aloud(event, &surroundings),
         Ok(surroundings) => tessera_hooks::run(std::io::stdin().lock(), event, &surroundings),
         Err(error) => {
             if let (Ok(home), Ok(clock)) = (config::home(home), config::clock()) {
@@ -62,6 +67,46 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         let _ = output::text(&reply);
     }
     ExitCode::SUCCESS
+}
+
+/// The same, with a line on stderr about what was asked and what came of it: no text of a prompt or of a memory.
+fn aloud(event: Option<String>, surroundings: &Surroundings) -> Option<String> {
+    let mut read = Vec::new();
+    let reply =
+        tessera_hooks::run(Heard { from: std::io::stdin().lock(), read: &mut read }, event.clone(), surroundings);
+    let asked: Value = serde_json::from_slice(&read).unwrap_or_default();
+    let field = |name: &str| asked.get(name).and_then(Value::as_str).map(str::to_owned);
+    let asked = [field("hook_event_name").or(event), field("tool_name")];
+    let asked: Vec<String> = asked.into_iter().flatten().collect();
+    output::note(&format!("[tessera] {}: {}", asked.join(" "), came_of(reply.as_deref())));
+    reply
+}
+
+/// What a reply does, in words.
+fn came_of(reply: Option<&str>) -> String {
+    let Some(reply) = reply else {
+        return "nothing; `tessera log` says why, and hooks.log in the store's directory what failed".to_owned();
+    };
+    let value: Value = serde_json::from_str(reply).unwrap_or_default();
+    match value.pointer("/hookSpecificOutput/additionalContext").and_then(Value::as_str) {
+        Some(context) => format!("gave {} bytes; `tessera log` says which memories", context.len()),
+        None if value.get("hookSpecificOutput").is_some() => "allowed".to_owned(),
+        None => "said something to the person".to_owned(),
+    }
+}
+
+/// What is read, kept beside.
+struct Heard<'a, R> {
+    from: R,
+    read: &'a mut Vec<u8>,
+}
+
+impl<R: Read> Read for Heard<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        self.read.extend(buffer.iter().take(count));
+        Ok(count)
+    }
 }
 
 #[cfg(test)]

@@ -109,6 +109,11 @@ fn exactly_our_own_safe_tools_are_approved() {
         for server in SERVERS {
             assert!(decided(event, &format!("{server}memory_recall"), &[]));
             assert!(!decided(event, &format!("{server}memory_recall"), &[("TESSERA_HOOKS_AUTO_APPROVE", "off")]));
+            for off in ["1", "true", "Yes"] {
+                let off = [("DISABLE_CLAUDE_MEMORY_AUTO_APPROVE", off)];
+                assert!(!decided(event, &format!("{server}memory_recall"), &off), "{off:?}");
+            }
+            assert!(decided(event, &format!("{server}memory_recall"), &[("DISABLE_CLAUDE_MEMORY_AUTO_APPROVE", "0")]));
             for tool in ["memory_forget", "memory_share", "secret_get", "memory_recall2", "memory_recall ", "", "*"] {
                 assert!(!decided(event, &format!("{server}{tool}"), &[]), "{tool:?}");
             }
@@ -129,6 +134,34 @@ fn exactly_our_own_safe_tools_are_approved() {
 }
 
 #[test]
+fn hooks_say_on_stderr_what_they_do_where_the_older_variable_asks_for_it() {
+    let world = World::new();
+    world.remember("The staging database of the harbour shop listens on port 5433");
+    let aloud = |name: &str, more: Value| {
+        let event = event(&world, name, "s", more).to_string();
+        let quiet = hook(&world, event.as_bytes(), &[("DEBUG_CLAUDE_MEMORY_HOOKS", "0")]);
+        assert_eq!(quiet.stderr, "");
+        hook(&world, event.replace(r#""s""#, r#""t""#).as_bytes(), &[("DEBUG_CLAUDE_MEMORY_HOOKS", "1")])
+    };
+    let tool = json!({ "tool_name": "mcp__claude_memory__memory_recall" });
+    let allowed = aloud("PreToolUse", tool);
+    assert_eq!(allowed.stderr, "[tessera] PreToolUse mcp__claude_memory__memory_recall: allowed\n");
+    assert!(allowed.stdout.contains("allow"), "stdout is the reply's alone: {allowed:?}");
+    let prompt = json!({ "prompt": "which port does the staging database of the harbour shop listen on?" });
+    let given = aloud("UserPromptSubmit", prompt);
+    assert!(
+        given.stderr.starts_with("[tessera] UserPromptSubmit: gave ") && given.stdout.contains("5433"),
+        "{given:?}"
+    );
+    assert!(!given.stderr.contains("5433") && !given.stderr.contains("harbour"), "{given:?}");
+    let nothing = aloud("UserPromptSubmit", json!({ "prompt": "ok" }));
+    assert!(
+        nothing.stderr.starts_with("[tessera] UserPromptSubmit: nothing") && nothing.stdout.is_empty(),
+        "{nothing:?}"
+    );
+}
+
+#[test]
 fn events_are_handled_set_up_and_in_the_plugin_alike() {
     let handled: BTreeSet<&str> = tessera_hooks::events().collect();
     let set_up: BTreeSet<&str> = tessera_setup::EVENTS.iter().map(|(name, _, _)| *name).collect();
@@ -139,11 +172,14 @@ fn events_are_handled_set_up_and_in_the_plugin_alike() {
     for (name, matcher, timeout) in tessera_setup::EVENTS {
         let group = &plugin[name][0];
         assert_eq!(group["hooks"][0]["timeout"], timeout, "{name}");
-        // A plugin's server has a name of its own, and both are ours.
-        let matcher = matcher.map(|matcher| SERVERS.iter().position(|server| matcher.starts_with(server)));
-        let in_plugin = group["matcher"].as_str();
-        let in_plugin = in_plugin.map(|matcher| SERVERS.iter().position(|server| matcher.starts_with(server)));
-        assert_eq!((matcher, in_plugin), (matcher.map(|_| Some(0)), matcher.map(|_| Some(1))), "{name}");
+        // A plugin's server has a name of its own. Whoever comes from the older system has its names in settings of theirs.
+        let ours = |matcher: &str| -> Vec<bool> {
+            let pattern = regex_lite::Regex::new(&format!("^(?:{matcher})$")).unwrap();
+            SERVERS.iter().map(|server| pattern.is_match(&format!("{server}memory_recall"))).collect()
+        };
+        let matched = [matcher.map(ours), group["matcher"].as_str().map(ours)];
+        let expected = matcher.map(|_| [vec![true, false, true, true], vec![false, true, false, false]]);
+        assert_eq!(matched, expected.map_or([None, None], |both| both.map(Some)), "{name}");
     }
 }
 

@@ -151,7 +151,7 @@ fn an_address_without_tls_stops_the_team_server_and_not_the_memory() {
     let count = client.ok("memory_count", json!({}));
     assert!(count.contains("not in use") && count.contains("not https"), "{count}");
     let (told, refused) = client.call("memory_share", json!({ "id": 1, "shared_with": "bob" }));
-    assert!(refused && told.contains("needs a team server"), "{told}");
+    assert!(refused && told.contains("needs a team server") && told.contains("MEMORY_API_KEY"), "{told}");
     assert!(client.close().success());
     let mut command = world.command(World::binary());
     let ran: Ran = command.envs(variables).arg("doctor").output().unwrap().into();

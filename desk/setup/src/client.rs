@@ -51,12 +51,15 @@ pub struct Places {
     pub store: Option<PathBuf>,
 }
 
+/// Our tools, by every name that our server may have in a client's settings: ours, and the older system's.
+const OUR_TOOLS: &str = "mcp__(tessera|claude_memory|plugin_claude-memory_claude_memory)__.*";
+
 /// Events with the tools they are for, and the seconds after which a client gives up on us.
 pub const EVENTS: [(&str, Option<&str>, u32); 8] = [
     ("SessionStart", None, 5),
     ("UserPromptSubmit", None, 5),
-    ("PreToolUse", Some("mcp__tessera__.*"), 5),
-    ("PermissionRequest", Some("mcp__tessera__.*"), 5),
+    ("PreToolUse", Some(OUR_TOOLS), 5),
+    ("PermissionRequest", Some(OUR_TOOLS), 5),
     ("PreCompact", None, 5),
     ("PostCompact", None, 5),
     ("Stop", None, 5),

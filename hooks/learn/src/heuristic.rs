@@ -63,6 +63,7 @@ pattern!(
     r"(?:no|nope|wrong|actually|incorrect)[,.:;! ]+(?:it|that|this|the|we|you|our|there|they|use|[a-z]+ (?:is|are|uses?))\b.*\b(?:is|are|was|should|uses?|lives?|runs?|listens?|goes|isn'?t|aren'?t|don'?t|doesn'?t|must|needs?|use|not)\b",
     r"|(?:that|this|it)(?:'s| is) (?:wrong|not (?:right|correct|true|how)|incorrect)[,.:; -]+\w+",
     r"|(?:the|our) (?:root cause|real (?:problem|issue|cause)|actual (?:problem|cause|issue)|correct way|right way) (?:was|is|to)\b",
+    r"|(?:the|our) (?:problem|issue|cause|culprit|solution) (?:was|turned out to be) (?:that|an?|the|our|my|in|on|with|due|caused|because|not|too|wrong|missing)\b",
     r"|use [\w@/.+-]+(?: [\w@/.+-]+)?,? (?:instead of|not|rather than|and not) ",
     r")"
 );

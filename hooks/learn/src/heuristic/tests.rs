@@ -38,6 +38,12 @@ fn lasting_statements_are_lessons() {
             Correction,
             "The root cause was a missing index on ledger_id",
         ),
+        ("The issue was a stale lock file", Correction, "The issue was a stale lock file"),
+        (
+            "the problem was that the proxy strips the header",
+            Correction,
+            "The problem was that the proxy strips the header",
+        ),
     ] {
         assert_eq!(learned(said), [(kind, content.to_owned())], "{said}");
     }
@@ -62,6 +68,8 @@ fn tasks_questions_and_passing_remarks_are_not() {
         "that's wrong",
         "ok thanks, looks good",
         "The tests fail again",
+        "The issue was closed this morning by the bot",
+        "the problem was assigned to Dana",
         "We need to fix the login page",
         "Write a function that never returns null",
         "my password is hunter22 always use it",
