@@ -237,7 +237,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Setup(args) => setup::run(&context, &args)?,
         Command::Uninstall { purge, dry_run, yes } => setup::uninstall(&context, purge, dry_run, yes)?,
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "tessera", &mut std::io::stdout());
+            // It ends the program where nobody reads it to its end.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "tessera", &mut script);
+            output::text(&String::from_utf8_lossy(&script))?;
         }
         Command::Man => clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?,
     }

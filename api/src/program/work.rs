@@ -1,5 +1,6 @@
 //! Serving until told to stop, and one piece of work: each a few calls of the library, and words on what came of it.
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +22,10 @@ const DATABASE_WAIT: u64 = 60;
 pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.task {
         Some(Task::Completions { shell }) => {
-            clap_complete::generate(shell, &mut Cli::command(), "tessera-server", &mut std::io::stdout());
-            return Ok(());
+            // It ends the program where nobody reads it to its end.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "tessera-server", &mut script);
+            return Ok(std::io::stdout().write_all(&script)?);
         }
         Some(Task::Man) => return Ok(clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?),
         Some(_) | None => {}

@@ -167,3 +167,16 @@ fn the_command_of_the_client_hands_over_to_the_server_beside_it() {
         assert!(theirs.stdout.contains("tessera-server") || theirs.code != Some(0), "{theirs:?}");
     }
 }
+
+#[test]
+fn a_reader_who_leaves_early_is_no_fault() {
+    let world = World::new();
+    for args in [&["completions", "bash"][..], &["man"]] {
+        let mut command = world.command(program());
+        let mut child = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // Closed before anything can be written: there is nobody to write to.
+        drop(child.stdout.take());
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        assert!(ran.code == Some(0) && ran.stderr.is_empty(), "{args:?}: {ran:?}");
+    }
+}
