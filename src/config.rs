@@ -22,6 +22,7 @@ use crate::exit::SetupError;
 pub(crate) use files::{
     FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules, memory_files,
 };
+pub(crate) use older::older_places;
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
 use team::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE};
@@ -46,6 +47,7 @@ macro_rules! setting {
 
 // After the macro, which they use.
 mod files;
+mod older;
 mod team;
 
 setting!(HOME, ["TESSERA_HOME", "MEMORY_HOME"], None, "directory of the store (default: the user's data directory)");
@@ -340,6 +342,7 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
         settings,
         project_dir: variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute()),
         user_home: user_home(),
+        older: older_places(),
         program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
         claude: running_claude(),
         search_path: variable("PATH"),
