@@ -4,6 +4,7 @@ mod eval;
 mod files;
 mod filter;
 mod gaps;
+mod import;
 mod notes;
 mod project;
 mod secret;
@@ -25,6 +26,7 @@ pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use files::{AddArguments, FilesTask};
 pub(crate) use filter::Filter;
 pub(crate) use gaps::GapsArguments;
+pub(crate) use import::{ImportArguments, ImportKind, OlderArguments, Whose};
 pub(crate) use notes::{GraphArguments, NoteBounds, NoteTask};
 pub(crate) use project::ProjectTask;
 pub(crate) use secret::SecretTask;
@@ -109,19 +111,8 @@ pub(crate) enum Command {
         #[arg(long)]
         remove: bool,
     },
-    /// Store every line of a JSON-lines file that is new.
-    #[command(args_conflicts_with_subcommands = true)]
-    Import {
-        /// The file; - for stdin.
-        #[arg(required = true)]
-        file: Option<PathBuf>,
-        /// The lines are your own: believe them as what you type yourself.
-        #[arg(long)]
-        mine: bool,
-        /// Another kind of file.
-        #[command(subcommand)]
-        kind: Option<ImportKind>,
-    },
+    /// Store every line of a JSON-lines file that is new, or take over what an older system kept.
+    Import(ImportArguments),
     /// Write all memories: as JSON lines, or as Markdown notes.
     Export {
         /// The file; stdout if left out.
@@ -273,19 +264,6 @@ pub(crate) enum Command {
     },
     /// Print the manual page.
     Man,
-}
-
-/// What to import other than JSON lines.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ImportKind {
-    /// Notes of a CLAUDE.md or MEMORY.md: one memory for each item or paragraph.
-    ClaudeMd {
-        /// The file.
-        path: PathBuf,
-        /// The project they belong to; the file's own if left out.
-        #[arg(long)]
-        scope: Option<Scope>,
-    },
 }
 
 /// A change of the settings.

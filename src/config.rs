@@ -1,5 +1,6 @@
 //! Settings: a flag, else the environment, else `config.toml`, else the default. Every one is declared here.
 
+mod older;
 mod secrets;
 
 use std::ffi::OsString;
@@ -22,10 +23,11 @@ use crate::exit::SetupError;
 pub(crate) use files::{
     FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules, memory_files,
 };
-use older::NO_APPROVAL;
-pub(crate) use older::{DEBUG_HOOKS, DEBUG_MODE};
+pub(crate) use older::older_places;
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
+use switches::NO_APPROVAL;
+pub(crate) use switches::{DEBUG_HOOKS, DEBUG_MODE};
 use team::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE};
 pub(crate) use team::{Used, direct_server, is_left, is_switched_off, team, team_address, team_key};
 
@@ -48,7 +50,7 @@ macro_rules! setting {
 
 // After the macro, which they use.
 mod files;
-mod older;
+mod switches;
 mod team;
 
 setting!(HOME, ["TESSERA_HOME", "MEMORY_HOME"], None, "directory of the store (default: the user's data directory)");
@@ -346,6 +348,7 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
         settings,
         project_dir: variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute()),
         user_home: user_home(),
+        older: older_places(),
         program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
         claude: running_claude(),
         search_path: variable("PATH"),

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::process::ExitCode;
 
+use tessera_desk::older::OlderError;
 use tessera_desk::sync::{RemoteError, SyncError};
 use tessera_desk::vault::SafeError;
 use tessera_engine::domain::DomainError;
@@ -92,6 +93,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
     } else if error.is::<UserError>()
         || error.is::<SafeError>()
         || error.is::<RemoteError>()
+        || error.is::<OlderError>()
         || error.is::<std::io::Error>()
     {
         USER
@@ -108,6 +110,7 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::Line { .. }
         | StoreError::OtherServer { .. }
         | StoreError::Credential { .. }
+        | StoreError::NoImport { .. }
         | StoreError::NoSecret { .. }
         | StoreError::ManySecrets { .. }
         | StoreError::ValueElsewhere { .. }

@@ -6,6 +6,7 @@
 //! - [`queue`]: sessions that wait to be learned from. [`screen`]: what learning must not see.
 //! - [`files`], [`log`]: small files of somebody else's; one line for each fault.
 //! - [`folders`]: directories of notes that recall knows, and the memory tool.
+//! - [`older`]: readers of what older systems kept.
 //! - [`meaning`]: vectors of memories, made when nobody waits for an answer.
 //! - [`views`]: shapes of JSON that more than one face shows.
 //! - `team`, `sync`, `shared`, `vault` (feature `team`): the verbs that need a team server, its client, a store that many
@@ -22,6 +23,7 @@ pub mod files;
 pub mod folders;
 pub mod log;
 pub mod meaning;
+mod older_rows;
 pub mod project;
 pub mod queue;
 pub mod screen;
@@ -40,3 +42,4 @@ pub use caller::{Caller, Project};
 pub use desk::{Desk, Effect, Verb};
 #[cfg(feature = "team")]
 pub use shared::SharedStore;
+pub use tessera_older as older;

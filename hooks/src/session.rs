@@ -1,9 +1,11 @@
 //! SessionStart: a brief, or what a compaction took away. SessionEnd: the worker folds the spools.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
+use tessera_desk::older::System;
 use tessera_desk::project::Claim;
-use tessera_desk::verbs::{Brief, Context, Notice, StandingNotice};
+use tessera_desk::verbs::{Brief, Context, HasImported, Notice, StandingNotice};
 use tessera_desk::{Desk, queue};
 use tessera_engine::Store;
 use tessera_engine::pack::neutral;
@@ -19,12 +21,17 @@ use crate::{asked, stop};
 const EVENT: &str = "SessionStart";
 /// Characters of a project's name in a notice.
 const LONGEST_NAME: usize = 80;
+/// Characters of a path in one.
+const LONGEST_PATH: usize = 200;
 
 /// Tells a new session what holds here; a compacted one what it lost.
 pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let started = Instant::now();
-    if !surroundings.settings.recall || !surroundings.home.holds_store() {
+    if !surroundings.settings.recall {
         return Ok(None);
+    }
+    if !surroundings.home.holds_store() {
+        return Ok(of_older(surroundings, |_, _| false).map(|notice| Reply::notice(&notice)));
     }
     let settings = &surroundings.settings;
     let (context, budget) = match payload.text(&["source"]).as_deref() {
@@ -38,7 +45,10 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     let mut desk = Desk::new(&mut store, &caller);
     let given = desk.perform(Brief { event: event(EVENT, started, &claim), context, budget })?;
     let notice = desk.perform(StandingNotice { claim: claim.clone() })?;
-    let notice = of_team(&notice, surroundings).or_else(|| of_project(&notice, &claim, surroundings));
+    let mut came_over = |system, path| desk.perform(HasImported { system, path }).unwrap_or(true);
+    let notice = of_team(&notice, surroundings)
+        .or_else(|| of_project(&notice, &claim, surroundings))
+        .or_else(|| of_older(surroundings, &mut came_over));
     let reply = given.map(|given| Reply::context(EVENT, &given.body));
     if surroundings.home.memories().is_dir() || store.folders().is_ok_and(|folders| !folders.is_empty()) {
         stop::scan_files(surroundings)?;
@@ -63,6 +73,18 @@ fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Op
         "Tessera: by {why} this directory is {name}, whose memories are kept back here until you confirm it: \
          tessera project trust"
     ))
+}
+
+/// That an older memory lies on this machine and never came over: once for each, whatever becomes of it. Nothing is opened
+/// for that but our own store, and that only where there is one.
+fn of_older(surroundings: &Surroundings, mut came_over: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
+    let is_new = |(system, path): &(System, PathBuf)| {
+        let mark = format!("older {}", path.display());
+        !came_over(*system, path.clone()) && asked::is_first(&surroundings.home, &mark)
+    };
+    let (_, path) = surroundings.older.there().into_iter().find(is_new)?;
+    let path: String = neutral(&path.display().to_string()).chars().take(LONGEST_PATH).collect();
+    Some(format!("Tessera: an older memory lies in {path}, and nothing of it was taken over: tessera import --detect"))
 }
 
 /// What the person should know of the team server: only what it will not mend by itself.

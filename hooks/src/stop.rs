@@ -90,6 +90,7 @@ mod tests {
             clock: Arc::new(FixedClock(Timestamp::from_micros(1_000_000))),
             settings: Settings::default(),
             project_dir: None,
+            older: tessera_desk::older::Places::default(),
             user_home: None,
             program: PathBuf::from("/bin/true"),
             claude: None,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tessera_desk::older::Places;
 use tessera_engine::domain::{Clock, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Home, SecretRules, Store, StoreConfig, StoreError, Usage};
@@ -69,6 +70,8 @@ pub struct Surroundings {
     pub project_dir: Option<PathBuf>,
     /// The user's home directory, which is no project.
     pub user_home: Option<PathBuf>,
+    /// Where older systems keep their data.
+    pub older: Places,
     /// This program, to be run again as a worker.
     pub program: PathBuf,
     /// The running Claude Code program, where it can be told.

@@ -2,7 +2,7 @@
 
 use tessera_setup::{Row, RowVerdict};
 
-use super::Context;
+use super::{Context, coming_over};
 use crate::config;
 use crate::config_file::ConfigFile;
 
@@ -31,6 +31,9 @@ pub(super) fn rows(context: &Context) -> Vec<Row> {
         Ok(None) => {}
         Ok(Some(_)) => add("vault", RowVerdict::Ok, "secrets go to the vault that is set".into()),
         Err(problem) => add("vault", RowVerdict::Bad, problem.to_string()),
+    }
+    for offer in coming_over::offers(context) {
+        rows.push(Row { name: "not taken over", verdict: RowVerdict::Ok, detail: coming_over::told_offer(&offer) });
     }
     rows
 }

@@ -12,7 +12,7 @@ use tessera_engine::Store;
 use tessera_engine::store::{Check, Health, Stats, Usage, Verdict};
 use tessera_setup::{RowVerdict, check};
 
-use super::{Access, Context, files, meaning};
+use super::{Access, Context, coming_over, files, meaning};
 use crate::config;
 use crate::output::{self, Style};
 
@@ -22,14 +22,18 @@ struct All {
     #[serde(flatten)]
     stats: Stats,
     files: FilesCounted,
+    /// What older systems keep on this machine that never came over.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    offers: Vec<String>,
 }
 
 /// Counts what is there.
 pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     let counted = |desk: &mut Desk<'_>| Ok((desk.perform(Count)?, desk.perform(CountFiles)?));
     let (Counts { stats, .. }, files) = context.at_local_desk(Access::Read, counted)?;
+    let offers: Vec<String> = coming_over::offers(context).iter().map(coming_over::told_offer).collect();
     if context.json {
-        return output::json(&All { stats, files });
+        return output::json(&All { stats, files, offers });
     }
     let mut rows = vec![
         vec!["memories".to_owned(), stats.memories.to_string()],
@@ -46,6 +50,7 @@ pub(super) fn stats(context: &Context) -> anyhow::Result<()> {
     rows.push(vec!["meaning".to_owned(), told_meaning(&stats)]);
     rows.push(vec!["database".to_owned(), kib(stats.database_bytes)]);
     rows.push(vec!["snapshot".to_owned(), format!("{}, {} changes since", kib(stats.snapshot_bytes), stats.tail_rows)]);
+    rows.extend(offers.into_iter().map(|offer| vec!["not taken over".to_owned(), offer]));
     rows.push(vec!["home".to_owned(), config::home(context.home.clone())?.dir().display().to_string()]);
     output::text(&output::table(&["what", "how much"], rows))
 }

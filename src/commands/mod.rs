@@ -1,5 +1,6 @@
 //! One file a command: parse, call the library, print.
 
+mod coming_over;
 mod demo;
 mod eval;
 mod explain;
@@ -35,6 +36,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use tessera_desk::folders::{ExportNotes, Looks};
+use tessera_desk::older::System;
 use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};
 use tessera_desk::verbs::{Meant, Named};
@@ -43,7 +45,7 @@ use tessera_engine::Store;
 use tessera_engine::domain::{MemoryRef, Origin};
 use tessera_engine::store::Usage;
 
-use crate::cli::{Cli, Command, ImportKind};
+use crate::cli::{Cli, Command, ImportArguments, ImportKind};
 use crate::exit::UserError;
 use crate::{config, output};
 
@@ -196,12 +198,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Restore { id, before } => remember::restore(&context, id, before)?,
         Command::History { id } => show::history(&context, id)?,
         Command::Link { id, kind, to, remove } => link::run(&context, id, &kind, to, remove)?,
-        Command::Import { kind: Some(ImportKind::ClaudeMd { path, scope }), .. } => {
-            return transfer::import_claude_md(&context, &path, scope);
-        }
-        Command::Import { file, mine, kind: None } => {
-            return transfer::import(&context, &file.unwrap_or_else(|| "-".into()), mine);
-        }
+        Command::Import(args) => return import(&context, args),
         Command::Export { markdown: Some(dir), parts, force, .. } => {
             transfer::export_notes(&context, ExportNotes { dir, with_parts: parts, force })?;
         }
@@ -243,6 +240,31 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             output::text(&String::from_utf8_lossy(&script))?;
         }
         Command::Man => clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes in what comes from elsewhere, lists that, or takes it back.
+fn import(context: &Context, args: ImportArguments) -> anyhow::Result<ExitCode> {
+    match args {
+        ImportArguments { detect: true, .. } => coming_over::detect(context)?,
+        ImportArguments { undo: Some(n), dry_run, yes, .. } => coming_over::undo(context, n, dry_run, yes)?,
+        ImportArguments { kind: Some(ImportKind::V(older)), .. } => {
+            return coming_over::run(context, System::V, &older);
+        }
+        ImportArguments { kind: Some(ImportKind::W(older)), .. } => {
+            return coming_over::run(context, System::W, &older);
+        }
+        ImportArguments { kind: Some(ImportKind::BasicMemory(older)), .. } => {
+            return coming_over::run(context, System::BasicMemory, &older);
+        }
+        ImportArguments { kind: Some(ImportKind::List), .. } => coming_over::list(context)?,
+        ImportArguments { kind: Some(ImportKind::ClaudeMd { path, scope }), .. } => {
+            return transfer::import_claude_md(context, &path, scope);
+        }
+        ImportArguments { file, whose, .. } => {
+            return transfer::import(context, &file.unwrap_or_else(|| "-".into()), whose.mine);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

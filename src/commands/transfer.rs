@@ -9,14 +9,17 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tessera_desk::folders::ExportNotes;
+use tessera_desk::older::places::{belongs_to, of_line};
 use tessera_desk::verbs::{Export, Import, ImportNotes, NotesImported};
 use tessera_engine::domain::{Scope, Trust};
-use tessera_engine::store::{ImportAs, ImportProgress};
+use tessera_engine::store::{ImportAs, ImportProgress, ImportRun};
 
 use super::{Access, Context, meaning};
 use crate::exit::UserError;
 use crate::{config, output};
 
+/// Bytes of a file that are looked at before it is read: a line of it, where that is not longer than any other.
+const PEEKED: usize = 64 * 1024;
 /// What becomes of lines that nobody vouches for.
 const FOREIGN: &str = "recall gives them when it is asked, and never unasked: a line cannot say whose it is. If they are \
                        your own, say `tessera update --imported --trust user`";
@@ -32,12 +35,15 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
             return Err(UserError(problem).into());
         }
         let size = opened.metadata().map_or(0, |metadata| metadata.len());
-        (Box::new(BufReader::new(opened)), size)
+        (Box::new(BufReader::with_capacity(PEEKED, opened)), size)
     };
+    refuse_older(file, input.fill_buf()?)?;
     let bar = bar(size);
     let whose = if is_mine { ImportAs::Own } else { ImportAs::Foreign };
     let mut progress = |at: ImportProgress| bar.set_position(at.bytes);
-    let import = Import { input: &mut *input, whose, progress: &mut progress };
+    let source = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let source = if file == Path::new("-") { "-".to_owned() } else { source.display().to_string() };
+    let import = Import { input: &mut *input, run: ImportRun::new("lines", &source, whose), progress: &mut progress };
     let report = context.at_desk(Access::Add, |desk| Ok(desk.perform(import)?))?;
     bar.finish_and_clear();
     if context.json {
@@ -63,6 +69,19 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
     }
     meaning::make_waiting_after(context);
     Ok(if report.rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Says what takes rows of an older system: read as lines of ours each would be refused, or be a mute stranger.
+fn refuse_older(file: &Path, first: &[u8]) -> Result<(), UserError> {
+    let is_stdin = file == Path::new("-");
+    let system = if is_stdin { of_line(first) } else { belongs_to(file, first) };
+    let Some(system) = system else { return Ok(()) };
+    let name = if is_stdin { "FILE".to_owned() } else { file.display().to_string() };
+    let saved = if is_stdin { "; save them to a file first" } else { "" };
+    let (title, file) = (system.title(), file.display());
+    Err(UserError(format!(
+        "{file}: holds memories of {title}; `tessera import {system} {name}` takes them over{saved}"
+    )))
 }
 
 /// Stores the notes of a client's memory file; those that are there already are kept as they are.

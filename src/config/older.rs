@@ -1,30 +1,30 @@
-//! Switches by the names that the older systems document. Ours are in `config.toml` too; these are variables alone, and on where
-//! they say 1, true or yes.
+//! Where older systems keep their data, as their own variables say it.
 
-use super::Setting;
+use std::path::PathBuf;
 
-setting!(
-    DEBUG_MODE,
-    ["DEBUG_MODE"],
-    None,
-    "an older name: 1, true or yes means TESSERA_LOG=debug where that is not set"
-);
-setting!(
-    DEBUG_HOOKS,
-    ["DEBUG_CLAUDE_MEMORY_HOOKS"],
-    None,
-    "an older name: 1, true or yes has hooks say on stderr what they were asked and what they decided; `tessera log` always knows"
-);
-setting!(
-    NO_APPROVAL,
-    ["DISABLE_CLAUDE_MEMORY_AUTO_APPROVE"],
-    None,
-    "an older name: 1, true or yes means TESSERA_HOOKS_AUTO_APPROVE=off"
-);
+use tessera_desk::older::Places;
 
-impl Setting {
-    /// True where an older switch is on. Whatever else it says is off, as it was there: no hook fails for it.
-    pub(crate) fn is_on(&self) -> bool {
-        self.text().is_some_and(|text| matches!(text.trim().to_lowercase().as_str(), "1" | "true" | "yes"))
+use super::{user_home, variable};
+
+/// V's directory, which is an older name of ours too.
+const DIRECTORY: &str = "MEMORY_HOME";
+/// Databases of V's and of W's.
+const DATABASES: [&str; 2] = ["MEMORY_DB", "MEMORY_DB_PATH"];
+/// The user's data directory.
+const DATA: &str = if cfg!(windows) { "APPDATA" } else { "XDG_DATA_HOME" };
+
+/// Where their data may lie.
+pub(crate) fn older_places() -> Places {
+    let home = user_home().unwrap_or_default();
+    let path = |name: &str| {
+        let path = PathBuf::from(variable(name)?);
+        // They read it so.
+        Some(path.strip_prefix("~").map(|rest| home.join(rest)).unwrap_or(path))
+    };
+    Places {
+        data: path(DATA),
+        memory_home: path(DIRECTORY),
+        databases: DATABASES.iter().filter_map(|name| path(name)).collect(),
+        home,
     }
 }

@@ -3,6 +3,8 @@
 
 mod architecture;
 mod cli;
+mod coming_back;
+mod coming_over;
 mod concurrency;
 mod counted;
 mod covered;

@@ -216,6 +216,7 @@ impl Notes {
             clock: Arc::new(FixedClock(self.scratch.store.now())),
             settings: Settings::default(),
             project_dir: None,
+            older: tessera_desk::older::Places::default(),
             user_home: None,
             program: PathBuf::new(),
             claude: None,

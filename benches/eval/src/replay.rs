@@ -98,6 +98,7 @@ pub fn replay(path: &Path, vectors: &Vectors) -> Result<BTreeMap<String, ReplayR
         clock: Arc::new(FixedClock(scratch.store.now())),
         settings: Settings::default(),
         project_dir: None,
+        older: tessera_desk::older::Places::default(),
         user_home: None,
         program: PathBuf::new(),
         claude: None,

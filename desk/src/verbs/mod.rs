@@ -2,6 +2,7 @@
 
 mod alike;
 mod change;
+mod coming_over;
 mod conflict;
 mod find;
 mod gaps;
@@ -20,6 +21,7 @@ mod view;
 
 pub use alike::{Alike, told_near};
 pub use change::{Forget, Gone, Restore, TakenOut, Update, Updated, Which};
+pub use coming_over::{HasImported, Imports, Preview, PreviewImport, TakeOver, TakenOver, UndoImport};
 pub use conflict::{Conflicts, Resolve};
 pub use find::{Answer, Fetch, Form, Get, History, List, Recall};
 pub use gaps::{ForgetQuestions, Gap, Gaps, GapsFound};

@@ -6,7 +6,7 @@ use std::io::{BufRead, Write};
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Origin, Scope, Tag};
 use tessera_engine::screen::dropped;
-use tessera_engine::store::{ImportAs, ImportProgress, Imported, ListRequest, StoreError};
+use tessera_engine::store::{ImportProgress, ImportRun, Imported, ListRequest, StoreError};
 
 use crate::caller::Caller;
 use crate::claude_md::notes;
@@ -16,8 +16,8 @@ use crate::desk::{Desk, Effect, Verb};
 pub struct Import<'a> {
     /// The lines.
     pub input: &'a mut dyn BufRead,
-    /// Whose they are.
-    pub whose: ImportAs,
+    /// Where they come from, and whose they are.
+    pub run: ImportRun,
     /// Told how far it is.
     pub progress: &'a mut dyn FnMut(ImportProgress),
 }
@@ -27,7 +27,8 @@ impl Verb for Import<'_> {
     const EFFECT: Effect = Effect::Adds;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Imported, StoreError> {
-        store.import(self.input, self.whose, self.progress)
+        let mut run = self.run;
+        store.import_from(&mut run, self.input, self.progress)
     }
 }
 

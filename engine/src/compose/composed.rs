@@ -328,6 +328,14 @@ pub fn given_back(known: &Known, expires: Option<Timestamp>, counter: &impl Toke
     compose(Memory { deleted: None, expires, ..known.memory.clone() }, Some(known), counter)
 }
 
+/// A memory as it was before an import changed it, down to when that was: as if nobody had touched it.
+pub fn undone(known: &Known, earlier: Screened<Memory>, counter: &impl TokenCounter) -> Composed {
+    let (earlier, secrets) = earlier.into_parts();
+    let Memory { handle, last_accessed, access_count, .. } = known.memory;
+    let memory = Memory { handle, last_accessed, access_count, ..earlier };
+    compose(memory, Some(known), counter).beside_secrets(&secrets)
+}
+
 /// A memory of an older store, with names that every store takes.
 pub fn shortened(known: &Known, counter: &impl TokenCounter) -> Composed {
     again(known, fields::with_short_names(known.memory.clone()), counter)

@@ -2,6 +2,7 @@
 
 mod client;
 pub(crate) mod hooks;
+pub(crate) mod older;
 pub(crate) mod terminal;
 mod world;
 

@@ -41,7 +41,7 @@ const MOST_UNREADABLE: u32 = 10_000;
 /// Memories of one transaction.
 const BATCH: usize = 500;
 /// Tables that are carried over row by row, as they are, and what orders their rows.
-const BESIDE: [(&str, &str); 12] = [
+const BESIDE: [(&str, &str); 15] = [
     ("links", "source, type, target"),
     ("history", "rev"),
     ("receipts", "n"),
@@ -54,6 +54,9 @@ const BESIDE: [(&str, &str); 12] = [
     ("secrets", "memory, name"),
     ("secret_uses", "n"),
     ("purges", "memory, place"),
+    ("imports", "n"),
+    ("imported", "import, memory"),
+    ("came_over", "key"),
 ];
 
 /// Sets a damaged store aside and begins a new one with every memory that can still be read.

@@ -3,10 +3,11 @@
 use std::io::BufRead;
 
 use super::import_line::{ImportAs, Line, LineLink, Reading, parse, read_line, too_long};
+use super::imports::{Did, ImportRun, bring_back, note, was_undone};
 use super::remember::insert;
 use super::update::rewrite;
-use crate::compose::{self, Composed};
-use crate::domain::{DomainError, Draft, MemoryId, MemoryRef, Origin, Patch, Timestamp, Trust};
+use crate::compose::{self, Composed, Known};
+use crate::domain::{DomainError, Draft, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp, Trust};
 use crate::screen::dropped;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -59,6 +60,19 @@ impl Store {
         &mut self,
         input: &mut dyn BufRead,
         whose: ImportAs,
+        progress: impl FnMut(ImportProgress),
+    ) -> Result<Imported, StoreError> {
+        self.import_from(&mut ImportRun::new("lines", "-", whose), input, progress)
+    }
+
+    /// The same with where the lines come from, for the list of imports.
+    ///
+    /// # Errors
+    /// As [`Store::import`].
+    pub fn import_from(
+        &mut self,
+        run: &mut ImportRun,
+        input: &mut dyn BufRead,
         mut progress: impl FnMut(ImportProgress),
     ) -> Result<Imported, StoreError> {
         let mut report = Imported::default();
@@ -69,26 +83,30 @@ impl Store {
             if batch.is_empty() {
                 break;
             }
-            self.store_batch(batch, whose, &mut report, &mut later)?;
+            self.store_batch(batch, run, &mut report, &mut later)?;
             progress(at);
         }
         self.link_all(&later, &mut report)?;
-        self.maintain();
+        self.end_import(run)?;
         Ok(report)
     }
 
     fn store_batch(
         &mut self,
         batch: Vec<(u64, Line)>,
-        whose: ImportAs,
+        run: &mut ImportRun,
         report: &mut Imported,
         later: &mut Vec<(u64, MemoryId, LineLink)>,
     ) -> Result<(), StoreError> {
         // All that takes time is done before the lock is taken, and not again for what is there already.
-        let now = self.clock.now();
+        let (now, whose) = (self.clock.now(), run.whose);
         let read = batch.iter().map(|(_, line)| self.incoming(line, whose, now)).collect::<Result<Vec<_>, _>>()?;
-        let outcomes =
-            self.write(|change| read.iter().map(|one| one.store(change, whose)).collect::<Result<Vec<_>, _>>())?;
+        let (n, outcomes) = self.write(|change| {
+            let mut n = run.n;
+            let outcomes = read.iter().map(|one| one.store(change, run, &mut n)).collect::<Result<Vec<_>, _>>()?;
+            Ok((n, outcomes))
+        })?;
+        run.n = n;
         for ((number, line), outcome) in batch.into_iter().zip(outcomes) {
             match outcome {
                 Outcome::Stored(id, aside) => {
@@ -199,34 +217,58 @@ enum Incoming {
 }
 
 impl Incoming {
-    fn store(&self, change: &Change<'_>, whose: ImportAs) -> Result<Outcome, StoreError> {
+    fn store(&self, change: &Change<'_>, run: &ImportRun, n: &mut Option<u32>) -> Result<Outcome, StoreError> {
         let (draft, composed) = match self {
             Self::Rejected(problem) => return Ok(Outcome::Rejected(problem.clone())),
-            Self::Known(id) => return vouch(change, *id, whose),
+            Self::Known(id) => return known(change, *id, run, n),
             Self::New(new) => (&new.0, &new.1),
         };
         // It may have come meanwhile, or twice in this import.
         if let Some(id) = draft.id
             && row::is_there(change.tx, id)?
         {
-            return vouch(change, id, whose);
+            return known(change, id, run, n);
         }
         let stored = insert(change, draft, composed)?;
-        let aside = stored.aside.len() as u64;
-        Ok(if stored.existed { Outcome::Skipped } else { Outcome::Stored(stored.memory.id, aside) })
+        if stored.existed {
+            return Ok(Outcome::Skipped);
+        }
+        note(change, entered(change, run, n)?, &stored.memory, Did::Stored)?;
+        Ok(Outcome::Stored(stored.memory.id, stored.aside.len() as u64))
     }
 }
 
-/// What came from elsewhere and is there already becomes the person's own by their word.
-fn vouch(change: &Change<'_>, id: MemoryId, whose: ImportAs) -> Result<Outcome, StoreError> {
+/// The number of an import that touches something.
+fn entered(change: &Change<'_>, run: &ImportRun, n: &mut Option<u32>) -> Result<u32, StoreError> {
+    let entered = n.map_or_else(|| run.entered(change), Ok)?;
+    *n = Some(entered);
+    Ok(entered)
+}
+
+/// What an undone import took comes back; what came from elsewhere becomes the person's own by their word.
+fn known(change: &Change<'_>, id: MemoryId, run: &ImportRun, n: &mut Option<u32>) -> Result<Outcome, StoreError> {
     let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(Outcome::Skipped) };
+    if known.memory.deleted.is_some() && known.memory.share.is_none() && was_undone(change.tx, id)? {
+        let n = entered(change, run, n)?;
+        let back = bring_back(change, n, &known.memory)?;
+        if run.whose == ImportAs::Own && back.trust == Trust::Foreign {
+            let own = vouch(change, &change.known(MemoryRef::Id(id))?)?;
+            note(change, n, &own, Did::Restored)?;
+        }
+        return Ok(Outcome::Stored(id, 0));
+    }
     let is_ours = known.memory.share.is_none() && known.memory.deleted.is_none();
-    if whose == ImportAs::Foreign || !is_ours || known.memory.trust != Trust::Foreign {
+    if run.whose == ImportAs::Foreign || !is_ours || known.memory.trust != Trust::Foreign {
         return Ok(Outcome::Skipped);
     }
-    let patch = Patch { vouched: Some(Trust::User), ..Patch::default() };
-    rewrite(change, &known, &patch, &Actor { origin: Origin::User, ..Actor::default() })?;
+    let own = vouch(change, &known)?;
+    note(change, entered(change, run, n)?, &own, Did::Vouched)?;
     Ok(Outcome::Vouched)
+}
+
+fn vouch(change: &Change<'_>, known: &Known) -> Result<Memory, StoreError> {
+    let patch = Patch { vouched: Some(Trust::User), ..Patch::default() };
+    Ok(rewrite(change, known, &patch, &ImportRun::actor(None))?.memory)
 }
 
 #[cfg(test)]

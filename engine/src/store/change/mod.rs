@@ -1,11 +1,13 @@
 //! What changes memories: each change is one transaction with its row, its provenance and its outbox row.
 
 pub(crate) mod clean;
+pub(crate) mod coming_over;
 pub(crate) mod conflict;
 pub(crate) mod erase;
 pub(crate) mod identity;
 pub(crate) mod import;
 pub(crate) mod import_line;
+pub(crate) mod imports;
 pub(crate) mod links;
 pub(crate) mod outbox;
 pub(crate) mod places;
@@ -14,6 +16,7 @@ pub(crate) mod restore;
 pub(crate) mod reveal;
 pub(crate) mod rights;
 pub(crate) mod secrets;
+pub(crate) mod undo_import;
 pub(crate) mod update;
 pub(crate) mod vault;
 pub(crate) mod write;

@@ -32,7 +32,8 @@ impl Store {
     }
 }
 
-fn restore(
+/// Brings back a memory within a change.
+pub(crate) fn restore(
     change: &Change<'_>,
     reference: MemoryRef,
     before_rev: Option<u64>,

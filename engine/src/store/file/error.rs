@@ -134,6 +134,12 @@ pub enum StoreError {
         /// Why, and what mends it.
         problem: String,
     },
+    /// No such import.
+    #[error("import {n} is not in the list; `tessera import list` shows those that are")]
+    NoImport {
+        /// Its number, as it was asked for.
+        n: u32,
+    },
     /// No such secret here, or none that may be shown: nobody learns which.
     #[error("no secret {asked} here; `tessera secret list` shows those that are kept")]
     NoSecret {

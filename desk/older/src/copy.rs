@@ -1,0 +1,102 @@
+//! A database of somebody else's: copied with what SQLite keeps beside it, and read from the copy. Where it lies nothing
+//! is made, changed or locked.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+
+use crate::error::OlderError;
+
+/// How a database of SQLite begins.
+const HEAD: &[u8; 16] = b"SQLite format 3\0";
+/// Times a copy is made while somebody writes.
+const ATTEMPTS: u32 = 5;
+/// What belongs to a database: its log, whose frames may be in it alone, and the pages that a broken change is undone
+/// with. The memory over the log is made anew of it.
+const BESIDE: [&str; 2] = ["-wal", "-journal"];
+
+/// An open copy.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    pub(crate) connection: Connection,
+    /// Where the system does not let go of the name of an open file, the copy lies here as long as it is open.
+    _dir: Option<TempDir>,
+}
+
+/// True for a file that begins as a database does.
+pub(crate) fn is_database(path: &Path) -> bool {
+    let read = || {
+        let mut head = [0; 16];
+        io::Read::read_exact(&mut File::open(path)?, &mut head).map(|()| head)
+    };
+    read().is_ok_and(|head: [u8; 16]| &head == HEAD)
+}
+
+impl Copy {
+    /// Copies a database and opens the copy.
+    pub(crate) fn of(path: &Path) -> Result<Self, OlderError> {
+        let dir = tempfile::tempdir().map_err(OlderError::file(std::env::temp_dir()))?;
+        let copy = dir.path().join("copy.db");
+        let is_whole = (0..ATTEMPTS).map(|_| copied(path, &copy)).find(|done| !matches!(done, Ok(false)));
+        if !is_whole.unwrap_or(Ok(false))? {
+            return Err(OlderError::Restless { path: path.to_owned() });
+        }
+        let damaged =
+            |error: rusqlite::Error| OlderError::Damaged { path: path.to_owned(), problem: error.to_string() };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&copy, flags).map_err(damaged)?;
+        // Nothing that the file brings along is run: no function in a view, no trigger.
+        let calm = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
+                    PRAGMA temp_store = MEMORY; BEGIN";
+        connection.execute_batch(calm).map_err(damaged)?;
+        connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(())).map_err(damaged)?;
+        // Its files are open: what is read in clear from them has no name any more, whatever becomes of this process.
+        let kept = if cfg!(unix) { None } else { Some(dir) };
+        Ok(Self { connection, _dir: kept })
+    }
+
+    /// The columns of a table; none where there is no such table.
+    pub(crate) fn columns(&self, table: &str) -> rusqlite::Result<Vec<String>> {
+        let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
+        statement.query_map([table], |row| row.get(0))?.collect()
+    }
+}
+
+/// Copies the files. False where they changed meanwhile.
+fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
+    let files: Vec<(PathBuf, PathBuf)> = std::iter::once("")
+        .chain(BESIDE)
+        .map(|suffix| {
+            let beside = |path: &Path| {
+                let mut name = path.as_os_str().to_owned();
+                name.push(suffix);
+                PathBuf::from(name)
+            };
+            (beside(original), beside(to))
+        })
+        .collect();
+    let state = || -> Vec<_> {
+        let of = |path: &PathBuf| path.metadata().ok().map(|found| (found.len(), found.modified().ok()));
+        files.iter().map(|(from, _)| of(from)).collect()
+    };
+    let before = state();
+    for (from, to) in &files {
+        let mut source = match File::open(from) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && from != original => {
+                // One of an attempt before is not of this state.
+                drop(std::fs::remove_file(to));
+                continue;
+            }
+            Err(error) => return Err(OlderError::file(from)(error)),
+        };
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let mut target = options.open(to).map_err(OlderError::file(to))?;
+        io::copy(&mut source, &mut target).map_err(OlderError::file(to))?;
+    }
+    Ok(state() == before)
+}

@@ -1,0 +1,146 @@
+//! The fields of a row, whatever it was kept in, read by what they must be. What does not fit costs the row, and is said
+//! by its field's name.
+
+use jiff::Timestamp;
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
+use serde_json::{Map, Value};
+
+use crate::time;
+
+/// The fields of one row.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields(Map<String, Value>);
+
+/// What stands for bytes that are no text, in a column of text.
+const NOT_TEXT: &str = "\u{0}not text";
+
+impl Fields {
+    /// Those of a row of SQLite, under the names of its columns.
+    pub(crate) fn of_row(row: &Row<'_>, columns: &[String]) -> rusqlite::Result<Self> {
+        let mut fields = Map::new();
+        for (index, name) in columns.iter().enumerate() {
+            let value = match row.get_ref(index)? {
+                ValueRef::Null => Value::Null,
+                ValueRef::Integer(number) => number.into(),
+                ValueRef::Real(number) => number.into(),
+                ValueRef::Text(bytes) => std::str::from_utf8(bytes).unwrap_or(NOT_TEXT).into(),
+                ValueRef::Blob(_) => NOT_TEXT.into(),
+            };
+            fields.insert(name.clone(), value);
+        }
+        Ok(Self(fields))
+    }
+
+    /// Those of a JSON object.
+    pub(crate) fn of_object(object: Map<String, Value>) -> Self {
+        Self(object)
+    }
+
+    /// These with others in their place.
+    pub(crate) fn with(mut self, others: &Self) -> Self {
+        let said = others.0.iter().filter(|(_, value)| !value.is_null());
+        self.0.extend(said.map(|(name, value)| (name.clone(), value.clone())));
+        self
+    }
+
+    /// These without some.
+    pub(crate) fn without(mut self, names: &[&str]) -> Self {
+        self.0.retain(|name, _| !names.contains(&name.as_str()));
+        self
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    /// A text that must be there.
+    pub(crate) fn needed_text(&self, name: &str) -> Result<String, String> {
+        self.text(name)?.ok_or_else(|| format!("{name}: is missing"))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<Option<String>, String> {
+        match self.value(name) {
+            None => Ok(None),
+            Some(Value::String(text)) if text == NOT_TEXT => Err(format!("{name}: holds bytes that are no text")),
+            Some(Value::String(text)) if text.contains('\0') => Err(format!("{name}: holds a NUL character")),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(format!("{name}: is {}, not a text", kind(other))),
+        }
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, String> {
+        match self.value(name) {
+            None => Ok(None),
+            Some(value) => match value.as_f64().filter(|number| number.is_finite()) {
+                Some(number) => Ok(Some(number)),
+                None => Err(format!("{name}: is {}, not a number", kind(value))),
+            },
+        }
+    }
+
+    pub(crate) fn whole_number(&self, name: &str) -> Result<Option<i64>, String> {
+        match self.value(name) {
+            None => Ok(None),
+            Some(value) => match value.as_i64() {
+                Some(number) => Ok(Some(number)),
+                None => Err(format!("{name}: is {}, not a whole number", kind(value))),
+            },
+        }
+    }
+
+    /// True for `true` and for every number but 0.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, String> {
+        match self.value(name) {
+            None => Ok(false),
+            Some(Value::Bool(is)) => Ok(*is),
+            Some(value) => match value.as_i64() {
+                Some(number) => Ok(number != 0),
+                None => Err(format!("{name}: is {}, neither 0 nor 1", kind(value))),
+            },
+        }
+    }
+
+    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, String> {
+        let read = match self.value(name) {
+            None => return Ok(None),
+            Some(Value::String(text)) => time::of_text(text),
+            Some(Value::Number(number)) => number.as_f64().and_then(time::of_number),
+            Some(_) => None,
+        };
+        read.map(Some).ok_or_else(|| format!("{name}: is no time"))
+    }
+
+    /// Words of a list, or of a text in which something stands between them.
+    pub(crate) fn words(&self, name: &str, is_between: impl Fn(char) -> bool) -> Result<Vec<String>, String> {
+        let words: Vec<String> = match self.value(name) {
+            None => Vec::new(),
+            Some(Value::Array(items)) => items
+                .iter()
+                .map(|item| match item {
+                    Value::String(text) => Ok(text.clone()),
+                    // An entity with its type.
+                    Value::Object(fields) if fields.get("name").is_some_and(Value::is_string) => {
+                        Ok(fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())
+                    }
+                    other => Err(format!("{name}: holds {}, not a text", kind(other))),
+                })
+                .collect::<Result<_, String>>()?,
+            Some(_) => self.text(name)?.unwrap_or_default().split(is_between).map(str::to_owned).collect(),
+        };
+        let trimmed = words.iter().map(|word| word.trim()).filter(|word| !word.is_empty());
+        Ok(trimmed.map(str::to_owned).collect())
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(text) if text == NOT_TEXT => "bytes",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

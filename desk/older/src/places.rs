@@ -1,0 +1,146 @@
+//! Where each system keeps its data on this machine, and what is there.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::draft::Told;
+use crate::error::OlderError;
+use crate::json;
+use crate::source::{Source, system_of, system_of_row};
+use crate::system::System;
+use crate::vault;
+
+/// What the environment says of where data lie. Whoever reads the environment fills it in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The user's home directory.
+    pub home: PathBuf,
+    /// The user's data directory; that of the system where the environment names none.
+    pub data: Option<PathBuf>,
+    /// `MEMORY_HOME`: V's directory.
+    pub memory_home: Option<PathBuf>,
+    /// `MEMORY_DB` and `MEMORY_DB_PATH`: a database of V's or W's.
+    pub databases: Vec<PathBuf>,
+}
+
+/// Data of a system that are there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Whose.
+    pub system: System,
+    /// Where.
+    pub path: PathBuf,
+    /// How many rows it tells.
+    pub rows: u64,
+}
+
+impl Places {
+    /// Where data of a system may lie, what the user said first. Nothing is looked at.
+    pub fn of(&self, system: System) -> Vec<PathBuf> {
+        let in_home = |path: &str| self.home.join(path);
+        let named = self.databases.iter().cloned();
+        match system {
+            System::V => {
+                let homes = self.memory_home.iter().map(|home| home.join("memory/memory.db"));
+                let usual = [".claude/claude-memory/memory/memory.db", ".claude/metaclaw/memory/memory.db"];
+                named.chain(homes).chain(usual.map(in_home)).collect()
+            }
+            System::W => {
+                let data = self.data.clone().unwrap_or_else(|| in_home(".local/share"));
+                let usual = [
+                    data.join("claude-memories/memory.db"),
+                    in_home(".claude-memories/memory.db"),
+                    in_home(".memory-mcp/memory.db"),
+                ];
+                named.chain(usual).collect()
+            }
+            System::BasicMemory => vec![in_home(".basic-memory"), in_home("basic-memory")],
+        }
+    }
+
+    /// Which of them are there, each once: a look at names, and nothing is opened. A database that the user named may be of
+    /// either system.
+    pub fn there(&self) -> Vec<(System, PathBuf)> {
+        let mut there: Vec<(System, PathBuf)> = Vec::new();
+        for system in System::ALL {
+            let is_there = |path: &PathBuf| match system {
+                System::BasicMemory => path.join("config.json").is_file(),
+                _ => path.is_file(),
+            };
+            for path in self.of(system).into_iter().filter(is_there) {
+                if !there.iter().any(|(_, known)| *known == path) {
+                    there.push((system, path));
+                }
+            }
+        }
+        there
+    }
+
+    /// What is there with rows in it. What cannot be read is told with why.
+    pub fn found(&self) -> (Vec<Found>, Vec<OlderError>) {
+        let (mut found, mut unread) = (Vec::new(), Vec::new());
+        for (system, path) in self.there() {
+            match looked_at(system, &path) {
+                Ok(Some(one)) if one.rows > 0 => found.push(one),
+                Ok(_) => {}
+                Err(error) => unread.push(error),
+            }
+        }
+        (found, unread)
+    }
+
+    /// Where the data of a system are.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn usual(&self, system: System) -> Result<PathBuf, OlderError> {
+        let there = self.there().into_iter().filter_map(|(guessed, path)| {
+            let is_its = if system == System::BasicMemory { Ok(Some(guessed)) } else { system_of(&path) };
+            matches!(is_its, Ok(Some(its)) if its == system).then_some(path)
+        });
+        there.into_iter().next().ok_or_else(|| OlderError::Nowhere {
+            system,
+            looked: self.of(system).iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+/// What a path holds; `None` where it is of no system that is known.
+fn looked_at(system: System, path: &Path) -> Result<Option<Found>, OlderError> {
+    let system = match system {
+        System::BasicMemory if vault::projects(path).is_some() => System::BasicMemory,
+        System::BasicMemory => return Ok(None),
+        _ => match system_of(path)? {
+            Some(system) => system,
+            None => return Ok(None),
+        },
+    };
+    let mut rows = 0;
+    Source::open(system, path)?.each(&mut |told| {
+        rows += u64::from(matches!(told, Told::Row(_)));
+        ControlFlow::Continue(())
+    })?;
+    Ok(Some(Found { system, path: path.to_owned(), rows }))
+}
+
+/// The system to which a file belongs that somebody took for lines of ours: a database of one, or rows as JSON, of which
+/// these bytes are the first. `None` for every other.
+pub fn belongs_to(path: &Path, first: &[u8]) -> Option<System> {
+    if let Ok(Some(system)) = system_of(path) {
+        return Some(system);
+    }
+    // A list is one value over many lines; a line of ours is one alone.
+    let is_list = first.trim_ascii_start().starts_with(b"[");
+    let rows = if is_list { json::rows(path).ok()? } else { return of_line(first) };
+    rows.iter().find_map(|(_, row)| row.as_ref().ok()).and_then(system_of_row)
+}
+
+/// The same of a line, or of bytes that begin with one.
+pub fn of_line(bytes: &[u8]) -> Option<System> {
+    let line = bytes.trim_ascii_start().split(|byte| *byte == b'\n').next()?;
+    let row: Map<String, Value> = serde_json::from_slice(line).ok()?;
+    let list = row.get("memories").and_then(Value::as_array).and_then(|rows| rows.first()).and_then(Value::as_object);
+    system_of_row(list.unwrap_or(&row))
+}

@@ -1,0 +1,159 @@
+//! Something that rows are read from.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::copy::{Copy, is_database};
+use crate::draft::Told;
+use crate::error::OlderError;
+use crate::json::{self, JsonRow};
+use crate::system::System;
+use crate::vault::Vault;
+use crate::{v, w};
+
+/// The data of one system at one place, open to be read as often as is wanted.
+#[derive(Debug)]
+pub struct Source {
+    system: System,
+    path: PathBuf,
+    held: Held,
+}
+
+#[derive(Debug)]
+enum Held {
+    Database(Copy),
+    Rows(Vec<JsonRow>),
+    Vault(Vault),
+}
+
+/// Whoever is told rows.
+pub(crate) struct Teller<'a> {
+    see: &'a mut dyn FnMut(Told) -> ControlFlow<()>,
+    is_stopped: bool,
+}
+
+impl Teller<'_> {
+    /// Tells one. What stops the telling stops the reading: the error is told apart by whoever began it.
+    pub(crate) fn told(&mut self, told: Told) -> Result<(), rusqlite::Error> {
+        if (self.see)(told).is_break() {
+            self.is_stopped = true;
+            return Err(rusqlite::Error::QueryReturnedNoRows);
+        }
+        Ok(())
+    }
+}
+
+impl Source {
+    /// Opens what is at a path as the data of a system. A database is copied; nothing is made or changed there.
+    ///
+    /// # Errors
+    /// When nothing is there, it is something else, damaged, or cannot be read.
+    pub fn open(system: System, path: &Path) -> Result<Self, OlderError> {
+        let what = match system {
+            System::V | System::W => "database, or of a file of its rows as JSON",
+            System::BasicMemory => "folder of notes, or of its directory with config.json",
+        };
+        if !path.exists() {
+            return Err(OlderError::Missing { path: path.to_owned(), what });
+        }
+        let held = match system {
+            System::BasicMemory => Held::Vault(Vault::open(path)?),
+            System::V | System::W => of_rows(system, path)?,
+        };
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Ok(Self { system, path, held })
+    }
+
+    /// Whose data they are.
+    pub fn system(&self) -> System {
+        self.system
+    }
+
+    /// Where they lie.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// True where what is not told any more is there no more: an export may hold a part of it alone.
+    pub fn is_whole(&self) -> bool {
+        !matches!(self.held, Held::Rows(_))
+    }
+
+    /// Tells every row in the order of that system, the oldest first.
+    ///
+    /// # Errors
+    /// When it cannot be read to its end, or `see` breaks off.
+    pub fn each(&self, see: &mut dyn FnMut(Told) -> ControlFlow<()>) -> Result<(), OlderError> {
+        let mut teller = Teller { see, is_stopped: false };
+        let done = match (&self.held, self.system) {
+            (Held::Database(copy), System::V) => v::tell_database(copy, &mut teller),
+            (Held::Database(copy), _) => w::tell_database(copy, &mut teller),
+            (Held::Rows(rows), System::V) => v::tell_rows(rows, &mut teller),
+            (Held::Rows(rows), _) => w::tell_rows(rows, &mut teller),
+            (Held::Vault(vault), _) => vault.tell(&mut teller),
+        };
+        match done {
+            _ if teller.is_stopped => Err(OlderError::Stopped),
+            Ok(()) => Ok(()),
+            Err(error) => Err(OlderError::Damaged { path: self.path.clone(), problem: error.to_string() }),
+        }
+    }
+}
+
+/// The system whose database a file is; `None` for every other file.
+///
+/// # Errors
+/// When it is a database and cannot be read.
+pub(crate) fn system_of(path: &Path) -> Result<Option<System>, OlderError> {
+    if !is_database(path) {
+        return Ok(None);
+    }
+    let copy = Copy::of(path)?;
+    system_in(&copy).map_err(|error| OlderError::Damaged { path: path.to_owned(), problem: error.to_string() })
+}
+
+fn system_in(copy: &Copy) -> rusqlite::Result<Option<System>> {
+    if v::is_here(copy)? {
+        return Ok(Some(System::V));
+    }
+    Ok(w::is_here(copy)?.then_some(System::W))
+}
+
+/// The system whose row a JSON object is; `None` for every other object.
+pub(crate) fn system_of_row(row: &Map<String, Value>) -> Option<System> {
+    if w::is_row(row) { Some(System::W) } else { v::is_row(row).then_some(System::V) }
+}
+
+fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {
+    let foreign = |problem: String| OlderError::Foreign { path: path.to_owned(), problem };
+    if path.is_dir() {
+        return Err(foreign("is a directory; give the database in it, or a file of rows as JSON".into()));
+    }
+    if !is_database(path) {
+        let rows = json::rows(path)?;
+        let theirs = rows.iter().filter_map(|(_, row)| row.as_ref().ok()).find_map(system_of_row);
+        return match theirs {
+            Some(other) if other != system => Err(foreign(instead(other))),
+            _ if rows.iter().any(|(_, row)| row.as_ref().is_ok_and(|row| row.contains_key("content"))) => {
+                Ok(Held::Rows(rows))
+            }
+            _ => Err(foreign(format!("holds no row of {}: none has a content", system.title()))),
+        };
+    }
+    let copy = Copy::of(path)?;
+    let found = system_in(&copy);
+    match found.map_err(|error| OlderError::Damaged { path: path.to_owned(), problem: error.to_string() })? {
+        Some(found) if found == system => Ok(Held::Database(copy)),
+        Some(other) => Err(foreign(instead(other))),
+        None => Err(foreign(format!(
+            "is a database, but not of {}: it has no table of memories with the columns that one has",
+            system.title()
+        ))),
+    }
+}
+
+fn instead(other: System) -> String {
+    format!("is of {}; `tessera import {other}` takes it", other.title())
+}

@@ -1,0 +1,240 @@
+//! claude-memory-mcp by ViktorBarzin: its SQLite file with what waits there for its server, and rows as its server gives
+//! them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::copy::Copy;
+use crate::draft::{Draft, Told};
+use crate::fields::Fields;
+use crate::json::{JsonRow, skipped};
+use crate::key;
+use crate::source::Teller;
+
+/// Columns that it always had.
+const NEEDS: [&str; 7] = ["id", "content", "category", "tags", "expanded_keywords", "is_sensitive", "created_at"];
+/// What its server puts where a credential stood.
+const REDACTED: &str = "[REDACTED:";
+/// What its server gives instead of a text that is a secret.
+const HIDDEN: &str = "[SENSITIVE - use secret_get";
+
+/// True for its database.
+pub(crate) fn is_here(copy: &Copy) -> rusqlite::Result<bool> {
+    let columns = copy.columns("memories")?;
+    Ok(NEEDS.iter().all(|name| columns.iter().any(|column| column == name)))
+}
+
+/// True for a row that its server, or an export of its table, gives.
+pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
+    let has = |name: &str| row.contains_key(name);
+    has("content") && (has("expanded_keywords") || has("is_sensitive") || row.get("id").is_some_and(Value::is_i64))
+}
+
+/// What waits for its server and never reached it.
+#[derive(Default)]
+struct Waiting {
+    /// Stores, by the number of their row here.
+    stores: BTreeMap<i64, (String, Fields)>,
+    /// Changes, by the number of their row here, and by its number on the server.
+    updates: BTreeMap<(bool, i64), Fields>,
+    /// Numbers on the server of what is to be deleted there.
+    deletes: BTreeSet<i64>,
+    /// What cannot be read of it.
+    unread: Vec<(String, String)>,
+}
+
+/// Tells the rows of its database, then what waits and is in no row.
+pub(crate) fn tell_database(copy: &Copy, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
+    let mut waiting = waiting(copy)?;
+    let columns = copy.columns("memories")?;
+    let mut statement = copy.connection.prepare("SELECT * FROM memories ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let mut fields = Fields::of_row(row, &columns)?;
+        let id = fields.whole_number("id").ok().flatten();
+        let server = fields.whole_number("server_id").ok().flatten();
+        if let Some(id) = id {
+            waiting.stores.remove(&id);
+        }
+        for key in [id.map(|id| (false, id)), server.map(|id| (true, id))].into_iter().flatten() {
+            if let Some(update) = waiting.updates.remove(&key) {
+                fields = fields.with(&update);
+            }
+        }
+        let at = id.map_or_else(|| "row".to_owned(), |id| format!("row {id}"));
+        tell.told(told(at, &fields, Numbers::Here))?;
+    }
+    for (id, (at, fields)) in waiting.stores {
+        let row = match draft(&at, &fields, Numbers::Waiting { id }) {
+            Ok(mut draft) => {
+                draft.remarks.push("waited for its server, and is in no row".to_owned());
+                Told::Row(Box::new(draft))
+            }
+            Err(problem) => Told::Skipped(skipped(at, problem)),
+        };
+        tell.told(row)?;
+    }
+    for (is_server, id) in waiting.updates.into_keys() {
+        let of = if is_server { "the server's row" } else { "row" };
+        let problem = format!("changes {of} {id}, which is not here");
+        tell.told(Told::Skipped(skipped("what waits", problem)))?;
+    }
+    for id in waiting.deletes {
+        tell.told(Told::Gone(server_key(id)))?;
+    }
+    for (at, problem) in waiting.unread {
+        tell.told(Told::Skipped(skipped(at, problem)))?;
+    }
+    Ok(())
+}
+
+/// Tells rows that its server gave.
+pub(crate) fn tell_rows(rows: &[JsonRow], tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
+    for (at, row) in rows {
+        let row = match row {
+            Ok(object) => {
+                // An export of its table has the server's number beside its own.
+                let numbers = if object.contains_key("server_id") { Numbers::Here } else { Numbers::OfServer };
+                told(at.clone(), &Fields::of_object(object.clone()), numbers)
+            }
+            Err(problem) => Told::Skipped(skipped(at.clone(), problem.clone())),
+        };
+        tell.told(row)?;
+    }
+    Ok(())
+}
+
+fn told(at: String, fields: &Fields, numbers: Numbers) -> Told {
+    match draft(&at, fields, numbers) {
+        Ok(draft) => Told::Row(Box::new(draft)),
+        Err(problem) => Told::Skipped(skipped(at, problem)),
+    }
+}
+
+/// Whose numbers the ids of rows are.
+#[derive(Clone, Copy)]
+enum Numbers {
+    /// Those of this file; the server's stand beside them.
+    Here,
+    /// The server's.
+    OfServer,
+    /// None: the row that this number was of is gone.
+    Waiting { id: i64 },
+}
+
+fn draft(at: &str, fields: &Fields, numbers: Numbers) -> Result<Draft, String> {
+    let content = fields.needed_text("content")?;
+    if content.starts_with(HIDDEN) {
+        return Err("content: is on its server alone; ask that for it with secret_get, and store it here".into());
+    }
+    let created = fields.time("created_at")?;
+    let (key, also, name) = keys(fields, numbers, created, &content, at)?;
+    let is_sensitive = fields.flag("is_sensitive")? || fields.flag("force_sensitive")?;
+    let mut remarks = Vec::new();
+    let is_redacted = is_sensitive && content.contains(REDACTED);
+    if is_redacted {
+        remarks.push("its credential is on its server alone; the text says where it stood".to_owned());
+    }
+    let owner = fields.text("owner").ok().flatten().or(fields.text("user_id").ok().flatten());
+    Ok(Draft {
+        key,
+        also,
+        name,
+        content,
+        category: fields.text("category")?,
+        importance: fields.number("importance")?.map(|importance| importance.clamp(0.0, 1.0)),
+        tags: fields.words("tags", |letter| letter == ',')?,
+        keywords: fields.words("expanded_keywords", |letter| letter == ',' || letter.is_whitespace())?,
+        created,
+        updated: fields.time("updated_at")?,
+        deleted: fields.time("deleted_at")?,
+        is_secret: is_sensitive && !is_redacted,
+        shared_by: fields.text("shared_by")?,
+        metadata: owner.map(|owner| Map::from_iter([("owner".to_owned(), Value::String(owner))])),
+        remarks,
+        ..Draft::default()
+    })
+}
+
+/// What names a row for good, what else may name it, and what a person calls it.
+fn keys(
+    fields: &Fields,
+    numbers: Numbers,
+    created: Option<Timestamp>,
+    content: &str,
+    at: &str,
+) -> Result<(String, Vec<String>, String), String> {
+    let id = fields.whole_number("id")?;
+    let local = |id: i64, created: Timestamp| format!("v:here:{created}:{id}");
+    match (numbers, id) {
+        (Numbers::Here, Some(id)) => {
+            // A number alone is that of another row in another file.
+            let created = created.ok_or("created_at: is missing")?;
+            let here = local(id, created);
+            Ok(match fields.whole_number("server_id")? {
+                Some(server) => (server_key(server), vec![here], id.to_string()),
+                None => (here, Vec::new(), id.to_string()),
+            })
+        }
+        (Numbers::OfServer, Some(id)) => Ok((server_key(id), Vec::new(), id.to_string())),
+        (Numbers::Waiting { id }, _) => Ok((
+            format!("v:waits:{}:{id}", created.ok_or("created_at: is missing")?),
+            Vec::new(),
+            format!("{id} (waits)"),
+        )),
+        (_, None) => Ok((format!("v:text:{}", key::of_text(content, at)), Vec::new(), "without a number".to_owned())),
+    }
+}
+
+fn server_key(id: i64) -> String {
+    format!("v:server:{id}")
+}
+
+/// Reads what waits, in order: of two changes the later stands.
+fn waiting(copy: &Copy) -> rusqlite::Result<Waiting> {
+    let mut waiting = Waiting::default();
+    let columns = copy.columns("pending_ops")?;
+    if !["id", "op_type", "payload"].iter().all(|name| columns.iter().any(|column| column == name)) {
+        return Ok(waiting);
+    }
+    let mut statement = copy.connection.prepare("SELECT * FROM pending_ops ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let op = Fields::of_row(row, &columns)?;
+        let at = format!("pending_ops {}", op.whole_number("id").ok().flatten().unwrap_or_default());
+        if let Err(problem) = waiting.take(&at, &op) {
+            waiting.unread.push((at, problem));
+        }
+    }
+    Ok(waiting)
+}
+
+impl Waiting {
+    fn take(&mut self, at: &str, op: &Fields) -> Result<(), String> {
+        let payload: Map<String, Value> = serde_json::from_str(&op.needed_text("payload")?)
+            .map_err(|error| format!("payload: is no JSON object: {error}"))?;
+        let payload = Fields::of_object(payload);
+        let (local, server) = (payload.whole_number("local_id")?, payload.whole_number("server_id")?);
+        match (op.needed_text("op_type")?.as_str(), local, server) {
+            ("store", Some(local), _) => {
+                let made: Map<String, Value> =
+                    op.value("created_at").map(|at| ("created_at".to_owned(), at.clone())).into_iter().collect();
+                let fields = Fields::of_object(made).with(&payload);
+                self.stores.insert(local, (at.to_owned(), fields));
+            }
+            ("update", local, server) if local.or(server).is_some() => {
+                let key = server.map_or((false, local.unwrap_or_default()), |server| (true, server));
+                let before = self.updates.remove(&key).unwrap_or_default();
+                self.updates.insert(key, before.with(&payload.without(&["id", "local_id", "server_id"])));
+            }
+            ("delete", _, Some(server)) => {
+                self.deletes.insert(server);
+            }
+            ("store" | "update" | "delete", ..) => return Err("payload: names no row".into()),
+            (other, ..) => return Err(format!("op_type: {other} is none that is known")),
+        }
+        Ok(())
+    }
+}

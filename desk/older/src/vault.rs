@@ -1,0 +1,241 @@
+//! basic-memory: folders of Markdown. The files are what it knows; its database is a cache of them, and not read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tessera_markdown::resolve::{Asked, Candidate, Names, Purpose, Resolution};
+use tessera_markdown::{Bound, Note, Part, PartKind, parse};
+
+use crate::draft::{Draft, Link, Skipped, Told};
+use crate::error::OlderError;
+use crate::json::skipped;
+use crate::key;
+use crate::source::Teller;
+
+/// The longest note that is read.
+const MOST_BYTES: u64 = 1 << 20;
+/// Folders within folders.
+const MOST_DEPTH: usize = 32;
+/// What it leaves out itself, beside all that is hidden.
+const LEFT_OUT: [&str; 7] = ["node_modules", "__pycache__", "venv", "env", "build", "dist", "target"];
+
+/// Folders of notes, read.
+#[derive(Debug)]
+pub(crate) struct Vault {
+    notes: Vec<File>,
+    skipped: Vec<Skipped>,
+}
+
+/// A note.
+#[derive(Debug)]
+struct File {
+    /// The folder's name, then the way from there.
+    path: String,
+    text: String,
+    note: Note,
+    changed: Option<Timestamp>,
+}
+
+/// True for the directory in which it keeps its settings.
+pub(crate) fn projects(dir: &Path) -> Option<Vec<PathBuf>> {
+    let text = fs::read_to_string(dir.join("config.json")).ok()?;
+    let config: Value = serde_json::from_str(&text).ok()?;
+    let projects = config.get("projects")?.as_object()?;
+    let path = |project: &Value| {
+        let path = project.as_str().or_else(|| project.get("path")?.as_str())?;
+        Some(PathBuf::from(path))
+    };
+    Some(projects.values().filter_map(path).collect())
+}
+
+impl Vault {
+    /// Reads the notes of a folder, or of every project that the settings in it name.
+    pub(crate) fn open(path: &Path) -> Result<Self, OlderError> {
+        let foreign = |problem: &str| OlderError::Foreign { path: path.to_owned(), problem: problem.to_owned() };
+        if !path.is_dir() {
+            return Err(foreign("is no folder; give the folder of notes, or the directory with config.json"));
+        }
+        let mut vault = Self { notes: Vec::new(), skipped: Vec::new() };
+        let folders = projects(path).unwrap_or_else(|| vec![path.to_owned()]);
+        for folder in folders {
+            let name = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+            let name = name.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            if folder.is_dir() {
+                vault.walk(&folder, &name, 0);
+            } else {
+                vault.skipped.push(skipped(folder.display().to_string(), "is no folder that is here"));
+            }
+        }
+        if vault.notes.is_empty() && vault.skipped.is_empty() {
+            return Err(foreign("holds no notes: no file in it ends in .md"));
+        }
+        Ok(vault)
+    }
+
+    /// Reads what is below a directory, in order. Nothing leads out of it.
+    fn walk(&mut self, dir: &Path, name: &str, depth: usize) {
+        let entries = match fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(error) => return self.skipped.push(skipped(name, error.to_string())),
+        };
+        let mut entries: Vec<_> = entries.flatten().collect();
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let own = entry.file_name().to_string_lossy().into_owned();
+            let (path, name) = (entry.path(), format!("{name}/{own}"));
+            let Ok(kind) = entry.file_type() else { continue };
+            if own.starts_with('.') || LEFT_OUT.contains(&own.as_str()) {
+                continue;
+            }
+            if kind.is_dir() && depth < MOST_DEPTH {
+                self.walk(&path, &name, depth + 1);
+            } else if kind.is_dir() {
+                self.skipped.push(skipped(name, "lies too deep"));
+            } else if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md")) {
+                match read(&path, kind.is_file()) {
+                    Ok((text, changed)) => self.notes.push(File::of(name, text, changed)),
+                    Err(problem) => self.skipped.push(skipped(name, problem)),
+                }
+            }
+        }
+    }
+
+    /// Tells a memory for each part of each note, and what each note is to others.
+    pub(crate) fn tell(&self, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
+        let names = Names::of(self.notes.iter().map(File::candidate));
+        let told: Vec<Vec<Draft>> = self.notes.iter().map(File::drafts).collect();
+        let firsts: BTreeMap<String, &Draft> = self
+            .notes
+            .iter()
+            .zip(&told)
+            .filter_map(|(file, drafts)| Some((file.path.to_lowercase(), drafts.first()?)))
+            .collect();
+        for (file, drafts) in self.notes.iter().zip(&told) {
+            let mut drafts = drafts.clone();
+            for relation in file.note.edges() {
+                let source = relation.part.unwrap_or(0);
+                let Some(draft) = drafts.get_mut(source) else { continue };
+                let asked = Asked {
+                    name: &relation.target.name,
+                    project: relation.target.project.as_deref(),
+                    from: Some(&file.path),
+                    purpose: Purpose::Read,
+                };
+                let target = match names.resolve(asked) {
+                    Resolution::Exact(id) | Resolution::Loose(id) => firsts.get(&id.to_lowercase()),
+                    Resolution::Ambiguous(_) | Resolution::Unknown => None,
+                };
+                match target {
+                    Some(target) if target.key != draft.key => {
+                        draft.links.push(Link { kind: relation.kind.clone(), to: target.key.clone() });
+                    }
+                    Some(_) => {}
+                    // What is not written yet is named all the same.
+                    None => draft.keywords.push(relation.target.name.clone()),
+                }
+            }
+            for draft in drafts {
+                tell.told(Told::Row(Box::new(draft)))?;
+            }
+        }
+        for skipped in &self.skipped {
+            tell.told(Told::Skipped(skipped.clone()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The text of a file, and when it was changed.
+fn read(path: &Path, is_file: bool) -> Result<(String, Option<Timestamp>), String> {
+    if !is_file {
+        return Err("is a link or no file: it is not followed".into());
+    }
+    let found = path.metadata().map_err(|error| error.to_string())?;
+    if found.len() > MOST_BYTES {
+        return Err(format!("is {} bytes long; a note of more than {MOST_BYTES} is left out", found.len()));
+    }
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| format!("is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))?;
+    Ok((text, found.modified().ok().and_then(|time| Timestamp::try_from(time).ok())))
+}
+
+impl File {
+    fn of(path: String, text: String, changed: Option<Timestamp>) -> Self {
+        let stem = Path::new(&path).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let note = parse(&text, &stem, Bound::default());
+        Self { path, text, note, changed }
+    }
+
+    fn candidate(&self) -> Candidate {
+        Candidate {
+            id: self.path.clone(),
+            permalink: self.note.permalink.clone(),
+            title: self.note.title.clone(),
+            aliases: self.note.aliases.clone(),
+            path: self.path.clone(),
+        }
+    }
+
+    /// A memory for each part; for a note that says nothing but what it is to others, one of its title.
+    fn drafts(&self) -> Vec<Draft> {
+        let name = self.note.permalink.as_deref().unwrap_or(&self.path);
+        let mut times: BTreeMap<String, usize> = BTreeMap::new();
+        let mut drafts = Vec::new();
+        for part in &self.note.parts {
+            let text = self.text.get(part.text.clone()).unwrap_or_default();
+            let at = format!("{}", drafts.len());
+            let said = format!("{name}#{}", key::of_text(text, &at));
+            let time = times.entry(said.clone()).or_default();
+            *time += 1;
+            let key = if *time > 1 { format!("{said}#{time}") } else { said };
+            drafts.push(self.draft(key, self.content(part, text), Some(part)));
+        }
+        if drafts.is_empty() {
+            drafts.push(self.draft(name.to_owned(), self.note.title.clone(), None));
+        }
+        drafts
+    }
+
+    /// What a part says, with the note's title before it: alone it would not say of what it speaks.
+    fn content(&self, part: &Part, text: &str) -> String {
+        let title = self.note.title.trim();
+        match part.kind {
+            _ if title.is_empty() || text.to_lowercase().contains(&title.to_lowercase()) => text.to_owned(),
+            PartKind::Observation => format!("{title}: {text}"),
+            PartKind::Text => format!("{title}\n\n{text}"),
+        }
+    }
+
+    fn draft(&self, key: String, content: String, part: Option<&Part>) -> Draft {
+        let note = &self.note;
+        let mut kept = Map::from_iter([
+            ("path".to_owned(), Value::String(self.path.clone())),
+            ("title".to_owned(), Value::String(note.title.clone())),
+            ("note_type".to_owned(), Value::String(note.kind.clone())),
+        ]);
+        kept.extend(note.permalink.clone().map(|permalink| ("permalink".to_owned(), Value::String(permalink))));
+        if !note.fields.is_empty() {
+            kept.insert("frontmatter".to_owned(), note.fields.clone().into_iter().collect());
+        }
+        let mut tags = note.tags.clone();
+        tags.extend(part.into_iter().flat_map(|part| part.tags.clone()).filter(|tag| !note.tags.contains(tag)));
+        let (created, updated) = (note.created.or(self.changed), note.modified.or(self.changed));
+        let headings = part.map_or_else(Vec::new, |part| part.headings.to_vec());
+        Draft {
+            key: format!("basic-memory:{key}"),
+            name: note.permalink.clone().unwrap_or_else(|| self.path.clone()),
+            content,
+            category: part.and_then(|part| part.category.clone()),
+            tags,
+            keywords: headings,
+            created,
+            updated,
+            metadata: Some(kept),
+            ..Draft::default()
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A draft of an older system as a row of ours: what does not fit a field here is left out of it and said, and nothing
+//! else of the row is lost by that.
+
+use std::str::FromStr;
+
+use tessera_engine::compose::Stamps;
+use tessera_engine::domain::{
+    Category, Draft, Importance, LinkKind, MAX_NAME_CHARS, MAX_TAGS, MemoryId, MemoryType, Origin, Scope, Tag,
+    Timestamp, Trust,
+};
+use tessera_engine::screen::dropped;
+use tessera_engine::store::{ImportAs, OlderRow};
+use tessera_older as older;
+use tessera_older::Skipped;
+
+use crate::verbs::described;
+
+/// Characters of a memory that is shown before anything is stored.
+const SAMPLE_CHARS: usize = 160;
+/// Keywords or named things of one memory.
+const MOST_WORDS: usize = 128;
+
+/// A row on its way.
+pub(crate) struct Coming {
+    pub(crate) row: OlderRow,
+    /// What a person calls it there.
+    pub(crate) name: String,
+    /// What it is to others, by their keys.
+    pub(crate) links: Vec<(LinkKind, MemoryId)>,
+    /// What could not be kept as it was.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl Coming {
+    /// The row of a draft, believed as far as whoever imports it says.
+    pub(crate) fn of(draft: older::Draft, whose: ImportAs, scope: &Scope) -> Self {
+        let mut remarks = draft.remarks.clone();
+        let category: Option<Category> = fitting(draft.category.as_deref(), "category", &mut remarks);
+        let shared = draft.shared_by.as_ref().filter(|name| !name.is_empty());
+        let vouched = (whose == ImportAs::Own && shared.is_none()).then_some(Trust::User);
+        let ids = std::iter::once(&draft.key).chain(&draft.also).map(|key| MemoryId::from_key(key)).collect();
+        let client: String =
+            draft.key.split(':').next().map(|system| format!("{system} {}", draft.name)).unwrap_or_default();
+        let links = draft.links.iter().filter_map(|link| {
+            let kind: LinkKind = fitting(Some(&link.kind), "link", &mut remarks)?;
+            Some((kind, MemoryId::from_key(&link.to)))
+        });
+        let links = links.collect();
+        let stamps = Stamps {
+            updated: draft.updated.or(draft.created).map(time),
+            last_accessed: draft.last_accessed.map(time),
+            access_count: draft.access_count,
+            deleted: draft.deleted.map(time),
+        };
+        let sensitive = draft.is_secret.then(|| described(None, category.as_ref()));
+        let kind: Option<MemoryType> = fitting(draft.kind.as_deref(), "type", &mut remarks);
+        let draft = Draft {
+            // Nothing is read off a text that is a secret.
+            category: category.or_else(|| draft.is_secret.then(Category::default)),
+            kind,
+            importance: draft.importance.and_then(|importance| Importance::try_from(importance).ok()),
+            tags: tags(&draft.tags, &mut remarks),
+            keywords: words(&draft.keywords, "keywords", &mut remarks),
+            entities: words(&draft.entities, "entities", &mut remarks),
+            scope: scope.clone(),
+            created: draft.created.map(time),
+            expires: draft.expires.map(time),
+            origin: shared.cloned().map_or(Origin::Import, Origin::Shared),
+            vouched,
+            session: draft.session.map(|session| shortened(&session)),
+            client: Some(shortened(&client)),
+            sensitive,
+            ..Draft::new(draft.content)
+        };
+        Self { row: OlderRow { ids, draft, stamps }, name: draft_name(&client), links, remarks }
+    }
+}
+
+/// The part of a client's name that names the row there.
+fn draft_name(client: &str) -> String {
+    client.split_once(' ').map_or(client, |(_, name)| name).to_owned()
+}
+
+/// How a memory begins, for somebody who decides whether to take it: no credential is shown.
+pub(crate) fn sample(draft: &Draft) -> String {
+    let text = draft.sensitive.clone().unwrap_or_else(|| dropped(&draft.content).into_owned());
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut: String = line.chars().take(SAMPLE_CHARS).collect();
+    if cut.len() < line.len() { format!("{cut}…") } else { cut }
+}
+
+/// Why a row is left out, without the credential that may stand in it.
+pub(crate) fn without_values(skipped: Skipped) -> Skipped {
+    Skipped { at: dropped(&skipped.at).into_owned(), problem: dropped(&skipped.problem).into_owned() }
+}
+
+fn time(time: jiff::Timestamp) -> Timestamp {
+    Timestamp::from_micros(time.as_microsecond())
+}
+
+/// A value that fits its field; what does not is said.
+fn fitting<T: FromStr>(text: Option<&str>, field: &str, remarks: &mut Vec<String>) -> Option<T>
+where
+    T::Err: std::fmt::Display,
+{
+    let text = text.filter(|text| !text.trim().is_empty())?;
+    match text.parse() {
+        Ok(value) => Some(value),
+        Err(problem) => {
+            remarks.push(format!("{field}: left out: {problem}"));
+            None
+        }
+    }
+}
+
+fn tags(given: &[String], remarks: &mut Vec<String>) -> Vec<Tag> {
+    let mut tags: Vec<Tag> = Vec::new();
+    for text in given {
+        let tag: Option<Tag> = fitting(Some(text), "tags", remarks);
+        tags.extend(tag.filter(|tag| !tags.contains(tag)));
+    }
+    if tags.len() > MAX_TAGS {
+        remarks.push(format!("tags: {} of {} are left out", tags.len() - MAX_TAGS, tags.len()));
+        tags.truncate(MAX_TAGS);
+    }
+    tags
+}
+
+fn words(given: &[String], field: &str, remarks: &mut Vec<String>) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in given.iter().filter(|word| word.chars().count() <= MAX_NAME_CHARS && !word.contains('\0')) {
+        if !words.contains(word) {
+            words.push(word.clone());
+        }
+    }
+    words.truncate(MOST_WORDS);
+    let is_long = given.iter().any(|word| word.chars().count() > MAX_NAME_CHARS);
+    if is_long || given.len() > MOST_WORDS {
+        remarks.push(format!(
+            "{field}: those of more than {MAX_NAME_CHARS} characters, and from the {MOST_WORDS}th on, are left out"
+        ));
+    }
+    words
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(MAX_NAME_CHARS).collect()
+}

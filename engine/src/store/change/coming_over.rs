@@ -1,0 +1,514 @@
+//! Rows of an older system: new here, known again, changed there, or changed on both sides. Nothing is lost: where both
+//! changed a text, both texts stay.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
+use serde_json::json;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::erase::delete;
+use super::import_line::ImportAs;
+use super::imports::{Did, ImportRun, bring_back, note, was_undone};
+use super::links;
+use super::outbox::tell;
+use super::remember::insert;
+use super::update::rewrite;
+use super::write::Stored;
+use crate::compose::{self, Composed, Known, Stamps};
+use crate::domain::{DomainError, Draft, Link, LinkKind, Memory, MemoryId, MemoryRef, Patch, Timestamp, Trust};
+use crate::screen::{Screened, dropped, is_clean, screened};
+use crate::store::base::store::Store;
+use crate::store::base::transaction::Change;
+use crate::store::file::error::StoreError;
+use crate::store::logs::history::{self, Operation};
+use crate::store::rows::memory as row;
+use crate::text::O200k;
+
+/// A row of an older system as it is to be stored.
+#[derive(Debug, Clone)]
+pub struct OlderRow {
+    /// What it is known by: under the first it is stored, under the others it may be known already.
+    pub ids: Vec<MemoryId>,
+    /// The memory. Its id is the first of those.
+    pub draft: Draft,
+    /// What the system knew of its use and of its end.
+    pub stamps: Stamps,
+}
+
+/// What a row is here, or became.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It is new.
+    New,
+    /// It is new, and deleted there: it is kept where deleted memories are.
+    NewDeleted,
+    /// It is there as it is.
+    There,
+    /// It is there, and becomes the person's own.
+    Vouched,
+    /// It says something else there by now, and nobody changed it here.
+    Changed,
+    /// It was changed on both sides: both texts stay.
+    Both,
+    /// It was deleted there, and nobody changed it here.
+    Deleted,
+    /// It was deleted there, and changed here: it stays.
+    Kept,
+    /// It comes back: its import had been undone, or its deletion there was.
+    Back,
+    /// It was forgotten here, and stays so.
+    Forgotten,
+}
+
+/// What became of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Over {
+    /// What it was here, or is now.
+    pub standing: Standing,
+    /// Credentials that were taken out of it.
+    pub aside: u64,
+    /// False where it is here and was not known by all that names it there: taken over, it is.
+    pub is_known: bool,
+}
+
+/// What is known of a row.
+struct Came {
+    memory: MemoryId,
+    said: u64,
+    held: u64,
+}
+
+/// What a row is here: the memory as it is, and what is to be done.
+struct Look {
+    standing: Standing,
+    known: Option<Known>,
+    is_known: bool,
+}
+
+impl OlderRow {
+    fn id(&self) -> MemoryId {
+        self.ids.first().copied().unwrap_or_else(|| MemoryId::from_key(&self.draft.content))
+    }
+
+    /// A digest of what it says. Of a credential nothing goes into it: when it was changed there stands for that.
+    fn said(&self) -> u64 {
+        let draft = &self.draft;
+        let is_secret = draft.sensitive.is_some();
+        let content = if is_secret { "".into() } else { dropped(&draft.content) };
+        let changed = (is_secret || !is_clean(&draft.content)).then_some(self.stamps.updated).flatten();
+        let value = json!([
+            content,
+            draft.category,
+            draft.kind,
+            draft.importance,
+            draft.tags,
+            draft.keywords,
+            draft.entities,
+            draft.expires,
+            self.stamps.deleted.is_some(),
+            is_secret,
+            changed,
+        ]);
+        xxh3_64(value.to_string().as_bytes())
+    }
+}
+
+/// A digest of what a memory says.
+fn held(memory: &Memory) -> u64 {
+    let Memory { content, category, kind, importance, tags, keywords, entities, expires, .. } = memory;
+    let value =
+        json!([content, category, kind, importance, tags, keywords, entities, expires, memory.deleted.is_some()]);
+    xxh3_64(value.to_string().as_bytes())
+}
+
+fn came(connection: &Connection, ids: &[MemoryId]) -> rusqlite::Result<Option<Came>> {
+    let mut statement = connection.prepare_cached("SELECT memory, said, held FROM came_over WHERE key = ?1")?;
+    for id in ids {
+        let read = |row: &rusqlite::Row<'_>| {
+            let (said, held): (i64, i64) = (row.get(1)?, row.get(2)?);
+            Ok(Came { memory: row.get(0)?, said: said.cast_unsigned(), held: held.cast_unsigned() })
+        };
+        if let Some(came) = statement.query_row([id], read).optional()? {
+            return Ok(Some(came));
+        }
+    }
+    Ok(None)
+}
+
+/// Looks what a row is here. Nothing is changed.
+fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> rusqlite::Result<Look> {
+    let came = came(connection, &of.ids)?;
+    let mut is_known = came.is_some();
+    for id in of.ids.iter().skip(1).chain(of.ids.first()).filter(|_| of.ids.len() > 1) {
+        is_known = is_known && self::came(connection, &[*id])?.is_some();
+    }
+    let of_row = |known: Option<Known>, standing| Look { standing, known, is_known };
+    let id = match &came {
+        Some(came) => Some(came.memory),
+        // It may have come from another machine, or before rows were noted.
+        None => of.ids.iter().try_fold(None, |found: Option<MemoryId>, id| match found {
+            Some(found) => Ok(Some(found)),
+            None => row::is_there(connection, *id).map(|is| is.then_some(*id)),
+        })?,
+    };
+    let Some(id) = id else {
+        return Ok(of_row(None, if of.stamps.deleted.is_some() { Standing::NewDeleted } else { Standing::New }));
+    };
+    let Some(known) = row::find_known(connection, MemoryRef::Id(id))? else {
+        // What was removed for good does not come back by itself.
+        return Ok(of_row(None, Standing::Forgotten));
+    };
+    let memory = &known.memory;
+    if memory.share.is_some() {
+        return Ok(of_row(Some(known), Standing::There));
+    }
+    let is_said = came.as_ref().is_none_or(|came| came.said == of.said());
+    let is_held = came.as_ref().is_some_and(|came| came.held == held(memory));
+    let standing = match (memory.deleted.is_some(), of.stamps.deleted.is_some()) {
+        (true, false) if was_undone(connection, id)? || (is_held && !is_said) => Standing::Back,
+        (true, true) if was_undone(connection, id)? => Standing::There,
+        (true, false) => Standing::Forgotten,
+        (true, true) => Standing::There,
+        (false, _) if is_said => vouched_or_there(memory, whose),
+        (false, true) => {
+            if is_held {
+                Standing::Deleted
+            } else {
+                Standing::Kept
+            }
+        }
+        (false, false) if is_held => Standing::Changed,
+        (false, false) if memory.content == of.draft.content => vouched_or_there(memory, whose),
+        (false, false) => Standing::Both,
+    };
+    Ok(of_row(Some(known), standing))
+}
+
+fn deletion(connection: &Connection, key: MemoryId) -> rusqlite::Result<Option<(Standing, Known)>> {
+    let Some(came) = came(connection, &[key])? else { return Ok(None) };
+    let Some(known) = row::find_known(connection, MemoryRef::Id(came.memory))? else { return Ok(None) };
+    let standing = match &known.memory {
+        memory if memory.deleted.is_some() || memory.share.is_some() => Standing::There,
+        memory if came.held != held(memory) => Standing::Kept,
+        _ => Standing::Deleted,
+    };
+    Ok(Some((standing, known)))
+}
+
+/// What came from elsewhere becomes the person's own by their word; what their word is on stays as it is.
+fn vouched_or_there(memory: &Memory, whose: ImportAs) -> Standing {
+    let is_foreign = memory.trust == Trust::Foreign;
+    if whose == ImportAs::Own && is_foreign { Standing::Vouched } else { Standing::There }
+}
+
+impl Store {
+    /// What rows of an older system are here, in their order. Nothing is changed. One that is refused is told why.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn standings(&self, rows: &[OlderRow], whose: ImportAs) -> Result<Vec<Result<Over, DomainError>>, StoreError> {
+        let standing = |of: &OlderRow| {
+            if let Err(refused) = of.draft.check() {
+                return Ok(Err(refused));
+            }
+            let looked = look(&self.connection, of, whose).map_err(|error| self.failed(error))?;
+            Ok(Ok(Over { standing: looked.standing, aside: 0, is_known: looked.is_known }))
+        };
+        rows.iter().map(standing).collect()
+    }
+
+    /// Takes rows of an older system over in one transaction: what is new is stored, what was changed there is changed here.
+    /// Gives what became of each, or why it is refused.
+    ///
+    /// # Errors
+    /// When the store cannot be written: none of them is taken then. Run again to go on.
+    pub fn take_over(
+        &mut self,
+        run: &mut ImportRun,
+        rows: &[OlderRow],
+    ) -> Result<Vec<Result<Over, String>>, StoreError> {
+        let now = self.clock.now();
+        // All that takes time is done before the lock is taken, and not for what is there already.
+        let ready = rows.iter().map(|of| self.made_ready(of, run.whose, now)).collect::<Result<Vec<_>, _>>()?;
+        let (n, over) = self.write(|change| {
+            let mut n = run.n;
+            let mut done = Vec::with_capacity(rows.len());
+            for (of, ready) in rows.iter().zip(&ready) {
+                done.push(match ready {
+                    Ready::Refused(problem) => Err(problem.clone()),
+                    ready => Ok(taken(change, run, &mut n, of, ready)?),
+                });
+            }
+            Ok((n, done))
+        })?;
+        run.n = n;
+        Ok(over)
+    }
+
+    /// What it would be here that a row was deleted there, of which nothing is left but its key. `None` where it never came.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn deletion_of(&self, key: MemoryId) -> Result<Option<Standing>, StoreError> {
+        let found = deletion(&self.connection, key).map_err(|error| self.failed(error))?;
+        Ok(found.map(|(standing, _)| standing))
+    }
+
+    /// Takes that over.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn take_deletion(&mut self, run: &mut ImportRun, key: MemoryId) -> Result<Option<Standing>, StoreError> {
+        let (n, standing) = self.write(|change| {
+            let Some((standing, known)) = deletion(change.tx, key)? else { return Ok((run.n, None)) };
+            if standing != Standing::Deleted {
+                return Ok((run.n, Some(standing)));
+            }
+            let n = run.entered(change)?;
+            let gone = deleted(change, n, &known)?;
+            let sql = "UPDATE came_over SET held = ?2 WHERE key = ?1";
+            change.tx.execute(sql, params![key, held(&gone).cast_signed()])?;
+            Ok((Some(n), Some(standing)))
+        })?;
+        run.n = n;
+        Ok(standing)
+    }
+
+    /// Links what came over with what it names there. What is linked already, or names nothing that is here, stays as it is.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn link_over(&mut self, links: &[(MemoryId, LinkKind, MemoryId)]) -> Result<u64, StoreError> {
+        self.write(|change| links.iter().try_fold(0, |made, link| Ok(made + u64::from(linked(change, link)?))))
+    }
+
+    /// The memories that came from a place and are there no more, among those that are live here: read all of it first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn gone_there(
+        &self,
+        run: &ImportRun,
+        seen: &std::collections::HashSet<MemoryId>,
+    ) -> Result<Vec<MemoryRef>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<MemoryRef>> {
+            let sql = "SELECT c.key, c.memory, m.handle FROM came_over c JOIN imports i ON i.n = c.import
+                       JOIN memories m ON m.id = c.memory
+                       WHERE i.system = ?1 AND i.source = ?2 AND m.deleted IS NULL ORDER BY m.handle";
+            let mut statement = self.connection.prepare(sql)?;
+            let rows = statement.query_map([&run.system, &run.source], |row| {
+                Ok((row.get::<_, MemoryId>(0)?, row.get::<_, MemoryId>(1)?, MemoryRef::Handle(row.get(2)?)))
+            })?;
+            let all: Vec<_> = rows.collect::<Result<_, _>>()?;
+            let there: std::collections::HashSet<MemoryId> =
+                all.iter().filter(|(key, ..)| seen.contains(key)).map(|(_, memory, _)| *memory).collect();
+            let mut gone: Vec<MemoryRef> = Vec::new();
+            for (_, memory, handle) in all {
+                if !there.contains(&memory) && !gone.contains(&handle) {
+                    gone.push(handle);
+                }
+            }
+            Ok(gone)
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    fn made_ready(&self, of: &OlderRow, whose: ImportAs, now: Timestamp) -> Result<Ready, StoreError> {
+        if let Err(refused) = of.draft.check() {
+            return Ok(Ready::Refused(refused.to_string()));
+        }
+        let look = look(&self.connection, of, whose).map_err(|error| self.failed(error))?;
+        if !matches!(look.standing, Standing::New | Standing::NewDeleted) {
+            return Ok(Ready::Known);
+        }
+        let draft = Draft { id: Some(of.id()), ..of.draft.clone() };
+        let draft = match self.looked_through(draft, now) {
+            Ok(draft) => draft,
+            Err(refused @ StoreError::Credential { .. }) => return Ok(Ready::Refused(refused.to_string())),
+            Err(error) => return Err(error),
+        };
+        match compose::imported(&draft, of.stamps, now, &O200k) {
+            Ok(composed) => Ok(Ready::New(Box::new((draft, composed)))),
+            Err(refused) => Ok(Ready::Refused(refused.to_string())),
+        }
+    }
+}
+
+/// A row before it is written.
+enum Ready {
+    /// It cannot be stored.
+    Refused(String),
+    /// It is here in some way.
+    Known,
+    /// It is new.
+    New(Box<(Screened<Draft>, Composed)>),
+}
+
+/// Does with a row what it stands for by now.
+fn taken(
+    change: &Change<'_>,
+    run: &ImportRun,
+    n: &mut Option<u32>,
+    of: &OlderRow,
+    ready: &Ready,
+) -> Result<Over, StoreError> {
+    let Look { standing, known, is_known } = look(change.tx, of, run.whose)?;
+    let over = |aside: u64| Over { standing, aside, is_known };
+    let mut entered = || -> Result<u32, StoreError> {
+        let entered = n.map_or_else(|| run.entered(change), Ok)?;
+        *n = Some(entered);
+        Ok(entered)
+    };
+    let actor = ImportRun::actor(of.draft.client.clone());
+    match (standing, known, ready) {
+        (Standing::New | Standing::NewDeleted, _, Ready::New(new)) => {
+            let n = entered()?;
+            let Stored { memory, aside, .. } = insert(change, &new.0, &new.1)?;
+            note(change, n, &memory, Did::Stored)?;
+            note_row(change, n, of, &memory)?;
+            Ok(over(aside.len() as u64))
+        }
+        (Standing::There, Some(known), _) if !is_known => {
+            note_names(change, of, &known.memory)?;
+            Ok(over(0))
+        }
+        (Standing::Vouched, Some(known), _) => {
+            let n = entered()?;
+            let patch = Patch { vouched: Some(Trust::User), ..Patch::default() };
+            let stored = rewrite(change, &known, &patch, &actor)?;
+            note(change, n, &stored.memory, Did::Vouched)?;
+            note_row(change, n, of, &stored.memory)?;
+            Ok(over(0))
+        }
+        (Standing::Changed, Some(known), _) => {
+            let n = entered()?;
+            let stored = rewrite(change, &known, &patch(of, &known.memory, run.whose), &actor)?;
+            note(change, n, &stored.memory, Did::Changed)?;
+            note_row(change, n, of, &stored.memory)?;
+            Ok(over(stored.aside.len() as u64))
+        }
+        (Standing::Both, Some(known), _) => {
+            let n = entered()?;
+            let aside = beside(change, n, of, &known.memory)?;
+            note_row(change, n, of, &known.memory)?;
+            Ok(over(aside))
+        }
+        (Standing::Deleted, Some(known), _) => {
+            let n = entered()?;
+            let gone = deleted(change, n, &known)?;
+            note_row(change, n, of, &gone)?;
+            Ok(over(0))
+        }
+        (Standing::Back, Some(known), _) => {
+            let n = entered()?;
+            let mut back = bring_back(change, n, &known.memory)?;
+            let patch = patch(of, &back, run.whose);
+            if !patch.is_empty() {
+                back = rewrite(change, &change.known(MemoryRef::Id(back.id))?, &patch, &actor)?.memory;
+                note(change, n, &back, Did::Restored)?;
+            }
+            note_row(change, n, of, &back)?;
+            Ok(over(0))
+        }
+        (Standing::Kept, Some(known), _) => {
+            let n = entered()?;
+            note_row(change, n, of, &known.memory)?;
+            Ok(over(0))
+        }
+        _ => Ok(over(0)),
+    }
+}
+
+/// Notes what a row said, and what the memory says after it.
+fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
+    let sql = "INSERT INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, ?3, ?4, ?5)
+               ON CONFLICT DO UPDATE SET said = excluded.said, held = excluded.held";
+    let mut statement = change.tx.prepare_cached(sql)?;
+    let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
+    for id in &of.ids {
+        statement.execute(params![id, memory.id, n, said, held])?;
+    }
+    Ok(())
+}
+
+/// Notes other names of a row that is there as it is. One that came from another machine is of no import here.
+fn note_names(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
+    let known = "INSERT OR IGNORE INTO came_over (key, memory, import, said, held)
+                 SELECT ?1, memory, import, said, held FROM came_over WHERE memory = ?2 LIMIT 1";
+    let unknown = "INSERT OR IGNORE INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, 0, ?3, ?4)";
+    let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
+    for id in &of.ids {
+        change.tx.prepare_cached(known)?.execute(params![id, memory.id])?;
+        change.tx.prepare_cached(unknown)?.execute(params![id, memory.id, said, held])?;
+    }
+    Ok(())
+}
+
+/// What makes a memory say what its row says.
+fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
+    let draft = &of.draft;
+    let is_other = memory.content != draft.content;
+    let words = |given: &Vec<String>| (!given.is_empty()).then(|| given.clone());
+    let vouched = (whose == ImportAs::Own && memory.trust == Trust::Foreign).then_some(Trust::User);
+    Patch {
+        content: is_other.then(|| draft.content.clone()),
+        sensitive: is_other.then(|| draft.sensitive.clone()).flatten(),
+        category: draft.category.clone().filter(|category| *category != memory.category),
+        kind: draft.kind.filter(|kind| *kind != memory.kind),
+        importance: draft.importance.filter(|importance| *importance != memory.importance),
+        tags: (draft.tags != memory.tags).then(|| draft.tags.clone()),
+        keywords: (draft.keywords != memory.keywords).then(|| draft.keywords.clone()),
+        entities: words(&draft.entities).filter(|entities| *entities != memory.entities),
+        expires: (draft.expires != memory.expires).then_some(draft.expires),
+        vouched,
+        scope: None,
+    }
+}
+
+/// Stores what a row says by now as a memory of its own, beside the one that was changed here.
+fn beside(change: &Change<'_>, n: u32, of: &OlderRow, ours: &Memory) -> Result<u64, StoreError> {
+    let id = MemoryId::from_key(&format!("{}@{:016x}", of.id(), of.said()));
+    if row::is_there(change.tx, id)? {
+        return Ok(0);
+    }
+    let links = vec![Link { kind: LinkKind::SeeAlso, to: ours.id }];
+    let draft = Draft { id: Some(id), links, ..of.draft.clone() };
+    let draft = screened(draft, id, &mut change.secrets.keeper(change.tx))?;
+    let composed = compose::imported(&draft, of.stamps, change.now, &O200k)?;
+    let Stored { memory, aside, .. } = insert(change, &draft, &composed)?;
+    note(change, n, &memory, Did::Stored)?;
+    Ok(aside.len() as u64)
+}
+
+fn deleted(change: &Change<'_>, n: u32, known: &Known) -> Result<Memory, StoreError> {
+    let actor = ImportRun::actor(known.memory.client.clone());
+    delete(change, known, &actor)?;
+    tell(change, known.memory.id)?;
+    let gone = change.existing(MemoryRef::Id(known.memory.id))?;
+    note(change, n, &gone, Did::Deleted)?;
+    Ok(gone)
+}
+
+fn linked(change: &Change<'_>, (source, kind, target): &(MemoryId, LinkKind, MemoryId)) -> Result<bool, StoreError> {
+    let came = |id: &MemoryId| came(change.tx, &[*id]).map(|came| came.map_or(*id, |came| came.memory));
+    let (source, target) = (came(source)?, came(target)?);
+    let Some(mut memory) = row::find(change.tx, MemoryRef::Id(source))? else { return Ok(false) };
+    let is_there = row::find(change.tx, MemoryRef::Id(target))?.is_some();
+    let has = memory.links.iter().any(|link| link.kind == *kind && link.to == target);
+    if has || !is_there || source == target || memory.share.is_some() || memory.deleted.is_some() {
+        return Ok(false);
+    }
+    memory.rev = change.next_rev()?;
+    match links::insert(change, &memory, kind, MemoryRef::Id(target)) {
+        // Each replaces the other there: neither does here.
+        Err(StoreError::Conflict { .. }) => return Ok(false),
+        other => other?,
+    }
+    // It is as old as it was: a link is no change of what it says.
+    let sql = "UPDATE memories SET rev = ?2 WHERE handle = ?1";
+    change.tx.prepare_cached(sql)?.execute(params![memory.handle, memory.rev])?;
+    history::record(change, &memory, Operation::Link, &ImportRun::actor(memory.client.clone()), None)?;
+    tell(change, memory.id)?;
+    Ok(true)
+}
