@@ -5,6 +5,7 @@ mod files;
 mod filter;
 mod gaps;
 mod notes;
+mod plugin;
 mod project;
 mod secret;
 mod setup;
@@ -26,6 +27,7 @@ pub(crate) use files::{AddArguments, FilesTask};
 pub(crate) use filter::Filter;
 pub(crate) use gaps::GapsArguments;
 pub(crate) use notes::{GraphArguments, NoteBounds, NoteTask};
+pub(crate) use plugin::{AddPlugin, Language, PluginTask};
 pub(crate) use project::ProjectTask;
 pub(crate) use secret::SecretTask;
 pub(crate) use setup::{Setup, SetupClient};
@@ -202,6 +204,9 @@ pub(crate) enum Command {
     /// Know folders of notes: what their files say is found as memories are.
     #[command(subcommand)]
     Files(FilesTask),
+    /// Have code of your own called before and after memories are stored, recalled, changed or forgotten.
+    #[command(subcommand)]
+    Plugin(PluginTask),
     /// Find, read and list notes: files in folders that are known.
     #[command(subcommand)]
     Note(NoteTask),

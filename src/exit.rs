@@ -12,6 +12,7 @@ use tessera_engine::screen::dropped;
 use tessera_engine::store::StoreError;
 use tessera_eval::EvalError;
 use tessera_mcp::ServeError;
+use tessera_plugins::PluginError;
 use tessera_setup::SetupError as ClientError;
 
 use crate::output;
@@ -91,6 +92,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
         SETUP
     } else if error.is::<UserError>()
         || error.is::<SafeError>()
+        || error.is::<PluginError>()
         || error.is::<RemoteError>()
         || error.is::<std::io::Error>()
     {
@@ -108,6 +110,7 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::Line { .. }
         | StoreError::OtherServer { .. }
         | StoreError::Credential { .. }
+        | StoreError::Refused { .. }
         | StoreError::NoSecret { .. }
         | StoreError::ManySecrets { .. }
         | StoreError::ValueElsewhere { .. }
