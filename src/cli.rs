@@ -6,6 +6,7 @@ mod filter;
 mod gaps;
 mod import;
 mod notes;
+mod plugin;
 mod project;
 mod secret;
 mod setup;
@@ -28,6 +29,7 @@ pub(crate) use filter::Filter;
 pub(crate) use gaps::GapsArguments;
 pub(crate) use import::{ImportArguments, ImportKind, OlderArguments, Whose};
 pub(crate) use notes::{GraphArguments, NoteBounds, NoteTask};
+pub(crate) use plugin::{AddPlugin, Language, PluginTask};
 pub(crate) use project::ProjectTask;
 pub(crate) use secret::SecretTask;
 pub(crate) use setup::{Setup, SetupClient};
@@ -193,6 +195,9 @@ pub(crate) enum Command {
     /// Know folders of notes: what their files say is found as memories are.
     #[command(subcommand)]
     Files(FilesTask),
+    /// Have code of your own called before and after memories are stored, recalled, changed or forgotten.
+    #[command(subcommand)]
+    Plugin(PluginTask),
     /// Find, read and list notes: files in folders that are known.
     #[command(subcommand)]
     Note(NoteTask),

@@ -14,8 +14,9 @@ use tessera_engine::score::Weights;
 use tessera_engine::store::{Home, StoreConfig, Usage};
 
 use tessera_desk::project::{Claim, claim_of};
-use tessera_desk::{Caller, Project};
+use tessera_desk::{Caller, PluginRules, Project};
 use tessera_hooks::{Settings as HookSettings, Surroundings};
+use tessera_plugins::command::INSIDE;
 use tessera_setup::Places;
 
 use crate::config_file::ConfigFile;
@@ -221,6 +222,16 @@ pub(crate) fn no_color() -> bool {
 /// True inside a program that a judge started.
 pub(crate) fn is_judges_child() -> bool {
     variable(tessera_learn::CHILD).is_some()
+}
+
+/// How plugins are called: not at all inside a program that one of them started.
+pub(crate) fn plugin_rules() -> PluginRules {
+    PluginRules { is_inside: variable(INSIDE).is_some(), ..PluginRules::default() }
+}
+
+/// Where programs are looked for.
+pub(crate) fn search_path() -> Vec<PathBuf> {
+    variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
 }
 
 /// A variable of the environment that is set and not empty. A client that could not fill in an option

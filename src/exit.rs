@@ -13,6 +13,7 @@ use tessera_engine::screen::dropped;
 use tessera_engine::store::StoreError;
 use tessera_eval::EvalError;
 use tessera_mcp::ServeError;
+use tessera_plugins::PluginError;
 use tessera_setup::SetupError as ClientError;
 
 use crate::output;
@@ -92,6 +93,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
         SETUP
     } else if error.is::<UserError>()
         || error.is::<SafeError>()
+        || error.is::<PluginError>()
         || error.is::<RemoteError>()
         || error.is::<OlderError>()
         || error.is::<std::io::Error>()
@@ -111,6 +113,7 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::OtherServer { .. }
         | StoreError::Credential { .. }
         | StoreError::NoImport { .. }
+        | StoreError::Refused { .. }
         | StoreError::NoSecret { .. }
         | StoreError::ManySecrets { .. }
         | StoreError::ValueElsewhere { .. }

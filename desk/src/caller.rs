@@ -1,10 +1,12 @@
 //! Who asks. Every default that depends on it is decided here, for all faces alike.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use tessera_engine::domain::{Category, Origin, Scope, TokenProfile};
+use tessera_engine::domain::{Alteration, Category, Origin, Scope, TokenProfile};
 use tessera_engine::enrich;
 use tessera_engine::store::Actor;
+use tessera_plugins::Limits;
 
 use crate::project::claim_of;
 
@@ -23,6 +25,25 @@ pub struct Caller {
     pub profile: TokenProfile,
     /// True where the person wants to keep the questions that nothing answers strongly.
     pub keeps_questions: bool,
+    /// How plugins are called.
+    pub plugins: PluginRules,
+    /// What plugins changed of what is asked for; set by the desk.
+    pub altered: Vec<Alteration>,
+}
+
+/// How plugins are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PluginRules {
+    /// True inside a program that a plugin started: no plugin is called there, or there would be no end of it.
+    pub is_inside: bool,
+    /// How long a prompt waits for all of them.
+    pub prompt: Duration,
+}
+
+impl Default for PluginRules {
+    fn default() -> Self {
+        Self { is_inside: false, prompt: Limits::PROMPT.time }
+    }
 }
 
 /// A project, and the directory in which somebody works on it.
@@ -52,12 +73,20 @@ impl Caller {
             client: None,
             profile: TokenProfile::O200K,
             keeps_questions: false,
+            plugins: PluginRules::default(),
+            altered: Vec::new(),
         }
     }
 
     /// The caller as the history of a memory keeps it.
     pub fn actor(&self, reason: Option<String>) -> Actor {
-        Actor { origin: self.origin.clone(), session: self.session.clone(), client: self.client.clone(), reason }
+        Actor {
+            origin: self.origin.clone(),
+            session: self.session.clone(),
+            client: self.client.clone(),
+            reason,
+            altered: self.altered.clone(),
+        }
     }
 
     /// The scope of the project that the caller is in.

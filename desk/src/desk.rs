@@ -1,10 +1,11 @@
 //! The desk: the one door between a face and the store.
 
 use tessera_engine::Store;
-use tessera_engine::domain::Timestamp;
+use tessera_engine::domain::{MemoryRef, Timestamp};
 use tessera_engine::store::{KeyPlace, StoreError};
 
 use crate::caller::Caller;
+use crate::chain::{Asked, Chain};
 use crate::folders::{Glance, Looks};
 use crate::meaning;
 
@@ -28,6 +29,17 @@ pub trait Verb {
     type Outcome;
     /// What it does to the memories.
     const EFFECT: Effect;
+
+    /// What the links of the chain may look at and change before it is done; `None` for what passes none.
+    fn asked(&mut self) -> Option<Asked<'_>> {
+        None
+    }
+
+    /// The memories that it was done to, for the links that look on afterwards.
+    fn touched(outcome: &Self::Outcome) -> Vec<MemoryRef> {
+        let _ = outcome;
+        Vec::new()
+    }
 
     /// Does it. Called by [`Desk::perform`] alone.
     ///
@@ -74,13 +86,26 @@ impl<'a> Desk<'a> {
     ///
     /// # Errors
     /// As the verb.
-    pub fn perform<V: Verb>(&mut self, verb: V) -> Result<V::Outcome, StoreError> {
+    pub fn perform<V: Verb>(&mut self, mut verb: V) -> Result<V::Outcome, StoreError> {
         // Even one that fails may have changed something: batches are transactions of their own.
         self.has_changed |= V::EFFECT != Effect::Reads;
-        match self.looks.take().and_then(|looks| Glance::of(self.store, looks).ok()).filter(|glance| !glance.is_idle())
-        {
-            Some(glance) => verb.run_looking(self.store, self.caller, glance),
-            None => verb.run(self.store, self.caller),
+        let chain = if verb.asked().is_some() { Chain::of(self.store, self.caller) } else { None };
+        let Some(chain) = chain else { return self.run(verb, self.caller) };
+        let mut begun = match verb.asked() {
+            Some(asked) => chain.before(self.store, self.caller, asked)?,
+            None => return self.run(verb, self.caller),
+        };
+        let altered = Caller { altered: std::mem::take(&mut begun.altered), ..self.caller.clone() };
+        let outcome = self.run(verb, &altered)?;
+        chain.after(self.store, begun, V::touched(&outcome));
+        Ok(outcome)
+    }
+
+    fn run<V: Verb>(&mut self, verb: V, caller: &Caller) -> Result<V::Outcome, StoreError> {
+        let glance = self.looks.take().and_then(|looks| Glance::of(self.store, looks).ok());
+        match glance.filter(|glance| !glance.is_idle()) {
+            Some(glance) => verb.run_looking(self.store, caller, glance),
+            None => verb.run(self.store, caller),
         }
     }
 

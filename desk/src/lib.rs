@@ -2,6 +2,7 @@
 //!
 //! - [`Desk`]: the door. A face parses, [performs](Desk::perform) one of the [`verbs`], and renders what comes of it.
 //! - [`Caller`]: who asks, and the defaults that depend on it.
+//! - [`chain`]: what looks at a memory before and after a verb: links of ours, and plugins.
 //! - [`project`]: which project a directory belongs to, and whether it is believed.
 //! - [`queue`]: sessions that wait to be learned from. [`screen`]: what learning must not see.
 //! - [`files`], [`log`]: small files of somebody else's; one line for each fault.
@@ -17,6 +18,7 @@
 #[cfg(feature = "team")]
 mod background;
 mod caller;
+pub mod chain;
 mod claude_md;
 mod desk;
 pub mod files;
@@ -38,7 +40,7 @@ pub mod vault;
 pub mod verbs;
 pub mod views;
 
-pub use caller::{Caller, Project};
+pub use caller::{Caller, PluginRules, Project};
 pub use desk::{Desk, Effect, Verb};
 #[cfg(feature = "team")]
 pub use shared::SharedStore;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -23,9 +24,13 @@ pub fn line(home: &Home, at: Timestamp, text: &str) {
     if !home.dir().is_dir() {
         return;
     }
-    let path = home.hooks_log();
+    append(&home.hooks_log(), &home.hooks_log_old(), at, text);
+}
+
+/// Appends a line to a log, whose older half is `old`.
+pub(crate) fn append(path: &Path, old: &Path, at: Timestamp, text: &str) {
     if path.metadata().is_ok_and(|metadata| metadata.len() > MOST_BYTES) {
-        let _ = fs::rename(&path, home.hooks_log_old());
+        let _ = fs::rename(path, old);
     }
     let flat: String = dropped(text).chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect();
     if let Ok(mut file) = private_file().create(true).append(true).open(path) {

@@ -15,7 +15,7 @@ use crate::{config, output};
 /// Serves over stdio, or over HTTP on a loopback address.
 pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result<()> {
     let (session, project) = config::client_session();
-    let caller = Caller { session, project, ..Caller::new(Origin::Agent) };
+    let caller = Caller { session, project, plugins: config::plugin_rules(), ..Caller::new(Origin::Agent) };
     let caller = config::asking(caller, None, context.home.clone())?;
     let server = Server::new(context.open(Usage::Serve)?, caller);
     let server = server.with_files(config::memory_files(context.home.clone())?);

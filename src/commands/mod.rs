@@ -15,6 +15,8 @@ mod maintenance;
 mod mcp;
 mod meaning;
 mod notes;
+mod plugin;
+mod plugin_test;
 mod project;
 mod questions;
 mod recall;
@@ -35,6 +37,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use tessera_desk::chain::spool;
 use tessera_desk::folders::{ExportNotes, Looks};
 use tessera_desk::older::System;
 use tessera_desk::sync::SyncError;
@@ -138,6 +141,10 @@ impl Context {
             Access::Change => self.open_existing()?,
         };
         let outcome = work(&mut Desk::new(&mut store, caller).looking(Some(Looks::Long)));
+        // Who asked was answered.
+        if let Err(error) = spool::work_off(&store, || true) {
+            output::note(&format!("plugins are told later: {error}"));
+        }
         if access != Access::Read {
             self.settle_vault(store);
         }
@@ -181,7 +188,8 @@ impl Context {
 fn caller() -> Caller {
     let dir = std::env::current_dir().ok();
     let project = dir.and_then(|dir| Project::of(&dir, config::user_home().as_deref()));
-    Caller { project, client: Some("tessera".into()), ..Caller::new(Origin::User) }
+    let plugins = config::plugin_rules();
+    Caller { project, client: Some("tessera".into()), plugins, ..Caller::new(Origin::User) }
 }
 
 /// Runs a command; its exit code is 0 unless it found something wrong.
@@ -226,6 +234,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Log { session, limit } => receipts::log(&context, session, limit)?,
         Command::Why { id } => receipts::why(&context, id)?,
         Command::Files(task) => files::run(&context, task)?,
+        Command::Plugin(task) => plugin::run(&context, task)?,
         Command::Note(task) => notes::run(&context, task)?,
         Command::Graph(args) => notes::graph(&context, args)?,
         Command::MemoryTool => return files::tool(&context),

@@ -273,5 +273,5 @@ fn remove_purged(store: &mut Store, row: &FileRow) -> Result<bool, StoreError> {
 /// Who wrote what a memory says, as far as it says so.
 fn last_author(memory: &Memory) -> Actor {
     let origin = memory.edited_by.as_ref().map_or_else(|| memory.origin.clone(), |by| Origin::Shared(by.clone()));
-    Actor { origin, session: memory.session.clone(), client: memory.client.clone(), reason: None }
+    Actor { origin, session: memory.session.clone(), client: memory.client.clone(), ..Actor::default() }
 }

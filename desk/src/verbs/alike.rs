@@ -5,6 +5,7 @@ use tessera_engine::domain::MemoryRef;
 use tessera_engine::store::{Likeness, Near, StoreError};
 
 use crate::caller::Caller;
+use crate::chain;
 use crate::desk::{Effect, Verb};
 
 /// Which memories of its scope say nearly what a memory says, or something else of the same thing. Asked once a new one
@@ -21,7 +22,7 @@ impl Verb for Alike {
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Near>, StoreError> {
         let memory = store.get(self.id)?.ok_or(StoreError::NotFound(self.id))?;
-        store.near(&memory)
+        chain::hints(store, &memory)
     }
 }
 

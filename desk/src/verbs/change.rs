@@ -7,6 +7,7 @@ use tessera_engine::domain::{DomainError, FilePath, Memory, MemoryId, MemoryRef,
 use tessera_engine::store::{Erase, Forgotten, StoreError, Stored, Traces, says_all_of_file};
 
 use crate::caller::Caller;
+use crate::chain::Asked;
 use crate::desk::{Effect, Verb};
 use crate::folders::{forget_files, forget_parts, restore_file, update_file, update_part};
 
@@ -45,6 +46,11 @@ pub struct Updated {
 impl Verb for Update {
     type Outcome = Updated;
     const EFFECT: Effect = Effect::Changes;
+
+    fn asked(&mut self) -> Option<Asked<'_>> {
+        // What is imported passes no plugin, nor what is done to all of it at once.
+        matches!(self.which, Which::Named(_)).then_some(Asked::Update(self))
+    }
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Updated, StoreError> {
         if self.patch.is_empty() {
@@ -145,6 +151,14 @@ pub struct TakenOut {
 impl Verb for Forget {
     type Outcome = Gone;
     const EFFECT: Effect = Effect::Destroys;
+
+    fn asked(&mut self) -> Option<Asked<'_>> {
+        Some(Asked::Forget(self))
+    }
+
+    fn touched(gone: &Gone) -> Vec<MemoryRef> {
+        gone.forgotten.iter().map(|one| MemoryRef::Id(one.id)).collect()
+    }
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Gone, StoreError> {
         let mut of = Sorted::of(store, &self.ids)?;

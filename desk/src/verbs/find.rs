@@ -7,6 +7,7 @@ use tessera_engine::screen::{dropped, is_clean};
 use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Noted, StoreError};
 
 use crate::caller::Caller;
+use crate::chain::Asked;
 use crate::desk::{Effect, Verb};
 use crate::folders::Glance;
 
@@ -46,28 +47,36 @@ impl Verb for Recall {
     type Outcome = Answer;
     const EFFECT: Effect = Effect::Reads;
 
+    fn asked(&mut self) -> Option<Asked<'_>> {
+        Some(Asked::Recall(&mut self.request))
+    }
+
+    fn touched(answer: &Answer) -> Vec<MemoryRef> {
+        shown(&answer.reply)
+    }
+
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Answer, StoreError> {
-        let asked = Asked::by(caller, self);
+        let asked = Question::by(caller, self);
         let reply = asked.reply(store)?;
         asked.answer(store, caller, reply)
     }
 
     /// It is looked at the folders while the question is answered, and asked again where something changed.
     fn run_looking(self, store: &mut Store, caller: &Caller, glance: Glance) -> Result<Answer, StoreError> {
-        let asked = Asked::by(caller, self);
+        let asked = Question::by(caller, self);
         let reply = glance.beside(store, |store| asked.reply(store))?;
         asked.answer(store, caller, reply)
     }
 }
 
 /// A question as it is asked.
-struct Asked {
+struct Question {
     request: RecallRequest,
     form: Form,
     is_clean: bool,
 }
 
-impl Asked {
+impl Question {
     fn by(caller: &Caller, recall: Recall) -> Self {
         let is_clean = is_clean(&recall.request.query);
         Self { request: as_asked_by(caller, recall.request), form: recall.form, is_clean }
@@ -94,6 +103,12 @@ impl Asked {
         let searched = if request.explain { Some(store.rank(&request)?.searched) } else { None };
         Ok(Answer { reply, request, near, searched })
     }
+}
+
+/// The memories that a reply shows.
+pub(super) fn shown(reply: &Reply) -> Vec<MemoryRef> {
+    let details = reply.details.iter().map(|detail| detail.ranked.handle);
+    details.chain(reply.index.iter().map(|entry| entry.ranked.handle)).map(MemoryRef::Handle).collect()
 }
 
 /// True where nothing answers strongly. The second page of an answer is no question, and one that only memories of some

@@ -7,6 +7,7 @@ use tessera_engine::domain::{
 use tessera_engine::store::{StoreError, Stored};
 
 use crate::caller::Caller;
+use crate::chain::Asked;
 use crate::desk::{Effect, Verb};
 
 /// Stores a memory. What is left out is derived from the text, or from who asks.
@@ -53,6 +54,15 @@ impl Verb for Remember {
     type Outcome = Stored;
     const EFFECT: Effect = Effect::Adds;
 
+    fn asked(&mut self) -> Option<Asked<'_>> {
+        Some(Asked::Store(self))
+    }
+
+    fn touched(stored: &Stored) -> Vec<MemoryRef> {
+        // What was there already was not stored.
+        if stored.existed { Vec::new() } else { vec![MemoryRef::Id(stored.memory.id)] }
+    }
+
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Stored, StoreError> {
         let replaced = self.supersedes.map(|old| Ok(store.get(old)?.ok_or(StoreError::NotFound(old))?.id));
         let replaced = replaced.transpose().map_err(|error: StoreError| error)?;
@@ -74,6 +84,7 @@ impl Verb for Remember {
             session: self.session.or_else(|| caller.session.clone()),
             client: caller.client.clone(),
             sensitive: self.sensitive,
+            altered: caller.altered.clone(),
             links: replaced.map(|to| Link { kind: LinkKind::Supersedes, to }).into_iter().collect(),
             ..Draft::new(self.content)
         })

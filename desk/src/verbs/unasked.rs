@@ -11,8 +11,10 @@ use tessera_engine::store::{Given, GivenAs, Receipt, StoreError, given_by};
 use tessera_engine::sync::Offer;
 
 use crate::caller::Caller;
+use crate::chain::Asked;
 use crate::desk::{Effect, Verb};
 use crate::project::Claim;
+use crate::verbs::find::shown;
 
 /// Memories given to one prompt, at most.
 const MOST_GIVEN: u32 = 8;
@@ -151,6 +153,14 @@ pub enum Question {
 impl Verb for Prompted {
     type Outcome = Option<Reply>;
     const EFFECT: Effect = Effect::Reads;
+
+    fn asked(&mut self) -> Option<Asked<'_>> {
+        matches!(self.question, Question::Of { .. }).then_some(Asked::Prompt(&mut self.question))
+    }
+
+    fn touched(given: &Option<Reply>) -> Vec<MemoryRef> {
+        given.as_ref().map(shown).unwrap_or_default()
+    }
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Option<Reply>, StoreError> {
         let mut receipt = self.event.receipt(store, caller)?;

@@ -339,6 +339,17 @@ pub struct Draft {
     pub links: Vec<Link>,
     /// Where the whole text is to be set aside as one secret: what is said of it in its place.
     pub sensitive: Option<String>,
+    /// What plugins changed of it, for its history.
+    pub altered: Vec<Alteration>,
+}
+
+/// What a plugin changed of what was asked for, before it was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alteration {
+    /// The plugin.
+    pub by: String,
+    /// The names of the fields.
+    pub fields: Vec<&'static str>,
 }
 
 impl Draft {

@@ -20,7 +20,9 @@ pub use expiry::Expiry;
 pub use file::{FilePath, InFile, content_of_file, file_of_content};
 pub use id::{Handle, MemoryId, MemoryRef};
 pub use link::{Link, LinkKind, readable_links};
-pub use memory::{Content, Draft, Importance, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch};
+pub use memory::{
+    Alteration, Content, Draft, Importance, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch,
+};
 pub(crate) use memory::{MAX_WORDS, check_words, has_long_name};
 pub use origin::{Origin, Trust};
 pub use query::{Breadth, Cursor, Filters, MAX_LIMIT, Packing, Purpose, RecallRequest, Sort};

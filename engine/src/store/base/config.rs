@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tessera_seal::Keys;
 use zeroize::Zeroizing;
 
-use crate::domain::{Clock, Origin};
+use crate::domain::{Alteration, Clock, Origin};
 use crate::score::Weights;
 use crate::store::file::home::Home;
 
@@ -116,4 +116,6 @@ pub struct Actor {
     pub client: Option<String>,
     /// Why.
     pub reason: Option<String>,
+    /// What plugins changed of it before it was made.
+    pub altered: Vec<Alteration>,
 }

@@ -168,6 +168,7 @@ impl Line {
             file: None,
             links: Vec::new(),
             sensitive: None,
+            altered: Vec::new(),
         })
     }
 

@@ -74,6 +74,7 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
         session: draft.session.clone(),
         client: draft.client.clone(),
         reason: None,
+        altered: draft.altered.clone(),
     };
     if let Some(known) = same_text(change, composed)? {
         for secret in composed.secrets() {
@@ -81,7 +82,7 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
         }
         return said_again(change, known, draft, &actor);
     }
-    let composed = composed.placed(change.next_handle()?, change.next_rev()?);
+    let composed = composed.placed(change.next_handle()?, history::next_rev(change, &actor)?);
     let memory = composed.memory();
     write_row(change, &composed, Written::New)?;
     kept::adopt(change, memory)?;

@@ -112,6 +112,14 @@ pub enum StoreError {
         /// Why.
         problem: String,
     },
+    /// Code of the user's own said no. Nothing was done.
+    #[error("refused by plugin {by}: {reason}")]
+    Refused {
+        /// The plugin.
+        by: String,
+        /// What it says.
+        reason: String,
+    },
     /// A credential stands in what was to be stored, and the settings say that no such text is.
     #[error("{field}: holds a {kind}, and secrets.mode is refuse; take it out, or set secrets.mode to encrypt")]
     Credential {

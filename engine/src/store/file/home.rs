@@ -11,7 +11,7 @@ use super::private;
 pub struct Home(PathBuf);
 
 /// Files and directories that are ours, each by its whole name.
-const OURS: [&str; 16] = [
+const OURS: [&str; 17] = [
     MARKER,
     OPEN_LOCK,
     BACKUPS,
@@ -26,6 +26,7 @@ const OURS: [&str; 16] = [
     CONFIG,
     SETUP,
     SETUP_ORIGINALS,
+    PLUGINS,
     HOOKS_LOG,
     HOOKS_LOG_OLD,
 ];
@@ -63,6 +64,7 @@ const HTTP_KEY: &str = "mcp-http.key";
 const CONFIG: &str = "config.toml";
 const SETUP: &str = "setup.json";
 const SETUP_ORIGINALS: &str = "setup-originals";
+pub(super) const PLUGINS: &str = "plugins";
 
 impl Home {
     /// The home in a directory. Nothing is made.
@@ -183,7 +185,8 @@ impl Home {
         // A file of keys is never opened here, wherever somebody put a copy of it.
         let nowhere = [SNAPSHOT, SECRET_KEY, HTTP_KEY, private::SCRATCH];
         // What somebody keeps in files is theirs to change.
-        let is_theirs = path.starts_with(self.memories()) || path.starts_with(self.deleted_files());
+        let is_theirs =
+            path.starts_with(self.memories()) || path.starts_with(self.deleted_files()) || self.is_of_plugins(path);
         if is_theirs || is_named(path, |name| nowhere.iter().any(|prefix| name.starts_with(prefix))) {
             return false;
         }
@@ -417,6 +420,7 @@ mod tests {
             home.config(),
             home.setup(),
             home.setup_originals(),
+            home.plugins(),
             home.dir().join("access.log.0193"),
         ];
         for path in &files {

@@ -2,6 +2,7 @@
 
 pub(crate) mod error;
 pub(crate) mod home;
+mod home_plugins;
 pub(crate) mod marker;
 pub(crate) mod private;
 pub(crate) mod snapshot;

@@ -180,7 +180,7 @@ impl Store {
         let read = |row: &rusqlite::Row<'_>| {
             let origin: String = row.get(0)?;
             let origin = origin.parse().unwrap_or(Origin::Agent);
-            let actor = Actor { origin, session: row.get(1)?, client: row.get(2)?, reason: None };
+            let actor = Actor { origin, session: row.get(1)?, client: row.get(2)?, ..Actor::default() };
             Ok(Writer { actor, memory: row.get(3)? })
         };
         let writer = connection.prepare_cached(sql)?.query_row(key, read).optional()?;

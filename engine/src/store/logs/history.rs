@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use crate::domain::{Handle, Memory, MemoryId, MemoryRef, Origin, Timestamp};
+use crate::domain::{Alteration, Handle, Memory, MemoryId, MemoryRef, Origin, Timestamp};
 use crate::screen::{KnownValues, dropped, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -94,7 +94,13 @@ impl FromColumns for Option<Memory> {
     }
 }
 
-/// Writes the provenance of a change that gave `memory` its present rev.
+/// The rev of a change: the last of as many as its provenance has rows.
+pub(crate) fn next_rev(change: &Change<'_>, actor: &Actor) -> Result<u64, StoreError> {
+    Ok(actor.altered.iter().try_fold(change.next_rev()?, |_, _| change.next_rev())?)
+}
+
+/// Writes the provenance of a change that gave `memory` its present rev. Where plugins changed what was asked for, each has
+/// a row of its own: what they changed was never stored as it was, so that there is nothing from before to keep.
 pub(crate) fn record(
     change: &Change<'_>,
     memory: &Memory,
@@ -102,17 +108,36 @@ pub(crate) fn record(
     actor: &Actor,
     before: Option<&Memory>,
 ) -> Result<(), StoreError> {
+    let mut rev = memory.rev.saturating_sub(actor.altered.len() as u64);
+    write(change, (memory.id, rev), operation, actor, before)?;
+    for Alteration { by, fields } in &actor.altered {
+        rev += 1;
+        let client = Some(format!("plugin {by}"));
+        let reason = Some(format!("changed {}", fields.join(", ")));
+        let plugin = Actor { client, reason, altered: Vec::new(), ..actor.clone() };
+        write(change, (memory.id, rev), Operation::Update, &plugin, None)?;
+    }
+    Ok(())
+}
+
+fn write(
+    change: &Change<'_>,
+    (memory, rev): (MemoryId, u64),
+    operation: Operation,
+    actor: &Actor,
+    before: Option<&Memory>,
+) -> Result<(), StoreError> {
     let before = before.map(|before| looked_through(change, before)).transpose()?;
     let before = before.and_then(|before| serde_json::to_string(&before).ok());
     // What is said of a change is said in passing: nothing of it can be asked for again.
-    let reason = actor.reason.as_ref().map(|reason| without_its_values(change, memory.id, reason)).transpose()?;
+    let reason = actor.reason.as_ref().map(|reason| without_its_values(change, memory, reason)).transpose()?;
     let said = |text: &Option<String>| text.as_ref().map(|text| dropped(text).into_owned());
     let sql = "INSERT INTO history (rev, op_id, memory, op, at, origin, session, client, reason, before)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     change.tx.prepare_cached(sql)?.execute(params![
-        memory.rev,
+        rev,
         MemoryId::generate(change.now),
-        memory.id,
+        memory,
         operation.as_str(),
         change.now,
         actor.origin.to_string(),
@@ -198,7 +223,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Patch;
+    use crate::domain::{Draft, Patch};
     use crate::store::change::erase::Erase;
     use crate::store::open::in_memory::{InMemory, named};
 
@@ -212,6 +237,7 @@ mod tests {
             session: Some("s".into()),
             client: Some("cli".into()),
             reason: Some("outdated".into()),
+            altered: Vec::new(),
         };
         let text = Patch { content: Some("two".into()), ..Patch::default() };
         store.update(named(&memory), &text, &actor).unwrap();
@@ -225,6 +251,32 @@ mod tests {
         assert_eq!(update.before.as_ref(), Some(&memory));
         assert_eq!(before(&store.connection, memory.id, update.rev).unwrap(), Some(memory.clone()));
         assert_eq!(before(&store.connection, memory.id, entries[1].rev).unwrap(), None);
+    }
+
+    #[test]
+    fn what_a_plugin_changed_has_a_row_of_its_own_and_the_rest_is_undone_as_ever() {
+        let mut store = InMemory::new();
+        let altered = |by: &str| Alteration { by: by.into(), fields: vec!["content", "tags"] };
+        let draft = Draft { altered: vec![altered("a"), altered("b")], ..Draft::new("one") };
+        let memory = store.remember(draft).unwrap().memory;
+        let told = |store: &InMemory| -> Vec<(u64, String, Option<String>, Option<String>)> {
+            let entries = store.history(named(&memory)).unwrap();
+            entries.into_iter().map(|entry| (entry.rev, entry.operation, entry.client, entry.reason)).collect()
+        };
+        let row = |rev, what: &str, who: Option<&str>, why: Option<&str>| {
+            (rev, what.to_owned(), who.map(str::to_owned), why.map(str::to_owned))
+        };
+        let (a, b, why) = (Some("plugin a"), Some("plugin b"), Some("changed content, tags"));
+        let first = memory.rev - 2;
+        let made =
+            [row(first + 2, "update", b, why), row(first + 1, "update", a, why), row(first, "create", None, None)];
+        assert_eq!(told(&store), made);
+        let actor = Actor { altered: vec![altered("b")], ..Actor::default() };
+        let text = Patch { content: Some("two".into()), ..Patch::default() };
+        let edited = store.update(named(&memory), &text, &actor).unwrap().memory;
+        assert_eq!(told(&store)[..2], [row(edited.rev, "update", b, why), row(edited.rev - 1, "update", None, None)]);
+        let back = store.restore(named(&memory), Some(edited.rev - 1), &Actor::default()).unwrap().memory;
+        assert_eq!(back.content, "one");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 const SAID: &str = "the staging password is hunter2!X9";
 
 fn asker() -> Actor {
-    Actor { origin: Origin::Agent, session: Some("s1".into()), client: Some("client 1".into()), reason: None }
+    Actor { origin: Origin::Agent, session: Some("s1".into()), client: Some("client 1".into()), ..Actor::default() }
 }
 
 /// The name of the only place in a text.

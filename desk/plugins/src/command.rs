@@ -1,0 +1,125 @@
+//! A plugin that is a program of the user's: one line of JSON on stdin, one on stdout, and it ends. It is no prisoner, as a
+//! WASM plugin is: it runs as the user. What it cannot do is hold anybody up: it is killed with its children when it is late.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::MOST_OUTPUT;
+use crate::failure::{Failure, PluginError};
+
+/// Where programs that a plugin starts are looked for: nothing of the environment is handed on.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
+/// Says to Tessera's own commands that a plugin runs them: they call no plugin then.
+pub const INSIDE: &str = "TESSERA_IN_PLUGIN";
+/// Between two looks whether it ended.
+const LOOK: Duration = Duration::from_micros(500);
+
+/// Calls a program. Gives the first line of what it says.
+pub(crate) fn call(
+    program: &Path,
+    arguments: &[String],
+    message: &[u8],
+    dir: &Path,
+    time: Duration,
+) -> Result<Vec<u8>, Failure> {
+    let started = Instant::now();
+    let mut group = Group::start(program, arguments, dir)?;
+    let said = group.listen(message);
+    let left = || time.saturating_sub(started.elapsed());
+    let output = match said.recv_timeout(left()) {
+        Ok(output) => output?,
+        Err(RecvTimeoutError::Timeout) => return Err(Failure::Late(time)),
+        Err(RecvTimeoutError::Disconnected) => return Err(Failure::Start("nobody listens to it".to_owned())),
+    };
+    loop {
+        match group.ended()? {
+            Some(status) if status.success() => return Ok(output),
+            Some(status) => return Err(Failure::Stopped(status.to_string())),
+            None if left().is_zero() => return Err(Failure::Late(time)),
+            None => thread::sleep(LOOK),
+        }
+    }
+}
+
+/// A program with all that it started; it goes when this goes.
+struct Group(Child);
+
+impl Group {
+    fn start(program: &Path, arguments: &[String], dir: &Path) -> Result<Self, Failure> {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(dir).env_clear().env("PATH", PATH).env("LANG", "C.UTF-8").env(INSIDE, "1");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().map(Self).map_err(|error| Failure::Start(format!("{}: {error}", program.display())))
+    }
+
+    /// Says the message, and listens for one line: each on a thread, for either may hang.
+    fn listen(&mut self, message: &[u8]) -> Receiver<Result<Vec<u8>, Failure>> {
+        let (said, heard) = mpsc::channel();
+        if let Some(mut stdin) = self.0.stdin.take() {
+            let message = [message, b"\n"].concat();
+            // A program that does not want its message may have gone.
+            let say = move || drop(stdin.write_all(&message));
+            drop(thread::Builder::new().stack_size(64 * 1024).spawn(say));
+        }
+        if let Some(stdout) = self.0.stdout.take() {
+            // Nobody may wait any more.
+            let hear = move || drop(said.send(first_line(stdout)));
+            drop(thread::Builder::new().stack_size(64 * 1024).spawn(hear));
+        }
+        heard
+    }
+
+    fn ended(&mut self) -> Result<Option<ExitStatus>, Failure> {
+        self.0.try_wait().map_err(|error| Failure::Stopped(error.to_string()))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            // What it left running goes too, when it ended itself.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What is said until the end of a line, or of all.
+fn first_line(mut from: impl Read) -> Result<Vec<u8>, Failure> {
+    let (mut said, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        let length = from.read(&mut piece).map_err(|error| Failure::Stopped(error.to_string()))?;
+        let new = piece.get(..length).unwrap_or_default();
+        if let Some(end) = new.iter().position(|byte| *byte == b'\n') {
+            said.extend_from_slice(new.get(..end).unwrap_or_default());
+            return Ok(said);
+        }
+        if new.is_empty() {
+            return Ok(said);
+        }
+        said.extend_from_slice(new);
+        if said.len() > MOST_OUTPUT {
+            return Err(Failure::Answer(format!("it is longer than {MOST_OUTPUT} bytes")));
+        }
+    }
+}
+
+/// Where a program is: as it is named, from `dir`, where that names a place; else on the search path.
+///
+/// # Errors
+/// When it is nowhere.
+pub fn find(program: &str, dir: &Path, search: &[PathBuf]) -> Result<PathBuf, PluginError> {
+    let is_named = Path::new(program).components().count() > 1;
+    let places: Vec<PathBuf> =
+        if is_named { vec![dir.join(program)] } else { search.iter().map(|dir| dir.join(program)).collect() };
+    let found = places.into_iter().find(|path| path.is_file());
+    found.ok_or_else(|| PluginError::File { path: program.into(), problem: "no such program".to_owned() })
+}

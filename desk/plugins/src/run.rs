@@ -1,0 +1,64 @@
+//! One call of a plugin: a line of JSON in, an answer out, within bounds.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+use crate::registry::{Body, Plugin};
+use crate::reply::Reply;
+use crate::{command, wasm};
+
+/// What a call may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take.
+    pub time: Duration,
+    /// Steps of a WASM plugin; a program is bounded by its time alone.
+    pub fuel: u64,
+    /// Memory of a WASM plugin, in bytes.
+    pub memory: usize,
+}
+
+impl Limits {
+    /// For a call that somebody waits for: a second.
+    pub const WAITED: Self = Self { time: Duration::from_secs(1), fuel: 1_000_000_000, memory: 16 * 1024 * 1024 };
+    /// For a call that a prompt waits for: 5 ms.
+    pub const PROMPT: Self = Self { time: Duration::from_millis(5), ..Self::WAITED };
+    /// For a call that nobody waits for: ten seconds.
+    pub const UNWAITED: Self = Self { time: Duration::from_secs(10), fuel: 10_000_000_000, ..Self::WAITED };
+}
+
+/// What came of a call.
+#[derive(Debug)]
+pub struct Ran {
+    /// The answer, or why there is none.
+    pub reply: Result<Reply, Failure>,
+    /// How long it took.
+    pub took: Duration,
+    /// Steps that a WASM plugin used.
+    pub fuel: u64,
+}
+
+/// Calls a plugin with a message, `time` being what its clock shows in microseconds since 1970, where it was granted one.
+/// A program works in `dir`.
+pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limits) -> Ran {
+    let started = Instant::now();
+    let (output, fuel) = match &plugin.body {
+        Body::Wasm(file) => {
+            let clock = plugin.manifest.clock.then_some(time);
+            match file.read() {
+                Ok(bytes) => wasm::call(&bytes, message, clock, limits),
+                Err(failure) => (Err(failure), 0),
+            }
+        }
+        Body::Command { program, arguments, files } => {
+            let unchanged = files.iter().try_for_each(|file| file.read().map(drop));
+            let said = unchanged.and_then(|()| {
+                let left = limits.time.saturating_sub(started.elapsed());
+                command::call(program, arguments, message, dir, left)
+            });
+            (said, 0)
+        }
+    };
+    Ran { reply: output.and_then(|bytes| Reply::read(&bytes)), took: started.elapsed(), fuel }
+}

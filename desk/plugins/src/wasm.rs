@@ -1,0 +1,202 @@
+//! A plugin in WebAssembly. It sees a line of JSON and what it was granted, nothing else: no file, no network, no
+//! environment, no randomness. Each call has an instance of its own.
+//!
+//! A module exports `memory`, `tessera_abi() -> i32` (it gives 1), `alloc(length) -> place` for the message, and
+//! `handle(place, length) -> i64`, which gives the place of its answer in the upper half and its length in the lower one. It
+//! may import `tessera.clock() -> i64`, microseconds since 1970, where that was granted.
+
+use std::time::Instant;
+
+use wasmi::{
+    CompilationMode, Config, Engine, Error, Extern, Instance, Linker, Memory, Module, Store, StoreLimits,
+    StoreLimitsBuilder, TrapCode, TypedResumableCall, WasmParams, WasmResults,
+};
+
+use crate::failure::{Failure, PluginError};
+use crate::manifest::Manifest;
+use crate::run::Limits;
+use crate::{ABI, MOST_OUTPUT};
+
+/// The section of a module that holds its manifest.
+pub const SECTION: &str = "tessera.plugin";
+/// Steps between two looks at the time: about half a millisecond.
+const SLICE: u64 = 200_000;
+/// Calls within calls, at most, and bytes of their values.
+const MOST_DEPTH: usize = 1_000;
+const MOST_STACK: usize = 1024 * 1024;
+
+/// What a call is bounded by, and what it used.
+struct Bounds {
+    limits: StoreLimits,
+    clock: Option<i64>,
+}
+
+/// A call under way.
+struct Call {
+    store: Store<Bounds>,
+    started: Instant,
+    given: Limits,
+    used: u64,
+}
+
+/// Calls a module. Gives the bytes of its answer, and the steps it used.
+pub(crate) fn call(bytes: &[u8], message: &[u8], clock: Option<i64>, given: Limits) -> (Result<Vec<u8>, Failure>, u64) {
+    let started = Instant::now();
+    let engine = engine(CompilationMode::Lazy);
+    let module = match Module::new(&engine, bytes) {
+        Ok(module) => module,
+        Err(error) => return (Err(Failure::Start(error.to_string())), 0),
+    };
+    let limits = StoreLimitsBuilder::new().memory_size(given.memory).table_elements(100_000).instances(1).build();
+    let mut store = Store::new(&engine, Bounds { limits, clock });
+    store.limiter(|bounds| &mut bounds.limits);
+    let mut call = Call { store, started, given, used: 0 };
+    let output = call.talk(&engine, &module, message);
+    (output, call.used)
+}
+
+impl Call {
+    fn talk(&mut self, engine: &Engine, module: &Module, message: &[u8]) -> Result<Vec<u8>, Failure> {
+        let instance = instance(engine, module, &mut self.store)?;
+        let Some(memory) = instance.get_export(&self.store, "memory").and_then(Extern::into_memory) else {
+            return Err(Failure::Start("it exports no memory".to_owned()));
+        };
+        let abi: u32 = self.call(&instance, "tessera_abi", ())?;
+        if abi != ABI {
+            return Err(Failure::Start(format!("it speaks version {abi}, and this program speaks version {ABI}")));
+        }
+        let length = u32::try_from(message.len()).map_err(|_| Failure::Start("the message is too long".to_owned()))?;
+        let place: u32 = self.call(&instance, "alloc", length)?;
+        memory
+            .write(&mut self.store, place as usize, message)
+            .map_err(|_| Failure::Answer("alloc gave a place outside its memory".to_owned()))?;
+        let packed: u64 = self.call(&instance, "handle", (place, length))?;
+        answer(&memory, &self.store, packed)
+    }
+
+    /// Calls an export within what is left of time and steps.
+    fn call<P: WasmParams, R: WasmResults>(
+        &mut self,
+        instance: &Instance,
+        name: &str,
+        parameters: P,
+    ) -> Result<R, Failure> {
+        let Ok(function) = instance.get_typed_func::<P, R>(&self.store, name) else {
+            return Err(Failure::Start(format!("it does not export {name} as version {ABI} wants it")));
+        };
+        let mut slice = self.refuel(0)?;
+        let mut called = function.call_resumable(&mut self.store, parameters);
+        loop {
+            match called {
+                Ok(TypedResumableCall::Finished(value)) => {
+                    self.count(slice);
+                    return Ok(value);
+                }
+                Ok(TypedResumableCall::OutOfFuel(paused)) => {
+                    self.count(slice);
+                    slice = self.refuel(paused.required_fuel())?;
+                    called = paused.resume(&mut self.store);
+                }
+                Ok(TypedResumableCall::HostTrap(_)) => {
+                    return Err(Failure::Stopped("a call out of it failed".to_owned()));
+                }
+                Err(error) => {
+                    self.count(slice);
+                    return Err(stopped(&error));
+                }
+            }
+        }
+    }
+
+    /// Adds what a slice used.
+    fn count(&mut self, slice: u64) {
+        self.used += slice.saturating_sub(self.store.get_fuel().unwrap_or_default());
+    }
+
+    /// Steps for one more slice, of `least` at least.
+    fn refuel(&mut self, least: u64) -> Result<u64, Failure> {
+        if self.started.elapsed() >= self.given.time {
+            return Err(Failure::Late(self.given.time));
+        }
+        let left = self.given.fuel.saturating_sub(self.used);
+        if left == 0 || least > left {
+            return Err(Failure::Fuel(self.given.fuel));
+        }
+        let slice = SLICE.max(least).min(left);
+        self.store.set_fuel(slice).map_err(|error| Failure::Start(error.to_string()))?;
+        Ok(slice)
+    }
+}
+
+fn engine(mode: CompilationMode) -> Engine {
+    let mut config = Config::default();
+    config
+        .consume_fuel(true)
+        .compilation_mode(mode)
+        .allow_start_fn(false)
+        .set_max_recursion_depth(MOST_DEPTH)
+        .set_max_stack_height(MOST_STACK);
+    Engine::new(&config)
+}
+
+fn instance(engine: &Engine, module: &Module, store: &mut Store<Bounds>) -> Result<Instance, Failure> {
+    let start = |error: Error| Failure::Start(error.to_string());
+    let mut linker = Linker::new(engine);
+    if let Some(time) = store.data().clock {
+        linker
+            .func_wrap("tessera", "clock", move || -> i64 { time })
+            .map_err(|error| Failure::Start(error.to_string()))?;
+    }
+    // Segments of data are copied now.
+    store.set_fuel(SLICE).map_err(start)?;
+    linker.instantiate_and_start(store, module).map_err(start)
+}
+
+/// The answer that a packed place and length name.
+fn answer(memory: &Memory, store: &Store<Bounds>, packed: u64) -> Result<Vec<u8>, Failure> {
+    let (place, length) = ((packed >> 32) as usize, (packed & u64::from(u32::MAX)) as usize);
+    if length > MOST_OUTPUT {
+        return Err(Failure::Answer(format!("it is {length} bytes long, more than {MOST_OUTPUT}")));
+    }
+    let bytes = place.checked_add(length).and_then(|end| memory.data(store).get(place..end));
+    bytes.map(<[u8]>::to_vec).ok_or_else(|| Failure::Answer("it lies outside its memory".to_owned()))
+}
+
+fn stopped(error: &Error) -> Failure {
+    let why = match error.as_trap_code() {
+        Some(TrapCode::UnreachableCodeReached) => "it panicked".to_owned(),
+        Some(TrapCode::StackOverflow) => "calls within calls went too deep".to_owned(),
+        Some(TrapCode::GrowthOperationLimited) => "it wanted too much memory".to_owned(),
+        _ => error.to_string(),
+    };
+    Failure::Stopped(why)
+}
+
+/// What a module says of itself, if it is one that can be called: read and translated as a whole, its imports are known.
+/// `None` where it has no manifest.
+///
+/// # Errors
+/// When it is no module, imports what is not there, or its manifest cannot be used.
+pub fn examine(bytes: &[u8]) -> Result<Option<Manifest>, PluginError> {
+    let wrong = |problem: String| PluginError::of("module", problem);
+    let engine = engine(CompilationMode::Eager);
+    let module = Module::new(&engine, bytes).map_err(|error| wrong(error.to_string()))?;
+    for import in module.imports() {
+        if (import.module(), import.name()) != ("tessera", "clock") {
+            let what = format!("{}.{}", import.module(), import.name());
+            return Err(wrong(format!(
+                "imports {what}, which is not there; a plugin has no files, no network and no WASI (build it for \
+                 wasm32-unknown-unknown)"
+            )));
+        }
+    }
+    for export in ["memory", "tessera_abi", "alloc", "handle"] {
+        if module.get_export(export).is_none() {
+            return Err(wrong(format!("does not export {export}")));
+        }
+    }
+    let section = module.custom_sections().find(|section| section.name() == SECTION);
+    let Some(section) = section else { return Ok(None) };
+    let text = std::str::from_utf8(section.data()).map_err(|_| wrong("its manifest is not UTF-8".to_owned()))?;
+    Manifest::read(text).map(Some)
+}

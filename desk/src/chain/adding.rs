@@ -1,0 +1,123 @@
+//! Adding a plugin: what it is and what it asks for, before anything is done, and then that it is done.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tessera_engine::store::{Home, make_private_dir, replace};
+use tessera_plugins::{Body, Manifest, Pinned, Plugin, PluginError, command, digest, wasm};
+
+use super::installed;
+
+/// A plugin that may be added.
+#[derive(Debug)]
+pub struct Proposal {
+    /// What it is, and what it asks for.
+    pub manifest: Manifest,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    Wasm(Vec<u8>),
+    Command { program: PathBuf, arguments: Vec<String>, files: Vec<Pinned> },
+}
+
+impl Proposal {
+    /// A WASM file, with the manifest in it, or in a file of its name that ends in `.toml`.
+    ///
+    /// # Errors
+    /// When it is no plugin, or has no manifest.
+    pub fn of_wasm(path: &Path) -> Result<Self, PluginError> {
+        let file = Pinned::of(path)?;
+        let changing = |_| PluginError::File { path: path.to_path_buf(), problem: "is being changed".to_owned() };
+        let bytes = file.read().map_err(changing)?;
+        let manifest = match wasm::examine(&bytes)? {
+            Some(manifest) => manifest,
+            None => Manifest::read(&beside(path)?)?,
+        };
+        Ok(Self { manifest, source: Source::Wasm(bytes) })
+    }
+
+    /// A program, looked for from `dir` where it is named by its place, else in `search`. What of it are files must stay as
+    /// they are: a program that is named by its place, and arguments that name files. One of the search path is the system's.
+    ///
+    /// # Errors
+    /// When it cannot be found or read.
+    pub fn of_command(
+        manifest: Manifest,
+        program: &str,
+        arguments: &[String],
+        dir: &Path,
+        search: &[PathBuf],
+    ) -> Result<Self, PluginError> {
+        let found = command::find(program, dir, search)?;
+        let mut files = Vec::new();
+        if Path::new(program).components().count() > 1 {
+            files.push(Pinned::of(&found)?);
+        }
+        let mut given = Vec::new();
+        for argument in arguments {
+            // It works in a directory of its own: a file that is named from here is not there.
+            let path = dir.join(argument);
+            if path.is_file() {
+                files.push(Pinned::of(&path)?);
+                given.push(path.to_string_lossy().into_owned());
+            } else {
+                given.push(argument.clone());
+            }
+        }
+        Ok(Self { manifest, source: Source::Command { program: found, arguments: given, files } })
+    }
+
+    /// What is run, in a line.
+    pub fn what(&self) -> String {
+        match &self.source {
+            Source::Wasm(bytes) => {
+                format!("{} KiB of WebAssembly, sha256 {}", bytes.len().div_ceil(1024), digest(bytes))
+            }
+            Source::Command { program, arguments, .. } => {
+                let words: Vec<String> =
+                    std::iter::once(program.display().to_string()).chain(arguments.iter().cloned()).collect();
+                format!("the program {}, which runs as you and can do all that you can", words.join(" "))
+            }
+        }
+    }
+
+    /// It as it would be called, without adding it. A WASM file is where it is.
+    pub fn as_it_is(&self, path: &Path) -> Plugin {
+        let body = match &self.source {
+            Source::Wasm(bytes) => Body::Wasm(Pinned { path: path.to_path_buf(), sha256: digest(bytes) }),
+            Source::Command { program, arguments, files } => {
+                Body::Command { program: program.clone(), arguments: arguments.clone(), files: files.clone() }
+            }
+        };
+        Plugin { manifest: self.manifest.clone(), body }
+    }
+
+    /// Adds it: what it asks for is granted. A WASM file is copied into the directory of plugins.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub fn add(self, home: &Home) -> io::Result<()> {
+        make_private_dir(&home.plugins())?;
+        let path = home.plugins().join(format!("{}.wasm", self.manifest.name));
+        if let Source::Wasm(bytes) = &self.source
+            && fs::read(&path).ok().as_ref() != Some(bytes)
+        {
+            replace(&path, bytes)?;
+        }
+        let path =
+            fs::canonicalize(home.plugins()).map_or(path.clone(), |dir| dir.join(path.file_name().unwrap_or_default()));
+        installed::add(home, self.as_it_is(&path))
+    }
+}
+
+/// The manifest beside a file.
+fn beside(path: &Path) -> Result<String, PluginError> {
+    let manifest = path.with_extension("toml");
+    fs::read_to_string(&manifest).map_err(|error| PluginError::File {
+        path: path.to_path_buf(),
+        problem: format!("has no manifest in it, and {}: {error}", manifest.display()),
+    })
+}

@@ -1,0 +1,217 @@
+//! The plugins of a home: which were added, how often they failed, and their log.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use tessera_engine::domain::Timestamp;
+use tessera_engine::store::{Home, lock, make_private_dir, private_file, replace};
+use tessera_plugins::{Body, Event, Failure, Name, Plugin, Registry, When};
+
+use super::plugin::PluginLink;
+use crate::log;
+
+/// Failures in a row after which a plugin is called no more.
+pub const MOST_FAILURES: u32 = 5;
+
+/// How a plugin's calls went since it was added.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Calls that failed.
+    pub failures: u32,
+    /// Of these, those since the last that went well.
+    pub in_a_row: u32,
+}
+
+impl Counted {
+    /// True when it is called no more.
+    pub fn is_off(self) -> bool {
+        self.in_a_row >= MOST_FAILURES
+    }
+}
+
+/// The plugins of a home.
+#[derive(Debug, Clone)]
+pub struct Installed {
+    home: Home,
+    registry: Registry,
+    counts: BTreeMap<String, Counted>,
+    at: Timestamp,
+}
+
+impl Installed {
+    /// Those of a home; `None` where none was added, or what was added cannot be read: then none is called.
+    pub fn read(home: &Home, at: Timestamp) -> Option<Self> {
+        let registry = Registry::read(&fs::read(home.plugin_registry()).ok()?)?;
+        if registry.plugins.is_empty() {
+            return None;
+        }
+        let counts = counts(&fs::read(home.plugin_counts()).unwrap_or_default());
+        Some(Self { home: home.clone(), registry, counts, at })
+    }
+
+    /// Each plugin, with how its calls went.
+    pub fn plugins(&self) -> impl Iterator<Item = (&Plugin, Counted)> {
+        self.registry.plugins.iter().map(|plugin| (plugin, self.counted(&plugin.manifest.name)))
+    }
+
+    fn counted(&self, name: &Name) -> Counted {
+        self.counts.get(name.as_str()).copied().unwrap_or_default()
+    }
+
+    /// The links of those that are called then.
+    pub(super) fn links(&self, event: Event, when: When) -> impl Iterator<Item = PluginLink<'_>> {
+        let is_on = |plugin: &&Plugin| !self.counted(&plugin.manifest.name).is_off();
+        self.registry.wanting(event, when).filter(is_on).map(|plugin| PluginLink { plugin, installed: self })
+    }
+
+    /// The directory in which a plugin's program works. It is made where it is missing.
+    pub(super) fn data_dir(&self, plugin: &Plugin) -> PathBuf {
+        let dir = self.home.plugin_data(plugin.manifest.name.as_str());
+        if matches!(plugin.body, Body::Command { .. }) && !dir.is_dir() {
+            // A program that has none cannot be started, which is noted.
+            let _ = make_private_dir(&dir);
+        }
+        dir
+    }
+
+    pub(super) fn failed(&self, name: &Name, failure: &Failure) {
+        self.note(name, &format!("failed: {failure}"));
+        self.count(name, '-');
+        if self.counted(name).in_a_row + 1 == MOST_FAILURES {
+            self.note(name, &switched_off(name));
+        }
+    }
+
+    pub(super) fn went_well(&self, name: &Name) {
+        if self.counted(name).in_a_row > 0 {
+            self.count(name, '+');
+        }
+    }
+
+    /// Appends a line to the log of plugins.
+    pub(super) fn note(&self, name: &Name, text: &str) {
+        log::append(&self.home.plugin_log(), &self.home.plugin_log_old(), self.at, &format!("{name} {text}"));
+    }
+
+    /// A line of a few bytes is appended whole, whoever else appends one.
+    fn count(&self, name: &Name, how: char) {
+        let opened = private_file().create(true).append(true).open(self.home.plugin_counts());
+        if let Err(error) = opened.and_then(|mut file| file.write_all(format!("{how}{name}\n").as_bytes())) {
+            tracing::debug!(%error, "a plugin's call is not counted");
+        }
+    }
+}
+
+/// What is said of a plugin that failed too often.
+pub fn switched_off(name: &Name) -> String {
+    format!(
+        "is switched off: it failed {MOST_FAILURES} times in a row; `tessera plugin log {name}` says how, adding it again \
+         switches it on"
+    )
+}
+
+/// Reads the counts: a line for each call that failed (`-NAME`), and for one that went well after it (`+NAME`).
+fn counts(bytes: &[u8]) -> BTreeMap<String, Counted> {
+    let mut counts: BTreeMap<String, Counted> = BTreeMap::new();
+    for line in String::from_utf8_lossy(bytes).lines() {
+        let (how, name) = line.split_at_checked(1).unwrap_or_default();
+        let counted = counts.entry(name.to_owned()).or_default();
+        match how {
+            "-" => {
+                *counted = Counted { failures: counted.failures + 1, in_a_row: counted.in_a_row + 1 };
+            }
+            "+" => counted.in_a_row = 0,
+            _ => {}
+        }
+    }
+    counts
+}
+
+/// Adds a plugin, in the place of one of its name; what is counted of it begins anew.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn add(home: &Home, plugin: Plugin) -> io::Result<()> {
+    make_private_dir(&home.plugins())?;
+    changed(home, |registry| {
+        let name = plugin.manifest.name.clone();
+        registry.add(plugin);
+        Some(name)
+    })
+    .map(drop)
+}
+
+/// Removes a plugin; its files stay where they are. `false` where there is none of the name.
+///
+/// # Errors
+/// When that cannot be written.
+pub fn remove(home: &Home, name: &Name) -> io::Result<bool> {
+    if !home.plugins().is_dir() {
+        return Ok(false);
+    }
+    changed(home, |registry| registry.remove(name).map(|plugin| plugin.manifest.name))
+}
+
+/// Changes the registry, and forgets what is counted of the plugin that is given.
+fn changed(home: &Home, change: impl FnOnce(&mut Registry) -> Option<Name>) -> io::Result<bool> {
+    let _lock = lock(&home.plugin_lock())?;
+    let mut registry = match fs::read(home.plugin_registry()) {
+        Ok(bytes) => Registry::read(&bytes).ok_or_else(|| {
+            io::Error::other("it cannot be read, as one of a newer program; move it away, and add the plugins again")
+        })?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Registry::default(),
+        Err(error) => return Err(error),
+    };
+    let Some(name) = change(&mut registry) else { return Ok(false) };
+    if let Ok(bytes) = fs::read(home.plugin_counts()) {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let others = text.lines().filter(|line| line.get(1..) != Some(name.as_str()));
+        let others: String = others.map(|line| format!("{line}\n")).collect();
+        replace(&home.plugin_counts(), others.as_bytes())?;
+    }
+    replace(&home.plugin_registry(), &registry.to_bytes())?;
+    Ok(true)
+}
+
+/// True where plugins were added and what was added cannot be read.
+pub fn is_unreadable(home: &Home) -> bool {
+    fs::read(home.plugin_registry()).is_ok_and(|bytes| Registry::read(&bytes).is_none())
+}
+
+/// The names of those that are switched off.
+pub fn off(home: &Home) -> Vec<Name> {
+    let installed = Installed::read(home, Timestamp::from_micros(0));
+    let of = |installed: &Installed| -> Vec<Name> {
+        let off = installed.plugins().filter(|(_, counted)| counted.is_off());
+        off.map(|(plugin, _)| plugin.manifest.name.clone()).collect()
+    };
+    installed.as_ref().map(of).unwrap_or_default()
+}
+
+/// The lines of the log, oldest first; of one plugin alone where it is named.
+pub fn log_lines(home: &Home, of: Option<&Name>) -> Vec<String> {
+    let files = [home.plugin_log_old(), home.plugin_log()];
+    let lines = files.iter().filter_map(|path| fs::read(path).ok()).flat_map(|bytes| {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    let is_of = |line: &String| {
+        let name = line.split(' ').nth(1);
+        of.is_none_or(|of| name == Some(of.as_str()))
+    };
+    lines.filter(is_of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_in_a_row_are_counted_anew_after_a_call_that_went_well() {
+        let counted = counts(b"-a\n-a\n-b\n+a\n-a\n\nx\n-b\n-b\n-b\n-b\n");
+        assert_eq!(counted["a"], Counted { failures: 3, in_a_row: 1 });
+        assert!(counted["b"].is_off() && !counted["a"].is_off());
+    }
+}

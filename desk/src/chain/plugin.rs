@@ -1,0 +1,84 @@
+//! A plugin as a link.
+
+use tessera_engine::store::{Near, StoreError};
+use tessera_plugins::{Failure, Limits, Plugin, Ran, run};
+
+use super::installed::Installed;
+use super::seen::{Asked, Seen};
+use super::{Done, Link, message};
+
+/// A plugin that is called.
+pub(super) struct PluginLink<'a> {
+    pub(super) plugin: &'a Plugin,
+    pub(super) installed: &'a Installed,
+}
+
+impl Link for PluginLink<'_> {
+    fn before(&self, seen: &mut Seen, asked: &mut Asked<'_>) -> Result<(), StoreError> {
+        let manifest = &self.plugin.manifest;
+        let limits = if seen.is_prompt {
+            // All that are called for a prompt share what it waits.
+            let left = seen.caller.plugins.prompt.saturating_sub(seen.started.elapsed());
+            if !manifest.fast || left.is_zero() {
+                return Ok(());
+            }
+            Limits { time: left, ..Limits::PROMPT }
+        } else {
+            Limits::WAITED
+        };
+        let ran = self.call(&message::before(seen), seen.now, limits);
+        let answered = ran.reply.and_then(|reply| {
+            let changes = reply.granted(manifest)?;
+            if reply.refuse.is_none() {
+                seen.change(asked, manifest.name.as_str(), &changes)?;
+            }
+            Ok((reply.refuse.clone(), reply.note.clone()))
+        });
+        match self.counted(answered) {
+            Some((Some(reason), _)) => Err(StoreError::Refused { by: manifest.name.to_string(), reason }),
+            _ => Ok(()),
+        }
+    }
+
+    fn after(&self, done: &Done<'_>) -> Vec<Near> {
+        let now = done.store.now();
+        let ran = self.call(&message::after(done), now.as_micros(), Limits::UNWAITED);
+        let answered = ran.reply.and_then(|reply| {
+            if reply.refuse.is_some() || !reply.change.is_empty() {
+                return Err(Failure::NotGranted("change or refuse what was done".to_owned()));
+            }
+            Ok((None, reply.note))
+        });
+        self.counted(answered);
+        Vec::new()
+    }
+}
+
+/// A refusal, and a note for the log.
+type Said = (Option<String>, Option<String>);
+
+impl PluginLink<'_> {
+    fn call(&self, message: &[u8], now: i64, limits: Limits) -> Ran {
+        let dir = self.installed.data_dir(self.plugin);
+        run(self.plugin, message, now, &dir, limits)
+    }
+
+    /// Counts a call, and writes into the log what is to be said of it.
+    fn counted(&self, answered: Result<Said, Failure>) -> Option<Said> {
+        let name = &self.plugin.manifest.name;
+        match answered {
+            Ok((refusal, note)) => {
+                self.installed.went_well(name);
+                for said in [refusal.as_ref().map(|why| format!("refused: {why}")), note.clone()].into_iter().flatten()
+                {
+                    self.installed.note(name, &said);
+                }
+                Some((refusal, note))
+            }
+            Err(failure) => {
+                self.installed.failed(name, &failure);
+                None
+            }
+        }
+    }
+}

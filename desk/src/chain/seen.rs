@@ -1,0 +1,334 @@
+//! What links are shown of what is asked for, and how what they change gets back into it.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tessera_engine::Store;
+use tessera_engine::domain::{Alteration, Category, Importance, Memory, MemoryRef, Patch, RecallRequest, Tag};
+use tessera_engine::screen::{dropped, findings};
+use tessera_engine::store::{Erase, StoreError};
+use tessera_plugins::{Event, Failure, Field};
+
+use super::message::view;
+use crate::caller::Caller;
+use crate::verbs::{Forget, Question, Remember, Update, Which};
+
+/// Memories that are shown with what is to be done to them, at most.
+const MOST_SHOWN: usize = 100;
+
+/// What is asked for.
+#[derive(Debug)]
+pub enum Asked<'a> {
+    /// To store.
+    Store(&'a mut Remember),
+    /// To change fields.
+    Update(&'a mut Update),
+    /// To forget.
+    Forget(&'a mut Forget),
+    /// A question.
+    Recall(&'a mut RecallRequest),
+    /// What a prompt asks, which nobody waits long for.
+    Prompt(&'a mut Question),
+}
+
+impl Asked<'_> {
+    /// What is done.
+    pub(super) fn event(&self) -> Event {
+        match self {
+            Self::Store(_) => Event::Store,
+            Self::Update(_) => Event::Update,
+            Self::Forget(_) => Event::Forget,
+            Self::Recall(_) | Self::Prompt(_) => Event::Recall,
+        }
+    }
+
+    /// True where a prompt waits.
+    pub(super) fn is_prompt(&self) -> bool {
+        matches!(self, Self::Prompt(_))
+    }
+
+    /// True for a removal for good.
+    pub(super) fn is_hard(&self) -> bool {
+        matches!(self, Self::Forget(forget) if forget.erase == Erase::Hard)
+    }
+
+    /// The memories that are named.
+    pub(super) fn ids(&self) -> Vec<MemoryRef> {
+        match self {
+            Self::Update(Update { which: Which::Named(ids), .. }) => ids.clone(),
+            Self::Forget(forget) => forget.ids.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The question.
+    pub(super) fn question(&self) -> Option<(&str, Option<&str>)> {
+        match self {
+            Self::Recall(request) => Some((&request.query, request.expanded_query.as_deref())),
+            Self::Prompt(Question::Of { query, expanded }) => Some((query, expanded.as_deref())),
+            _ => None,
+        }
+    }
+
+    /// The fields of a memory that are given, as JSON. A text that is one secret as a whole is what is said of it.
+    fn fields(&self) -> BTreeMap<Field, Value> {
+        let words = |words: &[String]| json!(words);
+        let tags = |tags: &[Tag]| json!(tags);
+        let mut fields = BTreeMap::new();
+        let mut put = |field, value: Option<Value>| fields.extend(value.map(|value| (field, value)));
+        match self {
+            Self::Store(asked) => {
+                put(Field::Content, Some(json!(asked.sensitive.as_ref().unwrap_or(&asked.content))));
+                put(Field::Category, asked.category.as_ref().map(|category| json!(category)));
+                put(Field::Importance, asked.importance.map(|importance| json!(importance)));
+                put(Field::Tags, Some(tags(&asked.tags)));
+                put(Field::Keywords, Some(words(&asked.keywords)));
+                put(Field::Entities, Some(words(&asked.entities)));
+            }
+            Self::Update(Update { patch, .. }) => {
+                let content = patch.sensitive.as_ref().or(patch.content.as_ref());
+                put(Field::Content, content.map(|content| json!(content)));
+                put(Field::Category, patch.category.as_ref().map(|category| json!(category)));
+                put(Field::Importance, patch.importance.map(|importance| json!(importance)));
+                put(Field::Tags, patch.tags.as_ref().map(|given| tags(given)));
+                put(Field::Keywords, patch.keywords.as_ref().map(|given| words(given)));
+                put(Field::Entities, patch.entities.as_ref().map(|given| words(given)));
+            }
+            _ => {
+                let question = self.question();
+                put(Field::Query, question.map(|(query, _)| json!(query)));
+                put(Field::ExpandedQuery, question.and_then(|(_, expanded)| expanded).map(|expanded| json!(expanded)));
+            }
+        }
+        fields
+    }
+
+    /// True where the whole text is to be one secret.
+    fn is_secret(&self) -> bool {
+        match self {
+            Self::Store(asked) => asked.sensitive.is_some(),
+            Self::Update(asked) => asked.patch.sensitive.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Puts changes into it.
+    fn take(&mut self, changes: Changes) {
+        let Changes { patch, query, expanded } = changes;
+        match self {
+            Self::Store(asked) => {
+                asked.content = patch.content.unwrap_or_else(|| std::mem::take(&mut asked.content));
+                asked.category = patch.category.or_else(|| asked.category.take());
+                asked.importance = patch.importance.or(asked.importance);
+                asked.tags = patch.tags.unwrap_or_else(|| std::mem::take(&mut asked.tags));
+                asked.keywords = patch.keywords.unwrap_or_else(|| std::mem::take(&mut asked.keywords));
+                asked.entities = patch.entities.unwrap_or_else(|| std::mem::take(&mut asked.entities));
+            }
+            Self::Update(Update { patch: asked, .. }) => {
+                asked.content = patch.content.or_else(|| asked.content.take());
+                asked.category = patch.category.or_else(|| asked.category.take());
+                asked.importance = patch.importance.or(asked.importance);
+                asked.tags = patch.tags.or_else(|| asked.tags.take());
+                asked.keywords = patch.keywords.or_else(|| asked.keywords.take());
+                asked.entities = patch.entities.or_else(|| asked.entities.take());
+            }
+            Self::Recall(request) => {
+                request.query = query.unwrap_or_else(|| std::mem::take(&mut request.query));
+                request.expanded_query = expanded.or_else(|| request.expanded_query.take());
+            }
+            Self::Prompt(Question::Of { query: asked, expanded: further }) => {
+                *asked = query.unwrap_or_else(|| std::mem::take(asked));
+                *further = expanded.or_else(|| further.take());
+            }
+            Self::Prompt(Question::None(_)) | Self::Forget(_) => {}
+        }
+    }
+}
+
+/// What links are shown.
+#[derive(Debug)]
+pub struct Seen {
+    /// What is done.
+    pub(super) event: Event,
+    /// Who asks.
+    pub(super) caller: Caller,
+    /// When the first link was asked.
+    pub(super) started: Instant,
+    /// True where a prompt waits.
+    pub(super) is_prompt: bool,
+    /// True for a removal for good.
+    pub(super) is_hard: bool,
+    /// The fields that are given, without credentials.
+    pub(super) fields: BTreeMap<Field, Value>,
+    /// The memories that it is done to, without credentials.
+    pub(super) memories: Vec<Value>,
+    /// What plugins changed so far.
+    pub(super) altered: Vec<Alteration>,
+    /// The time, in microseconds since 1970.
+    pub(super) now: i64,
+    is_in_file: bool,
+    is_secret: bool,
+    mask: Mask,
+}
+
+impl Seen {
+    /// What is asked for, of which nothing is shown yet.
+    pub(super) fn of(store: &Store, caller: &Caller, asked: &Asked<'_>) -> Result<Self, StoreError> {
+        let known = asked.ids().into_iter().take(MOST_SHOWN).map(|id| store.get(id));
+        let known: Vec<Memory> = known.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        Ok(Self {
+            event: asked.event(),
+            caller: caller.clone(),
+            started: Instant::now(),
+            is_prompt: asked.is_prompt(),
+            is_hard: asked.is_hard(),
+            fields: BTreeMap::new(),
+            memories: known.iter().map(view).collect(),
+            altered: Vec::new(),
+            now: store.now().as_micros(),
+            is_in_file: known.iter().any(|memory| memory.file.is_some()),
+            is_secret: asked.is_secret(),
+            mask: Mask::default(),
+        })
+    }
+
+    /// Shows what is asked for as it is now, without credentials.
+    pub(super) fn show(&mut self, asked: &Asked<'_>) {
+        let mut fields = asked.fields();
+        for value in fields.values_mut() {
+            self.mask.put_over(value);
+        }
+        self.fields = fields;
+    }
+
+    /// Takes what a plugin changes, all of it or nothing.
+    pub(super) fn change(
+        &mut self,
+        asked: &mut Asked<'_>,
+        by: &str,
+        wanted: &[(Field, &Value)],
+    ) -> Result<(), Failure> {
+        let wanted: Vec<&(Field, &Value)> =
+            wanted.iter().filter(|(field, value)| self.fields.get(field) != Some(*value)).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        if self.is_in_file {
+            return Err(Failure::NotGranted("change what stands in a file".to_owned()));
+        }
+        let mut changes = Changes::default();
+        for (field, value) in &wanted {
+            changes.set(*field, value, self)?;
+        }
+        changes.patch.check().map_err(|error| Failure::Answer(error.to_string()))?;
+        asked.take(changes);
+        self.show(asked);
+        let fields = wanted.iter().map(|(field, _)| field.as_str()).collect();
+        self.altered.push(Alteration { by: by.to_owned(), fields });
+        Ok(())
+    }
+}
+
+/// Fields with what they shall be.
+#[derive(Default)]
+struct Changes {
+    patch: Patch,
+    query: Option<String>,
+    expanded: Option<String>,
+}
+
+impl Changes {
+    fn set(&mut self, field: Field, value: &Value, seen: &Seen) -> Result<(), Failure> {
+        let wrong = |problem: String| Failure::Answer(format!("{}: {problem}", field.as_str()));
+        let text = || {
+            let text = value.as_str().ok_or_else(|| wrong("is no text".to_owned()))?;
+            seen.mask.taken_off(text).ok_or_else(|| wrong("would show a credential in clear".to_owned()))
+        };
+        let list = || {
+            let words: Vec<String> = serde_json::from_value(value.clone()).map_err(|error| wrong(error.to_string()))?;
+            let words = words.iter().map(|word| seen.mask.taken_off(word));
+            words.collect::<Option<Vec<String>>>().ok_or_else(|| wrong("would show a credential in clear".to_owned()))
+        };
+        let is_question = matches!(field, Field::Query | Field::ExpandedQuery);
+        if is_question != (seen.event == Event::Recall) || seen.event == Event::Forget {
+            return Err(Failure::NotGranted(format!("change {} of what is done here", field.as_str())));
+        }
+        match field {
+            Field::Content if seen.is_secret => {
+                return Err(Failure::NotGranted("change a text that is one secret".to_owned()));
+            }
+            Field::Content => self.patch.content = Some(text()?),
+            Field::Category => {
+                let category: Category = text()?.parse().map_err(|error| wrong(format!("{error}")))?;
+                self.patch.category = Some(category);
+            }
+            Field::Importance => {
+                let importance: Importance =
+                    serde_json::from_value(value.clone()).map_err(|error| wrong(error.to_string()))?;
+                self.patch.importance = Some(importance);
+            }
+            Field::Tags => {
+                let tags = list()?.iter().map(|tag| tag.parse()).collect::<Result<Vec<Tag>, _>>();
+                self.patch.tags = Some(tags.and_then(Tag::unique).map_err(|error| wrong(error.to_string()))?);
+            }
+            Field::Keywords => self.patch.keywords = Some(list()?),
+            Field::Entities => self.patch.entities = Some(list()?),
+            Field::Query => self.query = Some(text()?),
+            Field::ExpandedQuery => self.expanded = Some(text()?),
+        }
+        Ok(())
+    }
+}
+
+/// The credentials that stand in what is asked for, each with the place that is shown for it.
+#[derive(Default)]
+struct Mask {
+    values: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for Mask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Mask({} values)", self.values.len())
+    }
+}
+
+impl Mask {
+    /// Shows places in the stead of values, in every text of a value.
+    fn put_over(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.covered(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.put_over(value)),
+            _ => {}
+        }
+    }
+
+    fn covered(&mut self, text: &str) -> String {
+        let (mut shown, mut at) = (String::new(), 0);
+        for finding in findings(text) {
+            shown.push_str(text.get(at..finding.span.start).unwrap_or_default());
+            let value = text.get(finding.span.clone()).unwrap_or_default();
+            let known = self.values.iter().find(|(_, known)| known == value).map(|(place, _)| place.clone());
+            shown.push_str(&known.unwrap_or_else(|| self.place(value, finding.kind.as_str())));
+            at = finding.span.end;
+        }
+        shown.push_str(text.get(at..).unwrap_or_default());
+        // What stands in one field as a credential may stand in another as a word.
+        self.values.iter().fold(shown, |shown, (place, value)| shown.replace(value, place))
+    }
+
+    fn place(&mut self, value: &str, kind: &str) -> String {
+        let place = format!("[secret {}: {kind}]", self.values.len() + 1);
+        self.values.push((place.clone(), value.to_owned()));
+        place
+    }
+
+    /// A text with the values in their places again; `None` where one would not be known for a credential there, so that
+    /// it would be stored in clear.
+    fn taken_off(&self, text: &str) -> Option<String> {
+        let whole = self.values.iter().fold(text.to_owned(), |whole, (place, value)| whole.replace(place, value));
+        let screened = dropped(&whole);
+        let is_hidden = self.values.iter().all(|(_, value)| !screened.contains(value.as_str()));
+        is_hidden.then_some(whole)
+    }
+}

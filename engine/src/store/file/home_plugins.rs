@@ -1,0 +1,58 @@
+//! The files of plugins within a home.
+
+use std::path::{Path, PathBuf};
+
+use super::home::{Home, PLUGINS};
+
+impl Home {
+    /// The directory of plugins: their files, and what is noted of them.
+    pub fn plugins(&self) -> PathBuf {
+        self.dir().join(PLUGINS)
+    }
+
+    /// The plugins that were added, and what was granted to them.
+    pub fn plugin_registry(&self) -> PathBuf {
+        self.plugins().join("registry.json")
+    }
+
+    /// What plugins failed at and said, a line each.
+    pub fn plugin_log(&self) -> PathBuf {
+        self.plugins().join("plugins.log")
+    }
+
+    /// The older half of [`Home::plugin_log`].
+    pub fn plugin_log_old(&self) -> PathBuf {
+        self.plugins().join("plugins.log.old")
+    }
+
+    /// Which calls of plugins failed, and which went well after one that failed.
+    pub fn plugin_counts(&self) -> PathBuf {
+        self.plugins().join("counts")
+    }
+
+    /// Held while plugins are added and removed.
+    pub fn plugin_lock(&self) -> PathBuf {
+        self.plugins().join("registry.lock")
+    }
+
+    /// The directory of what was done and plugins are still to be told.
+    pub fn plugin_spool(&self) -> PathBuf {
+        self.plugins().join("spool")
+    }
+
+    /// Held by the process that tells them.
+    pub fn plugin_spool_lock(&self) -> PathBuf {
+        self.plugins().join("spool.lock")
+    }
+
+    /// The directory in which the program of a plugin works.
+    pub fn plugin_data(&self, name: &str) -> PathBuf {
+        self.plugins().join("data").join(name)
+    }
+
+    /// True for the code of plugins, and for what is noted of them without a word of a memory.
+    pub(super) fn is_of_plugins(&self, path: &Path) -> bool {
+        let is_log = [self.plugin_log(), self.plugin_log_old()].iter().any(|log| log == path);
+        path.parent() == Some(&self.plugins()) && !is_log
+    }
+}
