@@ -2,6 +2,7 @@
 
 mod client;
 pub(crate) mod hooks;
+pub(crate) mod plugins;
 pub(crate) mod terminal;
 mod world;
 
