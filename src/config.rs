@@ -14,9 +14,8 @@ use tessera_engine::score::Weights;
 use tessera_engine::store::{Home, StoreConfig, Usage};
 
 use tessera_desk::project::{Claim, claim_of};
-use tessera_desk::{Caller, PluginRules, Project};
+use tessera_desk::{Caller, Project};
 use tessera_hooks::{Settings as HookSettings, Surroundings};
-use tessera_plugins::command::INSIDE;
 use tessera_setup::Places;
 
 use crate::config_file::ConfigFile;
@@ -25,6 +24,8 @@ pub(crate) use files::{
     FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules, memory_files,
 };
 pub(crate) use older::older_places;
+use plugins::PLUGINS_PROMPT;
+pub(crate) use plugins::{plugin_rules, search_path};
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
 use switches::NO_APPROVAL;
@@ -51,6 +52,7 @@ macro_rules! setting {
 
 // After the macro, which they use.
 mod files;
+mod plugins;
 mod switches;
 mod team;
 
@@ -176,7 +178,7 @@ setting!(
 );
 
 /// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 35] = [
+pub(crate) const SETTINGS: [&Setting; 36] = [
     &HOME,
     &DATABASE,
     &NOW,
@@ -202,6 +204,7 @@ pub(crate) const SETTINGS: [&Setting; 35] = [
     &JUDGE,
     &DAILY_TOKENS,
     &OLLAMA,
+    &PLUGINS_PROMPT,
     &SERVER,
     &KEY,
     &SYNC,
@@ -219,19 +222,9 @@ pub(crate) fn no_color() -> bool {
     NO_COLOR.value().is_some()
 }
 
-/// True inside a program that a judge started.
-pub(crate) fn is_judges_child() -> bool {
-    variable(tessera_learn::CHILD).is_some()
-}
-
-/// How plugins are called: not at all inside a program that one of them started.
-pub(crate) fn plugin_rules() -> PluginRules {
-    PluginRules { is_inside: variable(INSIDE).is_some(), ..PluginRules::default() }
-}
-
-/// Where programs are looked for.
-pub(crate) fn search_path() -> Vec<PathBuf> {
-    variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
+/// True inside a program that a judge or a plugin started.
+pub(crate) fn is_child_of_ours() -> bool {
+    variable(tessera_learn::CHILD).is_some() || plugins::is_inside()
 }
 
 /// A variable of the environment that is set and not empty. A client that could not fill in an option
@@ -380,6 +373,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         judge: JUDGE.parsed(file, unset.judge, any)?,
         daily_tokens: DAILY_TOKENS.parsed(file, unset.daily_tokens, number)?,
         meaning: MEANING.parsed(file, unset.meaning, switch)?,
+        plugins: plugins::of_hooks(file)?,
         deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
     })
 }

@@ -1,4 +1,4 @@
-//! The thread of a long-lived process that makes vectors of memories.
+//! The thread of a long-lived process that makes vectors of memories, and tells plugins of what was done.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::meaning::Encoder;
-use tessera_engine::store::{StoreError, Usage};
+use tessera_engine::store::{Home, StoreError, Usage};
 
+use crate::chain::spool;
 use crate::meaning::work_off;
 
 /// How long a new process has nothing else to do before it looks for what waits.
@@ -34,13 +35,14 @@ impl Wake {
 /// Starts the thread. It works on a connection of its own, and steps aside while `calls` are answered. Without it the
 /// process answers all the same.
 pub(crate) fn start(store: &Store, calls: Arc<AtomicUsize>) -> Option<Wake> {
-    if !store.has_meaning() {
+    // A plugin that is added later is told of what was done by the next process.
+    if !store.has_meaning() && !store.home().plugin_registry().exists() {
         return None;
     }
     let (sender, woken) = sync_channel(1);
-    let opened = store.opener(Usage::Write);
-    let run = move || run(&woken, &calls, opened);
-    match thread::Builder::new().name("meaning".into()).spawn(run) {
+    let (home, opened) = (store.home().clone(), store.opener(Usage::Write));
+    let run = move || run(&home, &woken, &calls, opened);
+    match thread::Builder::new().name("background".into()).spawn(run) {
         Ok(_) => Some(Wake(sender)),
         Err(error) => {
             tracing::debug!(%error, "nobody makes vectors here");
@@ -49,7 +51,7 @@ pub(crate) fn start(store: &Store, calls: Arc<AtomicUsize>) -> Option<Wake> {
     }
 }
 
-fn run(woken: &Receiver<()>, calls: &AtomicUsize, opened: impl Fn() -> Result<Store, StoreError>) {
+fn run(home: &Home, woken: &Receiver<()>, calls: &AtomicUsize, opened: impl Fn() -> Result<Store, StoreError>) {
     let mut wait = FIRST;
     loop {
         match woken.recv_timeout(wait) {
@@ -58,6 +60,11 @@ fn run(woken: &Receiver<()>, calls: &AtomicUsize, opened: impl Fn() -> Result<St
         }
         wait = Duration::MAX;
         thread::sleep(SOON);
+        if spool::is_waiting(home)
+            && let Err(error) = opened().and_then(|store| spool::work_off(&store, || true))
+        {
+            tracing::debug!(%error, "plugins are told later");
+        }
         let worked = opened().and_then(|mut store| {
             work_off(&mut store, |_| {
                 step_aside(calls);

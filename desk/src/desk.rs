@@ -66,13 +66,14 @@ pub struct Desk<'a> {
     store: &'a mut Store,
     caller: &'a Caller,
     has_changed: bool,
+    has_spooled: bool,
     looks: Option<Looks>,
 }
 
 impl<'a> Desk<'a> {
     /// A desk for one caller.
     pub fn new(store: &'a mut Store, caller: &'a Caller) -> Self {
-        Self { store, caller, has_changed: false, looks: None }
+        Self { store, caller, has_changed: false, has_spooled: false, looks: None }
     }
 
     /// Has the folders of files looked at with the first verb; `None` where somebody watches them.
@@ -97,7 +98,7 @@ impl<'a> Desk<'a> {
         };
         let altered = Caller { altered: std::mem::take(&mut begun.altered), ..self.caller.clone() };
         let outcome = self.run(verb, &altered)?;
-        chain.after(self.store, begun, V::touched(&outcome));
+        self.has_spooled |= chain.after(self.store, begun, V::touched(&outcome));
         Ok(outcome)
     }
 
@@ -130,6 +131,11 @@ impl<'a> Desk<'a> {
     /// The time now, as the store sees it.
     pub fn now(&self) -> Timestamp {
         self.store.now()
+    }
+
+    /// True when something was done that plugins are to be told of.
+    pub fn has_spooled(&self) -> bool {
+        self.has_spooled
     }
 
     /// True when a verb was performed that may have changed something.

@@ -35,9 +35,9 @@ impl SharedStore {
         Self { store, used, changed, asked, calls: Arc::default(), wake: Arc::default(), watch: Arc::default() }
     }
 
-    /// Has the vectors of memories made that wait for them, by a thread of its own, now and whenever something changed,
-    /// until the last of these is dropped.
-    pub fn give_meaning_in_background(&self) {
+    /// Has the vectors of memories made that wait for them, and plugins told of what was done, by a thread of its own, now and
+    /// whenever something changed, until the last of these is dropped.
+    pub fn work_in_background(&self) {
         if let Some(wake) = self.here(|store| background::start(store, Arc::clone(&self.calls))) {
             let _ = self.wake.set(wake);
         }
@@ -67,10 +67,11 @@ impl SharedStore {
     /// Notes that something changed: it may be to be sent, and have no vectors yet.
     pub fn note_change(&self) {
         self.changed.notify_one();
-        self.wake_meaning();
+        self.wake_background();
     }
 
-    fn wake_meaning(&self) {
+    /// Has what nobody waits for done soon.
+    pub(crate) fn wake_background(&self) {
         self.wake.get().into_iter().for_each(Wake::wake);
     }
 
@@ -125,7 +126,7 @@ impl SharedStore {
             // A step at a time: a call in between does not wait for all.
             while self.run(&never, reanalyse).await == Some(true) {}
             // Another process, or a server's news, may have left some.
-            self.wake_meaning();
+            self.wake_background();
             // The chores are a use of the desk too.
             tokio::select! { biased; () = self.used.notified() => {}, () = std::future::ready(()) => {} }
         }

@@ -122,15 +122,17 @@ pub async fn at_desk<T: Send + 'static>(
     let looks = store.looks();
     let work = move |store: &mut Store| {
         let mut desk = Desk::new(store, &caller).looking(looks);
-        (work(&mut desk), desk.has_changed())
+        (work(&mut desk), desk.has_changed(), desk.has_spooled())
     };
-    let Some((outcome, has_changed)) = store.run(cancelled, work).await else {
+    let Some((outcome, has_changed, has_spooled)) = store.run(cancelled, work).await else {
         // Work that began is finished all the same.
         store.note_change();
         return None;
     };
     if has_changed {
         store.note_change();
+    } else if has_spooled {
+        store.wake_background();
     }
     let not_sent = match direct {
         Some(team) if has_changed => team.exchange().await.err(),

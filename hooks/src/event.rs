@@ -29,6 +29,6 @@ pub(crate) fn event(name: &'static str, started: Instant, claim: &Claim) -> Even
 
 /// The session as a caller.
 pub(crate) fn caller(payload: &Payload, surroundings: &Surroundings) -> Caller {
-    let profile = surroundings.settings.profile;
-    Caller { session: payload.session(), profile, ..Caller::new(Origin::Agent) }
+    let (profile, plugins) = (surroundings.settings.profile, surroundings.settings.plugins);
+    Caller { session: payload.session(), profile, plugins, ..Caller::new(Origin::Agent) }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use tessera_desk::chain::{installed, spool};
 use tessera_desk::older::System;
 use tessera_desk::project::Claim;
 use tessera_desk::verbs::{Brief, Context, HasImported, Notice, StandingNotice};
@@ -48,6 +49,7 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     let mut came_over = |system, path| desk.perform(HasImported { system, path }).unwrap_or(true);
     let notice = of_team(&notice, surroundings)
         .or_else(|| of_project(&notice, &claim, surroundings))
+        .or_else(|| of_plugins(surroundings))
         .or_else(|| of_older(surroundings, &mut came_over));
     let reply = given.map(|given| Reply::context(EVENT, &given.body));
     if surroundings.home.memories().is_dir() || store.folders().is_ok_and(|folders| !folders.is_empty()) {
@@ -113,13 +115,23 @@ fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Tessera: {}", parts.join(", ")))
 }
 
+/// What the person should know of plugins: that one is switched off, once.
+fn of_plugins(surroundings: &Surroundings) -> Option<String> {
+    let home = &surroundings.home;
+    let is_new = |off: &&installed::Off| asked::is_first(home, &format!("plugin {} off {}", off.name, off.failures));
+    let off = installed::off(home);
+    let first = off.iter().find(is_new)?;
+    Some(format!("Tessera: plugin {} {}", first.name, installed::switched_off(&first.name)))
+}
+
 /// Wakes the worker if work is waiting, or the session left something in spools: an event of the client takes no
 /// write lock itself.
 pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     if !surroundings.home.holds_store() {
         return Ok(None);
     }
-    if queue::is_waiting(&surroundings.home) || Store::has_spooled(&surroundings.home) {
+    let home = &surroundings.home;
+    if queue::is_waiting(home) || Store::has_spooled(home) || spool::is_waiting(home) {
         stop::wake_worker(surroundings)?;
     }
     Ok(None)

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tessera_desk::PluginRules;
 use tessera_desk::older::Places;
 use tessera_engine::domain::{Clock, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub judge: JudgeChoice,
     /// Tokens that judges may read and write in a day.
     pub daily_tokens: u64,
+    /// How plugins are called.
+    pub plugins: PluginRules,
     /// How long a hook may take before it gives up.
     pub deadline: Duration,
 }
@@ -52,6 +55,7 @@ impl Default for Settings {
             auto_approve: true,
             judge: JudgeChoice::Heuristic,
             daily_tokens: 50_000,
+            plugins: PluginRules::default(),
             deadline: Duration::from_secs(1),
         }
     }

@@ -1,5 +1,8 @@
 //! What is wrong with the settings of this machine, for `doctor`.
 
+use tessera_desk::chain::installed::{self, Installed};
+use tessera_engine::domain::Timestamp;
+use tessera_engine::store::Home;
 use tessera_setup::{Row, RowVerdict};
 
 use super::{Context, coming_over};
@@ -35,5 +38,39 @@ pub(super) fn rows(context: &Context) -> Vec<Row> {
     for offer in coming_over::offers(context) {
         rows.push(Row { name: "not taken over", verdict: RowVerdict::Ok, detail: coming_over::told_offer(&offer) });
     }
+    if let Ok(home) = config::home(context.home.clone()) {
+        rows.extend(plugins(&home));
+    }
+    rows
+}
+
+/// What is to be said of plugins; nothing where there are none.
+fn plugins(home: &Home) -> Vec<Row> {
+    let row = |verdict, detail: String| Row { name: "plugins", verdict, detail };
+    if installed::is_unreadable(home) {
+        let detail = format!("{} cannot be read: no plugin is called", home.plugin_registry().display());
+        return vec![row(RowVerdict::Bad, detail)];
+    }
+    let known = Installed::read(home, Timestamp::from_micros(0));
+    let (mut names, mut rows) = (Vec::new(), Vec::new());
+    for (plugin, counted) in known.iter().flat_map(Installed::plugins) {
+        let name = &plugin.manifest.name;
+        names.push(name.to_string());
+        let changed = plugin.body.files().iter().find(|file| file.read().is_err());
+        rows.extend(changed.map(|file| {
+            let what = "is not as it was when it was added, so that it is not called; look at it, and add it again";
+            row(RowVerdict::Bad, format!("{name}: {} {what}", file.path.display()))
+        }));
+        rows.extend(
+            counted.is_off().then(|| row(RowVerdict::Bad, format!("{name} {}", installed::switched_off(name)))),
+        );
+    }
+    if rows.is_empty() && !names.is_empty() {
+        rows.push(row(RowVerdict::Ok, names.join(", ")));
+    }
+    let lies = installed::never_added(home, &names);
+    rows.extend((!lies.is_empty()).then(|| {
+        row(RowVerdict::Ok, format!("{} never added, and not called; `tessera plugin add` adds it", lies.join(", ")))
+    }));
     rows
 }

@@ -48,8 +48,8 @@ impl Arguments {
 /// Handles one event. Runs before the command line is parsed, so that nothing of it costs a prompt time.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { home, event } = arguments;
-    // Inside a judge's child: its hooks are not ours to run.
-    if config::is_judges_child() {
+    // Inside a judge's child, or a plugin's: its hooks are not ours to run.
+    if config::is_child_of_ours() {
         return ExitCode::SUCCESS;
     }
     let reply = match config::surroundings(home.clone()) {

@@ -27,6 +27,13 @@ mod memory_tool;
 mod notes;
 mod observations;
 mod planted;
+#[cfg(unix)]
+mod plugged;
+mod plugin_examples;
+#[cfg(unix)]
+mod plugins;
+#[cfg(unix)]
+mod plugins_hostile;
 mod projects;
 mod promises;
 mod quality;

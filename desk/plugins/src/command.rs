@@ -30,10 +30,15 @@ pub(crate) fn call(
     let mut group = Group::start(program, arguments, dir)?;
     let said = group.listen(message);
     let left = || time.saturating_sub(started.elapsed());
-    let output = match said.recv_timeout(left()) {
-        Ok(output) => output?,
-        Err(RecvTimeoutError::Timeout) => return Err(Failure::Late(time)),
-        Err(RecvTimeoutError::Disconnected) => return Err(Failure::Start("nobody listens to it".to_owned())),
+    let output = loop {
+        match said.recv_timeout(LOOK.min(left())) {
+            Ok(output) => break output?,
+            Err(RecvTimeoutError::Disconnected) => return Err(Failure::Start("nobody listens to it".to_owned())),
+            Err(RecvTimeoutError::Timeout) if left().is_zero() => return Err(Failure::Late(time)),
+            // What it left running holds its stdout, and has nothing to say.
+            Err(RecvTimeoutError::Timeout) if group.ended()?.is_some() => group.kill(),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
     };
     loop {
         match group.ended()? {
@@ -82,13 +87,19 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
+        self.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Group {
+    fn kill(&mut self) {
         #[cfg(unix)]
         if let Some(group) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw) {
             // What it left running goes too, when it ended itself.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
         let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

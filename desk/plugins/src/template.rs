@@ -25,6 +25,7 @@ fn file(path: &'static str, text: &str, name: &Name) -> File {
 pub fn rust(name: &Name) -> Vec<File> {
     vec![
         file("Cargo.toml", include_str!("../templates/rust/Cargo.toml.txt"), name),
+        file(".cargo/config.toml", include_str!("../templates/rust/config.toml.txt"), name),
         file("plugin.toml", include_str!("../templates/plugin.toml"), name),
         file("src/lib.rs", include_str!("../templates/rust/lib.rs.txt"), name),
         file("tessera-plugin/Cargo.toml", include_str!("../templates/rust/guest.toml.txt"), name),

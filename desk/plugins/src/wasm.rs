@@ -8,8 +8,8 @@
 use std::time::Instant;
 
 use wasmi::{
-    CompilationMode, Config, Engine, Error, Extern, Instance, Linker, Memory, Module, Store, StoreLimits,
-    StoreLimitsBuilder, TrapCode, TypedResumableCall, WasmParams, WasmResults,
+    CompilationMode, Config, CustomFuelCosts, Engine, Error, Extern, Instance, Linker, Memory, Module, Store,
+    StoreLimits, StoreLimitsBuilder, TrapCode, TypedResumableCall, WasmParams, WasmResults,
 };
 
 use crate::failure::{Failure, PluginError};
@@ -21,6 +21,10 @@ use crate::{ABI, MOST_OUTPUT};
 pub const SECTION: &str = "tessera.plugin";
 /// Steps between two looks at the time: about half a millisecond.
 const SLICE: u64 = 200_000;
+/// Translating a function costs no steps: running out of them there ends a call for good. What it takes is bounded by the
+/// size of the file.
+const COSTS: CustomFuelCosts =
+    CustomFuelCosts { bytes_copied_per_fuel: 64, fuel_per_bytes_translated: 0, fuel_per_bytes_validated: 0 };
 /// Calls within calls, at most, and bytes of their values.
 const MOST_DEPTH: usize = 1_000;
 const MOST_STACK: usize = 1024 * 1024;
@@ -134,6 +138,7 @@ fn engine(mode: CompilationMode) -> Engine {
         .consume_fuel(true)
         .compilation_mode(mode)
         .allow_start_fn(false)
+        .fuel_cost(COSTS)
         .set_max_recursion_depth(MOST_DEPTH)
         .set_max_stack_height(MOST_STACK);
     Engine::new(&config)

@@ -9,6 +9,9 @@ use tessera_plugins::{Body, Manifest, Pinned, Plugin, PluginError, command, dige
 
 use super::installed;
 
+/// The largest module that a prompt waits for: its functions are translated when they are called.
+const MOST_FAST: usize = 256 * 1024;
+
 /// A plugin that may be added.
 #[derive(Debug)]
 pub struct Proposal {
@@ -36,6 +39,10 @@ impl Proposal {
             Some(manifest) => manifest,
             None => Manifest::read(&beside(path)?)?,
         };
+        if manifest.fast && bytes.len() > MOST_FAST {
+            let problem = format!("a module that a prompt waits for is at most {} KiB", MOST_FAST / 1024);
+            return Err(PluginError::of("fast", problem));
+        }
         Ok(Self { manifest, source: Source::Wasm(bytes) })
     }
 

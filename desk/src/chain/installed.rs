@@ -180,14 +180,31 @@ pub fn is_unreadable(home: &Home) -> bool {
     fs::read(home.plugin_registry()).is_ok_and(|bytes| Registry::read(&bytes).is_none())
 }
 
-/// The names of those that are switched off.
-pub fn off(home: &Home) -> Vec<Name> {
-    let installed = Installed::read(home, Timestamp::from_micros(0));
-    let of = |installed: &Installed| -> Vec<Name> {
-        let off = installed.plugins().filter(|(_, counted)| counted.is_off());
-        off.map(|(plugin, _)| plugin.manifest.name.clone()).collect()
-    };
-    installed.as_ref().map(of).unwrap_or_default()
+/// Modules that lie in the directory of plugins and are none of these: nobody allowed them anything.
+pub fn never_added(home: &Home, names: &[String]) -> Vec<String> {
+    let files = fs::read_dir(home.plugins()).into_iter().flatten().flatten();
+    let files = files.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_other =
+        |file: &String| file.strip_suffix(".wasm").is_some_and(|name| !names.iter().any(|known| known == name));
+    let mut found: Vec<String> = files.filter(is_other).collect();
+    found.sort();
+    found
+}
+
+/// A plugin that is switched off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Off {
+    /// Its name.
+    pub name: Name,
+    /// Calls that failed since it was added.
+    pub failures: u32,
+}
+
+/// Those that are switched off.
+pub fn off(home: &Home) -> Vec<Off> {
+    let Some(installed) = Installed::read(home, Timestamp::from_micros(0)) else { return Vec::new() };
+    let off = installed.plugins().filter(|(_, counted)| counted.is_off());
+    off.map(|(plugin, counted)| Off { name: plugin.manifest.name.clone(), failures: counted.failures }).collect()
 }
 
 /// The lines of the log, oldest first; of one plugin alone where it is named.

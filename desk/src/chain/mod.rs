@@ -101,13 +101,15 @@ impl Chain {
     }
 
     /// Notes what was done for the plugins that want to know. It is noted when this returns, so that who asked is not told
-    /// that it is done before.
-    pub(crate) fn after(&self, store: &Store, begun: Begun, touched: Vec<MemoryRef>) {
+    /// that it is done before. True where there is one.
+    pub(crate) fn after(&self, store: &Store, begun: Begun, touched: Vec<MemoryRef>) -> bool {
         let Begun { entry, ids, .. } = begun;
         let ids = if touched.is_empty() && entry.event != Event::Recall { ids } else { touched };
-        if !ids.is_empty() && self.installed.links(entry.event, When::After).next().is_some() {
+        let is_wanted = !ids.is_empty() && self.installed.links(entry.event, When::After).next().is_some();
+        if is_wanted {
             spool::submit(store.home(), &Entry { ids: ids.iter().map(ToString::to_string).collect(), ..entry });
         }
+        is_wanted
     }
 }
 

@@ -73,6 +73,8 @@ pub(crate) fn reconcile(
     let stored = match Desk::new(store, &caller(job)).perform(lesson) {
         // The person wants no text with a credential kept: there is nothing to learn from it, now or later.
         Err(StoreError::Credential { .. }) => return Ok(Outcome::Known),
+        // A plugin wants it not kept, and its log says so.
+        Err(StoreError::Refused { .. }) => return Ok(Outcome::Known),
         stored => stored?,
     };
     Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })

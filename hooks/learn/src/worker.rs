@@ -16,6 +16,7 @@ use crate::judge::Judge;
 use crate::lesson::{JudgeError, MOST_ANSWERED, Means, Verdict, Window};
 use crate::reconcile::{self, Outcome};
 use crate::transcript::{Turn, Turns, turns};
+use tessera_desk::chain::spool;
 use tessera_desk::log;
 use tessera_desk::meaning::work_off;
 use tessera_desk::queue::{self, Batch, Job, WorkerTurn};
@@ -59,7 +60,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     let note = |text: &str| log::line(&surroundings.home, now, text);
     let batches = queue::due(&surroundings.home, now, seen);
     seen.extend(batches.iter().flat_map(Batch::files));
-    if batches.is_empty() && !Store::has_spooled(&surroundings.home) {
+    if batches.is_empty() && !Store::has_spooled(&surroundings.home) && !spool::is_waiting(&surroundings.home) {
         return 0;
     }
     let mut store = match surroundings.open(Usage::Write) {
@@ -80,6 +81,10 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     let is_idle = |_| queue::due(&surroundings.home, surroundings.clock.now(), seen).is_empty();
     if let Err(error) = work_off(&mut store, is_idle) {
         note(&format!("vectors wait: {error}"));
+    }
+    // Plugins are told last: they are somebody else's, and may take their time.
+    if let Err(error) = spool::work_off(&store, || true) {
+        note(&format!("plugins are told later: {error}"));
     }
     let folded = store.fold_accesses().and_then(|()| store.fold_receipts()).and_then(|()| store.fold_questions());
     if let Err(error) = folded {

@@ -18,6 +18,7 @@ pub(super) const TOOL: Entry = Entry {
         json!({
             "ids": { "type": "array", "items": { "type": "string" }, "description": "Handles such as 42" },
             "max_tokens": { "type": "integer", "default": 1000 },
+            "cursor": { "type": "string", "description": "For the rest, with the same ids" },
             "format": { "type": "string", "enum": ["text", "json"] }
         })
     },
@@ -28,7 +29,8 @@ pub(super) const TOOL: Entry = Entry {
 };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
-    let request = RecallRequest { limit: MAX_LIMIT, packing: Packing::Dual, ..budgeted(args, String::new())? };
+    let cursor = args.parsed(&["cursor"])?;
+    let request = RecallRequest { limit: MAX_LIMIT, packing: Packing::Dual, cursor, ..budgeted(args, String::new())? };
     let budget = request.budget.get();
     let ids = desk.perform(Meant { named: args.names()? })?;
     let reply = desk.perform(Fetch { ids, request, form: form(args)? })?;

@@ -103,7 +103,7 @@ pub fn answer(handle: fn(&Message) -> Reply) -> u64 {
     let message = MESSAGE.with_borrow(|message| serde_json::from_slice(message).unwrap_or_default());
     let Reply(reply) = handle(&Message(message));
     ANSWER.with_borrow_mut(|answer| {
-        *answer = Value::Object(reply).to_string().into_bytes();
+        *answer = serde_json::to_vec(&reply).unwrap_or_default();
         (answer.as_ptr().addr() as u64) << 32 | answer.len() as u64
     })
 }
