@@ -213,3 +213,28 @@ fn the_end_of_input_and_signals_end_the_server_with_everything_kept() {
     }
     assert!(world.json(&["get", "1"])["access_count"].as_u64().unwrap() > 0, "uses were folded at the end");
 }
+
+#[test]
+fn memory_get_goes_on_where_its_budget_ended() {
+    let world = World::new();
+    for n in 1..=6 {
+        world.remember(&format!("Note {n} of the harbour: {}", "the crane on pier nine is painted again. ".repeat(12)));
+    }
+    let mut client = Client::start(&world);
+    let (mut cursor, mut seen) = (Value::Null, Vec::new());
+    for page in 0.. {
+        assert!(page < 12, "it ends");
+        let asked = json!({ "ids": [1, 2, 3, 4, 5, 6], "max_tokens": 400, "format": "json", "cursor": cursor });
+        let reply: Value = serde_json::from_str(&client.ok("memory_get", asked)).unwrap();
+        assert!(reply["tokens_used"].as_u64().unwrap() <= 400);
+        for row in reply["details"].as_array().unwrap().iter().chain(reply["index"].as_array().unwrap()) {
+            seen.push(row["id"].as_u64().unwrap());
+        }
+        cursor = reply["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 3, 4, 5, 6], "each once");
+}
