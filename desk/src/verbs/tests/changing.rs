@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use tessera_engine::domain::{LinkKind, Origin, Patch, Scope, Trust};
-use tessera_engine::store::{Erase, ImportAs, Resolution, StoreError};
+use tessera_engine::store::{Erase, ImportAs, ImportRun, Resolution, StoreError};
 
 use super::{World, id, model_in, person, scope};
 use crate::verbs::{
@@ -111,7 +111,7 @@ fn lines_of_others_are_foreign_until_somebody_vouches_for_them() {
         &person(),
         Import {
             input: &mut Cursor::new(lines),
-            whose: ImportAs::Foreign,
+            run: ImportRun::new("lines", "-", ImportAs::Foreign),
             progress: &mut |progress| seen = progress.lines,
         },
     );
