@@ -72,7 +72,7 @@ impl Coming {
             sensitive,
             ..Draft::new(draft.content)
         };
-        Self { row: OlderRow { ids, draft, stamps }, name: draft_name(&client), links, remarks }
+        Self { row: OlderRow::new(ids, draft, stamps), name: draft_name(&client), links, remarks }
     }
 }
 

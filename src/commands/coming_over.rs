@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tessera_desk::older::{Found, Source, System};
 use tessera_desk::verbs::{HasImported, Imports, Preview, PreviewImport, TakeOver, TakenOver, UndoImport};
 use tessera_engine::domain::Trust;
+use tessera_engine::screen::dropped;
 use tessera_engine::store::{Import, ImportAs, Standing, Undone};
 
 use super::setup::agreed;
@@ -147,15 +148,19 @@ fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<(
         let what = "came from there before and are there no more: they stay here until you forget them";
         output::line(&format!("  {} {what}", preview.gone_there))?;
     }
-    if is_before {
-        return Ok(());
+    if !is_before {
+        let left_out = preview.skipped.len();
+        return if left_out > 0 { output::line(&format!("  {left_out} left out")) } else { Ok(()) };
     }
-    for (at, problem) in preview.skipped.iter().map(|one| (&one.at, &one.problem)).take(MOST_TOLD) {
-        output::note(&format!("left out: {}: {}", output::shown(at), output::shown(problem)));
+    let skipped = preview.skipped.iter().map(|one| format!("left out: {}: {}", one.at, one.problem));
+    let remarks = preview.remarks.iter().map(|(at, remark)| format!("{at}: {remark}"));
+    let told: Vec<String> = skipped.chain(remarks).collect();
+    for line in told.iter().take(MOST_TOLD) {
+        output::line(&format!("  {}", output::shown(&dropped(line))))?;
     }
-    let more = preview.skipped.len().saturating_sub(MOST_TOLD);
+    let more = told.len().saturating_sub(MOST_TOLD);
     if more > 0 {
-        output::note(&format!("and {more} more; --json lists all"));
+        output::line(&format!("  and {more} more such; --json lists all"))?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What older systems kept comes over whole, once, as whose it is said to be, and nothing of theirs is touched.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use rusqlite::params;
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::hooks::{asked, context_of, event, hook};
 use crate::support::older::{states, v_alone, v_database, v_stores, vault, w_database, w_stores};
+use crate::support::terminal::start_on_terminal;
 use crate::support::{Ran, World};
 
 /// A credential that was made up.
@@ -401,4 +403,75 @@ fn each_variable_that_names_a_store_and_each_usual_place_is_looked_at() {
         let row = &found["found"][0];
         assert_eq!((&row["system"], &row["rows"], &row["path"]), (&json!(system), &json!(1), &json!(file)), "{found}");
     }
+}
+
+#[test]
+fn whose_they_are_is_asked_once_on_a_terminal() {
+    let world = World::new();
+    let file = world.path("memory.db");
+    v_stores(&v_database(&file), 5, "The ledger service listens on port 9417");
+    let answered = |answers: &[u8]| {
+        let (mut child, mut terminal) = start_on_terminal(&world, &["import", "v", path(&file)]);
+        terminal.write_all(answers).unwrap();
+        let mut said = Vec::new();
+        // The end of a terminal that nobody holds any more is an error.
+        let _ = terminal.read_to_end(&mut said);
+        (child.wait().unwrap().success(), String::from_utf8_lossy(&said).into_owned())
+    };
+    let (is_done, said) = answered(b"n\nn\n");
+    assert!(is_done && said.contains("own notes?") && said.contains("Take them over?"), "{said}");
+    assert!(!world.home().exists(), "no is no");
+    let (is_done, said) = answered(b"y\ny\n");
+    assert!(is_done, "{said}");
+    assert_eq!(row(&world, "9417")["trust"], "user");
+}
+
+#[test]
+fn what_another_shared_there_becomes_nobodys_own_and_a_text_nobody_vouches_for_takes_no_trust() {
+    let world = World::new();
+    let rest = world.path("rest.json");
+    let said = |text: &str, at: &str| {
+        let own = json!({ "id": 1, "content": text, "is_sensitive": false, "created_at": "2026-11-01T00:09:00+00:00",
+            "updated_at": at });
+        let theirs = json!({ "id": 2, "content": "Bob shared this with me", "is_sensitive": false, "shared_by": "bob",
+            "created_at": "2026-11-01T00:09:00+00:00", "share_permission": "read" });
+        fs::write(&rest, json!({ "memories": [own, theirs] }).to_string()).unwrap();
+    };
+    said("The ledger listens on 9417", "2026-11-01T00:09:00+00:00");
+    (0..2).for_each(|_| assert_eq!(import(&world, &["v", path(&rest), "--mine"])["trust"], "user"));
+    assert_eq!(row(&world, "Bob")["trust"], "foreign");
+    assert_eq!(row(&world, "ledger")["trust"], "user");
+    said("The ledger listens on 1111, says somebody", "2026-11-02T00:09:00+00:00");
+    assert_eq!(import(&world, &["v", path(&rest)])["standings"], json!({ "changed": 1, "there": 1 }));
+    assert_eq!(row(&world, "ledger")["trust"], "foreign");
+    import(&world, &["v", path(&rest), "--mine"]);
+    assert_eq!(row(&world, "ledger")["trust"], "user");
+}
+
+#[test]
+fn what_the_systems_wrote_themselves_comes_over() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/import-samples");
+    if !samples.is_dir() {
+        eprintln!("left out: there are no samples");
+        return;
+    }
+    let world = World::new();
+    for (system, file, standings) in [
+        ("v", "viktorbarzin-sqlite/memory.db", json!({ "new": 3 })),
+        ("w", "whenmoon-v2.5.0/memory.db", json!({ "new": 2, "new_deleted": 1 })),
+        ("basic-memory", "basic-memory/vault", json!({ "new": 5 })),
+    ] {
+        let file = samples.join(file);
+        let looked = if system == "basic-memory" { file.join("x") } else { file.clone() };
+        let before = states(&looked);
+        let done = import(&world, &[system, path(&file), "--mine"]);
+        assert_eq!((&done["standings"], &done["skipped"]), (&standings, &json!([])), "{system}");
+        assert_eq!(states(&looked), before, "{system}");
+        assert_eq!(import(&world, &[system, path(&file), "--mine"])["applied"], false);
+    }
+    assert!(!world.run(&["export"]).stdout.contains("abcd1234efgh5678ijkl"));
+    for n in 1..=3 {
+        assert_eq!(world.run(&["import", "--undo", &n.to_string(), "--yes"]).code, Some(0));
+    }
+    assert_eq!(world.run(&["export"]).stdout, "");
 }

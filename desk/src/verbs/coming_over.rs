@@ -109,7 +109,7 @@ impl Verb for PreviewImport<'_> {
         let mut seeing = Seeing::new(store, self.source, self.whose, self.scope);
         seeing.is_preview = true;
         let look = |seeing: &mut Seeing<'_>, batch: &[Coming]| {
-            let rows: Vec<OlderRow> = batch.iter().map(|row| row.row.clone()).collect();
+            let rows: Vec<&OlderRow> = batch.iter().map(|row| &row.row).collect();
             let standings = seeing.store.standings(&rows, seeing.run.whose)?;
             for (row, standing) in batch.iter().zip(standings) {
                 let draft = &row.row.draft;
@@ -138,11 +138,17 @@ impl Verb for TakeOver<'_> {
     const EFFECT: Effect = Effect::Adds;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Self::Outcome, StoreError> {
+        store.with_room(|store| self.taken(store))
+    }
+}
+
+impl TakeOver<'_> {
+    fn taken(self, store: &mut Store) -> Result<Result<TakenOver, OlderError>, StoreError> {
         let mut seeing = Seeing::new(store, self.source, self.whose, self.scope);
         let mut links = Vec::new();
         let mut fresh = HashSet::new();
         let take = |seeing: &mut Seeing<'_>, batch: &[Coming]| {
-            let rows: Vec<OlderRow> = batch.iter().map(|row| row.row.clone()).collect();
+            let rows: Vec<&OlderRow> = batch.iter().map(|row| &row.row).collect();
             let taken = seeing.store.take_over(&mut seeing.run, &rows)?;
             for (row, taken) in batch.iter().zip(taken) {
                 if let (Ok(over), Some(id)) = (&taken, row.row.ids.first()) {

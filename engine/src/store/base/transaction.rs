@@ -73,7 +73,7 @@ const LOGGED: i64 = 4_000;
 impl Store {
     /// Does what writes much, with more of the database at hand than is usual: a transaction is in memory until it ends, and
     /// what several change is written to its place once.
-    pub(crate) fn with_room<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn with_room<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let settings = [("cache_size", ROOM), ("wal_autocheckpoint", LOGGED)];
         let set = |store: &Self, name: &str, value: i64| {
             if let Err(error) = store.connection.pragma_update(None, name, value) {

@@ -9,7 +9,7 @@ use crate::store::change::clean::{self, Kinds};
 use crate::store::logs::small_files;
 
 /// Texts beside memories, in tables of which a row is known by these columns.
-pub(crate) const BESIDE: [(&str, &str, &str); 14] = [
+pub(crate) const BESIDE: [(&str, &str, &str); 15] = [
     ("history", "rev", "reason"),
     ("history", "rev", "session"),
     ("history", "rev", "client"),
@@ -24,6 +24,7 @@ pub(crate) const BESIDE: [(&str, &str, &str); 14] = [
     ("outbox", "n", "refused"),
     ("server", "only_row", "problem"),
     ("secret_uses", "n", "session"),
+    ("imports", "n", "source"),
 ];
 
 /// Lets go of directories whose names hold a credential.

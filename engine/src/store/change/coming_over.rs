@@ -1,22 +1,20 @@
 //! Rows of an older system: new here, known again, changed there, or changed on both sides. Nothing is lost: where both
 //! changed a text, both texts stay.
 
-use rusqlite::{Connection, OptionalExtension, params};
-use serde::Serialize;
-use serde_json::json;
-use xxhash_rust::xxh3::xxh3_64;
+use rusqlite::params;
 
 use super::erase::delete;
 use super::import_line::ImportAs;
-use super::imports::{Did, ImportRun, bring_back, note, was_undone};
+use super::imports::{Did, ImportRun, bring_back, note};
 use super::links;
+use super::older_row::{Look, OlderRow, Over, Standing, came, deletion, held, look};
 use super::outbox::tell;
 use super::remember::insert;
 use super::update::rewrite;
 use super::write::Stored;
-use crate::compose::{self, Composed, Known, Stamps};
+use crate::compose::{self, Composed, Known};
 use crate::domain::{DomainError, Draft, Link, LinkKind, Memory, MemoryId, MemoryRef, Patch, Timestamp, Trust};
-use crate::screen::{Screened, dropped, is_clean, screened};
+use crate::screen::{Screened, screened};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
@@ -24,191 +22,13 @@ use crate::store::logs::history::{self, Operation};
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
-/// A row of an older system as it is to be stored.
-#[derive(Debug, Clone)]
-pub struct OlderRow {
-    /// What it is known by: under the first it is stored, under the others it may be known already.
-    pub ids: Vec<MemoryId>,
-    /// The memory. Its id is the first of those.
-    pub draft: Draft,
-    /// What the system knew of its use and of its end.
-    pub stamps: Stamps,
-}
-
-/// What a row is here, or became.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// It is new.
-    New,
-    /// It is new, and deleted there: it is kept where deleted memories are.
-    NewDeleted,
-    /// It is there as it is.
-    There,
-    /// It is there, and becomes the person's own.
-    Vouched,
-    /// It says something else there by now, and nobody changed it here.
-    Changed,
-    /// It was changed on both sides: both texts stay.
-    Both,
-    /// It was deleted there, and nobody changed it here.
-    Deleted,
-    /// It was deleted there, and changed here: it stays.
-    Kept,
-    /// It comes back: its import had been undone, or its deletion there was.
-    Back,
-    /// It was forgotten here, and stays so.
-    Forgotten,
-}
-
-/// What became of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Over {
-    /// What it was here, or is now.
-    pub standing: Standing,
-    /// Credentials that were taken out of it.
-    pub aside: u64,
-    /// False where it is here and was not known by all that names it there: taken over, it is.
-    pub is_known: bool,
-}
-
-/// What is known of a row.
-struct Came {
-    memory: MemoryId,
-    said: u64,
-    held: u64,
-}
-
-/// What a row is here: the memory as it is, and what is to be done.
-struct Look {
-    standing: Standing,
-    known: Option<Known>,
-    is_known: bool,
-}
-
-impl OlderRow {
-    fn id(&self) -> MemoryId {
-        self.ids.first().copied().unwrap_or_else(|| MemoryId::from_key(&self.draft.content))
-    }
-
-    /// A digest of what it says. Of a credential nothing goes into it: when it was changed there stands for that.
-    fn said(&self) -> u64 {
-        let draft = &self.draft;
-        let is_secret = draft.sensitive.is_some();
-        let content = if is_secret { "".into() } else { dropped(&draft.content) };
-        let changed = (is_secret || !is_clean(&draft.content)).then_some(self.stamps.updated).flatten();
-        let value = json!([
-            content,
-            draft.category,
-            draft.kind,
-            draft.importance,
-            draft.tags,
-            draft.keywords,
-            draft.entities,
-            draft.expires,
-            self.stamps.deleted.is_some(),
-            is_secret,
-            changed,
-        ]);
-        xxh3_64(value.to_string().as_bytes())
-    }
-}
-
-/// A digest of what a memory says.
-fn held(memory: &Memory) -> u64 {
-    let Memory { content, category, kind, importance, tags, keywords, entities, expires, .. } = memory;
-    let value =
-        json!([content, category, kind, importance, tags, keywords, entities, expires, memory.deleted.is_some()]);
-    xxh3_64(value.to_string().as_bytes())
-}
-
-fn came(connection: &Connection, ids: &[MemoryId]) -> rusqlite::Result<Option<Came>> {
-    let mut statement = connection.prepare_cached("SELECT memory, said, held FROM came_over WHERE key = ?1")?;
-    for id in ids {
-        let read = |row: &rusqlite::Row<'_>| {
-            let (said, held): (i64, i64) = (row.get(1)?, row.get(2)?);
-            Ok(Came { memory: row.get(0)?, said: said.cast_unsigned(), held: held.cast_unsigned() })
-        };
-        if let Some(came) = statement.query_row([id], read).optional()? {
-            return Ok(Some(came));
-        }
-    }
-    Ok(None)
-}
-
-/// Looks what a row is here. Nothing is changed.
-fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> rusqlite::Result<Look> {
-    let came = came(connection, &of.ids)?;
-    let mut is_known = came.is_some();
-    for id in of.ids.iter().skip(1).chain(of.ids.first()).filter(|_| of.ids.len() > 1) {
-        is_known = is_known && self::came(connection, &[*id])?.is_some();
-    }
-    let of_row = |known: Option<Known>, standing| Look { standing, known, is_known };
-    let id = match &came {
-        Some(came) => Some(came.memory),
-        // It may have come from another machine, or before rows were noted.
-        None => of.ids.iter().try_fold(None, |found: Option<MemoryId>, id| match found {
-            Some(found) => Ok(Some(found)),
-            None => row::is_there(connection, *id).map(|is| is.then_some(*id)),
-        })?,
-    };
-    let Some(id) = id else {
-        return Ok(of_row(None, if of.stamps.deleted.is_some() { Standing::NewDeleted } else { Standing::New }));
-    };
-    let Some(known) = row::find_known(connection, MemoryRef::Id(id))? else {
-        // What was removed for good does not come back by itself.
-        return Ok(of_row(None, Standing::Forgotten));
-    };
-    let memory = &known.memory;
-    if memory.share.is_some() {
-        return Ok(of_row(Some(known), Standing::There));
-    }
-    let is_said = came.as_ref().is_none_or(|came| came.said == of.said());
-    let is_held = came.as_ref().is_some_and(|came| came.held == held(memory));
-    let standing = match (memory.deleted.is_some(), of.stamps.deleted.is_some()) {
-        (true, false) if was_undone(connection, id)? || (is_held && !is_said) => Standing::Back,
-        (true, true) if was_undone(connection, id)? => Standing::There,
-        (true, false) => Standing::Forgotten,
-        (true, true) => Standing::There,
-        (false, _) if is_said => vouched_or_there(memory, whose),
-        (false, true) => {
-            if is_held {
-                Standing::Deleted
-            } else {
-                Standing::Kept
-            }
-        }
-        (false, false) if is_held => Standing::Changed,
-        (false, false) if memory.content == of.draft.content => vouched_or_there(memory, whose),
-        (false, false) => Standing::Both,
-    };
-    Ok(of_row(Some(known), standing))
-}
-
-fn deletion(connection: &Connection, key: MemoryId) -> rusqlite::Result<Option<(Standing, Known)>> {
-    let Some(came) = came(connection, &[key])? else { return Ok(None) };
-    let Some(known) = row::find_known(connection, MemoryRef::Id(came.memory))? else { return Ok(None) };
-    let standing = match &known.memory {
-        memory if memory.deleted.is_some() || memory.share.is_some() => Standing::There,
-        memory if came.held != held(memory) => Standing::Kept,
-        _ => Standing::Deleted,
-    };
-    Ok(Some((standing, known)))
-}
-
-/// What came from elsewhere becomes the person's own by their word; what their word is on stays as it is.
-fn vouched_or_there(memory: &Memory, whose: ImportAs) -> Standing {
-    let is_foreign = memory.trust == Trust::Foreign;
-    if whose == ImportAs::Own && is_foreign { Standing::Vouched } else { Standing::There }
-}
-
 impl Store {
     /// What rows of an older system are here, in their order. Nothing is changed. One that is refused is told why.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn standings(&self, rows: &[OlderRow], whose: ImportAs) -> Result<Vec<Result<Over, DomainError>>, StoreError> {
-        let standing = |of: &OlderRow| {
+    pub fn standings(&self, rows: &[&OlderRow], whose: ImportAs) -> Result<Vec<Result<Over, DomainError>>, StoreError> {
+        let standing = |of: &&OlderRow| {
             if let Err(refused) = of.draft.check() {
                 return Ok(Err(refused));
             }
@@ -226,11 +46,15 @@ impl Store {
     pub fn take_over(
         &mut self,
         run: &mut ImportRun,
-        rows: &[OlderRow],
+        rows: &[&OlderRow],
     ) -> Result<Vec<Result<Over, String>>, StoreError> {
         let now = self.clock.now();
         // All that takes time is done before the lock is taken, and not for what is there already.
-        let ready = rows.iter().map(|of| self.made_ready(of, run.whose, now)).collect::<Result<Vec<_>, _>>()?;
+        let ready = rows.iter().map(|of| {
+            of.said();
+            self.made_ready(of, run.whose, now)
+        });
+        let ready = ready.collect::<Result<Vec<_>, _>>()?;
         let (n, over) = self.write(|change| {
             let mut n = run.n;
             let mut done = Vec::with_capacity(rows.len());
@@ -424,24 +248,20 @@ fn taken(
 fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
     let sql = "INSERT INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, ?3, ?4, ?5)
                ON CONFLICT DO UPDATE SET said = excluded.said, held = excluded.held";
-    let mut statement = change.tx.prepare_cached(sql)?;
     let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
-    for id in &of.ids {
-        statement.execute(params![id, memory.id, n, said, held])?;
-    }
+    change.tx.prepare_cached(sql)?.execute(params![of.id(), memory.id, n, said, held])?;
     Ok(())
 }
 
-/// Notes other names of a row that is there as it is. One that came from another machine is of no import here.
+/// Notes the name that a row has by now, where it is there as it is. One that came from another machine is of no import here.
 fn note_names(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
     let known = "INSERT OR IGNORE INTO came_over (key, memory, import, said, held)
                  SELECT ?1, memory, import, said, held FROM came_over WHERE memory = ?2 LIMIT 1";
     let unknown = "INSERT OR IGNORE INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, 0, ?3, ?4)";
     let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
-    for id in &of.ids {
-        change.tx.prepare_cached(known)?.execute(params![id, memory.id])?;
-        change.tx.prepare_cached(unknown)?.execute(params![id, memory.id, said, held])?;
-    }
+    let id = of.id();
+    change.tx.prepare_cached(known)?.execute(params![id, memory.id])?;
+    change.tx.prepare_cached(unknown)?.execute(params![id, memory.id, said, held])?;
     Ok(())
 }
 
@@ -450,7 +270,10 @@ fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
     let draft = &of.draft;
     let is_other = memory.content != draft.content;
     let words = |given: &Vec<String>| (!given.is_empty()).then(|| given.clone());
-    let vouched = (whose == ImportAs::Own && memory.trust == Trust::Foreign).then_some(Trust::User);
+    // A text that nobody vouches for does not take the place of one that somebody did as if it were that.
+    let is_doubted = is_other && whose == ImportAs::Foreign && memory.trust != Trust::Foreign;
+    let doubted = is_doubted.then_some(Trust::Foreign);
+    let vouched = of.is_vouched(memory, whose).then_some(Trust::User).or(doubted);
     Patch {
         content: is_other.then(|| draft.content.clone()),
         sensitive: is_other.then(|| draft.sensitive.clone()).flatten(),

@@ -75,6 +75,15 @@ impl Store {
         input: &mut dyn BufRead,
         mut progress: impl FnMut(ImportProgress),
     ) -> Result<Imported, StoreError> {
+        self.with_room(|store| store.lines(run, input, &mut progress))
+    }
+
+    fn lines(
+        &mut self,
+        run: &mut ImportRun,
+        input: &mut dyn BufRead,
+        progress: &mut dyn FnMut(ImportProgress),
+    ) -> Result<Imported, StoreError> {
         let mut report = Imported::default();
         let mut at = ImportProgress { lines: 0, bytes: 0 };
         let mut later = Vec::new();

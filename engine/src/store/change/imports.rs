@@ -133,7 +133,9 @@ pub(crate) fn undone_reason(n: u32) -> String {
 
 /// True for a memory that is gone because its import was undone, and for no other reason.
 pub(crate) fn was_undone(connection: &Connection, memory: MemoryId) -> rusqlite::Result<bool> {
-    let sql = "SELECT rev FROM imported WHERE memory = ?1 AND did = 'undone' ORDER BY rev DESC LIMIT 1";
+    // There are few imports, and many memories of each.
+    let sql = "SELECT t.rev FROM imports CROSS JOIN imported t ON t.import = imports.n AND t.memory = ?1
+               WHERE t.did = 'undone' ORDER BY t.rev DESC LIMIT 1";
     let rev = connection.prepare_cached(sql)?.query_row([memory], |row| row.get(0)).optional()?;
     rev.map_or(Ok(false), |rev| Ok(!was_changed_since(connection, memory, rev)?))
 }

@@ -18,7 +18,6 @@ CREATE TABLE imported (
     rev    INTEGER NOT NULL,             -- of the memory right after: what was changed since is seen by it
     PRIMARY KEY (import, memory)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX imported_memory ON imported (memory);
 
 -- Which memory a row of an older system is here, by the id that its key there gives: read again, it is known again.
 CREATE TABLE came_over (
@@ -28,7 +27,6 @@ CREATE TABLE came_over (
     said   INTEGER NOT NULL,             -- a digest of what the row said when it was last taken
     held   INTEGER NOT NULL              -- a digest of the memory right after: with another one it was changed here
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX came_over_import ON came_over (import);
 
 -- What a client wants kept beside a text and given back with it: a JSON object.
 ALTER TABLE memories ADD COLUMN metadata TEXT;

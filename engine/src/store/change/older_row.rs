@@ -1,0 +1,207 @@
+//! A row of an older system, and what it is here: new, known again, changed there, here, or on both sides.
+
+use std::cell::OnceCell;
+
+use rusqlite::{Connection, OptionalExtension};
+use serde::Serialize;
+use serde_json::json;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::import_line::ImportAs;
+use super::imports::was_undone;
+use crate::compose::{Known, Stamps};
+use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Origin, Trust};
+use crate::screen::{dropped, is_clean};
+use crate::store::rows::memory as row;
+
+/// A row of an older system as it is to be stored.
+#[derive(Debug, Clone)]
+pub struct OlderRow {
+    /// What it is known by: under the first it is stored, under the others it may be known already.
+    pub ids: Vec<MemoryId>,
+    /// The memory. Its id is the first of those.
+    pub draft: Draft,
+    /// What the system knew of its use and of its end.
+    pub stamps: Stamps,
+    /// See [`OlderRow::said`].
+    said: OnceCell<u64>,
+}
+
+/// What a row is here, or became.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It is new.
+    New,
+    /// It is new, and deleted there: it is kept where deleted memories are.
+    NewDeleted,
+    /// It is there as it is.
+    There,
+    /// It is there, and becomes the person's own.
+    Vouched,
+    /// It says something else there by now, and nobody changed it here.
+    Changed,
+    /// It was changed on both sides: both texts stay.
+    Both,
+    /// It was deleted there, and nobody changed it here.
+    Deleted,
+    /// It was deleted there, and changed here: it stays.
+    Kept,
+    /// It comes back: its import had been undone, or its deletion there was.
+    Back,
+    /// It was forgotten here, and stays so.
+    Forgotten,
+}
+
+/// What became of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Over {
+    /// What it was here, or is now.
+    pub standing: Standing,
+    /// Credentials that were taken out of it.
+    pub aside: u64,
+    /// False where it is here and was not known by all that names it there: taken over, it is.
+    pub is_known: bool,
+}
+
+/// What is known of a row.
+pub(crate) struct Came {
+    key: MemoryId,
+    pub(crate) memory: MemoryId,
+    said: u64,
+    held: u64,
+}
+
+/// What a row is here: the memory as it is, and what is to be done.
+pub(crate) struct Look {
+    pub(crate) standing: Standing,
+    pub(crate) known: Option<Known>,
+    pub(crate) is_known: bool,
+}
+
+impl OlderRow {
+    /// A row that is known by these ids, of which there is one at least.
+    pub fn new(ids: Vec<MemoryId>, draft: Draft, stamps: Stamps) -> Self {
+        Self { ids, draft, stamps, said: OnceCell::new() }
+    }
+
+    pub(crate) fn id(&self) -> MemoryId {
+        self.ids.first().copied().unwrap_or_else(|| MemoryId::from_key(&self.draft.content))
+    }
+
+    /// True where the person's word makes a memory their own.
+    pub(crate) fn is_vouched(&self, memory: &Memory, whose: ImportAs) -> bool {
+        let is_shared = matches!(self.draft.origin, Origin::Shared(_));
+        whose == ImportAs::Own && memory.trust == Trust::Foreign && !is_shared
+    }
+
+    /// A digest of what it says. Of a credential nothing goes into it: when it was changed there stands for that.
+    pub(crate) fn said(&self) -> u64 {
+        *self.said.get_or_init(|| self.digest())
+    }
+
+    fn digest(&self) -> u64 {
+        let draft = &self.draft;
+        let is_secret = draft.sensitive.is_some();
+        let content = if is_secret { "".into() } else { dropped(&draft.content) };
+        let changed = (is_secret || !is_clean(&draft.content)).then_some(self.stamps.updated).flatten();
+        let value = json!([
+            content,
+            draft.category,
+            draft.kind,
+            draft.importance,
+            draft.tags,
+            draft.keywords,
+            draft.entities,
+            draft.expires,
+            self.stamps.deleted.is_some(),
+            is_secret,
+            changed,
+        ]);
+        xxh3_64(value.to_string().as_bytes())
+    }
+}
+
+/// A digest of what a memory says.
+pub(crate) fn held(memory: &Memory) -> u64 {
+    let Memory { content, category, kind, importance, tags, keywords, entities, expires, .. } = memory;
+    let value =
+        json!([content, category, kind, importance, tags, keywords, entities, expires, memory.deleted.is_some()]);
+    xxh3_64(value.to_string().as_bytes())
+}
+
+pub(crate) fn came(connection: &Connection, ids: &[MemoryId]) -> rusqlite::Result<Option<Came>> {
+    let mut statement = connection.prepare_cached("SELECT memory, said, held FROM came_over WHERE key = ?1")?;
+    for id in ids {
+        let read = |row: &rusqlite::Row<'_>| {
+            let (said, held): (i64, i64) = (row.get(1)?, row.get(2)?);
+            Ok(Came { key: *id, memory: row.get(0)?, said: said.cast_unsigned(), held: held.cast_unsigned() })
+        };
+        if let Some(came) = statement.query_row([id], read).optional()? {
+            return Ok(Some(came));
+        }
+    }
+    Ok(None)
+}
+
+/// Looks what a row is here. Nothing is changed.
+pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> rusqlite::Result<Look> {
+    let came_as = came(connection, &of.ids)?;
+    let is_known = came_as.as_ref().is_some_and(|came| Some(&came.key) == of.ids.first());
+    let of_row = |known: Option<Known>, standing| Look { standing, known, is_known };
+    let id = match &came_as {
+        Some(came) => Some(came.memory),
+        // It may have come from another machine, or before rows were noted.
+        None => of.ids.iter().try_fold(None, |found: Option<MemoryId>, id| match found {
+            Some(found) => Ok(Some(found)),
+            None => row::is_there(connection, *id).map(|is| is.then_some(*id)),
+        })?,
+    };
+    let Some(id) = id else {
+        return Ok(of_row(None, if of.stamps.deleted.is_some() { Standing::NewDeleted } else { Standing::New }));
+    };
+    let Some(known) = row::find_known(connection, MemoryRef::Id(id))? else {
+        // What was removed for good does not come back by itself.
+        return Ok(of_row(None, Standing::Forgotten));
+    };
+    let memory = &known.memory;
+    if memory.share.is_some() {
+        return Ok(of_row(Some(known), Standing::There));
+    }
+    let is_said = came_as.as_ref().is_none_or(|came| came.said == of.said());
+    let is_held = came_as.as_ref().is_some_and(|came| came.held == held(memory));
+    let standing = match (memory.deleted.is_some(), of.stamps.deleted.is_some()) {
+        (true, false) if was_undone(connection, id)? || (is_held && !is_said) => Standing::Back,
+        (true, true) if was_undone(connection, id)? => Standing::There,
+        (true, false) => Standing::Forgotten,
+        (true, true) => Standing::There,
+        (false, _) if is_said => vouched_or_there(memory, of, whose),
+        (false, true) => {
+            if is_held {
+                Standing::Deleted
+            } else {
+                Standing::Kept
+            }
+        }
+        (false, false) if is_held => Standing::Changed,
+        (false, false) if memory.content == of.draft.content => vouched_or_there(memory, of, whose),
+        (false, false) => Standing::Both,
+    };
+    Ok(of_row(Some(known), standing))
+}
+
+pub(crate) fn deletion(connection: &Connection, key: MemoryId) -> rusqlite::Result<Option<(Standing, Known)>> {
+    let Some(came) = came(connection, &[key])? else { return Ok(None) };
+    let Some(known) = row::find_known(connection, MemoryRef::Id(came.memory))? else { return Ok(None) };
+    let standing = match &known.memory {
+        memory if memory.deleted.is_some() || memory.share.is_some() => Standing::There,
+        memory if came.held != held(memory) => Standing::Kept,
+        _ => Standing::Deleted,
+    };
+    Ok(Some((standing, known)))
+}
+
+/// What came from elsewhere becomes the person's own by their word, but for what another user had shared there.
+fn vouched_or_there(memory: &Memory, of: &OlderRow, whose: ImportAs) -> Standing {
+    if of.is_vouched(memory, whose) { Standing::Vouched } else { Standing::There }
+}
