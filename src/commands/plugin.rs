@@ -116,7 +116,7 @@ fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
     let name = name.clone();
     if added {
         home.make()?;
-        proposal.add(&home)?;
+        proposal.accept(&home)?;
     }
     if context.json {
         return output::json(&json!({ "name": name, "added": added }));

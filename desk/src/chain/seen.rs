@@ -146,6 +146,17 @@ impl Asked<'_> {
     }
 }
 
+/// What of it no plugin changes, whatever was granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    /// Nothing.
+    Free,
+    /// The text: all of it is to be one secret.
+    Secret,
+    /// Everything: it stands in a file, which says what it is.
+    InFile,
+}
+
 /// What links are shown.
 #[derive(Debug)]
 pub struct Seen {
@@ -167,8 +178,7 @@ pub struct Seen {
     pub(super) altered: Vec<Alteration>,
     /// The time, in microseconds since 1970.
     pub(super) now: i64,
-    is_in_file: bool,
-    is_secret: bool,
+    bound: Bound,
     mask: Mask,
 }
 
@@ -177,6 +187,11 @@ impl Seen {
     pub(super) fn of(store: &Store, caller: &Caller, asked: &Asked<'_>) -> Result<Self, StoreError> {
         let known = asked.ids().into_iter().take(MOST_SHOWN).map(|id| store.get(id));
         let known: Vec<Memory> = known.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        let bound = match known.iter().any(|memory| memory.file.is_some()) {
+            true => Bound::InFile,
+            false if asked.is_secret() => Bound::Secret,
+            false => Bound::Free,
+        };
         Ok(Self {
             event: asked.event(),
             caller: caller.clone(),
@@ -187,8 +202,7 @@ impl Seen {
             memories: known.iter().map(view).collect(),
             altered: Vec::new(),
             now: store.now().as_micros(),
-            is_in_file: known.iter().any(|memory| memory.file.is_some()),
-            is_secret: asked.is_secret(),
+            bound,
             mask: Mask::default(),
         })
     }
@@ -214,7 +228,7 @@ impl Seen {
         if wanted.is_empty() {
             return Ok(());
         }
-        if self.is_in_file {
+        if self.bound == Bound::InFile {
             return Err(Failure::NotGranted("change what stands in a file".to_owned()));
         }
         let mut changes = Changes::default();
@@ -255,7 +269,7 @@ impl Changes {
             return Err(Failure::NotGranted(format!("change {} of what is done here", field.as_str())));
         }
         match field {
-            Field::Content if seen.is_secret => {
+            Field::Content if seen.bound == Bound::Secret => {
                 return Err(Failure::NotGranted("change a text that is one secret".to_owned()));
             }
             Field::Content => self.patch.content = Some(text()?),
