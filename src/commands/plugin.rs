@@ -162,11 +162,6 @@ fn remove(context: &Context, name: &Name) -> anyhow::Result<()> {
     if !installed::remove(&home, name)? {
         return Err(UserError(format!("{name}: no such plugin; `tessera plugin list` lists them")).into());
     }
-    // The copy that was made when it was added.
-    let copy = home.plugins().join(format!("{name}.wasm"));
-    if copy.is_file() {
-        std::fs::remove_file(copy)?;
-    }
     if context.json {
         return output::json(&json!({ "name": name, "removed": true }));
     }

@@ -28,6 +28,8 @@ mod planted;
 #[cfg(unix)]
 mod plugin_examples;
 #[cfg(unix)]
+mod plugin_kit;
+#[cfg(unix)]
 mod plugins;
 #[cfg(unix)]
 mod plugins_hostile;

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::plugin_kit::{answers, module};
 use crate::support::hooks::{asked, event, faults, given, hook, settled, stop, transcript};
-use crate::support::plugins::{answers, module};
 use crate::support::{Client, World};
 
 const STORE: &str = "events = ['store.before']";

@@ -1,9 +1,9 @@
 //! Plugins that loop, allocate, panic, write rubbish, sleep and fork: nothing is lost, nobody is held up, and each is
 //! switched off when it failed often.
 
+use crate::plugin_kit::{answers, module};
 use crate::support::World;
 use crate::support::hooks::{asked, no_process};
-use crate::support::plugins::{answers, module};
 
 const BEFORE: &str = "events = ['store.before', 'recall.before']\nchange = ['tags']\nfast = true";
 

@@ -2,7 +2,6 @@
 
 mod client;
 pub(crate) mod hooks;
-pub(crate) mod plugins;
 pub(crate) mod terminal;
 mod world;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::World;
+use crate::support::World;
 
 /// A module whose functions are these, beside what every module has. `alloc` gives place 65536, where a message may be of
 /// the length of a page.
