@@ -34,15 +34,16 @@ pub struct Caller {
 /// How plugins are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PluginRules {
-    /// True inside a program that a plugin started: no plugin is called there, or there would be no end of it.
-    pub is_inside: bool,
+    /// True where none is called: inside a program that a plugin started, or there would be no end of it, and for what is
+    /// imported.
+    pub are_off: bool,
     /// How long a prompt waits for all of them.
     pub prompt: Duration,
 }
 
 impl Default for PluginRules {
     fn default() -> Self {
-        Self { is_inside: false, prompt: Limits::PROMPT.time }
+        Self { are_off: false, prompt: Limits::PROMPT.time }
     }
 }
 

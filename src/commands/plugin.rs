@@ -116,7 +116,7 @@ fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
     let name = name.clone();
     if added {
         home.make()?;
-        proposal.add(&home)?;
+        proposal.accept(&home)?;
     }
     if context.json {
         return output::json(&json!({ "name": name, "added": added }));
@@ -161,11 +161,6 @@ fn remove(context: &Context, name: &Name) -> anyhow::Result<()> {
     let home = home(context)?;
     if !installed::remove(&home, name)? {
         return Err(UserError(format!("{name}: no such plugin; `tessera plugin list` lists them")).into());
-    }
-    // The copy that was made when it was added.
-    let copy = home.plugins().join(format!("{name}.wasm"));
-    if copy.is_file() {
-        std::fs::remove_file(copy)?;
     }
     if context.json {
         return output::json(&json!({ "name": name, "removed": true }));

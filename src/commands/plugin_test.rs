@@ -14,6 +14,9 @@ use crate::{config, output};
 /// The longest message that is read.
 const MOST_BYTES: u64 = 1024 * 1024;
 
+/// What the sample memory says.
+const SAMPLE: &str = "We deploy the ledger on Fridays, see LDG-4019";
+
 /// Calls a plugin, and shows what it answers, how long that took, and how many steps.
 pub(super) fn run(context: &Context, which: &str, message: Option<&Path>) -> anyhow::Result<()> {
     let found = plugin::named(context, which)?;
@@ -80,15 +83,15 @@ fn read(path: &Path) -> anyhow::Result<Value> {
 /// A message for each moment at which a plugin is called.
 fn samples(plugin: &Plugin) -> Vec<Value> {
     let memory = json!({
-        "id": "019a9e6a-0000-7000-8000-000000000001", "handle": 1, "content": "We deploy the ledger on Fridays, see LDG-4019",
-        "summary": "We deploy the ledger on Fridays, see LDG-4019", "category": "facts", "type": "fact", "importance": 0.5,
+        "id": "019a9e6a-0000-7000-8000-000000000001", "handle": 1, "content": SAMPLE,
+        "summary": SAMPLE, "category": "facts", "type": "fact", "importance": 0.5,
         "tags": ["ledger"], "keywords": [], "entities": [], "scope": "acme/ledger", "created": "2026-11-20T12:00:00Z",
         "updated": "2026-11-20T12:00:00Z", "expires_at": null, "origin": "user", "deleted": null
     });
     let sample = |event: Event, when: When| {
         let fields = match event {
             Event::Store => json!({
-                "content": memory["content"], "tags": memory["tags"], "keywords": [], "entities": []
+                "content": SAMPLE, "tags": ["ledger"], "keywords": [], "entities": []
             }),
             Event::Update => json!({ "content": "We deploy the ledger on Mondays" }),
             Event::Recall => json!({ "query": "when do we deploy the ledger?" }),

@@ -22,7 +22,7 @@ pub(super) fn is_inside() -> bool {
 
 /// How plugins are called: not at all inside a program that one of them started.
 pub(crate) fn plugin_rules() -> PluginRules {
-    PluginRules { is_inside: is_inside(), ..PluginRules::default() }
+    PluginRules { are_off: is_inside(), ..PluginRules::default() }
 }
 
 /// The same with how long a prompt waits.

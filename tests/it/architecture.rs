@@ -10,7 +10,7 @@ const ROOMS: [&str; 12] =
 
 /// Places, the more exact first, and what their code may not name. The arrows are root → {mcp, hooks, learn, setup,
 /// eval} → desk → engine; beside them learn and eval use hooks, whose settings they share.
-const MAY_NOT: [(&str, &[&str]); 24] = [
+const MAY_NOT: [(&str, &[&str]); 26] = [
     ("engine/src/domain/", &["tessera_seal", "tessera_encoder", "tokio::", "println!", "eprintln!"]),
     ("engine/src/meaning/", &["tokio::", "println!", "eprintln!"]),
     ("engine/src/screen/", &["tokio::", "println!", "eprintln!"]),
@@ -31,6 +31,8 @@ const MAY_NOT: [(&str, &[&str]); 24] = [
     ),
     ("desk/older/src", &["tessera_engine", "tessera_desk", "tokio", "println!", "eprintln!"]),
     ("desk/files/src", &["tessera_engine", "tessera_desk", "tokio", "println!", "eprintln!"]),
+    ("desk/plugins/src", &["tessera_engine", "tessera_desk", "tokio", "rusqlite", "println!", "eprintln!"]),
+    ("desk/plugins", &["tessera_engine", "tessera_desk", "std::fs", "println!", "eprintln!"]),
     (
         "desk/setup",
         &["tessera_mcp", "tessera_hooks", "tessera_learn", "tessera_api", "println!", "rusqlite", "tokio", "reqwest"],
@@ -51,9 +53,10 @@ const MAY_NOT: [(&str, &[&str]); 24] = [
 ];
 
 /// Packages, and what they may not ask for: what they link is what their manifests say.
-const MAY_NOT_LINK: [(&str, &[&str]); 5] = [
+const MAY_NOT_LINK: [(&str, &[&str]); 6] = [
     ("engine", &["tokio", "reqwest", "toml", "tessera-desk", "tessera-memory", "tessera-mcp", "tessera-hooks"]),
     ("hooks", &["tokio", "reqwest", "team", "tessera-learn", "tessera-setup", "tessera-mcp"]),
+    ("desk/plugins", &["tokio", "reqwest", "tessera-engine", "tessera-desk"]),
     ("desk/setup", &["tokio", "reqwest", "team", "tessera-hooks", "tessera-mcp"]),
     ("benches/eval", &["tokio", "reqwest", "team", "tessera-mcp"]),
     ("mcp", &["reqwest", "tessera-hooks", "tessera-learn", "tessera-setup"]),

@@ -28,8 +28,9 @@ mod notes;
 mod observations;
 mod planted;
 #[cfg(unix)]
-mod plugged;
 mod plugin_examples;
+#[cfg(unix)]
+mod plugin_kit;
 #[cfg(unix)]
 mod plugins;
 #[cfg(unix)]

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::plugged::{answers, module};
+use crate::plugin_kit::{answers, module};
 use crate::support::hooks::{asked, event, faults, given, hook, settled, stop, transcript};
 use crate::support::{Client, World};
 

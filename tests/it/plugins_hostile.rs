@@ -1,7 +1,7 @@
 //! Plugins that loop, allocate, panic, write rubbish, sleep and fork: nothing is lost, nobody is held up, and each is
 //! switched off when it failed often.
 
-use crate::plugged::{answers, module};
+use crate::plugin_kit::{answers, module};
 use crate::support::World;
 use crate::support::hooks::{asked, no_process};
 

@@ -65,23 +65,23 @@ impl Call {
         let Some(memory) = instance.get_export(&self.store, "memory").and_then(Extern::into_memory) else {
             return Err(Failure::Start("it exports no memory".to_owned()));
         };
-        let abi: u32 = self.call(&instance, "tessera_abi", ())?;
+        let abi: u32 = self.call(instance, "tessera_abi", ())?;
         if abi != ABI {
             return Err(Failure::Start(format!("it speaks version {abi}, and this program speaks version {ABI}")));
         }
         let length = u32::try_from(message.len()).map_err(|_| Failure::Start("the message is too long".to_owned()))?;
-        let place: u32 = self.call(&instance, "alloc", length)?;
+        let place: u32 = self.call(instance, "alloc", length)?;
         memory
             .write(&mut self.store, place as usize, message)
             .map_err(|_| Failure::Answer("alloc gave a place outside its memory".to_owned()))?;
-        let packed: u64 = self.call(&instance, "handle", (place, length))?;
-        answer(&memory, &self.store, packed)
+        let packed: u64 = self.call(instance, "handle", (place, length))?;
+        answer(memory, &self.store, packed)
     }
 
     /// Calls an export within what is left of time and steps.
     fn call<P: WasmParams, R: WasmResults>(
         &mut self,
-        instance: &Instance,
+        instance: Instance,
         name: &str,
         parameters: P,
     ) -> Result<R, Failure> {
@@ -158,8 +158,9 @@ fn instance(engine: &Engine, module: &Module, store: &mut Store<Bounds>) -> Resu
 }
 
 /// The answer that a packed place and length name.
-fn answer(memory: &Memory, store: &Store<Bounds>, packed: u64) -> Result<Vec<u8>, Failure> {
-    let (place, length) = ((packed >> 32) as usize, (packed & u64::from(u32::MAX)) as usize);
+fn answer(memory: Memory, store: &Store<Bounds>, packed: u64) -> Result<Vec<u8>, Failure> {
+    let half = |bits: u64| usize::try_from(bits & u64::from(u32::MAX)).unwrap_or(usize::MAX);
+    let (place, length) = (half(packed >> 32), half(packed));
     if length > MOST_OUTPUT {
         return Err(Failure::Answer(format!("it is {length} bytes long, more than {MOST_OUTPUT}")));
     }

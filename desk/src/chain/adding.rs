@@ -106,7 +106,7 @@ impl Proposal {
     ///
     /// # Errors
     /// When that cannot be written.
-    pub fn add(self, home: &Home) -> io::Result<()> {
+    pub fn accept(self, home: &Home) -> io::Result<()> {
         make_private_dir(&home.plugins())?;
         let path = home.plugins().join(format!("{}.wasm", self.manifest.name));
         if let Source::Wasm(bytes) = &self.source

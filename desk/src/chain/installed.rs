@@ -6,14 +6,17 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use tessera_engine::domain::Timestamp;
-use tessera_engine::store::{Home, lock, make_private_dir, private_file, replace};
+use tessera_engine::store::{Home, lock, make_private_dir, private_file, replace, try_lock};
 use tessera_plugins::{Body, Event, Failure, Name, Plugin, Registry, When};
 
 use super::plugin::PluginLink;
+use crate::files::read_small;
 use crate::log;
 
 /// Failures in a row after which a plugin is called no more.
 pub const MOST_FAILURES: u32 = 5;
+/// Bytes of the counts from which on they are folded.
+const MOST_COUNTED: u64 = 64 * 1024;
 
 /// How a plugin's calls went since it was added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,11 +46,11 @@ pub struct Installed {
 impl Installed {
     /// Those of a home; `None` where none was added, or what was added cannot be read: then none is called.
     pub fn read(home: &Home, at: Timestamp) -> Option<Self> {
-        let registry = Registry::read(&fs::read(home.plugin_registry()).ok()?)?;
+        let registry = Registry::read(read_small(&home.plugin_registry()).ok()?.as_bytes())?;
         if registry.plugins.is_empty() {
             return None;
         }
-        let counts = counts(&fs::read(home.plugin_counts()).unwrap_or_default());
+        let counts = counts(&read_small(&home.plugin_counts()).unwrap_or_default());
         Some(Self { home: home.clone(), registry, counts, at })
     }
 
@@ -97,9 +100,23 @@ impl Installed {
 
     /// A line of a few bytes is appended whole, whoever else appends one.
     fn count(&self, name: &Name, how: char) {
+        self.fold_counts();
         let opened = private_file().create(true).append(true).open(self.home.plugin_counts());
         if let Err(error) = opened.and_then(|mut file| file.write_all(format!("{how}{name}\n").as_bytes())) {
             tracing::debug!(%error, "a plugin's call is not counted");
+        }
+    }
+
+    /// Makes a line a plugin of the counts when they are long. What is counted at that very moment may be lost.
+    fn fold_counts(&self) {
+        let path = self.home.plugin_counts();
+        if path.metadata().map_or(0, |found| found.len()) < MOST_COUNTED {
+            return;
+        }
+        if let Ok(Some(_turn)) = try_lock(&self.home.plugin_lock()) {
+            let counts = counts(&read_small(&path).unwrap_or_default());
+            // What stays long is folded the next time.
+            let _ = replace(&path, folded(&counts).as_bytes());
         }
     }
 }
@@ -112,21 +129,29 @@ pub fn switched_off(name: &Name) -> String {
     )
 }
 
-/// Reads the counts: a line for each call that failed (`-NAME`), and for one that went well after it (`+NAME`).
-fn counts(bytes: &[u8]) -> BTreeMap<String, Counted> {
+/// Reads the counts: a line for each call that failed (`-NAME`), for one that went well after it (`+NAME`), and for all
+/// that was counted before (`=NAME FAILURES IN_A_ROW`).
+fn counts(text: &str) -> BTreeMap<String, Counted> {
     let mut counts: BTreeMap<String, Counted> = BTreeMap::new();
-    for line in String::from_utf8_lossy(bytes).lines() {
-        let (how, name) = line.split_at_checked(1).unwrap_or_default();
-        let counted = counts.entry(name.to_owned()).or_default();
+    for line in text.lines() {
+        let (how, rest) = line.split_at_checked(1).unwrap_or_default();
+        let mut words = rest.split(' ');
+        let counted = counts.entry(words.next().unwrap_or_default().to_owned()).or_default();
+        let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or_default();
         match how {
-            "-" => {
-                *counted = Counted { failures: counted.failures + 1, in_a_row: counted.in_a_row + 1 };
-            }
+            "-" => *counted = Counted { failures: counted.failures + 1, in_a_row: counted.in_a_row + 1 },
             "+" => counted.in_a_row = 0,
+            "=" => *counted = Counted { failures: number(), in_a_row: number() },
             _ => {}
         }
     }
     counts
+}
+
+/// The same in a line each.
+fn folded(counts: &BTreeMap<String, Counted>) -> String {
+    let line = |(name, counted): (&String, &Counted)| format!("={name} {} {}\n", counted.failures, counted.in_a_row);
+    counts.iter().map(line).collect()
 }
 
 /// Adds a plugin, in the place of one of its name; what is counted of it begins anew.
@@ -143,7 +168,7 @@ pub fn add(home: &Home, plugin: Plugin) -> io::Result<()> {
     .map(drop)
 }
 
-/// Removes a plugin; its files stay where they are. `false` where there is none of the name.
+/// Removes a plugin, with the copy of its module. `false` where there is none of the name.
 ///
 /// # Errors
 /// When that cannot be written.
@@ -151,25 +176,32 @@ pub fn remove(home: &Home, name: &Name) -> io::Result<bool> {
     if !home.plugins().is_dir() {
         return Ok(false);
     }
-    changed(home, |registry| registry.remove(name).map(|plugin| plugin.manifest.name))
+    let mut removed = None;
+    let is_removed = changed(home, |registry| {
+        removed = registry.remove(name);
+        removed.as_ref().map(|plugin| plugin.manifest.name.clone())
+    })?;
+    if let Some(Plugin { body: Body::Wasm(_), .. }) = removed {
+        // One that stays is called no more.
+        let _ = fs::remove_file(home.plugins().join(format!("{name}.wasm")));
+    }
+    Ok(is_removed)
 }
 
 /// Changes the registry, and forgets what is counted of the plugin that is given.
 fn changed(home: &Home, change: impl FnOnce(&mut Registry) -> Option<Name>) -> io::Result<bool> {
     let _lock = lock(&home.plugin_lock())?;
-    let mut registry = match fs::read(home.plugin_registry()) {
-        Ok(bytes) => Registry::read(&bytes).ok_or_else(|| {
+    let mut registry = match read_small(&home.plugin_registry()) {
+        Ok(text) => Registry::read(text.as_bytes()).ok_or_else(|| {
             io::Error::other("it cannot be read, as one of a newer program; move it away, and add the plugins again")
         })?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Registry::default(),
         Err(error) => return Err(error),
     };
     let Some(name) = change(&mut registry) else { return Ok(false) };
-    if let Ok(bytes) = fs::read(home.plugin_counts()) {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let others = text.lines().filter(|line| line.get(1..) != Some(name.as_str()));
-        let others: String = others.map(|line| format!("{line}\n")).collect();
-        replace(&home.plugin_counts(), others.as_bytes())?;
+    let mut counts = counts(&read_small(&home.plugin_counts()).unwrap_or_default());
+    if counts.remove(name.as_str()).is_some() {
+        replace(&home.plugin_counts(), folded(&counts).as_bytes())?;
     }
     replace(&home.plugin_registry(), &registry.to_bytes())?;
     Ok(true)
@@ -177,7 +209,10 @@ fn changed(home: &Home, change: impl FnOnce(&mut Registry) -> Option<Name>) -> i
 
 /// True where plugins were added and what was added cannot be read.
 pub fn is_unreadable(home: &Home) -> bool {
-    fs::read(home.plugin_registry()).is_ok_and(|bytes| Registry::read(&bytes).is_none())
+    match read_small(&home.plugin_registry()) {
+        Ok(text) => Registry::read(text.as_bytes()).is_none(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
 }
 
 /// Modules that lie in the directory of plugins and are none of these: nobody allowed them anything.
@@ -227,8 +262,11 @@ mod tests {
 
     #[test]
     fn failures_in_a_row_are_counted_anew_after_a_call_that_went_well() {
-        let counted = counts(b"-a\n-a\n-b\n+a\n-a\n\nx\n-b\n-b\n-b\n-b\n");
+        let text = "-a\n-a\n-b\n+a\n-a\n\nx\n-b\n-b\n-b\n-b\n";
+        let counted = counts(text);
         assert_eq!(counted["a"], Counted { failures: 3, in_a_row: 1 });
         assert!(counted["b"].is_off() && !counted["a"].is_off());
+        assert_eq!(counts(&format!("{}+b\n", folded(&counted)))["b"], Counted { failures: 5, in_a_row: 0 });
+        assert_eq!(counts(&folded(&counted)), counted);
     }
 }

@@ -76,7 +76,7 @@ pub(crate) struct Begun {
 impl Chain {
     /// The plugins of a store; `None` where there are none, which is found out by looking for one small file.
     pub(crate) fn of(store: &Store, caller: &Caller) -> Option<Self> {
-        if caller.plugins.is_inside {
+        if caller.plugins.are_off {
             return None;
         }
         Installed::read(store.home(), store.now()).map(|installed| Self { installed })

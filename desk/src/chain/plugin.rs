@@ -1,7 +1,7 @@
 //! A plugin as a link.
 
 use tessera_engine::store::{Near, StoreError};
-use tessera_plugins::{Failure, Limits, Plugin, Ran, run};
+use tessera_plugins::{Event, Failure, Limits, Plugin, Ran, run};
 
 use super::installed::Installed;
 use super::seen::{Asked, Seen};
@@ -30,7 +30,11 @@ impl Link for PluginLink<'_> {
         let answered = ran.reply.and_then(|reply| {
             let changes = reply.granted(manifest)?;
             if reply.refuse.is_none() {
-                seen.change(asked, manifest.name.as_str(), &changes)?;
+                let fields = seen.change(asked, manifest.name.as_str(), &changes)?;
+                if seen.event == Event::Recall && !fields.is_empty() {
+                    // A question has no history.
+                    self.installed.note(&manifest.name, &format!("changed {}", fields.join(", ")));
+                }
             }
             Ok((reply.refuse.clone(), reply.note.clone()))
         });

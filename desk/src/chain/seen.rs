@@ -146,6 +146,17 @@ impl Asked<'_> {
     }
 }
 
+/// What of it no plugin changes, whatever was granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    /// Nothing.
+    Free,
+    /// The text: all of it is to be one secret.
+    Secret,
+    /// Everything: it stands in a file, which says what it is.
+    InFile,
+}
+
 /// What links are shown.
 #[derive(Debug)]
 pub struct Seen {
@@ -167,8 +178,7 @@ pub struct Seen {
     pub(super) altered: Vec<Alteration>,
     /// The time, in microseconds since 1970.
     pub(super) now: i64,
-    is_in_file: bool,
-    is_secret: bool,
+    bound: Bound,
     mask: Mask,
 }
 
@@ -177,6 +187,11 @@ impl Seen {
     pub(super) fn of(store: &Store, caller: &Caller, asked: &Asked<'_>) -> Result<Self, StoreError> {
         let known = asked.ids().into_iter().take(MOST_SHOWN).map(|id| store.get(id));
         let known: Vec<Memory> = known.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        let bound = match known.iter().any(|memory| memory.file.is_some()) {
+            true => Bound::InFile,
+            false if asked.is_secret() => Bound::Secret,
+            false => Bound::Free,
+        };
         Ok(Self {
             event: asked.event(),
             caller: caller.clone(),
@@ -187,8 +202,7 @@ impl Seen {
             memories: known.iter().map(view).collect(),
             altered: Vec::new(),
             now: store.now().as_micros(),
-            is_in_file: known.iter().any(|memory| memory.file.is_some()),
-            is_secret: asked.is_secret(),
+            bound,
             mask: Mask::default(),
         })
     }
@@ -196,37 +210,41 @@ impl Seen {
     /// Shows what is asked for as it is now, without credentials.
     pub(super) fn show(&mut self, asked: &Asked<'_>) {
         let mut fields = asked.fields();
-        for value in fields.values_mut() {
-            self.mask.put_over(value);
-        }
+        fields.values().for_each(|value| self.mask.learn(value));
+        fields.values_mut().for_each(|value| self.mask.put_over(value));
         self.fields = fields;
     }
 
-    /// Takes what a plugin changes, all of it or nothing.
+    /// Takes what a plugin changes, all of it or nothing. Gives the names of the fields.
     pub(super) fn change(
         &mut self,
         asked: &mut Asked<'_>,
         by: &str,
         wanted: &[(Field, &Value)],
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<&'static str>, Failure> {
         let wanted: Vec<&(Field, &Value)> =
             wanted.iter().filter(|(field, value)| self.fields.get(field) != Some(*value)).collect();
         if wanted.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        if self.is_in_file {
+        if self.bound == Bound::InFile {
             return Err(Failure::NotGranted("change what stands in a file".to_owned()));
         }
         let mut changes = Changes::default();
+        let unasked = |field: &Field| self.event == Event::Update && !self.fields.contains_key(field);
+        if let Some((field, _)) = wanted.iter().find(|(field, _)| unasked(field)) {
+            // An update of many would make them all the same there.
+            return Err(Failure::NotGranted(format!("change {}, which the update does not", field.as_str())));
+        }
         for (field, value) in &wanted {
             changes.set(*field, value, self)?;
         }
         changes.patch.check().map_err(|error| Failure::Answer(error.to_string()))?;
         asked.take(changes);
         self.show(asked);
-        let fields = wanted.iter().map(|(field, _)| field.as_str()).collect();
-        self.altered.push(Alteration { by: by.to_owned(), fields });
-        Ok(())
+        let fields: Vec<&str> = wanted.iter().map(|(field, _)| field.as_str()).collect();
+        self.altered.push(Alteration { by: by.to_owned(), fields: fields.clone() });
+        Ok(fields)
     }
 }
 
@@ -255,7 +273,7 @@ impl Changes {
             return Err(Failure::NotGranted(format!("change {} of what is done here", field.as_str())));
         }
         match field {
-            Field::Content if seen.is_secret => {
+            Field::Content if seen.bound == Bound::Secret => {
                 return Err(Failure::NotGranted("change a text that is one secret".to_owned()));
             }
             Field::Content => self.patch.content = Some(text()?),
@@ -294,39 +312,42 @@ impl std::fmt::Debug for Mask {
 }
 
 impl Mask {
-    /// Shows places in the stead of values, in every text of a value.
-    fn put_over(&mut self, value: &mut Value) {
+    /// Notes the credentials in every text of a value.
+    fn learn(&mut self, value: &Value) {
         match value {
-            Value::String(text) => *text = self.covered(text),
+            Value::String(text) => {
+                for finding in findings(text) {
+                    let value = text.get(finding.span).unwrap_or_default();
+                    if !value.is_empty() && !self.values.iter().any(|(_, known)| known == value) {
+                        let place = format!("[secret {}: {}]", self.values.len() + 1, finding.kind.as_str());
+                        self.values.push((place, value.to_owned()));
+                    }
+                }
+                // One that holds another is covered first.
+                self.values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+            }
+            Value::Array(values) => values.iter().for_each(|value| self.learn(value)),
+            _ => {}
+        }
+    }
+
+    /// Shows places in the stead of values, in every text of a value: what stands in one field as a credential may stand in
+    /// another as a word.
+    fn put_over(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                let shown = |text: String, (place, value): &(String, String)| text.replace(value, place);
+                *text = self.values.iter().fold(std::mem::take(text), shown);
+            }
             Value::Array(values) => values.iter_mut().for_each(|value| self.put_over(value)),
             _ => {}
         }
     }
 
-    fn covered(&mut self, text: &str) -> String {
-        let (mut shown, mut at) = (String::new(), 0);
-        for finding in findings(text) {
-            shown.push_str(text.get(at..finding.span.start).unwrap_or_default());
-            let value = text.get(finding.span.clone()).unwrap_or_default();
-            let known = self.values.iter().find(|(_, known)| known == value).map(|(place, _)| place.clone());
-            shown.push_str(&known.unwrap_or_else(|| self.place(value, finding.kind.as_str())));
-            at = finding.span.end;
-        }
-        shown.push_str(text.get(at..).unwrap_or_default());
-        // What stands in one field as a credential may stand in another as a word.
-        self.values.iter().fold(shown, |shown, (place, value)| shown.replace(value, place))
-    }
-
-    fn place(&mut self, value: &str, kind: &str) -> String {
-        let place = format!("[secret {}: {kind}]", self.values.len() + 1);
-        self.values.push((place.clone(), value.to_owned()));
-        place
-    }
-
     /// A text with the values in their places again; `None` where one would not be known for a credential there, so that
     /// it would be stored in clear.
     fn taken_off(&self, text: &str) -> Option<String> {
-        let whole = self.values.iter().fold(text.to_owned(), |whole, (place, value)| whole.replace(place, value));
+        let whole = self.values.iter().rev().fold(text.to_owned(), |whole, (place, value)| whole.replace(place, value));
         let screened = dropped(&whole);
         let is_hidden = self.values.iter().all(|(_, value)| !screened.contains(value.as_str()));
         is_hidden.then_some(whole)

@@ -91,7 +91,7 @@ pub(super) fn submit(home: &Home, entry: &Entry) {
         replace(&path, &bytes)
     });
     if let Err(error) = written {
-        tracing::warn!(%error, "plugins are not told of what was done");
+        tracing::debug!(%error, "plugins are not told of what was done");
     }
 }
 

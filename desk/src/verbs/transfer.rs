@@ -8,7 +8,7 @@ use tessera_engine::domain::{Filters, Origin, Scope, Tag};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{ImportProgress, ImportRun, Imported, ListRequest, StoreError};
 
-use crate::caller::Caller;
+use crate::caller::{Caller, PluginRules};
 use crate::claude_md::notes;
 use crate::desk::{Desk, Effect, Verb};
 
@@ -58,12 +58,13 @@ impl Verb for ImportNotes {
     type Outcome = NotesImported;
     const EFFECT: Effect = Effect::Adds;
 
-    fn run(self, store: &mut Store, _: &Caller) -> Result<NotesImported, StoreError> {
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<NotesImported, StoreError> {
         let notes = notes(&self.text, &self.scope);
         let tags = notes.first().map_or_else(Vec::new, |note| note.tags.clone());
         let known = listed(store, &self.scope, &tags)?;
         // The file speaks, whoever had it read.
-        let file = Caller::new(Origin::File);
+        let plugins = PluginRules { are_off: true, ..caller.plugins };
+        let file = Caller { plugins, ..Caller::new(Origin::File) };
         let mut desk = Desk::new(store, &file);
         let mut done = NotesImported::default();
         for note in notes {

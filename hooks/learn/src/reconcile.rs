@@ -200,7 +200,11 @@ pub(crate) fn take_back(store: &mut Store, job: &Job) -> Result<usize, StoreErro
     let of_last = learned.iter().filter(|memory| memory.created == last);
     let ids: Vec<MemoryRef> = of_last.map(|memory| MemoryRef::Handle(memory.handle)).collect();
     let forget = Forget { ids, erase: Erase::Soft, reason: Some("the person took it back".into()) };
-    Ok(Desk::new(store, &caller(job)).perform(forget)?.forgotten.len())
+    match Desk::new(store, &caller(job)).perform(forget) {
+        // A plugin wants it kept, and its log says so.
+        Err(StoreError::Refused { .. }) => Ok(0),
+        gone => Ok(gone?.forgotten.len()),
+    }
 }
 
 /// Handles and texts that a model is shown as known.

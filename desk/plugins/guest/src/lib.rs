@@ -17,28 +17,32 @@ pub struct Message(pub Value);
 impl Message {
     /// What is done: `store`, `recall`, `update` or `forget`.
     pub fn event(&self) -> &str {
-        self.0["event"].as_str().unwrap_or_default()
+        self.0.get("event").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// True before it is done, while it can be changed or refused.
     pub fn is_before(&self) -> bool {
-        self.0["when"] == "before"
+        self.0.get("when").is_some_and(|when| when == "before")
     }
 
     /// A field that is a text, such as `content` or `query`, where it is given.
     pub fn text(&self, field: &str) -> Option<&str> {
-        self.0["fields"][field].as_str()
+        self.field(field)?.as_str()
     }
 
     /// A field that is a list, such as `tags`; empty where it is not given.
     pub fn list(&self, field: &str) -> Vec<String> {
-        let list = self.0["fields"][field].as_array().map(Vec::as_slice).unwrap_or_default();
-        list.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
+        let list = self.field(field).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
     }
 
     /// The memories that it is done to, or was done to, each an object.
     pub fn memories(&self) -> &[Value] {
-        self.0["memories"].as_array().map(Vec::as_slice).unwrap_or_default()
+        self.0.get("memories").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn field(&self, name: &str) -> Option<&Value> {
+        self.0.get("fields")?.get(name)
     }
 }
 
@@ -135,4 +139,29 @@ macro_rules! export {
             }
         };
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_answered_from_the_room_it_was_put_into() {
+        let message =
+            Message(json!({ "event": "store", "when": "before", "fields": { "content": "x", "tags": ["a", 1] } }));
+        assert_eq!((message.event(), message.is_before(), message.text("content")), ("store", true, Some("x")));
+        assert_eq!(
+            (message.list("tags"), message.text("query"), message.memories().len()),
+            (vec!["a".to_owned()], None, 0)
+        );
+        assert!(room(3) > 0);
+        let packed = answer(|message| {
+            assert_eq!(message.event(), "", "what is no JSON says nothing");
+            Reply::change("tags", vec!["a"]).and_change("content", "y").and_note("z")
+        });
+        let said = ANSWER.with_borrow(|answer| (answer.len() as u64, serde_json::from_slice::<Value>(answer).unwrap()));
+        assert_eq!(packed & u64::from(u32::MAX), said.0);
+        assert_eq!(said.1, json!({ "change": { "tags": ["a"], "content": "y" }, "note": "z" }));
+        assert_eq!(Reply::refuse("no"), Reply(Map::from_iter([("refuse".to_owned(), json!("no"))])));
+    }
 }
