@@ -100,3 +100,28 @@ fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
     }
     Ok(state() == before)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_has_what_is_in_the_log_alone_and_no_name_once_it_is_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let theirs = Connection::open(&path).unwrap();
+        theirs.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1), (2)").unwrap();
+        let copy = Copy::of(&path).unwrap();
+        let count = |of: &Connection| of.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, u32>(0)).unwrap();
+        assert_eq!(count(&copy.connection), 2);
+        theirs.execute_batch("DELETE FROM t").unwrap();
+        assert_eq!((count(&copy.connection), count(&theirs)), (2, 0), "it is read as it was");
+        assert_eq!(copy.columns("t").unwrap(), ["a"]);
+        assert!(copy.columns("nowhere").unwrap().is_empty());
+        if cfg!(unix) {
+            let name = copy.connection.path().unwrap_or_default().to_owned();
+            assert!(!name.is_empty() && !Path::new(&name).exists(), "{name}");
+        }
+        assert!(Copy::of(&dir.path().join("gone.db")).is_err());
+    }
+}

@@ -144,3 +144,42 @@ pub fn of_line(bytes: &[u8]) -> Option<System> {
     let list = row.get("memories").and_then(Value::as_array).and_then(|rows| rows.first()).and_then(Value::as_object);
     system_of_row(list.unwrap_or(&row))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_told_apart_by_its_keys_and_one_of_ours_is_nobodys() {
+        for (line, system) in [
+            (r#"{"id":3,"content":"x"}"#, Some(System::V)),
+            (r#"{"content":"x","expanded_keywords":"a b"}"#, Some(System::V)),
+            ("\n {\"memories\":[{\"id\":3,\"content\":\"x\"}]}\n{", Some(System::V)),
+            (r#"{"id":"mem_a1","content":"x"}"#, Some(System::W)),
+            (r#"{"id":"0198c2f0-0000-7000-8000-000000000001","content":"x","category":"facts"}"#, None),
+            (r#"{"key":"a","content":"x"}"#, None),
+            ("", None),
+            ("# CLAUDE.md", None),
+        ] {
+            assert_eq!(of_line(line.as_bytes()), system, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_the_user_named_is_looked_at_first_and_each_place_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let named = dir.path().join("memory/memory.db");
+        std::fs::create_dir_all(named.parent().unwrap()).unwrap();
+        std::fs::write(&named, "").unwrap();
+        let places = Places {
+            home: dir.path().join("home"),
+            data: None,
+            memory_home: Some(dir.path().to_owned()),
+            databases: vec![named.clone()],
+        };
+        assert_eq!(places.there(), [(System::V, named)]);
+        let (found, unread) = places.found();
+        assert!(found.is_empty() && unread.is_empty(), "a file of nothing is no memory: {unread:?}");
+        assert!(matches!(places.usual(System::W), Err(OlderError::Nowhere { .. })));
+    }
+}

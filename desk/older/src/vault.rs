@@ -239,3 +239,63 @@ impl File {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::source::Source;
+    use crate::system::System;
+
+    fn told(dir: &Path) -> Vec<Draft> {
+        let mut drafts = Vec::new();
+        let mut see = |told| {
+            if let Told::Row(draft) = told {
+                drafts.push(*draft);
+            }
+            ControlFlow::Continue(())
+        };
+        Source::open(System::BasicMemory, dir).unwrap().each(&mut see).unwrap();
+        drafts
+    }
+
+    #[test]
+    fn a_part_keeps_its_key_wherever_it_stands_and_two_of_one_text_have_two() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = dir.path().join("a.md");
+        let front = "---\npermalink: p/a\n---\n\n";
+        fs::write(&note, format!("{front}- [fact] one\n- [fact] two\n- [fact] one\n")).unwrap();
+        let keys = |drafts: &[Draft]| drafts.iter().map(|draft| draft.key.clone()).collect::<Vec<_>>();
+        let before = keys(&told(dir.path()));
+        assert_eq!(before.len(), 3);
+        assert_ne!(before[0], before[2]);
+        fs::rename(&note, dir.path().join("b.md")).unwrap();
+        fs::write(dir.path().join("b.md"), format!("{front}# New\n\n- [fact] two\n- [fact] one\n")).unwrap();
+        let after = keys(&told(dir.path()));
+        assert!(after.contains(&before[0]) && after.contains(&before[1]), "{before:?} {after:?}");
+    }
+
+    #[test]
+    fn no_key_follows_from_a_credential() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |value: &str| {
+            fs::write(dir.path().join("a.md"), format!("- [fact] the password is {value} #ops\n")).unwrap();
+            told(dir.path())[0].key.clone()
+        };
+        assert_eq!(write("qX7pL2vN9dRtW4mZ"), write("Zm4WtRd9Nv2Lp7Xq"));
+    }
+
+    #[test]
+    fn a_note_that_only_names_others_is_there_for_them_and_the_empty_folder_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("hub.md"), "- part_of [[Leaf]]\n").unwrap();
+        fs::write(dir.path().join("Leaf.md"), "A leaf is green.\n").unwrap();
+        let drafts = told(dir.path());
+        let hub = drafts.iter().find(|draft| draft.content == "hub").unwrap();
+        let leaf = drafts.iter().find(|draft| draft.content.contains("green")).unwrap();
+        assert_eq!(hub.links, [Link { kind: "part_of".into(), to: leaf.key.clone() }]);
+        let empty = tempfile::tempdir().unwrap();
+        assert!(Source::open(System::BasicMemory, empty.path()).is_err());
+    }
+}
