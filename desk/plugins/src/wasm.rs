@@ -206,3 +206,76 @@ pub fn examine(bytes: &[u8]) -> Result<Option<Manifest>, PluginError> {
     let text = std::str::from_utf8(section.data()).map_err(|_| wrong("its manifest is not UTF-8".to_owned()))?;
     Manifest::read(text).map(Some)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn module(text: &str) -> Vec<u8> {
+        let text = format!(
+            r#"(module {text} (memory (export "memory") 2)
+                 (func (export "tessera_abi") (result i32) (i32.const 1))
+                 (func (export "alloc") (param i32) (result i32) (i32.const 65536)))"#
+        );
+        wat::parse_str(text).unwrap()
+    }
+
+    const TIGHT: Limits = Limits { time: Duration::from_secs(60), fuel: 1_000_000, memory: 1024 * 1024 };
+
+    #[test]
+    fn a_call_goes_on_over_many_slices_and_ends_when_its_steps_are_used() {
+        let turns = |turns: u32| {
+            module(&format!(
+                r#"(func (export "handle") (param i32 i32) (result i64) (local $n i32)
+                     (loop (local.set $n (i32.add (local.get $n) (i32.const 1)))
+                           (br_if 0 (i32.lt_u (local.get $n) (i32.const {turns}))))
+                     (i64.const 0))"#
+            ))
+        };
+        let (said, fuel) = call(&turns(75_000), b"{}", None, TIGHT);
+        assert_eq!(said.unwrap(), b"");
+        assert!((SLICE..=TIGHT.fuel).contains(&fuel), "{fuel}: more than one slice");
+        assert!(matches!(call(&turns(u32::MAX), b"{}", None, TIGHT).0, Err(Failure::Fuel(1_000_000))));
+        let late = Limits { time: Duration::ZERO, ..TIGHT };
+        assert!(matches!(call(&turns(1), b"{}", None, late).0, Err(Failure::Late(_))));
+    }
+
+    #[test]
+    fn the_time_is_known_where_it_was_granted_and_memory_is_bounded() {
+        let clock = module(
+            r#"(import "tessera" "clock" (func $clock (result i64)))
+               (func (export "handle") (param i32 i32) (result i64)
+                 (if (i64.ne (call $clock) (i64.const 77)) (then unreachable)) (i64.const 0))"#,
+        );
+        assert!(call(&clock, b"{}", Some(77), TIGHT).0.is_ok());
+        assert!(matches!(call(&clock, b"{}", None, TIGHT).0, Err(Failure::Start(_))));
+        assert_eq!(examine(&clock).unwrap(), None);
+        let grown = |pages: u32| {
+            module(&format!(
+                r#"(func (export "handle") (param i32 i32) (result i64)
+                     (i64.extend_i32_s (i32.mul (i32.const 0) (memory.grow (i32.const {pages}))))
+                     (if (i32.ne (memory.size) (i32.const {})) (then unreachable)))"#,
+                pages + 2
+            ))
+        };
+        assert!(call(&grown(14), b"{}", None, TIGHT).0.is_ok(), "sixteen pages are a megabyte");
+        assert!(matches!(call(&grown(15), b"{}", None, TIGHT).0, Err(Failure::Stopped(_))));
+        let large = wat::parse_str(r#"(module (memory (export "memory") 1000))"#).unwrap();
+        assert!(matches!(call(&large, b"{}", None, TIGHT).0, Err(Failure::Start(_))));
+    }
+
+    #[test]
+    fn a_message_longer_than_its_room_and_a_module_of_another_version_are_refused() {
+        let nothing = module(r#"(func (export "handle") (param i32 i32) (result i64) (i64.const 0))"#);
+        assert!(call(&nothing, &[b' '; 65536], None, TIGHT).0.is_ok());
+        assert!(matches!(call(&nothing, &[b' '; 65537], None, TIGHT).0, Err(Failure::Answer(_))));
+        let newer = wat::parse_str(
+            r#"(module (memory (export "memory") 1) (func (export "tessera_abi") (result i32) (i32.const 2)))"#,
+        );
+        let said = call(&newer.unwrap(), b"{}", None, TIGHT).0.unwrap_err().to_string();
+        assert!(said.contains("speaks version 2"), "{said}");
+        assert!(matches!(call(b"\0asm", b"{}", None, TIGHT).0, Err(Failure::Start(_))));
+    }
+}

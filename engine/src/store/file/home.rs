@@ -62,8 +62,8 @@ const DELETED_FILES: &str = "deleted-files";
 const SECRET_KEY: &str = "secret.key";
 const HTTP_KEY: &str = "mcp-http.key";
 const CONFIG: &str = "config.toml";
-const SETUP: &str = "setup.json";
-const SETUP_ORIGINALS: &str = "setup-originals";
+pub(super) const SETUP: &str = "setup.json";
+pub(super) const SETUP_ORIGINALS: &str = "setup-originals";
 pub(super) const PLUGINS: &str = "plugins";
 
 impl Home {
@@ -185,9 +185,9 @@ impl Home {
         // A file of keys is never opened here, wherever somebody put a copy of it.
         let nowhere = [SNAPSHOT, SECRET_KEY, HTTP_KEY, private::SCRATCH];
         // What somebody keeps in files is theirs to change.
-        let is_theirs =
-            path.starts_with(self.memories()) || path.starts_with(self.deleted_files()) || self.is_of_plugins(path);
-        if is_theirs || is_named(path, |name| nowhere.iter().any(|prefix| name.starts_with(prefix))) {
+        let theirs = [self.memories(), self.deleted_files()].iter().any(|dir| path.starts_with(dir));
+        let is_key = is_named(path, |name| nowhere.iter().any(|prefix| name.starts_with(prefix)));
+        if theirs || is_key || self.is_of_plugins(path) {
             return false;
         }
         let ours = [MARKER, OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, FILES_LOCK, CONFIG, SETUP, TOLD_ONCE];
@@ -265,16 +265,6 @@ impl Home {
     /// The user's settings.
     pub fn config(&self) -> PathBuf {
         self.file(CONFIG)
-    }
-
-    /// What set-up changed in clients' settings.
-    pub fn setup(&self) -> PathBuf {
-        self.file(SETUP)
-    }
-
-    /// The directory of settings as they were before set-up.
-    pub fn setup_originals(&self) -> PathBuf {
-        self.file(SETUP_ORIGINALS)
     }
 
     /// Everything in it that is ours, by name; nothing that somebody else put there.

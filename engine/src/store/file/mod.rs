@@ -2,7 +2,7 @@
 
 pub(crate) mod error;
 pub(crate) mod home;
-mod home_plugins;
+mod home_more;
 pub(crate) mod marker;
 pub(crate) mod private;
 pub(crate) mod snapshot;

@@ -1,10 +1,20 @@
-//! The files of plugins within a home.
+//! The files of a home that are of plugins and of set-up.
 
 use std::path::{Path, PathBuf};
 
-use super::home::{Home, PLUGINS};
+use super::home::{Home, PLUGINS, SETUP, SETUP_ORIGINALS};
 
 impl Home {
+    /// What set-up changed in clients' settings.
+    pub fn setup(&self) -> PathBuf {
+        self.dir().join(SETUP)
+    }
+
+    /// The directory of settings as they were before set-up.
+    pub fn setup_originals(&self) -> PathBuf {
+        self.dir().join(SETUP_ORIGINALS)
+    }
+
     /// The directory of plugins: their files, and what is noted of them.
     pub fn plugins(&self) -> PathBuf {
         self.dir().join(PLUGINS)
