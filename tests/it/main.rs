@@ -24,6 +24,7 @@ mod memory_races;
 mod memory_tool;
 mod notes;
 mod observations;
+mod older_calls;
 mod planted;
 mod projects;
 mod promises;
