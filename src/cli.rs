@@ -19,8 +19,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use tessera_desk::verbs::Named;
 use tessera_engine::domain::{
-    Breadth, Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Packing, RecallRequest, Scope,
-    Sort, Tag, Timestamp, TokenProfile, Trust,
+    Breadth, Category, Cursor, Expiry, Importance, LinkKind, MemoryRef, MemoryType, Metadata, Packing, RecallRequest,
+    Scope, Sort, Tag, Timestamp, TokenProfile, Trust,
 };
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
@@ -300,7 +300,7 @@ pub(crate) struct Remember {
     /// fact, entity, relationship or self.
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<MemoryType>,
-    /// 0 to 1.
+    /// 0 to 1; above 1, on a scale to 10.
     #[arg(long, value_parser = importance)]
     pub(crate) importance: Option<Importance>,
     /// Comma-separated.
@@ -318,6 +318,9 @@ pub(crate) struct Remember {
     /// The session it comes from.
     #[arg(long)]
     pub(crate) session: Option<String>,
+    /// A JSON object to keep beside the text and give back with it.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) metadata: Option<Metadata>,
     /// When it became true; now if left out.
     #[arg(long, value_name = "TIME")]
     pub(crate) created: Option<Timestamp>,
@@ -355,7 +358,7 @@ pub(crate) struct Recall {
     /// hybrid, relevance, importance or recency.
     #[arg(long, default_value = "hybrid")]
     pub(crate) sort: Sort,
-    /// dual (details, then an index) or details.
+    /// dual (details, then an index of the rest), all (the index names details too) or details.
     #[arg(long, default_value = "dual")]
     pub(crate) packing: Packing,
     /// Many short rows in order of time: on, off, or auto for questions such as "in which order did I ...".
@@ -376,6 +379,9 @@ pub(crate) struct Recall {
     /// Show score parts, tokens per memory, what was left out, and what was below the relevance floor.
     #[arg(long)]
     pub(crate) explain: bool,
+    /// With --json: each memory in full with its summary, its times, its uses and its metadata.
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 /// List memories.
@@ -419,7 +425,7 @@ pub(crate) struct Update {
     /// New type.
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<MemoryType>,
-    /// New importance, 0 to 1.
+    /// New importance: 0 to 1; above 1, on a scale to 10.
     #[arg(long, value_parser = importance)]
     pub(crate) importance: Option<Importance>,
     /// New tags, comma-separated; an empty value removes all.
@@ -434,6 +440,9 @@ pub(crate) struct Update {
     /// When it is to be hidden: a date, days such as 30d, or never.
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Expiry>,
+    /// What is kept beside the text: a JSON object, {} for none.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) metadata: Option<Metadata>,
     /// Why; kept in the history.
     #[arg(long)]
     pub(crate) reason: Option<String>,
@@ -446,8 +455,9 @@ pub(crate) struct Update {
 }
 
 fn importance(text: &str) -> Result<Importance, String> {
-    let value: f64 = text.parse().map_err(|_| "importance: is not a number; give 0 to 1".to_owned())?;
-    Importance::try_from(value).map_err(|error| error.to_string())
+    let value: f64 =
+        text.parse().map_err(|_| "importance: is not a number; give 0 to 1, for example 0.8".to_owned())?;
+    Importance::on_either_scale(value).map_err(|error| error.to_string())
 }
 
 /// A text may begin with dashes; one that looks like an option is a mistyped option.

@@ -108,6 +108,7 @@ fn of_store(error: &StoreError) -> u8 {
     match error {
         StoreError::Domain(DomainError::Invalid { .. } | DomainError::BudgetTooSmall { .. }) => USAGE,
         StoreError::NotFound(_)
+        | StoreError::NotCameOver(_)
         | StoreError::Conflict { .. }
         | StoreError::Line { .. }
         | StoreError::OtherServer { .. }

@@ -152,6 +152,7 @@ fn row(note: &Note) -> Row {
             origin: tessera_engine::domain::Origin::Agent,
             session: None,
             conflict_of: None,
+            metadata: None,
             file: None,
         },
     };

@@ -1,6 +1,7 @@
 //! The JSON shape of a memory that was written. That of a reply to a question is the engine's: it is counted.
 
 use serde::Serialize;
+use tessera_engine::domain::{Metadata, Tag, Timestamp};
 use tessera_engine::screen::Place;
 use tessera_engine::store::{KeyPlace, Near, Stored};
 
@@ -9,11 +10,20 @@ use tessera_engine::store::{KeyPlace, Near, Stored};
 pub struct StoredView<'a> {
     handle: u32,
     id: String,
+    content: &'a str,
     summary: &'a str,
     category: &'a str,
     #[serde(rename = "type")]
     kind: &'a str,
     importance: f64,
+    entities: &'a [String],
+    tags: Vec<&'a str>,
+    created_at: Timestamp,
+    last_accessed: Option<Timestamp>,
+    access_count: u32,
+    expires_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Metadata>,
     tokens: u32,
     scope: &'a str,
     existed: bool,
@@ -63,10 +73,18 @@ impl<'a> StoredView<'a> {
         Self {
             handle: memory.handle.get(),
             id: memory.id.to_string(),
+            content: &memory.content,
             summary: &memory.summary,
             category: memory.category.as_str(),
             kind: memory.kind.as_str(),
             importance: memory.importance.into(),
+            entities: &memory.entities,
+            tags: memory.tags.iter().map(Tag::as_str).collect(),
+            created_at: memory.created,
+            last_accessed: memory.last_accessed,
+            access_count: memory.access_count,
+            expires_at: memory.expires,
+            metadata: memory.metadata.as_ref(),
             tokens: stored.tokens,
             scope: memory.scope.as_str(),
             existed: stored.existed,

@@ -5,22 +5,51 @@ use std::str::FromStr;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 use tessera_desk::verbs::{Named, described};
-use tessera_engine::domain::{Category, DomainError, Expiry, Filters, MemoryRef, Scope, Tag, Timestamp};
+use tessera_engine::domain::{
+    Category, DomainError, Expiry, Filters, MemoryId, MemoryRef, Metadata, Scope, Tag, Timestamp,
+};
+use tessera_engine::store::StoreError;
 
-/// The arguments of one call. Unknown ones are ignored; absent, `null` and `""` mean the same.
+use crate::error::ToolError;
+use crate::known::{Known, UnknownArgument};
+
+/// The arguments of one call; absent, `null` and `""` mean the same.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Args(JsonObject);
+pub(crate) struct Args {
+    given: JsonObject,
+    /// What may be asked for, where they are a tool's.
+    known: Option<Known>,
+    remark: Option<String>,
+}
 
 impl From<Option<JsonObject>> for Args {
     fn from(object: Option<JsonObject>) -> Self {
-        Self(object.unwrap_or_default())
+        Self { given: object.unwrap_or_default(), ..Self::default() }
     }
 }
 
 impl Args {
+    /// Those of a tool.
+    ///
+    /// # Errors
+    /// Naming one that the tool does not know.
+    pub(crate) fn of(known: Known, object: Option<JsonObject>) -> Result<Self, UnknownArgument> {
+        let given = object.unwrap_or_default();
+        let said = given.iter().filter(|(_, value)| !value.is_null() && value.as_str() != Some(""));
+        let remark = known.check(said.map(|(name, _)| name))?;
+        Ok(Self { given, known: Some(known), remark })
+    }
+
+    /// What is to be said of arguments that change nothing.
+    pub(crate) fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
+    }
+
     /// The first of `names` that is given, by the name that the caller used.
     fn value(&self, names: &'static [&'static str]) -> Option<(&'static str, &Value)> {
-        let given = names.iter().filter_map(|name| Some((*name, self.0.get(*name)?)));
+        let is_known = |name: &&str| self.known.as_ref().is_none_or(|known| known.has(name));
+        debug_assert!(names.iter().all(is_known), "{names:?} are not all among what the tool says that it knows");
+        let given = names.iter().filter_map(|name| Some((*name, self.given.get(*name)?)));
         given.into_iter().find(|(_, value)| !value.is_null() && value.as_str() != Some(""))
     }
 
@@ -36,7 +65,38 @@ impl Args {
 
     /// All arguments, as they were given: also the empty texts, which say something in a file.
     pub(crate) fn as_given(&self) -> Value {
-        Value::Object(self.0.clone())
+        Value::Object(self.given.clone())
+    }
+
+    /// An error of the store by the name of the argument, where that names a memory as an older system does.
+    pub(crate) fn of_older(&self, error: ToolError) -> ToolError {
+        let ToolError::Store(StoreError::NotFound(_) | StoreError::NotCameOver(_)) = &error else { return error };
+        let texts = self.given.iter().flat_map(|(field, value)| {
+            let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+            items
+                .iter()
+                .filter_map(Value::as_str)
+                .flat_map(|text| text.split(','))
+                .map(move |text| (field, text.trim()))
+        });
+        let is_meant = |text: &str| match (&error, MemoryId::of_older(text)) {
+            (ToolError::Store(StoreError::NotFound(MemoryRef::Id(missing))), Some(id)) => *missing == id,
+            (ToolError::Store(StoreError::NotCameOver(name)), Some(_)) => name == text,
+            _ => false,
+        };
+        match texts.into_iter().find(|(_, text)| is_meant(text)) {
+            Some((field, name)) => {
+                let source = StoreError::NotCameOver(name.to_owned());
+                ToolError::Older { field: field.clone(), source }
+            }
+            None => error,
+        }
+    }
+
+    /// True for what the tool may be asked.
+    pub(crate) fn knows(&self, names: &'static [&'static str]) -> bool {
+        let Some(known) = &self.known else { return true };
+        names.iter().all(|name| known.has(name))
     }
 
     /// True when an argument is given.
@@ -86,7 +146,7 @@ impl Args {
     /// When a memory is to end, seen from `now`: by `expires_at` (a time, or `never`) or `ttl_days`; `None` where
     /// neither is given.
     pub(crate) fn expiry(&self, now: Timestamp) -> Result<Option<Expiry>, DomainError> {
-        let expiry: Expiry = match (self.parsed(EXPIRES)?, self.whole(&["ttl_days"])?) {
+        let expiry: Expiry = match (self.parsed(EXPIRES)?, self.whole(TTL)?) {
             (None, None) => return Ok(None),
             (Some(expiry), None) => expiry,
             (None, Some(days)) => Expiry::After(days),
@@ -100,23 +160,37 @@ impl Args {
     /// What a memory is to say of a text that is one secret as a whole; `None` for any other text.
     pub(crate) fn sensitive(&self) -> Result<Option<String>, DomainError> {
         if !self.flag(SENSITIVE)? {
+            if self.has(SUMMARY) {
+                let problem = "is made from the text, and is taken with force_sensitive alone";
+                return Err(DomainError::invalid("summary", problem, "leave it out"));
+            }
             return Ok(None);
         }
         if !self.has(&["content"]) {
             return Err(DomainError::invalid("content", "is missing", "give the text that is the secret"));
         }
         let category: Option<Category> = self.parsed(CATEGORY)?;
-        Ok(Some(described(self.text(&["summary"])?, category.as_ref())))
+        Ok(Some(described(self.text(SUMMARY)?, category.as_ref())))
     }
 
-    /// What a reply says of arguments that are understood elsewhere and kept nowhere here; empty where there are none.
-    pub(crate) fn not_kept(&self) -> String {
-        let given: Vec<&str> = NOT_KEPT.iter().copied().filter(|name| self.has_one(name)).collect();
-        if given.is_empty() { String::new() } else { format!("\nNot kept: {}.", given.join(", ")) }
+    /// What is to be kept beside a text: a JSON object, or the text of one.
+    pub(crate) fn metadata(&self) -> Result<Option<Metadata>, DomainError> {
+        match self.value(METADATA) {
+            None => Ok(None),
+            Some((_, Value::String(text))) => text.parse().map(Some),
+            Some((_, value)) => Metadata::try_from(value.clone()).map(Some),
+        }
     }
 
-    fn has_one(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|value| !value.is_null() && value.as_str() != Some(""))
+    /// Where something was heard, as its history tells it: `from mail: asked by Ann (user mara, 2025-11-03)`.
+    pub(crate) fn provenance(&self) -> Result<Option<String>, DomainError> {
+        let Some((name, value)) = self.value(PROVENANCE) else { return Ok(None) };
+        let said = match value {
+            Value::Object(fields) => told_of(fields)?,
+            other => format!("from {}", scalar(name, other)?),
+        };
+        let shown: String = said.chars().take(MOST_SAID).collect();
+        Ok((!shown.is_empty()).then_some(shown))
     }
 
     /// Tags, folded, without repeats.
@@ -200,13 +274,40 @@ pub(crate) const CATEGORY: &[&str] = &["category", "categories"];
 pub(crate) const TYPE: &[&str] = &["type", "types"];
 pub(crate) const ENTITIES: &[&str] = &["entities", "entity"];
 pub(crate) const SCOPE: &[&str] = &["scope", "scopes"];
-const EXPIRES: &[&str] = &["expires_at", "expires"];
-const SENSITIVE: &[&str] = &["force_sensitive", "sensitive"];
-const NOT_KEPT: [&str; 2] = ["metadata", "provenance"];
+pub(crate) const EXPIRES: &[&str] = &["expires_at", "expires"];
+pub(crate) const SUMMARY: &[&str] = &["summary"];
+pub(crate) const METADATA: &[&str] = &["metadata"];
+pub(crate) const PROVENANCE: &[&str] = &["provenance"];
+pub(crate) const SENSITIVE: &[&str] = &["force_sensitive", "sensitive"];
+pub(crate) const TTL: &[&str] = &["ttl_days"];
+/// Characters of what is said of where something was heard, at most.
+const MOST_SAID: usize = 500;
 pub(crate) const KEYWORDS: &[&str] = &["keywords", "keyword", "expanded_keywords"];
 
 fn field(names: &'static [&'static str]) -> &'static str {
     names.first().copied().unwrap_or("argument")
+}
+
+/// Where something was heard, in words; what is said beside the names that are known follows with its own name.
+fn told_of(fields: &JsonObject) -> Result<String, DomainError> {
+    let text = |name: &str| match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => scalar("provenance", value).map(|text| Some(text).filter(|text| !text.trim().is_empty())),
+    };
+    let source = text("source")?.map(|source| format!("from {source}"));
+    let context = text("context")?;
+    let mut said: Vec<String> = [source, context].into_iter().flatten().collect::<Vec<_>>();
+    said = if said.is_empty() { said } else { vec![said.join(": ")] };
+    let mut beside = Vec::new();
+    beside.extend(text("user_id")?.map(|user| format!("user {user}")));
+    beside.extend(text("timestamp")?);
+    let known = ["source", "context", "user_id", "timestamp"];
+    let others = fields.iter().filter(|(name, value)| !known.contains(&name.as_str()) && !value.is_null());
+    beside.extend(others.map(|(name, value)| format!("{name} {value}")));
+    if !beside.is_empty() {
+        said.push(format!("({})", beside.join(", ")));
+    }
+    Ok(said.join(" "))
 }
 
 fn scalar(field: &'static str, value: &Value) -> Result<String, DomainError> {
@@ -270,7 +371,22 @@ mod tests {
         ] {
             assert!(end(given.clone()).unwrap_err().to_string().starts_with(name), "{given}");
         }
-        assert_eq!(args(json!({ "metadata": {}, "provenance": null })).not_kept(), "\nNot kept: metadata.");
+    }
+
+    #[test]
+    fn where_something_was_heard_is_told_in_words() {
+        let said = |value: Value| args(json!({ "provenance": value })).provenance();
+        let given =
+            json!({ "source": "mail", "context": "asked by Ann", "user_id": "mara", "timestamp": "2025-11-03" });
+        assert_eq!(said(given), Ok(Some("from mail: asked by Ann (user mara, 2025-11-03)".into())));
+        assert_eq!(said(json!({ "source": "mail" })), Ok(Some("from mail".into())));
+        assert_eq!(said(json!({ "channel": { "n": 1 } })), Ok(Some("(channel {\"n\":1})".into())));
+        assert_eq!(said(json!("chat")), Ok(Some("from chat".into())));
+        assert_eq!((said(json!({})), said(json!(null))), (Ok(None), Ok(None)));
+        assert_eq!(said(json!({ "source": "x".repeat(9000) })).unwrap().unwrap().chars().count(), MOST_SAID);
+        assert!(said(json!({ "source": [1] })).unwrap_err().to_string().starts_with("provenance: "));
+        assert!(args(json!({ "metadata": [1] })).metadata().unwrap_err().to_string().starts_with("metadata: "));
+        assert_eq!(args(json!({ "metadata": "{\"a\":1}" })).metadata(), "{\"a\":1}".parse().map(Some));
     }
 
     #[test]
@@ -291,8 +407,8 @@ mod tests {
             (json!({ "ids": {} }), "ids"),
             (json!({ "ids": ["x"] }), "ids"),
             (json!({ "ids": [[1]] }), "ids"),
-            (json!({ "id": "mem_abc" }), "id"),
-            (json!({ "memory_id": ["mem_abc"] }), "memory_id"),
+            (json!({ "id": "mem_" }), "id"),
+            (json!({ "memory_id": ["mem/abc", "x y"] }), "memory_id"),
             (json!({}), "ids"),
         ] {
             assert!(args(given).names().unwrap_err().to_string().starts_with(&format!("{name}: ")));

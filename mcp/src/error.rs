@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::StoreError;
 
+use crate::known::UnknownArgument;
 use tessera_desk::sync::SyncError;
 use tessera_desk::vault::SafeError;
 
@@ -15,6 +16,17 @@ pub(crate) enum ToolError {
     /// An argument that the caller mends.
     #[error(transparent)]
     Argument(#[from] DomainError),
+    /// An argument that the tool does not know.
+    #[error(transparent)]
+    Unknown(#[from] UnknownArgument),
+    /// A memory is named as an older system calls it, and none came over under that name.
+    #[error("{field}: {source}")]
+    Older {
+        /// The argument that names it.
+        field: String,
+        /// What the store says.
+        source: StoreError,
+    },
     /// The store refuses or fails.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -8,6 +8,7 @@ mod args;
 mod error;
 mod http;
 mod http_key;
+mod known;
 mod memory_files;
 mod prompts;
 mod resources;

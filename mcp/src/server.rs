@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
-    GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    GetPromptResult, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
     ResourceContents, ServerCapabilities, ServerConfig, Tool,
 };
@@ -93,13 +93,17 @@ impl Server {
     async fn run_tool(
         &self,
         name: &str,
-        args: Args,
+        arguments: Option<JsonObject>,
         context: &RequestContext<RoleServer>,
     ) -> Result<Result<String, ToolError>, ErrorData> {
         let Some(tool) = tools::find(name) else {
             return Err(ErrorData::invalid_params(dropped(&format!("unknown tool {name:?}")).into_owned(), None));
         };
-        let standing = self.standing();
+        let args = match Args::of(tool.known(), arguments) {
+            Ok(args) => args,
+            Err(unknown) => return Ok(Err(unknown.into())),
+        };
+        let (standing, given) = (self.standing(), args.clone());
         let done = match tool.call {
             Call::Team(call) => {
                 return Ok(match &self.team {
@@ -132,7 +136,7 @@ impl Server {
             Ok(Done { outcome: Ok(text), not_sent: Some(error), .. }) => {
                 Ok(format!("{text}\nnot on the server yet: {error}"))
             }
-            Ok(Done { outcome, .. }) => outcome,
+            Ok(Done { outcome, .. }) => outcome.map_err(|error| given.of_older(error)),
         })
     }
 
@@ -232,7 +236,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let result = self.run_tool(&request.name, Args::from(request.arguments), &context).await?;
+        let result = self.run_tool(&request.name, request.arguments, &context).await?;
         let reply = match result {
             Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
             Err(error) => refused(&error),

@@ -49,5 +49,5 @@ fn asked(context: &Context, bounds: &NoteBounds) -> Result<(Within, Part), Domai
 
 fn within(context: &Context, max_tokens: u32) -> Result<Within, DomainError> {
     let form = if context.json { Form::Json(JsonRows::default()) } else { Form::Text };
-    Ok(Within { budget: TokenBudget::try_from(max_tokens)?, form })
+    Ok(Within { budget: TokenBudget::try_from(max_tokens)?, form, remark: None })
 }

@@ -6,10 +6,14 @@ use tessera_engine::pack::JsonRows;
 
 use super::{Access, Context, caller, explain, text_or_stdin};
 use crate::cli::{Filter, Recall};
+use crate::exit::UserError;
 use crate::{config, output};
 
 /// Answers a question.
 pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
+    if args.full && !context.json {
+        anyhow::bail!(UserError("--full is of JSON rows; give --json with it".into()));
+    }
     let request = RecallRequest {
         expanded_query: args.expanded_query,
         budget: TokenBudget::try_from(args.max_tokens)?,
@@ -27,7 +31,8 @@ pub(super) fn run(context: &Context, args: Recall) -> anyhow::Result<()> {
     let asker = config::asking(caller(), args.token_profile, context.home.clone())?;
     // What is printed is what was counted, to the byte. In JSON the parts of a score stand in its row, and are
     // counted too; the table beside a text is for people.
-    let form = if context.json { Form::Json(JsonRows { handle: true, parts: args.explain }) } else { Form::Text };
+    let rows = JsonRows { handle: true, parts: args.explain, full: args.full };
+    let form = if context.json { Form::Json(rows) } else { Form::Text };
     let (answer, standing) = context.at_desk_as(&asker, Access::Read, |desk| {
         let answer = desk.perform(Asks { request, form })?;
         let standing = if answer.searched.is_some() { explain::standing(desk, &answer.reply)? } else { Vec::new() };

@@ -34,6 +34,8 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
             created: args.created,
             expires,
             session: args.session,
+            metadata: args.metadata,
+            reason: None,
             supersedes: args.supersedes,
         })?;
         let near = if stored.existed || !context.json { Vec::new() } else { alike(desk, &stored) };
@@ -64,6 +66,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         entities: None,
         scope: args.scope,
         expires: args.expires.map(|expiry| expiry.seen_from(now)).transpose()?,
+        metadata: args.metadata,
         vouched: args.trust,
     };
     if patch.is_empty() {
@@ -140,6 +143,7 @@ pub(super) fn restore(context: &Context, id: Named, before: Option<u64>) -> anyh
         };
         let id = match id {
             Named::Memory(id) => id,
+            Named::Older(name) => return Err(StoreError::NotCameOver(name).into()),
             // No memory stands for it: what was deleted there may have been kept all the same.
             Named::File(path) => {
                 let back = desk.perform(PutBack { path })?;

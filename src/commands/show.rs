@@ -1,5 +1,6 @@
 //! `get` and `history`: everything known of a memory.
 
+use serde_json::Value;
 use tessera_desk::verbs::{Get, History, Meant, Named, Standing, WhereInFiles};
 use tessera_engine::domain::Memory;
 
@@ -16,14 +17,23 @@ pub(super) fn get(context: &Context, named: Vec<Named>) -> anyhow::Result<()> {
     })?;
     if context.json {
         return match memories.as_slice() {
-            [memory] => output::json(memory),
-            memories => output::json(&memories),
+            [memory] => output::json(&row(memory)?),
+            memories => output::json(&memories.iter().map(row).collect::<Result<Vec<_>, _>>()?),
         };
     }
     for (memory, standing) in memories.iter().zip(&standing) {
         output::line(&full(memory, standing.as_ref()))?;
     }
     Ok(())
+}
+
+/// All that is known of a memory, with the name that every other reply has for the time it was made.
+fn row(memory: &Memory) -> serde_json::Result<Value> {
+    let mut row = serde_json::to_value(memory)?;
+    if let Some(fields) = row.as_object_mut() {
+        fields.insert("created_at".to_owned(), Value::from(memory.created.to_string()));
+    }
+    Ok(row)
 }
 
 fn full(memory: &Memory, standing: Option<&Standing>) -> String {

@@ -154,7 +154,7 @@ fn bad_input_names_the_field_and_the_fix_and_changes_nothing() {
     let huge = "x".repeat(40_000);
     for (args, code, words) in [
         (vec!["remember", " "], 2, "content: is empty"),
-        (vec!["remember", "x", "--importance", "7"], 2, "give 0 to 1"),
+        (vec!["remember", "x", "--importance", "11"], 2, "give 0 to 1"),
         (vec!["remember", "x", "--type", "thing"], 2, "give fact, entity"),
         (vec!["remember", "x", "--tags", "a\nb"], 2, "tags"),
         (vec!["remember", &huge], 2, "split it"),
@@ -237,7 +237,7 @@ fn export_and_import_are_whole_and_idempotent() {
     }
     assert_eq!(from.contents(), to.contents());
     assert_eq!(to.found("first note lines"), [2], "the link came with it");
-    let lines = "{\"content\":\"kept\",\"key\":\"k1\",\"unknown\":{\"x\":1}}\n\nnot json\n{\"content\":\"\"}\n{\"content\":\"bad\",\"importance\":9}\n{\"content\":\"kept too\"}\n";
+    let lines = "{\"content\":\"kept\",\"key\":\"k1\",\"unknown\":{\"x\":1}}\n\nnot json\n{\"content\":\"\"}\n{\"content\":\"bad\",\"importance\":11}\n{\"content\":\"kept too\"}\n";
     let ran = to.run_with_stdin(&["import", "-", "--json"], lines.as_bytes());
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(

@@ -26,6 +26,7 @@ mod memory_races;
 mod memory_tool;
 mod notes;
 mod observations;
+mod older_calls;
 mod planted;
 #[cfg(unix)]
 mod plugin_examples;

@@ -85,7 +85,8 @@ fn replies_keep_their_budget_in_text_and_json() {
     let listed: Value = serde_json::from_str(&listed).unwrap();
     assert!(listed["has_more"] == true && listed["total_count"] == 40 && listed["after"].is_u64(), "{listed}");
     for tool in ["memory_list", "memory_history", "memory_get"] {
-        let (text, refused) = client.call(tool, json!({ "id": 2, "max_tokens": 3 }));
+        let named = if tool == "memory_list" { json!(null) } else { json!(2) };
+        let (text, refused) = client.call(tool, json!({ "id": named, "max_tokens": 3 }));
         assert!(refused && text.contains("minimum"), "{tool}: {text}");
     }
     let nowhere = client.ok("memory_recall", json!({ "query": "server cache", "scope": "elsewhere" }));
@@ -108,7 +109,7 @@ fn refusals_are_results_that_name_the_field() {
         ("memory_recall", json!({ "query": "x", "max_tokens": "lots" }), "max_tokens:"),
         ("memory_recall", json!({ "query": "x", "format": "xml" }), "format:"),
         ("memory_store", json!({ "content": "a\u{0}b" }), "content:"),
-        ("memory_store", json!({ "content": "x", "importance": 8 }), "importance:"),
+        ("memory_store", json!({ "content": "x", "importance": 11 }), "importance:"),
         ("memory_get", json!({ "ids": [77] }), "no memory #77"),
         ("memory_forget", json!({}), "ids: is missing"),
         ("memory_update", json!({ "id": 1 }), "missing"),

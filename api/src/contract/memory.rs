@@ -1,7 +1,9 @@
 //! Memories and links as they are sent to the server.
 
 use serde::Deserialize;
-use tessera_engine::domain::{Category, DomainError, Draft, Importance, Link, LinkKind, MemoryId, Origin, Patch};
+use tessera_engine::domain::{
+    Category, DomainError, Draft, Importance, Link, LinkKind, MemoryId, Metadata, Origin, Patch,
+};
 use utoipa::ToSchema;
 
 use super::{MemoryName, Words, parsed, tags};
@@ -32,8 +34,8 @@ pub(crate) struct NewMemory {
     keywords: Option<Words>,
     /// Named things in it; extracted if left out.
     entities: Option<Words>,
-    /// 0 to 1; 0.5 if left out, scored if null.
-    #[schema(minimum = 0, maximum = 1)]
+    /// 0 to 1, or above 1 on a scale to 10; 0.5 if left out, scored if null.
+    #[schema(minimum = 0, maximum = 10)]
     #[serde(default = "half")]
     importance: Option<f64>,
     /// The project it belongs to; everywhere if left out.
@@ -47,6 +49,9 @@ pub(crate) struct NewMemory {
     /// The whole text is a secret: it is kept as such, and what is said of it stands in its place.
     #[serde(default)]
     force_sensitive: bool,
+    /// What is to be kept beside the text and given back with it: an object of at most 8 KiB.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Metadata>,
     /// What is said of a text that is a secret as a whole: with `force_sensitive` alone.
     summary: Option<String>,
     /// What the older system encrypted, as base64: it is opened with the server's key and kept as a secret.
@@ -120,7 +125,7 @@ impl NewMemory {
             content: self.content.clone(),
             category: self.category.clone().filter(|name| !name.is_empty()).map(Category::try_from).transpose()?,
             kind: self.kind.as_deref().map(|kind| parsed("type", kind)).transpose()?,
-            importance: self.importance.map(Importance::try_from).transpose()?,
+            importance: self.importance.map(Importance::on_either_scale).transpose()?,
             tags: tags(self.tags.as_ref())?,
             keywords: self.keywords.as_ref().map(Words::keywords).unwrap_or_default(),
             entities: self.entities.as_ref().map(Words::list).unwrap_or_default(),
@@ -129,6 +134,7 @@ impl NewMemory {
             expires: time("expires", &self.expires)?,
             origin: Origin::Agent,
             session: self.session.clone(),
+            metadata: self.metadata.clone(),
             sensitive: said_of(self.force_sensitive, self.summary.as_ref(), self.category.as_ref()),
             ..Draft::default()
         })
@@ -153,11 +159,14 @@ pub(crate) struct MemoryPatch {
     keywords: Option<Words>,
     /// The new named things, replacing the old ones.
     entities: Option<Words>,
-    /// The new importance.
-    #[schema(minimum = 0, maximum = 1)]
+    /// The new importance: 0 to 1, or above 1 on a scale to 10.
+    #[schema(minimum = 0, maximum = 10)]
     importance: Option<f64>,
     /// The new scope.
     scope: Option<String>,
+    /// What is kept beside the text, replacing what was; an empty object for none.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Metadata>,
     /// The whole text, new or as it is, is a secret: it is kept as such, and what is said of it stands in its place.
     #[serde(default)]
     force_sensitive: bool,
@@ -176,6 +185,7 @@ impl MemoryPatch {
             ("keywords", self.keywords.is_some()),
             ("entities", self.entities.is_some()),
             ("importance", self.importance.is_some()),
+            ("metadata", self.metadata.is_some()),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
@@ -187,12 +197,13 @@ impl MemoryPatch {
             content: self.content.clone().or_else(kept),
             category: self.category.clone().map(Category::try_from).transpose()?,
             kind: self.kind.as_deref().map(|kind| parsed("type", kind)).transpose()?,
-            importance: self.importance.map(Importance::try_from).transpose()?,
+            importance: self.importance.map(Importance::on_either_scale).transpose()?,
             tags: self.tags.as_ref().map(|words| tags(Some(words))).transpose()?,
             keywords: self.keywords.as_ref().map(Words::keywords),
             entities: self.entities.as_ref().map(Words::list),
             scope: self.scope.as_deref().map(|scope| parsed("scope", scope)).transpose()?,
             expires: None,
+            metadata: self.metadata.clone(),
             vouched: None,
             sensitive: said_of(self.force_sensitive, self.summary.as_ref(), self.category.as_ref()),
         })

@@ -1,7 +1,7 @@
 //! Memories as the server gives them.
 
 use serde::Serialize;
-use tessera_engine::domain::Link;
+use tessera_engine::domain::{Link, Metadata};
 use tessera_engine::screen::places;
 use utoipa::ToSchema;
 
@@ -87,6 +87,10 @@ pub(crate) struct MemoryView {
     /// The file that it is, if it is one: `/memories/user/preferences.md`.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
+    /// What a client keeps beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Metadata>,
     /// Whose it is.
     owner: String,
     /// Whose it is, if it is another user's.
@@ -134,6 +138,7 @@ impl MemoryView {
             rev: stored.row.rev,
             conflict_of: details.conflict_of.map(|id| id.to_string()),
             file: details.file.as_ref().map(ToString::to_string),
+            metadata: details.metadata.clone(),
             owner: stored.owner.clone(),
             share_permission: permission.clone(),
             permission,

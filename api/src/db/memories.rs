@@ -80,6 +80,7 @@ codec! {
     "session" => |query, it| query.bind(it.details.and_then(|of| of.session.as_deref()));
     "conflict_of" => |query, it| query.bind(it.details.and_then(|of| of.conflict_of).map(uuid));
     "file" => |query, it| query.bind(it.details.and_then(|of| of.file.as_ref()).map(FilePath::as_str));
+    "metadata" => |query, it| query.bind(it.details.and_then(|of| of.metadata.as_ref()).map(ToString::to_string));
     derived:
     "summary" => |query, it| query.bind(it.composed.map_or("", |of| of.memory().summary.as_str()));
     "standing" => |query, it| query.bind(it.composed.is_some_and(Composed::is_standing));
@@ -298,6 +299,7 @@ fn document(row: &PgRow) -> Result<Document, DbError> {
         session: row.try_get("session")?,
         conflict_of: conflict_of.map(MemoryId::from_uuid),
         file: row.try_get::<Option<&str>, _>("file")?.map(|text| read("file", text)).transpose()?,
+        metadata: row.try_get::<Option<&str>, _>("metadata")?.map(|text| read("metadata", text)).transpose()?,
     };
     Ok(Document {
         content: Content::try_from(row.try_get::<String, _>("content")?).map_err(|e| wrong("content")(&e))?,

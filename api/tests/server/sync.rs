@@ -27,6 +27,7 @@ pub(crate) fn document(text: &str) -> Document {
         session: None,
         conflict_of: None,
         file: None,
+        metadata: None,
     };
     Document { content: Content::try_from(text.to_owned()).unwrap(), tags: [].into(), links: [].into(), details }
 }

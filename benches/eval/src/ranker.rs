@@ -73,7 +73,7 @@ impl<'a> Asker<'a> {
     /// The reply, as JSON.
     pub(crate) fn recall_json(&mut self, request: &RecallRequest) -> Result<Recall, EvalError> {
         if self.ranker == Ranker::Tessera {
-            return Ok(self.store.recall_json(request, JsonRows { handle: true, parts: false })?);
+            return Ok(self.store.recall_json(request, JsonRows { handle: true, ..JsonRows::default() })?);
         }
         let chosen = self.chosen(request)?;
         Ok(self.store.fetch_json(&chosen, request)?)

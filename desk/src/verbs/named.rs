@@ -16,6 +16,8 @@ pub enum Named {
     Memory(MemoryRef),
     /// What stands for the file at a path.
     File(FilePath),
+    /// What came over from an older system, by what that calls it.
+    Older(String),
 }
 
 impl FromStr for Named {
@@ -25,7 +27,8 @@ impl FromStr for Named {
         let text = text.trim();
         // Neither numbers nor ids have a slash, and no path begins with a point.
         if !text.contains('/') || text.starts_with('.') {
-            return text.parse().map(Self::Memory);
+            let older = MemoryId::of_older(text).map(|_| Ok(Self::Older(text.to_owned())));
+            return older.unwrap_or_else(|| text.parse().map(Self::Memory));
         }
         let path = if text.starts_with('/') { text.parse() } else { format!("/{text}").parse() };
         path.map(Self::File)
@@ -52,12 +55,21 @@ impl Verb for Meant {
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<MemoryRef>, StoreError> {
         let meant = |named: Named| match named {
             Named::Memory(reference) => Ok(reference),
+            Named::Older(name) => came_over(store, name),
             Named::File(path) => match store.file_standing(&path)? {
                 Some(id) => Ok(MemoryRef::Id(id)),
                 None => Err(StoreError::InFile { path, problem: "is no file that is known".to_owned() }),
             },
         };
         self.named.into_iter().map(meant).collect()
+    }
+}
+
+fn came_over(store: &Store, name: String) -> Result<MemoryRef, StoreError> {
+    let reference = MemoryId::of_older(&name).map(MemoryRef::Id);
+    match reference {
+        Some(reference) if store.get(reference)?.is_some() => Ok(reference),
+        _ => Err(StoreError::NotCameOver(name)),
     }
 }
 
@@ -121,6 +133,7 @@ mod tests {
         assert_eq!("/memories/user/x.md".parse(), Ok(path.clone()));
         assert_eq!(" memories/user/x.md".parse(), Ok(path));
         assert_eq!("#42".parse(), Ok(Named::Memory("42".parse().unwrap())));
+        assert_eq!("mem_abc123".parse(), Ok(Named::Older("mem_abc123".into())));
         for bad in ["", "x.md", "../../x", "/", "/memories", "memories/../x", "/memories//x"] {
             assert!(bad.parse::<Named>().is_err(), "{bad:?}");
         }

@@ -2,7 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    Category, Draft, Importance, Link, LinkKind, MemoryRef, MemoryType, Scope, Tag, Timestamp,
+    Category, Draft, Importance, Link, LinkKind, MemoryRef, MemoryType, Metadata, Scope, Tag, Timestamp,
 };
 use tessera_engine::store::{StoreError, Stored};
 
@@ -33,6 +33,10 @@ pub struct Remember {
     pub created: Option<Timestamp>,
     /// From when on it is hidden; never, if absent.
     pub expires: Option<Timestamp>,
+    /// What a client keeps beside it.
+    pub metadata: Option<Metadata>,
+    /// Where it was heard, in words for its history.
+    pub reason: Option<String>,
     /// The session it comes from; the caller's, if absent.
     pub session: Option<String>,
     /// The memory that it replaces.
@@ -85,6 +89,8 @@ impl Verb for Remember {
             client: caller.client.clone(),
             sensitive: self.sensitive,
             altered: caller.altered.clone(),
+            metadata: self.metadata,
+            reason: self.reason,
             links: replaced.map(|to| Link { kind: LinkKind::Supersedes, to }).into_iter().collect(),
             ..Draft::new(self.content)
         })

@@ -1,7 +1,7 @@
 //! A memory with everything that a store keeps beside it, by what happened to it.
 
 use super::fields::{self, Beside, memory_of};
-use crate::domain::{DomainError, Draft, Handle, Memory, MemoryId, Patch, Share, Timestamp};
+use crate::domain::{DomainError, Draft, Handle, Memory, MemoryId, Metadata, Patch, Share, Timestamp};
 use crate::enrich;
 use crate::index::{Analysis, ForwardDoc, Freshness};
 use crate::meaning::Meaning;
@@ -320,6 +320,9 @@ pub fn restored(
         updated: now,
         ..earlier.unwrap_or_else(|| known.memory.clone())
     };
+    // Silence takes nothing away elsewhere: that there was none is said.
+    let metadata = memory.metadata.or_else(|| known.memory.metadata.as_ref().map(|_| Metadata::default()));
+    let memory = Memory { metadata, ..memory };
     compose(memory, Some(known), counter).beside_secrets(&secrets.unwrap_or_default())
 }
 

@@ -32,6 +32,7 @@ pub(super) fn new(draft: &Draft, now: Timestamp) -> Result<Memory, DomainError> 
         cwd: draft.cwd.clone(),
         client: draft.client.clone(),
         file: draft.file.clone(),
+        metadata: draft.metadata.clone(),
         ..Memory::blank(draft.id.unwrap_or_else(|| MemoryId::generate(now)), content, now)
     })
 }
@@ -59,6 +60,7 @@ pub(super) fn patched(before: &Memory, patch: &Patch) -> Result<Memory, DomainEr
     set(&mut memory.keywords, patch.keywords.as_ref());
     set(&mut memory.scope, patch.scope.as_ref());
     set(&mut memory.expires, patch.expires.as_ref());
+    memory.metadata = patch.metadata.clone().or(memory.metadata);
     memory.vouched = patch.vouched.or(memory.vouched);
     memory.trust = memory.earned_trust();
     Ok(memory)
@@ -120,6 +122,7 @@ pub fn memory_of(document: &Document, beside: Beside) -> Memory {
         edited_by,
         conflict_of: details.conflict_of,
         file: details.file.map(|path| InFile { path, heading: None, is_whole: stands_for_file }),
+        metadata: details.metadata,
         links: document.links.iter().cloned().collect(),
         ..Memory::blank(id, content, details.created)
     }

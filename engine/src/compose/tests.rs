@@ -221,6 +221,7 @@ fn patches() -> impl Strategy<Value = Patch> {
         vouched: (which == 6).then_some(Trust::Foreign),
         expires: (which == 7).then_some(None),
         sensitive: None,
+        metadata: (which == 2).then(|| r#"{"a":1}"#.parse().unwrap()),
     })
 }
 

@@ -64,6 +64,17 @@ impl FromStr for MemoryId {
     }
 }
 
+impl MemoryId {
+    /// The id under which a memory came over that an older system calls `mem_abc123`; `None` for any other name.
+    pub fn of_older(name: &str) -> Option<Self> {
+        let name = name.trim();
+        let rest = name.strip_prefix("mem_")?;
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+        let is_short = (1..=100).contains(&rest.len());
+        (is_short && rest.chars().all(is_name)).then(|| Self::from_key(&format!("w:{name}")))
+    }
+}
+
 /// The short number of a memory in one store, shown as `#42`; from 1, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
@@ -123,6 +134,9 @@ impl FromStr for MemoryRef {
                 .map_err(|_| DomainError::invalid("id", "is too large for a handle", "give a number such as 42"))?;
             return Handle::try_from(number).map(Self::Handle);
         }
+        if let Some(id) = MemoryId::of_older(bare) {
+            return Ok(Self::Id(id));
+        }
         bare.parse().map(Self::Id)
     }
 }
@@ -146,7 +160,11 @@ mod tests {
         assert_eq!(" 7 ".parse(), Ok(MemoryRef::Handle(Handle(7))));
         let id = MemoryId::from_key("k");
         assert_eq!(id.to_string().to_uppercase().parse(), Ok(MemoryRef::Id(id)));
-        for bad in ["", "#", "0", "-1", "99999999999", "abc", "1.5", &Uuid::nil().to_string()] {
+        let older: MemoryRef = " mem_abc123".parse().unwrap();
+        assert_eq!(older, MemoryRef::Id(MemoryId::from_key("w:mem_abc123")));
+        for bad in
+            ["mem_", "mem_a b", "mem_a/b", "", "#", "0", "-1", "99999999999", "abc", "1.5", &Uuid::nil().to_string()]
+        {
             assert!(bad.parse::<MemoryRef>().is_err(), "{bad:?}");
         }
     }

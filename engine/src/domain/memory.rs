@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Category, DomainError, Handle, InFile, Link, MAX_TAGS, MemoryId, Origin, Scope, Share, Tag, Timestamp, Trust,
+    Category, DomainError, Handle, InFile, Link, MAX_TAGS, MemoryId, Metadata, Origin, Scope, Share, Tag, Timestamp,
+    Trust,
 };
 
 /// The longest content that is stored, in bytes of UTF-8.
@@ -66,6 +67,21 @@ impl Importance {
     /// From hundredths; more than 100 counts as 100.
     pub const fn from_percent(percent: u8) -> Self {
         Self(if percent > 100 { 100 } else { percent })
+    }
+
+    /// From a number that a person or a client gives: 0 to 1, or above 1 on the scale to 10 of older clients. Exactly 1 is
+    /// the whole of ours.
+    ///
+    /// # Errors
+    /// When it is on neither scale.
+    pub fn on_either_scale(value: f64) -> Result<Self, DomainError> {
+        if value > 1.0 && value <= 10.0 {
+            return Self::try_from(value / 10.0);
+        }
+        Self::try_from(value).map_err(|_| {
+            let problem = format!("{value} is out of range");
+            DomainError::invalid("importance", problem, "give 0 to 1, for example 0.8, or above 1 a number up to 10")
+        })
     }
 
     /// In hundredths, 0 to 100.
@@ -211,6 +227,9 @@ pub struct Memory {
     /// Where it stands, if a file gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<InFile>,
+    /// What a client keeps beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
     /// Typed links from it to others.
     #[serde(default)]
     pub links: Vec<Link>,
@@ -261,6 +280,7 @@ impl Memory {
             edited_by: None,
             conflict_of: None,
             file: None,
+            metadata: None,
             links: Vec::new(),
         }
     }
@@ -335,8 +355,12 @@ pub struct Draft {
     pub client: Option<String>,
     /// Where it stands, if a file gives it.
     pub file: Option<InFile>,
+    /// What a client keeps beside it.
+    pub metadata: Option<Metadata>,
     /// Links from it.
     pub links: Vec<Link>,
+    /// Where it was heard, in words for its history.
+    pub reason: Option<String>,
     /// Where the whole text is to be set aside as one secret: what is said of it in its place.
     pub sensitive: Option<String>,
     /// What plugins changed of it, for its history.
@@ -391,6 +415,8 @@ pub struct Patch {
     pub scope: Option<Scope>,
     /// New expiry; `Some(None)` means never.
     pub expires: Option<Option<Timestamp>>,
+    /// What a client keeps beside it, replacing what was; an empty object for none.
+    pub metadata: Option<Metadata>,
     /// The owner's word on how far it may be believed.
     pub vouched: Option<Trust>,
     /// Where the whole new text is to be set aside as one secret: what is said of it in its place.
@@ -457,6 +483,17 @@ mod tests {
         assert_eq!(Importance::try_from(0.555).unwrap().percent(), 56);
         for bad in [-0.01, 1.01, 8.0, f64::NAN, f64::INFINITY] {
             assert!(Importance::try_from(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn importance_above_1_is_on_the_scale_of_10() {
+        for (given, percent) in [(0.0, 0), (0.8, 80), (1.0, 100), (1.5, 15), (9.0, 90), (10.0, 100)] {
+            assert_eq!(Importance::on_either_scale(given).unwrap().percent(), percent, "{given}");
+        }
+        for bad in [-1.0, 10.1, 11.0, f64::NAN, f64::INFINITY] {
+            let error = Importance::on_either_scale(bad).unwrap_err().to_string();
+            assert!(error.starts_with("importance: "), "{error}");
         }
     }
 }

@@ -7,6 +7,7 @@ mod file;
 mod id;
 mod link;
 mod memory;
+mod metadata;
 mod origin;
 mod query;
 mod scope;
@@ -24,6 +25,7 @@ pub use memory::{
     Alteration, Content, Draft, Importance, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch,
 };
 pub(crate) use memory::{MAX_WORDS, check_words, has_long_name};
+pub use metadata::{MAX_METADATA_BYTES, Metadata};
 pub use origin::{Origin, Trust};
 pub use query::{Breadth, Cursor, Filters, MAX_LIMIT, Packing, Purpose, RecallRequest, Sort};
 pub use scope::Scope;

@@ -58,6 +58,8 @@ pub enum Packing {
     Dual,
     /// Details only.
     Details,
+    /// Details, and an index of everything: also of what was given in full.
+    All,
 }
 
 impl FromStr for Packing {
@@ -67,7 +69,8 @@ impl FromStr for Packing {
         match text.trim().to_lowercase().as_str() {
             "dual" => Ok(Self::Dual),
             "details" => Ok(Self::Details),
-            _ => Err(DomainError::invalid("packing", "is unknown", "give dual or details")),
+            "all" => Ok(Self::All),
+            _ => Err(DomainError::invalid("packing", "is unknown", "give dual, details or all")),
         }
     }
 }

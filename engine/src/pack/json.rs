@@ -3,8 +3,8 @@
 //! Line breaks between JSON tokens are free, so each part that holds a person's text stands on a
 //! line of its own, and what stands between is fixed or a number.
 
-use super::line::{json_attribution, json_detail, json_index};
-use super::reply::{Detail, IndexEntry, Ranked};
+use super::line::{json_attribution, json_beside, json_detail, json_index};
+use super::reply::{Detail, IndexEntry, Ranked, Row};
 use super::select::Frame;
 use super::weak::{JSON_NEAR_TOKENS, JSON_WEAK_TOKENS};
 use crate::domain::{Cursor, Memory, TokenBudget, TokenCount, TokenProfile};
@@ -18,6 +18,9 @@ pub struct JsonRows {
     pub handle: bool,
     /// The parts of the score, and the memory that matched in its stead.
     pub parts: bool,
+    /// Of what is given in full, its summary, when it was made, last used and ends, how often it was used, and what a
+    /// client keeps beside it.
+    pub full: bool,
 }
 
 /// The JSON form of one reply.
@@ -126,7 +129,7 @@ impl JsonFrame {
 
     /// Tokens of a row that is not the first; the count of its own line is stored with the memory.
     pub fn row(&self, ranked: &Ranked, body: u32) -> u32 {
-        let JsonRows { handle, parts } = self.rows;
+        let JsonRows { handle, parts, .. } = self.rows;
         let mut tokens = ROW_TOKENS + body;
         if ranked.is_weak {
             tokens += JSON_WEAK_TOKENS;
@@ -141,6 +144,20 @@ impl JsonFrame {
         tokens
     }
 
+    /// Tokens of a row in full that is not the first.
+    pub fn detail(&self, ranked: &Ranked, row: &Row) -> u32 {
+        self.row(ranked, row.costs.json_detail) + self.beside_tokens(&row.memory)
+    }
+
+    /// The line that full rows have more. It is short, and counted where somebody asks for it.
+    fn beside(&self, memory: &Memory) -> String {
+        if self.rows.full { json_beside(memory) } else { String::new() }
+    }
+
+    fn beside_tokens(&self, memory: &Memory) -> u32 {
+        if self.rows.full { O200k.count(&json_beside(memory)) } else { 0 }
+    }
+
     /// Tokens of a row in short that is not the first, with those of its own line.
     pub fn short(&self, ranked: &Ranked, body: u32) -> u32 {
         self.row(ranked, if self.is_broad { DAY_TOKENS + body } else { body })
@@ -151,7 +168,7 @@ impl JsonFrame {
         // Names are short, and where there are none nothing is counted.
         let attribution = json_attribution(memory).map_or(0, |line| O200k.count(&line));
         let tail = EXCERPT_END_TOKENS + CREATED_TOKENS + number_tokens(memory.handle.get());
-        self.row(ranked, EXCERPT_TOKENS + attribution + tail)
+        self.row(ranked, EXCERPT_TOKENS + attribution + tail) + self.beside_tokens(memory)
     }
 
     /// Renders the reply and counts it: (body, tokens in the unit of the profile).
@@ -176,6 +193,7 @@ impl JsonFrame {
     ) -> (String, u32) {
         let full = rows(details.iter().map(|detail| {
             self.head(&detail.ranked)
+                + &self.beside(&detail.memory)
                 + &match &detail.excerpt {
                     Some(lines) => excerpt_row(lines, &detail.memory),
                     None => json_detail(&detail.memory),
@@ -194,7 +212,7 @@ impl JsonFrame {
     fn index_row(&self, entry: &IndexEntry) -> String {
         let IndexEntry { memory, excerpt, .. } = entry;
         match excerpt {
-            Some(lines) => excerpt_row(lines, memory),
+            Some(lines) => self.beside(memory) + &excerpt_row(lines, memory),
             None if self.is_broad => format!("\"created\":\"{}\",\n{}", memory.created.date(), json_index(memory)),
             None => json_index(memory),
         }
@@ -260,7 +278,7 @@ mod tests {
         assert_eq!(DAY_TOKENS, O200k.count("\"created\":\"2026-11-20\",\n"));
         let parts = ScoreParts { text: 1.0, recency: 0.0004, names: 0.1239, ..ScoreParts::default() };
         for (handle, parts_shown) in [(false, false), (true, false), (false, true), (true, true)] {
-            let rows = JsonRows { handle, parts: parts_shown };
+            let rows = JsonRows { handle, parts: parts_shown, full: false };
             let frame = JsonFrame::new(1, TokenBudget::DEFAULT, TokenProfile::O200K, "q", rows);
             for (number, old, score) in [(1, None, 0.05), (999, Some(1000), 1.0), (12_345, Some(7), 0.5)] {
                 let handle = |number: u32| Handle::try_from(number).unwrap();

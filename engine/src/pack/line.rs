@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::neutral::{may_be_changed, neutral, neutral_line};
 use super::passage::{CUT_TOKENS, Passage, cut};
-use crate::domain::{Handle, Importance, Memory, MemoryType, Permission, Tag};
+use crate::domain::{Handle, Importance, Memory, MemoryType, Metadata, Permission, Tag, Timestamp};
 use crate::text::{TokenCounter, number_tokens};
 
 /// What each way of showing a memory costs, in o200k_base tokens, without numbers that are counted by rule.
@@ -212,6 +212,34 @@ pub(super) fn json_index(memory: &Memory) -> String {
         shared_by: memory.share.as_ref().map(|share| neutral_line(&share.by)),
         summary: neutral(&memory.summary),
     })
+}
+
+/// What a full row says beside its body, as a line: how often and when it was used, its times, what a client keeps beside
+/// it, and its summary.
+pub(super) fn json_beside(memory: &Memory) -> String {
+    #[derive(Serialize)]
+    struct Beside<'a> {
+        access_count: u32,
+        created_at: Timestamp,
+        expires_at: Option<Timestamp>,
+        last_accessed: Option<Timestamp>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        metadata: Option<Metadata>,
+        summary: Cow<'a, str>,
+    }
+    let mut metadata = memory.metadata.clone();
+    metadata.iter_mut().for_each(|kept| kept.change_texts(&mut |text| Some(neutral(text).into_owned())));
+    let beside = Beside {
+        access_count: memory.access_count,
+        created_at: memory.created,
+        expires_at: memory.expires,
+        last_accessed: memory.last_accessed,
+        metadata,
+        summary: neutral(&memory.summary),
+    };
+    let object = serde_json::to_string(&beside).unwrap_or_default();
+    let fields = object.strip_prefix('{').and_then(|body| body.strip_suffix('}')).unwrap_or_default();
+    format!("{fields},\n")
 }
 
 fn file_of(memory: &Memory) -> Option<String> {

@@ -106,7 +106,7 @@ pub fn select(
         filler.open().into_iter().for_each(|at| filler.take(at, Shown::Detail));
         return filler.shown;
     }
-    let for_details = if packing == Packing::Dual { share_of(room, 1.0 - weights.index_share) } else { room };
+    let for_details = if packing == Packing::Details { room } else { share_of(room, 1.0 - weights.index_share) };
     let order = charged_order(items, weights);
     filler.details(&order, for_details);
     filler.excerpts(&order, for_details, &mut excerpt);
@@ -114,11 +114,11 @@ pub fn select(
         filler.details(&order, room);
         filler.excerpts(&order, room, &mut excerpt);
     }
-    if packing == Packing::Dual {
+    if packing != Packing::Details {
         filler.index();
     }
     filler.upgrade();
-    if packing == Packing::Dual {
+    if packing != Packing::Details {
         filler.bare(frame);
     }
     filler.shown

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{Cursor, DomainError, Handle, Purpose, RecallRequest, TokenBudget, TokenCount};
+use crate::domain::{Cursor, DomainError, Handle, Packing, Purpose, RecallRequest, TokenBudget, TokenCount};
 use crate::pack::{
     Bounds, Detail, Frame, IndexEntry, Item, JsonFrame, JsonRows, Ranked, Recall, Row, Shown, TextFrame, select,
 };
@@ -69,7 +69,7 @@ pub fn answer(
     let items: Vec<Item> = found
         .iter()
         .zip(&repeats.first)
-        .map(|((ranked, row), first)| frame.item(ranked, row, first.is_some()))
+        .map(|((ranked, row), first)| frame.item(ranked, row, first.is_some(), request.packing))
         .collect();
     let about = About { terms: ranking.terms(), meant: ranking.meant() };
     // Fetched by name: no passage is better than another, and the beginning is what a reader expects.
@@ -78,6 +78,8 @@ pub fn answer(
     let mut cut = |at: usize, room: u32| {
         let (ranked, row) = found.get(at)?;
         let (head, form) = frame.excerpt(ranked, row);
+        let listed = if request.packing == Packing::All { items.get(at)?.index } else { 0 };
+        let head = head + listed;
         let room = room.checked_sub(head)?;
         let cut = if is_fetch { opening(row, form, room)? } else { best_excerpt(row, about, form, room)? };
         *excerpts.get_mut(at)? = Some(cut.lines);
@@ -91,7 +93,7 @@ pub fn answer(
     }
     let page = Page { items: &items, ranks: &ranks, bounds, is_asked: request.purpose == Purpose::Asked };
     let chosen = frame.choose(page, weights, &mut cut, is_kept);
-    let mut reply = Reply::default();
+    let mut reply = Reply { lists_all: request.packing == Packing::All, ..Reply::default() };
     // What has no room even as a line at the head of a page has none on any page: it is stepped over.
     if chosen.first() == Some(&Shown::Not) && request.purpose == Purpose::Asked {
         reply.dealt_with.extend(ranks.first());
@@ -171,6 +173,8 @@ struct Reply {
     left_out: Vec<Ranked>,
     /// Ranks that this page has dealt with.
     dealt_with: Vec<u32>,
+    /// True where the index names also what is given in full.
+    lists_all: bool,
 }
 
 impl Reply {
@@ -180,6 +184,11 @@ impl Reply {
             return self.left_out.push(ranked);
         }
         self.dealt_with.push(ranked.rank);
+        if self.lists_all && matches!(shown, Shown::Detail | Shown::Excerpt(_)) {
+            // What the line costs is part of what the row in full costs.
+            let (ranked, memory) = (ranked.clone(), memory.clone());
+            self.index.push(IndexEntry { ranked, memory, excerpt: None, is_bare: false, tokens: 0 });
+        }
         match shown {
             Shown::Detail => self.details.push(Detail { ranked, memory, excerpt: None, tokens, duplicates: same }),
             Shown::Excerpt(_) => self.details.push(Detail { ranked, memory, excerpt, tokens, duplicates: Vec::new() }),
@@ -192,7 +201,7 @@ impl Reply {
     }
 
     fn render(self, request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame) -> Recall {
-        let Self { details, index, left_out, dealt_with } = self;
+        let Self { details, index, left_out, dealt_with, .. } = self;
         let left = ranking.left_after(request, dealt_with.len());
         let offers_more = !dealt_with.is_empty() && request.purpose == Purpose::Asked;
         let cursor = if offers_more { ranking.cursor_after(request, &dealt_with) } else { None };
@@ -235,7 +244,15 @@ impl AnyFrame {
         }
     }
 
-    fn item(&self, ranked: &Ranked, row: &Row, is_duplicate: bool) -> Item {
+    fn item(&self, ranked: &Ranked, row: &Row, is_duplicate: bool, packing: Packing) -> Item {
+        let mut item = self.plain_item(ranked, row, is_duplicate);
+        if packing == Packing::All {
+            item.detail += item.index;
+        }
+        item
+    }
+
+    fn plain_item(&self, ranked: &Ranked, row: &Row, is_duplicate: bool) -> Item {
         let (handle, costs, score) = (ranked.handle, &row.costs, ranked.score);
         match self {
             Self::Text(_) => Item {
@@ -248,7 +265,7 @@ impl AnyFrame {
             },
             Self::Json(frame) => Item {
                 score,
-                detail: frame.row(ranked, costs.json_detail),
+                detail: frame.detail(ranked, row),
                 index: frame.row(ranked, costs.json_index),
                 bare: 0,
                 is_duplicate,

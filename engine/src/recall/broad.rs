@@ -167,7 +167,7 @@ impl<'a> Broad<'a> {
     fn whole(&self, ranked: &Ranked, row: &Row) -> u32 {
         match self.frame {
             AnyFrame::Text(_) => TextFrame::index(row.memory.handle, row.costs.detail),
-            AnyFrame::Json(frame) => frame.row(ranked, row.costs.json_detail),
+            AnyFrame::Json(frame) => frame.detail(ranked, row),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The texts of what is said of a memory: all that a person or a model may have written into.
 
 use crate::domain::{
-    Category, Content, Draft, InFile, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, Origin, Patch, Scope, Tag,
+    Category, Content, Draft, InFile, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, Metadata, Origin, Patch, Scope, Tag,
 };
 use crate::sync::{Action, Details, Document, Edit, Op};
 
@@ -88,6 +88,17 @@ fn changed_content(content: &mut Content, change: &mut dyn FnMut(Part, &str) -> 
     }
 }
 
+/// The texts of what a client keeps beside a text, and the names of its fields.
+fn each_kept(metadata: Option<&Metadata>, see: &mut dyn FnMut(Part, &str)) {
+    metadata.iter().for_each(|metadata| metadata.each_text(&mut |text| see(Part::Text, text)));
+}
+
+fn changed_kept(metadata: Option<&mut Metadata>, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+    if let Some(metadata) = metadata {
+        metadata.change_texts(&mut |text| change(Part::Text, text));
+    }
+}
+
 fn each<'a>(texts: impl IntoIterator<Item = &'a String>, see: &mut dyn FnMut(Part, &str)) {
     texts.into_iter().for_each(|text| see(Part::Text, text));
 }
@@ -137,12 +148,14 @@ impl Texts for Draft {
         self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
         see(Part::Identity, self.scope.as_str());
         each_name(&self.origin, see);
+        each_kept(self.metadata.as_ref(), see);
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
         changed_scope(&mut self.scope, change);
         changed_text(&mut self.content, self.sensitive.as_ref(), change);
         changed_name(&mut self.origin, change);
+        changed_kept(self.metadata.as_mut(), change);
         change_words(&mut self.keywords, change);
         change_words(&mut self.entities, change);
         for name in [&mut self.session, &mut self.client].into_iter().flatten() {
@@ -162,10 +175,12 @@ impl Texts for Patch {
         self.tags.iter().flatten().for_each(|tag| see(Part::Slug, tag.as_str()));
         self.category.iter().for_each(|category| see(Part::Slug, category.as_str()));
         self.scope.iter().for_each(|scope| see(Part::Identity, scope.as_str()));
+        each_kept(self.metadata.as_ref(), see);
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
         self.scope.iter_mut().for_each(|scope| changed_scope(scope, change));
+        changed_kept(self.metadata.as_mut(), change);
         if let Some(text) = &mut self.content {
             changed_text(text, self.sensitive.as_ref(), change);
         }
@@ -189,12 +204,14 @@ impl Texts for Memory {
         see(Part::Slug, self.category.as_str());
         see(Part::Identity, self.scope.as_str());
         each_name(&self.origin, see);
+        each_kept(self.metadata.as_ref(), see);
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
         changed_scope(&mut self.scope, change);
         change_in(&mut self.content, Part::Text, change);
         changed_name(&mut self.origin, change);
+        changed_kept(self.metadata.as_mut(), change);
         change_words(&mut self.keywords, change);
         change_words(&mut self.entities, change);
         for name in [&mut self.session, &mut self.client].into_iter().flatten() {
@@ -212,9 +229,11 @@ impl Texts for Details {
         each(self.keywords.iter().chain(&self.entities).chain(&self.session), see);
         see(Part::Slug, self.category.as_str());
         see(Part::Identity, self.scope.as_str());
+        each_kept(self.metadata.as_ref(), see);
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
+        changed_kept(self.metadata.as_mut(), change);
         change_words(&mut self.keywords, change);
         change_words(&mut self.entities, change);
         self.session.iter_mut().for_each(|session| change_in(session, Part::Text, change));

@@ -128,16 +128,17 @@ fn with_details(row: &Row, document: &Document, edit: &Edit, op: &Op) -> (Docume
     match &edit.details {
         Some(details) if op.base_rev >= row.rev || op.at >= row.details_at => {
             next.details = details.clone();
-            next = next.at_path_of(Some(document));
+            next = next.beside_what_of(Some(document));
             if op.base_rev < row.content_rev {
                 // It was said of a text that is not there any more.
                 next.details.vouched = document.details.vouched;
             }
             (next, op.at)
         }
-        // A path that nobody had told stands beside later details.
+        // A path that nobody had told stands, as metadata do, beside later details.
         Some(details) => {
             next.details.file = next.details.file.or_else(|| details.file.clone());
+            next.details.metadata = next.details.metadata.or_else(|| details.metadata.clone());
             (next, row.details_at)
         }
         None => (next, row.details_at),
@@ -161,6 +162,7 @@ pub(super) fn own_text(document: Document) -> Document {
         session: None,
         conflict_of: None,
         file: None,
+        metadata: None,
     };
     Document { content: document.content, tags: BTreeSet::new(), links: BTreeSet::new(), details }
 }

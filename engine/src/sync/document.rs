@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Category, Content, DomainError, FilePath, Importance, Link, Memory, MemoryId, MemoryType, Origin, Scope, Tag,
-    Timestamp, Trust, check_words, readable_links,
+    Category, Content, DomainError, FilePath, Importance, Link, Memory, MemoryId, MemoryType, Metadata, Origin, Scope,
+    Tag, Timestamp, Trust, check_words, readable_links,
 };
 
 /// Links of a memory, at most.
@@ -62,6 +62,9 @@ pub struct Details {
     /// The file that it is, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FilePath>,
+    /// What a client keeps beside it. Programs that know of none leave it out: an empty object says that there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
 }
 
 impl Document {
@@ -88,6 +91,7 @@ impl Document {
                 session: memory.session.clone(),
                 conflict_of: memory.conflict_of,
                 file: memory.file.as_ref().map(|file| file.path.clone()),
+                metadata: memory.metadata.clone(),
             },
         })
     }
@@ -101,11 +105,14 @@ impl Document {
         self.details.check()
     }
 
-    /// The same with the path of its file, where whoever told of it knew of no files: nobody says by silence that a
-    /// file is none.
-    pub(super) fn at_path_of(mut self, known: Option<&Self>) -> Self {
+    /// The same with the path of its file and what is kept beside it, where whoever told of it knew of neither: nobody
+    /// says by silence that a file is none.
+    pub(super) fn beside_what_of(mut self, known: Option<&Self>) -> Self {
         if self.details.file.is_none() {
             self.details.file = known.and_then(|known| known.details.file.clone());
+        }
+        if self.details.metadata.is_none() {
+            self.details.metadata = known.and_then(|known| known.details.metadata.clone());
         }
         self
     }

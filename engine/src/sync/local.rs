@@ -207,10 +207,10 @@ impl Local {
         self.trail.sent = None;
     }
 
-    /// What the server is known to hold, with the path of a file that it may not know of.
+    /// What the server is known to hold, with a path and metadata that it may not know of.
     fn known_state(&self) -> Option<State> {
         let shadow = self.trail.shadow.as_ref()?;
-        Some(at_path_of(shadow.row.state.clone(), &self.state))
+        Some(beside_what_of(shadow.row.state.clone(), &self.state))
     }
 
     fn difference(&self) -> Option<Action> {
@@ -234,11 +234,12 @@ impl Local {
         }
     }
 
-    /// True for a file that the server holds as if it were none.
+    /// True for a file that the server holds as if it were none, and for metadata that it does not hold.
     fn is_path_unknown(&self) -> bool {
         let known = self.trail.shadow.as_ref().and_then(|shadow| shadow.row.state.document());
-        let here = self.state.document().is_some_and(|document| document.details.file.is_some());
-        here && known.is_some_and(|known| known.details.file.is_none())
+        let (Some(here), Some(known)) = (self.state.document(), known) else { return false };
+        let (here, known) = (&here.details, &known.details);
+        (here.file.is_some() && known.file.is_none()) || (here.metadata.is_some() && known.metadata.is_none())
     }
 
     /// A server may have learned of files since it was told the path: with each change it is told again.
@@ -365,8 +366,8 @@ impl Local {
             Arrival::Row(shadow) => shadow,
         };
         let mut settled = Settled::stays();
-        let theirs = &at_path_of(shadow.row.state.clone(), &self.state);
-        let base = base.map(|base| at_path_of(base.clone(), &self.state));
+        let theirs = &beside_what_of(shadow.row.state.clone(), &self.state);
+        let base = base.map(|base| beside_what_of(base.clone(), &self.state));
         let base = base.as_ref();
         let ours = self.state.clone();
         self.trail.untold = Untold::of(&ours, base, theirs).or(self.trail.untold);
@@ -446,11 +447,11 @@ impl Local {
     }
 }
 
-/// A state with the path of the file that the memory is known to be, where it says none.
-fn at_path_of(state: State, known: &State) -> State {
+/// A state with the path of the file that the memory is known to be, and what is kept beside it, where it says neither.
+fn beside_what_of(state: State, known: &State) -> State {
     match state {
-        State::Live(document) => State::Live(document.at_path_of(known.document())),
-        State::Deleted(document) => State::Deleted(document.at_path_of(known.document())),
+        State::Live(document) => State::Live(document.beside_what_of(known.document())),
+        State::Deleted(document) => State::Deleted(document.beside_what_of(known.document())),
         State::Purged => State::Purged,
     }
 }

@@ -4,6 +4,7 @@
 mod again;
 mod attacked;
 mod derived;
+mod eleven;
 mod expiry;
 mod meaning;
 mod nine;

@@ -160,6 +160,7 @@ impl World {
             expires,
             vouched: None,
             conflict_of: None,
+            metadata: None,
             file: self.new_file(machine, memory),
         };
         let mut text = self.text(memory, user);

@@ -14,6 +14,7 @@ pub(super) const TOOL: Entry = Entry {
     description: "How many memories there are, by category, and whether they are synchronised.",
     effect: Effect::Reads,
     properties: || json!({}),
+    aliases: &[],
     required: &[],
     needs_team: false,
     is_always_loaded: false,

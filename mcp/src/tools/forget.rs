@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use tessera_desk::verbs::{Forget, Gone, Meant, TakenOut};
+use tessera_desk::verbs::{Forget, Form, Gone, Meant, TakenOut};
 use tessera_desk::{Desk, Effect};
+use tessera_engine::pack::neutral_line;
 use tessera_engine::store::Erase;
 
-use super::{Call, Entry, Reply};
-use crate::args::Args;
+use super::{Call, Entry, FORMAT, Reply, form};
+use crate::args::{Args, IDS};
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_forget",
@@ -19,9 +20,11 @@ pub(super) const TOOL: Entry = Entry {
         json!({
             "ids": { "type": "array", "items": { "type": "string" }, "description": "Handles such as 42" },
             "reason": { "type": "string" },
-            "hard_delete": { "type": "boolean", "default": false }
+            "hard_delete": { "type": "boolean", "default": false },
+            "format": { "type": "string", "enum": ["text", "json"] }
         })
     },
+    aliases: &[IDS, FORMAT],
     required: &["ids"],
     needs_team: false,
     is_always_loaded: false,
@@ -32,6 +35,7 @@ pub(super) const TOOL: Entry = Entry {
 pub(super) const OLDER: Entry = Entry { name: "memory_delete", ..TOOL };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    let form = form(args)?;
     let erase = if args.flag(&["hard_delete"])? { Erase::Hard } else { Erase::Soft };
     let ids = desk.perform(Meant { named: args.names()? })?;
     let Gone { forgotten, left, taken_out } = desk.perform(Forget { ids, erase, reason: args.text(&["reason"])? })?;
@@ -43,6 +47,14 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         Erase::Hard => String::new(),
         Erase::Soft => back(taken_out.into_values()).iter().map(|told| format!("\n{told}")).collect(),
     };
+    if let Form::Json(_) = form {
+        let ids: Vec<_> = forgotten.iter().map(|one| one.handle).collect();
+        let said: Vec<String> =
+            back.lines().chain(left.lines()).filter(|line| !line.is_empty()).map(neutral_line).collect();
+        let is_hard = erase == Erase::Hard;
+        let reply = json!({ "deleted_count": ids.len(), "deleted_ids": ids, "hard": is_hard, "notes": said });
+        return Ok(format!("{reply}\n"));
+    }
     Ok(format!("Forgot {} ({how}): {handles}{back}{left}", forgotten.len()))
 }
 

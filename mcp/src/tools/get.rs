@@ -5,8 +5,8 @@ use tessera_desk::verbs::{Fetch, Meant};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, MAX_LIMIT, Packing, RecallRequest};
 
-use super::{Call, Entry, Reply, budgeted, form};
-use crate::args::Args;
+use super::{Call, Entry, FORMAT, MAX_TOKENS, Reply, budgeted, form};
+use crate::args::{Args, IDS};
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_get",
@@ -22,6 +22,7 @@ pub(super) const TOOL: Entry = Entry {
             "format": { "type": "string", "enum": ["text", "json"] }
         })
     },
+    aliases: &[IDS, MAX_TOKENS, FORMAT],
     required: &["ids"],
     needs_team: false,
     is_always_loaded: false,

@@ -6,8 +6,8 @@ use tessera_desk::{Desk, Effect};
 use tessera_engine::pack::{Lines, attribution, neutral_line};
 use tessera_engine::store::HistoryEntry;
 
-use super::{Call, Entry, Reply, budgeted, meant};
-use crate::args::Args;
+use super::{Call, Entry, MAX_TOKENS, Reply, budgeted, meant};
+use crate::args::{Args, IDS};
 
 /// Changes shown, at most.
 const SHOWN: usize = 20;
@@ -24,6 +24,7 @@ pub(super) const TOOL: Entry = Entry {
             "max_tokens": { "type": "integer", "default": 1000 }
         })
     },
+    aliases: &[IDS, MAX_TOKENS],
     required: &["id"],
     needs_team: false,
     is_always_loaded: false,

@@ -9,6 +9,7 @@ use tessera_engine::store::StoreError;
 use super::{Call, Entry, Reply};
 use crate::args::{Args, IDS};
 
+const KIND: &[&str] = &["type", "link_type"];
 const TO: &[&str] = &["to", "target_id"];
 
 pub(super) const TOOL: Entry = Entry {
@@ -24,6 +25,7 @@ pub(super) const TOOL: Entry = Entry {
             "remove": { "type": "boolean", "default": false }
         })
     },
+    aliases: &[IDS, TO, KIND],
     required: &["id", "type", "to"],
     needs_team: false,
     is_always_loaded: false,
@@ -33,7 +35,7 @@ pub(super) const TOOL: Entry = Entry {
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let missing = |field, fix| DomainError::invalid(field, "is missing", fix);
     let id = one(args, IDS)?.ok_or_else(|| missing("id", "give a handle such as 42, or the path of a file"))?;
-    let kind: LinkKind = args.parsed(&["type", "link_type"])?.ok_or_else(|| {
+    let kind: LinkKind = args.parsed(KIND)?.ok_or_else(|| {
         missing("type", "give supersedes, resolved_by, part_of, see_also, or a short name such as depends_on")
     })?;
     let to =

@@ -10,8 +10,8 @@ use tessera_engine::domain::{DomainError, Handle, Memory, RecallRequest};
 use tessera_engine::pack::{Lines, attribution, neutral, neutral_line};
 use tessera_engine::store::Listing;
 
-use super::{Call, Entry, Reply, budgeted, form};
-use crate::args::Args;
+use super::{Call, Entry, FORMAT, MAX_TOKENS, Reply, budgeted, form};
+use crate::args::{Args, CATEGORY, ENTITIES, SCOPE, TAGS, TYPE};
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_list",
@@ -31,6 +31,7 @@ pub(super) const TOOL: Entry = Entry {
             "format": { "type": "string", "enum": ["text", "json"] }
         })
     },
+    aliases: &[TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, MAX_TOKENS, FORMAT, &["since", "until"]],
     required: &[],
     needs_team: false,
     is_always_loaded: false,

@@ -41,6 +41,7 @@ pub(super) const TOOL: Entry = Entry {
             "max_tokens": { "type": "integer", "description": "The longest reply" }
         })
     },
+    aliases: &[MAX_TOKENS],
     required: &["command"],
     needs_team: false,
     is_always_loaded: true,

@@ -31,6 +31,7 @@ use tessera_engine::pack::JsonRows;
 
 use crate::args::Args;
 use crate::error::ToolError;
+use crate::known::Known;
 
 pub(crate) use recall::text as recall_text;
 
@@ -70,6 +71,8 @@ pub(crate) struct Entry {
     pub(crate) effect: Effect,
     /// The schemas of its arguments.
     properties: fn() -> Value,
+    /// What else it understands: other names of them, and what older clients give.
+    aliases: &'static [&'static [&'static str]],
     required: &'static [&'static str],
     /// Offered only where there is a team server.
     needs_team: bool,
@@ -146,6 +149,11 @@ pub(crate) fn find(name: &str) -> Option<&'static Entry> {
 }
 
 impl Entry {
+    /// The arguments that it knows.
+    pub(crate) fn known(&self) -> Known {
+        Known::of(self.name, &(self.properties)(), self.aliases)
+    }
+
     fn definition(&self) -> Tool {
         let schema = json!({ "type": "object", "properties": (self.properties)(), "required": self.required });
         let schema = schema.as_object().cloned().unwrap_or_default();
@@ -165,6 +173,8 @@ impl Entry {
     }
 }
 
+const ROWS: &[&str] = &["rows"];
+const FORMAT: &[&str] = &["format", "output_format"];
 const MAX_TOKENS: &[&str] = &["max_tokens", "token_budget"];
 
 /// A request with the budget of the call.
@@ -181,11 +191,43 @@ fn meant(desk: &mut Desk<'_>, args: &Args) -> Result<MemoryRef, ToolError> {
     found.into_iter().next().ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42").into())
 }
 
+/// Whether the rows of a JSON reply are to say all that is known of what is given in full.
+fn has_full_rows(args: &Args) -> Result<bool, DomainError> {
+    if !args.knows(ROWS) {
+        return Ok(false);
+    }
+    match args.text(ROWS)?.as_deref() {
+        None | Some("short") => Ok(false),
+        Some("full") => Ok(true),
+        Some(_) => Err(DomainError::invalid("rows", "is unknown", "give full or short")),
+    }
+}
+
 /// In which form a reply is wanted.
 fn form(args: &Args) -> Result<Form, DomainError> {
-    match args.text(&["format"])?.as_deref() {
+    match args.text(FORMAT)?.as_deref() {
         None | Some("text") => Ok(Form::Text),
-        Some("json") => Ok(Form::Json(JsonRows::default())),
+        Some("json") => Ok(Form::Json(JsonRows { full: has_full_rows(args)?, ..JsonRows::default() })),
         Some(_) => Err(DomainError::invalid("format", "is unknown", "give text or json")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_knows_what_its_schema_shows_and_refuses_what_nobody_declared() {
+        for entry in TABLE.iter().chain(&NOTES) {
+            let known = entry.known();
+            let properties = (entry.properties)();
+            let shown: Vec<String> = properties.as_object().unwrap().keys().cloned().collect();
+            assert_eq!(known.check(shown.iter()).unwrap(), None, "{}", entry.name);
+            assert!(entry.required.iter().all(|name| known.has(name)), "{}", entry.name);
+            assert!(entry.aliases.iter().flat_map(|names| names.iter()).all(|name| known.has(name)), "{}", entry.name);
+            let strange = "zz_nobody_declared".to_owned();
+            let error = known.check([&strange].into_iter()).unwrap_err().to_string();
+            assert!(error.starts_with("zz_nobody_declared: is no argument"), "{}: {error}", entry.name);
+        }
     }
 }

@@ -5,14 +5,22 @@ use tessera_desk::verbs::{BuildContext, Part, ReadNote, RecentActivity, SearchNo
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, TokenBudget};
 
-use super::{Call, Entry, MAX_TOKENS, Reply, form};
-use crate::args::Args;
+use super::{Call, Entry, FORMAT, MAX_TOKENS, Reply, form};
+use crate::args::{Args, TAGS};
 
 /// Rows of a page at most.
 const MOST_ROWS: u32 = 200;
 /// Tokens of a note that is read, where nobody says how many.
 const OF_NOTE: u32 = 4_000;
 
+const QUERY: &[&str] = &["query", "q", "text", "search"];
+const CHANGED: &[&str] = &["after_date", "since", "timeframe"];
+const SINCE: &[&str] = &["timeframe", "since"];
+const WITHIN: &[&str] = &["timeframe", "since", "after_date"];
+const URL: &[&str] = &["url", "uri", "identifier", "permalink", "path", "id"];
+const NOTE: &[&str] = &["identifier", "title", "permalink", "url", "path", "name", "id"];
+const LINE: &[&str] = &["line", "offset", "start_line"];
+const AFTER: &[&str] = &["after", "offset"];
 const PROJECT: &[&str] = &["project", "folder", "scope"];
 const PAGE_SIZE: &[&str] = &["page_size", "limit", "n_results"];
 const TYPES: &[&str] = &["types", "type", "note_types", "entity_types"];
@@ -32,6 +40,7 @@ Gives title, type, score, address, path and the best part, never more than max_t
         });
         with_bounds(own)
     },
+    aliases: &[QUERY, PROJECT, PAGE_SIZE, TYPES, TAGS, CHANGED, AFTER, MAX_TOKENS, FORMAT],
     required: &["query"],
     needs_team: false,
     is_always_loaded: false,
@@ -53,6 +62,7 @@ A memory:// address may hold * (within a segment) and ** (any segments).",
         });
         with_bounds(own)
     },
+    aliases: &[URL, PROJECT, PAGE_SIZE, SINCE, AFTER, MAX_TOKENS, FORMAT],
     required: &["url"],
     needs_team: false,
     is_always_loaded: false,
@@ -71,6 +81,7 @@ pub(super) const RECENT: Entry = Entry {
         });
         with_bounds(own)
     },
+    aliases: &[PROJECT, PAGE_SIZE, TYPES, WITHIN, AFTER, MAX_TOKENS, FORMAT],
     required: &[],
     needs_team: false,
     is_always_loaded: false,
@@ -91,6 +102,7 @@ pub(super) const READ: Entry = Entry {
             "format": { "type": "string", "enum": ["text", "json"] }
         })
     },
+    aliases: &[NOTE, PROJECT, LINE, MAX_TOKENS, FORMAT],
     required: &["identifier"],
     needs_team: false,
     is_always_loaded: false,
@@ -114,10 +126,9 @@ fn with_bounds(mut own: Value) -> Value {
 }
 
 fn search(desk: &mut Desk<'_>, args: &Args) -> Reply {
-    const QUERY: &[&str] = &["query", "q", "text", "search"];
     let tags = args.tags()?.unwrap_or_default();
     let types = args.list(TYPES)?.unwrap_or_default();
-    let after_date = args.text(&["after_date", "since", "timeframe"])?;
+    let after_date = args.text(CHANGED)?;
     let is_narrowed = !tags.is_empty() || !types.is_empty() || after_date.is_some();
     let query = if is_narrowed { args.text(QUERY)?.unwrap_or_default() } else { args.required(QUERY)? };
     let (project, part) = (args.text(PROJECT)?, part(args)?);
@@ -128,10 +139,10 @@ fn search(desk: &mut Desk<'_>, args: &Args) -> Reply {
 fn context(desk: &mut Desk<'_>, args: &Args) -> Reply {
     Ok(desk
         .perform(BuildContext {
-            url: args.required(&["url", "uri", "identifier", "permalink", "path", "id"])?,
+            url: args.required(URL)?,
             project: args.text(PROJECT)?,
             depth: args.whole(&["depth"])?.unwrap_or(1),
-            timeframe: args.text(&["timeframe", "since"])?,
+            timeframe: args.text(SINCE)?,
             max_related: args.whole(&["max_related"])?.unwrap_or(10),
             part: part(args)?,
             within: within(args, TokenBudget::DEFAULT.get())?,
@@ -140,7 +151,7 @@ fn context(desk: &mut Desk<'_>, args: &Args) -> Reply {
 }
 
 fn recent(desk: &mut Desk<'_>, args: &Args) -> Reply {
-    let timeframe = args.text(&["timeframe", "since", "after_date"])?.unwrap_or_else(|| "7d".to_owned());
+    let timeframe = args.text(WITHIN)?.unwrap_or_else(|| "7d".to_owned());
     Ok(desk
         .perform(RecentActivity {
             project: args.text(PROJECT)?,
@@ -155,9 +166,9 @@ fn recent(desk: &mut Desk<'_>, args: &Args) -> Reply {
 fn read(desk: &mut Desk<'_>, args: &Args) -> Reply {
     Ok(desk
         .perform(ReadNote {
-            identifier: args.required(&["identifier", "title", "permalink", "url", "path", "name", "id"])?,
+            identifier: args.required(NOTE)?,
             project: args.text(PROJECT)?,
-            line: args.whole(&["line", "offset", "start_line"])?.unwrap_or(1),
+            line: args.whole(LINE)?.unwrap_or(1),
             within: within(args, OF_NOTE)?,
         })?
         .body)
@@ -165,7 +176,8 @@ fn read(desk: &mut Desk<'_>, args: &Args) -> Reply {
 
 fn within(args: &Args, usual: u32) -> Result<Within, DomainError> {
     let budget = TokenBudget::try_from(args.whole(MAX_TOKENS)?.unwrap_or(usual));
-    Ok(Within { budget: budget.map_err(|error| args.named(error, MAX_TOKENS))?, form: form(args)? })
+    let remark = args.remark().map(str::to_owned);
+    Ok(Within { budget: budget.map_err(|error| args.named(error, MAX_TOKENS))?, form: form(args)?, remark })
 }
 
 fn part(args: &Args) -> Result<Part, DomainError> {
@@ -175,5 +187,5 @@ fn part(args: &Args) -> Result<Part, DomainError> {
         return Err(args.named(error, PAGE_SIZE));
     }
     let page = args.whole(&["page"])?.unwrap_or(1).max(1);
-    Ok(Part { page, page_size, after: args.whole(&["after", "offset"])? })
+    Ok(Part { page, page_size, after: args.whole(AFTER)? })
 }

@@ -3,12 +3,16 @@
 use serde_json::json;
 use tessera_desk::verbs::{Answer, Form, Recall};
 use tessera_desk::{Desk, Effect};
-use tessera_engine::domain::RecallRequest;
+use tessera_engine::domain::{Breadth, DomainError, Packing, RecallRequest};
 use tessera_engine::pack::{TextFrame, neutral_line};
 use tessera_engine::text::{O200k, TokenCounter};
 
-use super::{Call, Entry, Reply, budgeted, form};
-use crate::args::Args;
+use super::{Call, Entry, FORMAT, MAX_TOKENS, ROWS, Reply, budgeted, form};
+use crate::args::{Args, CATEGORY, ENTITIES, SCOPE, TAGS, TYPE};
+
+const QUERY: &[&str] = &["query", "context"];
+const INDEX: &[&str] = &["index"];
+const SORT: &[&str] = &["sort", "sort_by"];
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_recall",
@@ -37,6 +41,7 @@ pub(super) const TOOL: Entry = Entry {
             "format": { "type": "string", "enum": ["text", "json"] }
         })
     },
+    aliases: &[TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, MAX_TOKENS, FORMAT, SORT, QUERY, ROWS, INDEX, &["packing"]],
     required: &["query"],
     needs_team: false,
     is_always_loaded: true,
@@ -44,17 +49,25 @@ pub(super) const TOOL: Entry = Entry {
 };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    let packing = match args.text(INDEX)?.as_deref() {
+        None => args.parsed(&["packing"])?.unwrap_or_default(),
+        Some("rest") => Packing::Dual,
+        Some("all") => Packing::All,
+        Some(_) => return Err(DomainError::invalid("index", "is unknown", "give all or rest").into()),
+    };
+    // Where all are to be listed, none is given in short alone.
+    let usual = if packing == Packing::All { Breadth::Off } else { Breadth::Auto };
     let request = RecallRequest {
         expanded_query: args.text(&["expanded_query"])?,
         limit: args.whole(&["limit"])?.map_or(Ok(RecallRequest::DEFAULT_LIMIT), RecallRequest::checked_limit)?,
         filters: args.filters()?,
         scope: args.parsed(&["project"])?,
-        sort: args.parsed(&["sort", "sort_by"])?.unwrap_or_default(),
-        packing: args.parsed(&["packing"])?.unwrap_or_default(),
-        breadth: args.parsed(&["breadth"])?.unwrap_or_default(),
+        sort: args.parsed(SORT)?.unwrap_or_default(),
+        packing,
+        breadth: args.parsed(&["breadth"])?.unwrap_or(usual),
         cursor: args.parsed(&["cursor"])?,
         weak: args.flag(&["weak"])?,
-        ..budgeted(args, args.required(&["query", "context"])?)?
+        ..budgeted(args, args.required(QUERY)?)?
     };
     match form(args)? {
         Form::Text => text(desk, request),

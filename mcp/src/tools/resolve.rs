@@ -8,7 +8,7 @@ use tessera_engine::pack::neutral;
 use tessera_engine::store::Resolution;
 
 use super::{Call, Entry, Reply};
-use crate::args::Args;
+use crate::args::{Args, IDS};
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_resolve",
@@ -23,6 +23,7 @@ pub(super) const TOOL: Entry = Entry {
             "content": { "type": "string", "description": "Merged text" }
         })
     },
+    aliases: &[IDS],
     required: &[],
     needs_team: true,
     is_always_loaded: false,

@@ -10,6 +10,8 @@ use tessera_engine::store::{Revealed, RevealedSecret, SecretRef};
 use super::{Call, Elsewhere, Entry, Reply, Replying};
 use crate::args::Args;
 
+const WHICH: &[&str] = &["id", "name", "memory_id", "secret"];
+
 pub(super) const TOOL: Entry = Entry {
     name: "secret_get",
     title: "Give back a secret",
@@ -21,6 +23,7 @@ pub(super) const TOOL: Entry = Entry {
             "id": { "type": "string", "description": "The secret's name such as s7k4q, or a memory such as 42" }
         })
     },
+    aliases: &[WHICH],
     required: &["id"],
     needs_team: false,
     is_always_loaded: false,
@@ -28,7 +31,7 @@ pub(super) const TOOL: Entry = Entry {
 };
 
 fn which(args: &Args) -> Result<SecretRef, DomainError> {
-    let which: Option<SecretRef> = args.parsed(&["id", "name", "memory_id", "secret"])?;
+    let which: Option<SecretRef> = args.parsed(WHICH)?;
     let missing = || DomainError::invalid("id", "is missing", "give a name such as s7k4q, or a memory such as 42");
     which.ok_or_else(missing)
 }

@@ -1,15 +1,16 @@
 //! `memory_store`: stores a memory, or changes one when an id is given.
 
 use serde_json::json;
-use tessera_desk::verbs::{Alike, Remember, told_near};
+use tessera_desk::verbs::{Alike, Remember};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::pack::neutral_line;
-use tessera_engine::store::Stored;
+use tessera_engine::store::{Near, Stored};
 
-use super::stored::{aside, importance, told};
-use super::{Call, Entry, Reply};
-use crate::args::{Args, CATEGORY, ENTITIES, KEYWORDS, SCOPE, TYPE};
+use super::stored::{importance, reason, reply};
+use super::{Call, Entry, FORMAT, Reply, form};
+use crate::args::{
+    Args, CATEGORY, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, SCOPE, SENSITIVE, TAGS, TYPE,
+};
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_store",
@@ -22,7 +23,7 @@ pub(super) const TOOL: Entry = Entry {
             "content": { "type": "string", "description": "What to remember, verbatim" },
             "category": { "type": "string", "description": "facts, preferences, projects, people, decisions" },
             "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
-            "importance": { "type": "number", "minimum": 0, "maximum": 1 },
+            "importance": { "type": "number", "minimum": 0, "maximum": 10, "description": "0 to 1; above 1: of 10" },
             "tags": { "type": "array", "items": { "type": "string" } },
             "keywords": { "type": "array", "items": { "type": "string" }, "description": "Other words to find it by" },
             "scope": { "type": "string", "description": "Project, or global; else the current project, but global for preferences and people" },
@@ -33,6 +34,21 @@ pub(super) const TOOL: Entry = Entry {
             "force_sensitive": { "type": "boolean", "description": "Seal all of it; summary says what it is" }
         })
     },
+    aliases: &[
+        IDS,
+        TAGS,
+        CATEGORY,
+        TYPE,
+        ENTITIES,
+        SCOPE,
+        KEYWORDS,
+        EXPIRES,
+        SENSITIVE,
+        METADATA,
+        PROVENANCE,
+        FORMAT,
+        &["session", "summary", "reason"],
+    ],
     required: &["content"],
     needs_team: false,
     is_always_loaded: true,
@@ -43,6 +59,8 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     if args.id()?.is_some() {
         return super::update::call(desk, args);
     }
+    // What cannot be answered as asked is not stored.
+    form(args)?;
     let now = desk.now();
     let stored = desk.perform(Remember {
         sensitive: args.sensitive()?,
@@ -57,18 +75,18 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         scope: args.parsed(SCOPE)?,
         expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?.flatten(),
         session: args.text(&["session"])?,
+        metadata: args.metadata()?,
+        reason: reason(args)?,
         created: None,
     })?;
-    let said = told(if stored.existed { "Already stored as" } else { "Stored" }, &stored);
-    Ok(said + &aside(desk, &stored) + &alike(desk, &stored) + &args.not_kept())
+    let near = alike(desk, &stored);
+    Ok(reply(desk, args, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?)
 }
 
-/// What is there already and says nearly the same, a line each. The memory is on disk: what comes of looking changes
-/// nothing of that.
-fn alike(desk: &mut Desk<'_>, stored: &Stored) -> String {
+/// What is there already and says nearly the same. The memory is on disk: what comes of looking changes nothing of that.
+fn alike(desk: &mut Desk<'_>, stored: &Stored) -> Vec<Near> {
     if stored.existed {
-        return String::new();
+        return Vec::new();
     }
-    let near = desk.perform(Alike { id: MemoryRef::Handle(stored.memory.handle) }).unwrap_or_default();
-    near.iter().map(|near| format!("\n{}", neutral_line(&told_near(near)))).collect()
+    desk.perform(Alike { id: MemoryRef::Handle(stored.memory.handle) }).unwrap_or_default()
 }

@@ -1,20 +1,69 @@
 //! What storing and changing a memory have in common.
 
+use serde_json::Value;
 use tessera_desk::Desk;
-use tessera_desk::views::told_aside;
+use tessera_desk::verbs::{Form, told_near};
+use tessera_desk::views::{StoredView, told_aside};
 use tessera_engine::domain::{DomainError, Importance};
-use tessera_engine::pack::neutral_line;
-use tessera_engine::store::Stored;
+use tessera_engine::pack::{neutral, neutral_line};
+use tessera_engine::store::{Near, Stored};
 
+use super::form;
 use crate::args::Args;
 
 /// The importance that was given, if it is one.
 pub(super) fn importance(args: &Args) -> Result<Option<Importance>, DomainError> {
-    args.number(&["importance"])?.map(Importance::try_from).transpose()
+    args.number(&["importance"])?.map(Importance::on_either_scale).transpose()
+}
+
+/// Why it is stored or changed, and where that was heard.
+pub(super) fn reason(args: &Args) -> Result<Option<String>, DomainError> {
+    let said: Vec<String> = [args.text(&["reason"])?, args.provenance()?].into_iter().flatten().collect();
+    Ok((!said.is_empty()).then(|| said.join("; ")))
+}
+
+/// What is told of a memory that was written: in words, or all of its row.
+pub(super) fn reply(
+    desk: &mut Desk<'_>,
+    args: &Args,
+    verb: &'static str,
+    stored: &Stored,
+    near: Vec<Near>,
+) -> Result<String, DomainError> {
+    match form(args)? {
+        Form::Text => {
+            let near: String = near.iter().map(|near| format!("\n{}", neutral_line(&told_near(near)))).collect();
+            Ok(told(verb, stored) + &aside(desk, stored) + &near)
+        }
+        Form::Json(_) => Ok(format!("{}\n", row(stored, near))),
+    }
+}
+
+/// The row, with the number by which replies here name a memory as its id.
+fn row(stored: &Stored, near: Vec<Near>) -> Value {
+    let mut row = serde_json::to_value(StoredView::of(stored, near)).unwrap_or_default();
+    if let Some(fields) = row.as_object_mut() {
+        let uuid = fields.remove("id").unwrap_or_default();
+        let handle = fields.remove("handle").unwrap_or_default();
+        fields.insert("id".to_owned(), handle);
+        fields.insert("uuid".to_owned(), uuid);
+        fields.values_mut().for_each(neutralise);
+    }
+    row
+}
+
+/// No text of a reply passes for a part of its frame.
+fn neutralise(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = neutral(text).into_owned(),
+        Value::Array(items) => items.iter_mut().for_each(neutralise),
+        Value::Object(fields) => fields.values_mut().for_each(neutralise),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// One line about a memory that was written.
-pub(super) fn told(verb: &str, stored: &Stored) -> String {
+fn told(verb: &str, stored: &Stored) -> String {
     let memory = &stored.memory;
     format!(
         "{verb} {} in {} (importance {:.2}, {} tokens): {}",
@@ -27,7 +76,7 @@ pub(super) fn told(verb: &str, stored: &Stored) -> String {
 }
 
 /// What was taken out of the text because it is a credential, a line each.
-pub(super) fn aside(desk: &Desk<'_>, stored: &Stored) -> String {
+fn aside(desk: &Desk<'_>, stored: &Stored) -> String {
     let told = told_aside(stored, desk.secret_key().as_ref(), |name| format!("secret_get {name}"));
     told.iter().map(|told| format!("\n{}", neutral_line(told))).collect()
 }

@@ -8,8 +8,9 @@ use tessera_engine::domain::{DomainError, Permission, Tag};
 use tessera_engine::pack::neutral;
 
 use super::{Call, Entry, Replying};
-use crate::args::Args;
+use crate::args::{Args, IDS};
 
+const OWNER: &[&str] = &["owner", "user"];
 const WITH: &[&str] = &["shared_with", "user", "with"];
 /// Lines of a list.
 const SHOWN: u32 = 50;
@@ -21,6 +22,7 @@ const OF_TEAM: Entry = Entry {
     description: "",
     effect: Effect::Changes,
     properties: || json!({}),
+    aliases: &[],
     required: &[],
     needs_team: true,
     is_always_loaded: false,
@@ -32,6 +34,7 @@ pub(super) const SHARE: Entry = Entry {
     title: "Share a memory",
     description: "Share one memory with a teammate. Only when the person asks for it.",
     properties: || json!({ "id": id(), "shared_with": user(), "permission": permission() }),
+    aliases: &[IDS, WITH],
     required: &["id", "shared_with"],
     call: Call::Team(|args, team| share(args, team, Sharing::Memory, true)),
     ..OF_TEAM
@@ -42,6 +45,7 @@ pub(super) const UNSHARE: Entry = Entry {
     title: "Share a memory no longer",
     description: "Take back what memory_share allowed.",
     properties: || json!({ "id": id(), "shared_with": user() }),
+    aliases: &[IDS, WITH],
     required: &["id", "shared_with"],
     call: Call::Team(|args, team| share(args, team, Sharing::Memory, false)),
     ..OF_TEAM
@@ -52,6 +56,7 @@ pub(super) const SHARE_TAG: Entry = Entry {
     title: "Share a tag",
     description: "Share every memory with a tag, now and later, with a teammate. Only when the person asks for it.",
     properties: || json!({ "tag": { "type": "string" }, "shared_with": user(), "permission": permission() }),
+    aliases: &[WITH],
     required: &["tag", "shared_with"],
     call: Call::Team(|args, team| share(args, team, Sharing::Tag, true)),
     ..OF_TEAM
@@ -62,6 +67,7 @@ pub(super) const UNSHARE_TAG: Entry = Entry {
     title: "Share a tag no longer",
     description: "Take back what memory_share_tag allowed.",
     properties: || json!({ "tag": { "type": "string" }, "shared_with": user() }),
+    aliases: &[WITH],
     required: &["tag", "shared_with"],
     call: Call::Team(|args, team| share(args, team, Sharing::Tag, false)),
     ..OF_TEAM
@@ -72,6 +78,7 @@ pub(super) const MUTE: Entry = Entry {
     title: "Hide a shared memory",
     description: "Hide a memory that a teammate shares; unmute shows it again.",
     properties: || json!({ "id": id(), "unmute": { "type": "boolean", "default": false } }),
+    aliases: &[IDS],
     required: &["id"],
     call: Call::Team(mute),
     ..OF_TEAM
@@ -82,6 +89,7 @@ pub(super) const ACCEPT: Entry = Entry {
     title: "Answer an offer",
     description: "Accept or decline what a teammate offers by a tag. Only when the person asks for it.",
     properties: || json!({ "owner": user(), "tag": { "type": "string" }, "decline": { "type": "boolean", "default": false } }),
+    aliases: &[OWNER],
     required: &["owner", "tag"],
     call: Call::Team(answer_offer),
     ..OF_TEAM
@@ -163,7 +171,7 @@ fn mute<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
 
 fn answer_offer<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
     Box::pin(async move {
-        let owner = args.required(&["owner", "user"])?;
+        let owner = args.required(OWNER)?;
         let tag = Tag::try_from(args.required(&["tag"])?)?;
         let is_accepted = !args.flag(&["decline"])?;
         let changed = team.perform(AnswerOffer { owner: owner.clone(), tag: tag.clone(), is_accepted }).await?;

@@ -5,9 +5,11 @@ use tessera_desk::verbs::{Update, Which};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::Patch;
 
-use super::stored::{aside, importance, told};
-use super::{Call, Entry, Reply, meant};
-use crate::args::{Args, CATEGORY, ENTITIES, KEYWORDS, SCOPE, TYPE};
+use super::stored::{importance, reason, reply};
+use super::{Call, Entry, FORMAT, Reply, form, meant};
+use crate::args::{
+    Args, CATEGORY, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, SCOPE, SENSITIVE, TAGS, TYPE,
+};
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_update",
@@ -20,18 +22,21 @@ pub(super) const TOOL: Entry = Entry {
             "content": { "type": "string" },
             "category": { "type": "string" },
             "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
-            "importance": { "type": "number", "minimum": 0, "maximum": 1 },
+            "importance": { "type": "number", "minimum": 0, "maximum": 10, "description": "0 to 1; above 1, on a scale to 10" },
             "tags": { "type": "array", "items": { "type": "string" } },
             "keywords": { "type": "array", "items": { "type": "string" } },
             "entities": { "type": "array", "items": { "type": "string" } },
             "scope": { "type": "string" },
             "expires_at": { "type": "string", "description": "Date, or never" },
             "ttl_days": { "type": "integer" },
+            "metadata": { "type": "object", "description": "Kept beside the text; {} for none" },
             "reason": { "type": "string" },
+            "format": { "type": "string", "enum": ["text", "json"] },
             "force_sensitive": { "type": "boolean", "description": "The new content is a secret as a whole: seal it" },
             "summary": { "type": "string", "description": "Only with force_sensitive: what the memory says instead" }
         })
     },
+    aliases: &[IDS, TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE, FORMAT],
     required: &["id"],
     needs_team: false,
     is_always_loaded: false,
@@ -39,6 +44,7 @@ pub(super) const TOOL: Entry = Entry {
 };
 
 pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    form(args)?;
     let now = desk.now();
     let patch = Patch {
         content: args.text(&["content"])?,
@@ -50,11 +56,14 @@ pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         entities: args.list(ENTITIES)?,
         scope: args.parsed(SCOPE)?,
         expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?,
+        metadata: args.metadata()?,
         vouched: None,
         sensitive: args.sensitive()?,
     };
     let which = Which::Named(vec![meant(desk, args)?]);
-    let updated = desk.perform(Update { which, patch, reason: args.text(&["reason"])? })?;
-    let said = updated.only.map_or_else(String::new, |stored| told("Updated", &stored) + &aside(desk, &stored));
-    Ok(said + &args.not_kept())
+    let updated = desk.perform(Update { which, patch, reason: reason(args)? })?;
+    match updated.only {
+        Some(stored) => Ok(reply(desk, args, "Updated", &stored, Vec::new())?),
+        None => Ok(String::new()),
+    }
 }

@@ -17,12 +17,14 @@ const LINK_CHARS: usize = 400;
 const TEXT_CHARS: usize = 280;
 
 /// What a reply may cost, and its form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Within {
     /// The budget.
     pub budget: TokenBudget,
     /// Text, or JSON.
     pub form: Form,
+    /// What is to be said of the call itself, in a line.
+    pub remark: Option<String>,
 }
 
 /// A reply about notes.
@@ -71,12 +73,15 @@ impl<F: Fn(usize) -> (String, Vec<(&'static str, Value)>)> Reply<F> {
             Form::Text => {
                 let rows: Vec<String> = self.rows.iter().map(|row| format!("{}\n", row.text)).collect();
                 let closing = |shown: usize, used: u32| format!("{}, {}\n", (self.closing)(shown).0, lines.cost(used));
-                lines.fill(&self.opening, &rows, closing)?
+                let remark = within.remark.map(|remark| format!("Note: {}\n", neutral_line(&remark)));
+                lines.fill(&(remark.unwrap_or_default() + &self.opening), &rows, closing)?
             }
             Form::Json(_) => {
                 let comma = |at: usize| if at == 0 { "" } else { "," };
                 let rows = self.rows.iter().enumerate().map(|(at, row)| format!("{}{}\n", comma(at), row.json));
-                let opening = format!("{}\"{}\":[\n", opened(&self.fields), self.list);
+                let mut fields = self.fields;
+                fields.extend(within.remark.map(|remark| ("note".to_owned(), neutral_line(&remark).into())));
+                let opening = format!("{}\"{}\":[\n", opened(&fields), self.list);
                 let unit = lines.profile.unit();
                 let closing = |shown: usize, used: u32| {
                     let mut fields: Map<String, Value> = Map::new();

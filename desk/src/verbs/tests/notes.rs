@@ -63,7 +63,7 @@ fn write(world: &mut World, dir: &Path, path: &str, text: &str, ago: u64) {
 }
 
 fn within(form: Form, tokens: u32) -> Within {
-    Within { budget: TokenBudget::try_from(tokens).unwrap(), form }
+    Within { budget: TokenBudget::try_from(tokens).unwrap(), form, remark: None }
 }
 
 fn search(query: &str) -> SearchNotes {

@@ -32,7 +32,7 @@ fn item() -> impl Strategy<Value = Item> {
 }
 
 fn packing() -> impl Strategy<Value = Packing> {
-    prop_oneof![Just(Packing::Dual), Just(Packing::Details)]
+    prop_oneof![Just(Packing::Dual), Just(Packing::Details), Just(Packing::All)]
 }
 
 proptest! {

@@ -2,12 +2,14 @@
 
 use std::io::{self, BufRead, Read};
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::compose::Stamps;
 use crate::domain::{
-    Category, DomainError, Draft, Importance, LinkKind, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp, Trust,
+    Category, DomainError, Draft, Importance, LinkKind, MemoryId, MemoryType, Metadata, Origin, Scope, Tag, Timestamp,
+    Trust,
 };
 
 /// Whose word the lines of an import are.
@@ -33,6 +35,7 @@ pub(crate) struct Line {
     category: Option<Category>,
     #[serde(rename = "type")]
     kind: Option<MemoryType>,
+    #[serde(default, deserialize_with = "on_either_scale")]
     importance: Option<Importance>,
     #[serde(default)]
     tags: Vec<Tag>,
@@ -55,6 +58,7 @@ pub(crate) struct Line {
     cwd: Option<String>,
     client: Option<String>,
     deleted: Option<Timestamp>,
+    metadata: Option<Metadata>,
     #[serde(default)]
     pub(crate) links: Vec<LineLink>,
 }
@@ -64,6 +68,12 @@ pub(crate) struct LineLink {
     #[serde(rename = "type")]
     pub(crate) kind: LinkKind,
     pub(crate) to: String,
+}
+
+/// Another system's lines have its scale.
+fn on_either_scale<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Importance>, D::Error> {
+    let given = Option::<f64>::deserialize(from)?;
+    given.map(Importance::on_either_scale).transpose().map_err(D::Error::custom)
 }
 
 /// What a reader gave.
@@ -166,7 +176,9 @@ impl Line {
             cwd: self.cwd.clone(),
             client: self.client.clone(),
             file: None,
+            metadata: self.metadata.clone(),
             links: Vec::new(),
+            reason: None,
             sensitive: None,
             altered: Vec::new(),
         })
@@ -192,7 +204,7 @@ mod tests {
             (r#"{"text":"x"}"#, "content: is missing; say what to remember"),
             (r#"{"content":5}"#, "content: invalid type"),
             (r#"{"content":"x","tags":"a"}"#, "tags: invalid type"),
-            (r#"{"content":"x","importance":7}"#, "importance: 7 is out of range"),
+            (r#"{"content":"x","importance":11}"#, "importance: 11 is out of range"),
             (r#"{"content":"x","created":"soon"}"#, "created: time: is neither"),
             (r#"{"content":"x","links":[{"type":"eats, drinks","to":"y"}]}"#, "links: type: holds a character"),
             (r#"["x"]"#, "is not a JSON object"),

@@ -8,7 +8,7 @@ use super::write::{Stored, Written, places_of, set_aside, write_row};
 use super::{links, places};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp};
-use crate::screen::{Screened, findings, screened};
+use crate::screen::{Screened, dropped, findings, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::store::Store;
@@ -73,8 +73,8 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
         origin: draft.origin.clone(),
         session: draft.session.clone(),
         client: draft.client.clone(),
-        reason: None,
         altered: draft.altered.clone(),
+        reason: draft.reason.as_deref().map(|reason| dropped(reason).into_owned()),
     };
     if let Some(known) = same_text(change, composed)? {
         for secret in composed.secrets() {
@@ -98,13 +98,18 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
 }
 
 /// Counts a text that is said again as used. It stays as long as the longer of both lifetimes says, and takes the
-/// links that are new.
+/// links that are new and what is to be kept beside it.
 fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) -> Result<Stored, StoreError> {
     access_log::touch(change, known.handle, change.now)?;
     let expires = known.expires.and_then(|known| draft.expires.map(|asked| asked.max(known)));
-    if expires != known.expires {
-        let patch = Patch { expires: Some(expires), ..Patch::default() };
+    let metadata = draft.metadata.clone().filter(|metadata| known.metadata.as_ref() != Some(metadata));
+    if expires != known.expires || metadata.is_some() {
+        let patch = Patch { expires: Some(expires), metadata, ..Patch::default() };
         rewrite(change, &change.known(MemoryRef::Handle(known.handle))?, &patch, actor)?;
+    } else if draft.reason.is_some() {
+        // Nothing of it changed, and where it was heard again is kept.
+        let memory = Memory { rev: change.next_rev()?, ..known.clone() };
+        links::noted(change, &memory, Operation::Update, actor)?;
     }
     let has = row::links_of(change.tx, known.id)?;
     let fresh = draft.links.iter().filter(|link| link.to != known.id && !has.contains(link));

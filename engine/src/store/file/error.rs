@@ -16,6 +16,9 @@ pub enum StoreError {
     /// No such memory here.
     #[error("no memory {0}")]
     NotFound(MemoryRef),
+    /// No memory came over that another system calls so.
+    #[error("{0} is the id of another system, and no memory came over under it; `tessera import w` brings them")]
+    NotCameOver(String),
     /// Something that does not fit the state of the memory. The user mends it.
     #[error("{memory}: {problem}")]
     Conflict {

@@ -122,12 +122,12 @@ impl Store {
         self.fetched(references, request, Form::Text)
     }
 
-    /// As [`Store::fetch`], as one JSON payload.
+    /// As [`Store::fetch`], as one JSON payload with full rows.
     ///
     /// # Errors
     /// As [`Store::fetch`].
     pub fn fetch_json(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
-        self.fetched(references, request, Form::Json(JsonRows::default()))
+        self.fetched(references, request, Form::Json(JsonRows { full: true, ..JsonRows::default() }))
     }
 
     fn fetched(&self, references: &[MemoryRef], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {

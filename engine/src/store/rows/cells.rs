@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::codec::{FromCell, FromColumns, Reader, ToCell, ToColumns, Values};
 use crate::domain::{
-    Category, DomainError, FilePath, Handle, Importance, InFile, LinkKind, MemoryId, MemoryType, Origin, Permission,
-    Scope, Share, Tag, Timestamp, Trust,
+    Category, DomainError, FilePath, Handle, Importance, InFile, LinkKind, MemoryId, MemoryType, Metadata, Origin,
+    Permission, Scope, Share, Tag, Timestamp, Trust,
 };
 use crate::pack::Passage;
 
@@ -124,6 +124,18 @@ impl FromCell for Trust {
 impl ToCell for Trust {
     fn to_cell(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         self.as_str().to_sql()
+    }
+}
+
+impl FromCell for Metadata {
+    fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_str()?.parse().map_err(other)
+    }
+}
+
+impl ToCell for Metadata {
+    fn to_cell(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.to_string().into())
     }
 }
 

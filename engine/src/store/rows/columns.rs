@@ -37,6 +37,7 @@ columns! {
         "edited_by" => edited_by,
         "vouched" => vouched,
         "file" & "heading" & "whole" => file,
+        "metadata" => metadata,
     } beside {
         handle: Handle::FIRST,
         links: Vec::new(),

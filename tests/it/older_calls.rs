@@ -1,0 +1,234 @@
+//! The calls that older systems' documents show, word for word: every argument is understood, and the keys they promise
+//! are there.
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, World};
+
+fn counted(text: &str) -> usize {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+}
+
+fn keys(row: &Value, wanted: &[&str]) {
+    for key in wanted {
+        assert!(row.get(key).is_some(), "{key} is missing: {row}");
+    }
+}
+
+/// What a memory is promised to have.
+const ROW: [&str; 10] = [
+    "id",
+    "content",
+    "summary",
+    "type",
+    "importance",
+    "entities",
+    "created_at",
+    "last_accessed",
+    "access_count",
+    "expires_at",
+];
+
+fn parsed(reply: &str) -> Value {
+    serde_json::from_str(reply).unwrap_or_else(|error| panic!("{error}: {reply}"))
+}
+
+#[test]
+fn the_calls_of_the_token_budgeted_system_are_understood() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    let stored = client.ok(
+        "memory_store",
+        json!({ "content": "User prefers TypeScript over JavaScript for type safety", "type": "fact", "format": "json" }),
+    );
+    let stored = parsed(&stored);
+    keys(&stored, &ROW);
+    assert_eq!((&stored["id"], &stored["access_count"], &stored["expires_at"]), (&json!(1), &json!(0), &Value::Null));
+    let updated = client.ok(
+        "memory_store",
+        json!({ "id": "1", "content": "User strongly prefers TypeScript for all projects", "importance": 9, "format": "json" }),
+    );
+    let updated = parsed(&updated);
+    assert_eq!((&updated["importance"], &updated["id"]), (&json!(0.9), &json!(1)));
+    let whole = client.ok(
+        "memory_store",
+        json!({
+            "content": "Alice works at Acme Corp as a senior engineer", "type": "relationship", "importance": 10,
+            "entities": ["Alice", "Acme Corp"], "tags": ["people"], "ttl_days": null,
+            "metadata": { "ticket": "A-1", "nested": { "token": format!("ghp_{}", "a1B2".repeat(9)) } },
+            "provenance": { "source": "mail", "context": "asked by Ann", "user_id": "mara", "timestamp": "2025-11-03T10:00:00Z" },
+            "format": "json"
+        }),
+    );
+    let whole = parsed(&whole);
+    assert_eq!((&whole["importance"], &whole["metadata"]["ticket"]), (&json!(1.0), &json!("A-1")));
+    assert!(whole["metadata"]["nested"]["token"].as_str().unwrap().starts_with("[secret "), "{whole}");
+    let told = client.ok("memory_history", json!({ "id": 2 }));
+    assert!(told.contains("why: from mail: asked by Ann (user mara, 2025-11-03T10:00:00Z)"), "{told}");
+    let fleeting = client.ok(
+        "memory_store",
+        json!({ "content": "The demo is on Friday", "type": "fact", "ttl_days": 3, "format": "json" }),
+    );
+    assert!(parsed(&fleeting)["expires_at"].is_string(), "{fleeting}");
+
+    let query = "What are the user's coding preferences?";
+    let found = client.ok(
+        "memory_recall",
+        json!({ "query": query, "max_tokens": 1000, "format": "json", "rows": "full", "index": "all" }),
+    );
+    let reply = parsed(&found);
+    keys(&reply, &["index", "details", "total_count", "has_more", "tokens_used", "query"]);
+    assert_eq!(reply["tokens_used"], counted(&found));
+    keys(&reply["details"][0], &ROW);
+    assert_eq!(reply["index"][0]["id"], reply["details"][0]["id"], "the index lists all matches");
+    assert!(reply["index"][0]["summary"].is_string());
+    let filtered = client.ok(
+        "memory_recall",
+        json!({ "query": "Alice", "max_tokens": 500, "type": "relationship", "entities": ["Alice"], "limit": 20 }),
+    );
+    assert!(filtered.contains("Acme Corp"), "{filtered}");
+
+    let gone = client.ok("memory_forget", json!({ "id": "1", "reason": "Outdated preference", "format": "json" }));
+    let gone = parsed(&gone);
+    assert_eq!((&gone["deleted_count"], &gone["deleted_ids"]), (&json!(1), &json!([1])));
+    client.ok("memory_forget", json!({ "id": "2", "hard_delete": true }));
+    client.close();
+}
+
+#[test]
+fn an_index_of_all_and_full_rows_cost_what_the_reply_says() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    for number in 0..30 {
+        let content = format!(
+            "Fact {number}: the cache of server {number} is flushed at night 🚀 因为 {}",
+            "again ".repeat(number)
+        );
+        client.ok("memory_store", json!({ "content": content, "metadata": { "n": number, "<who>": "\u{200b}x\n#1" } }));
+    }
+    for max_tokens in [120, 333, 1000, 5000] {
+        for (rows, index) in [("full", "all"), ("full", "rest"), ("short", "all"), ("short", "rest")] {
+            for format in ["json", "text"] {
+                let call = json!({
+                    "query": "cache server flushed", "max_tokens": max_tokens, "format": format, "rows": rows, "index": index
+                });
+                let reply = client.ok("memory_recall", call);
+                let spent = counted(&reply);
+                assert!(spent <= max_tokens, "{rows} {index}: {spent} > {max_tokens}: {reply}");
+                if format == "text" {
+                    assert!(reply.contains(&format!(" {spent} tokens")), "{spent}: {reply}");
+                    continue;
+                }
+                let value = parsed(&reply);
+                assert_eq!(value["tokens_used"], spent);
+                let ids = |list: &str| -> Vec<u64> {
+                    value[list].as_array().unwrap().iter().map(|row| row["id"].as_u64().unwrap()).collect()
+                };
+                let (details, listed) = (ids("details"), ids("index"));
+                assert!(!details.is_empty() || !listed.is_empty(), "{reply}");
+                assert_eq!(details.iter().all(|id| listed.contains(id)), index == "all" || details.is_empty());
+                let is_full = value["details"].as_array().unwrap().iter().all(|row| row["metadata"]["n"].is_u64());
+                assert!(details.is_empty() || is_full == (rows == "full"), "{reply}");
+            }
+        }
+        let fetched =
+            client.ok("memory_get", json!({ "ids": [3, 4, 5], "max_tokens": max_tokens.max(200), "format": "json" }));
+        let value = parsed(&fetched);
+        assert_eq!(value["tokens_used"], counted(&fetched));
+        keys(&value["details"][0], &ROW);
+    }
+    client.close();
+}
+
+#[test]
+fn the_calls_of_the_synchronised_system_are_understood() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    client.ok(
+        "memory_store",
+        json!({
+            "content": "User prefers Svelte for frontends", "category": "preferences", "tags": "svelte,frontend",
+            "importance": 0.8, "expanded_keywords": "framework UI web dashboard component", "force_sensitive": false
+        }),
+    );
+    let found = client.ok(
+        "memory_recall",
+        json!({
+            "context": "which framework for the dashboard?", "expanded_query": "frontend UI library web app",
+            "category": "preferences", "sort_by": "importance", "limit": 10
+        }),
+    );
+    assert!(found.contains("Svelte"), "{found}");
+    client.ok("memory_list", json!({ "category": "preferences", "limit": 20 }));
+    client.ok("memory_count", json!({}));
+    client.ok("memory_delete", json!({ "id": 1 }));
+    client.close();
+}
+
+#[test]
+fn an_argument_that_no_tool_knows_is_named_and_nothing_is_done() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    for (tool, arguments, words) in [
+        ("memory_store", json!({ "content": "x", "importnce": 3 }), "importnce: is no argument of this tool"),
+        ("memory_store", json!({ "content": "x", "importnce": 3 }), "did you mean importance?"),
+        ("memory_recall", json!({ "query": "x", "maxTokens": 3 }), "did you mean max_tokens?"),
+        ("memory_count", json!({ "zzz": 1 }), "memory_count takes no arguments"),
+        ("memory_forget", json!({ "ids": [1], "qqqqqqqqqqq": true }), "memory_forget knows "),
+        ("memory_store", json!({ "content": "x", "summary": "y" }), "summary: "),
+        ("search_notes", json!({ "query": "x", "metadata_filters": {} }), "metadata_filters: "),
+    ] {
+        let (text, refused) = client.call(tool, arguments.clone());
+        assert!(refused && text.contains(words), "{tool} {arguments}: {text}");
+    }
+    assert!(client.ok("memory_count", json!({ "zzz": null, "y": "" })).starts_with("0 memories"));
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    let (text, _) = client.call("memory_store", json!({ "content": "x", secret.clone(): 1 }));
+    assert!(!text.contains(&secret), "{text}");
+    client.close();
+}
+
+#[test]
+fn what_changes_nothing_is_told_in_the_reply_and_counted() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    let call =
+        |format: &str| json!({ "query": "x", "search_type": "hybrid", "workspace": "w", "output_format": format });
+    let text = client.ok("search_notes", call("text"));
+    assert!(text.contains("search_type has no effect here: ") && text.contains("workspace"), "{text}");
+    assert!(text.contains(&format!(" {} tokens", counted(&text))), "{text}");
+    let reply = client.ok("search_notes", call("json"));
+    let value = parsed(&reply);
+    assert!(value["note"].as_str().unwrap().contains("search_type"), "{reply}");
+    assert_eq!(value["tokens_used"], counted(&reply));
+    client.close();
+}
+
+#[test]
+fn an_id_of_an_older_system_means_what_came_over_under_it() {
+    let world = World::new();
+    let line = json!({ "key": "w:mem_abc123", "content": "The staging port is 8443" }).to_string();
+    std::fs::write(world.path("old.jsonl"), line).unwrap();
+    assert_eq!(world.run(&["import", world.path("old.jsonl").to_str().unwrap()]).code, Some(0));
+    let mut client = Client::start(&world);
+    assert!(client.ok("memory_get", json!({ "ids": ["mem_abc123"] })).contains("8443"));
+    let updated = client.ok("memory_store", json!({ "id": "mem_abc123", "content": "The staging port is 9443" }));
+    assert!(updated.starts_with("Updated #1"), "{updated}");
+    client.ok("memory_store", json!({ "content": "Staging is gone", "supersedes": "mem_abc123" }));
+    for (tool, arguments, field) in [
+        ("memory_get", json!({ "ids": ["mem_zzz"] }), "ids: "),
+        ("memory_store", json!({ "id": "mem_zzz", "content": "x" }), "id: "),
+        ("memory_store", json!({ "content": "x", "supersedes": "mem_zzz" }), "supersedes: "),
+        ("memory_forget", json!({ "memory_id": "mem_zzz" }), "memory_id: "),
+        ("memory_history", json!({ "id": "mem_zzz" }), "id: "),
+        ("memory_link", json!({ "id": 1, "type": "see_also", "to": "mem_zzz" }), "to: "),
+    ] {
+        let (text, refused) = client.call(tool, arguments);
+        assert!(refused && text.starts_with(field) && text.contains("`tessera import w`"), "{tool}: {text}");
+    }
+    let gone = client.ok("memory_forget", json!({ "id": "mem_abc123", "hard_delete": true }));
+    assert!(gone.contains("#1"), "{gone}");
+    client.close();
+    let refused = world.run(&["get", "mem_zzz"]);
+    assert!(refused.code == Some(1) && refused.stderr.contains("import w"), "{refused:?}");
+}
