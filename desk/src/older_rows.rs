@@ -3,10 +3,11 @@
 
 use std::str::FromStr;
 
+use serde_json::{Map, Value};
 use tessera_engine::compose::Stamps;
 use tessera_engine::domain::{
-    Category, Draft, Importance, LinkKind, MAX_NAME_CHARS, MAX_TAGS, MemoryId, MemoryType, Origin, Scope, Tag,
-    Timestamp, Trust,
+    Category, Draft, Importance, LinkKind, MAX_NAME_CHARS, MAX_TAGS, MemoryId, MemoryType, Metadata, Origin, Scope,
+    Tag, Timestamp, Trust,
 };
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{ImportAs, OlderRow};
@@ -70,6 +71,7 @@ impl Coming {
             session: draft.session.map(|session| shortened(&session)),
             client: Some(shortened(&client)),
             sensitive,
+            metadata: draft.metadata.and_then(|kept| metadata(kept, &mut remarks)),
             ..Draft::new(draft.content)
         };
         Self { row: OlderRow::new(ids, draft, stamps), name: draft_name(&client), links, remarks }
@@ -108,6 +110,17 @@ where
         Ok(value) => Some(value),
         Err(problem) => {
             remarks.push(format!("{field}: left out: {problem}"));
+            None
+        }
+    }
+}
+
+/// What is kept beside the text; nothing where it cannot be, which is said.
+fn metadata(kept: Map<String, Value>, remarks: &mut Vec<String>) -> Option<Metadata> {
+    match Metadata::try_from(Value::Object(kept)) {
+        Ok(metadata) => Some(metadata).filter(|metadata| !metadata.is_empty()),
+        Err(problem) => {
+            remarks.push(format!("metadata: left out: {problem}"));
             None
         }
     }

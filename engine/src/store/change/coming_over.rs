@@ -286,6 +286,7 @@ fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
         expires: (draft.expires != memory.expires).then_some(draft.expires),
         vouched,
         scope: None,
+        metadata: draft.metadata.clone().filter(|kept| Some(kept) != memory.metadata.as_ref()),
     }
 }
 

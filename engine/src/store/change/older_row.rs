@@ -114,6 +114,7 @@ impl OlderRow {
             draft.keywords,
             draft.entities,
             draft.expires,
+            draft.metadata,
             self.stamps.deleted.is_some(),
             is_secret,
             changed,
