@@ -160,6 +160,20 @@ fn the_calls_of_the_synchronised_system_are_understood() {
     );
     assert!(found.contains("Svelte"), "{found}");
     client.ok("memory_list", json!({ "category": "preferences", "limit": 20 }));
+    for (tool, format) in
+        [("memory_recall", "text"), ("memory_recall", "json"), ("memory_list", "text"), ("memory_list", "json")]
+    {
+        let query = if tool == "memory_recall" { json!("Svelte framework") } else { json!(null) };
+        let reply = client.ok(tool, json!({ "query": query, "limit": 10_000, "format": format }));
+        let says = if format == "json" { "\"limit\":200" } else { ", limit 200" };
+        let spent = counted(&reply);
+        let stated = if format == "json" { format!("\"tokens_used\":{spent}") } else { format!(" {spent} tokens") };
+        assert!(reply.contains(says) && reply.contains(&stated), "{spent}: {reply}");
+        for limit in [0, -1] {
+            let (text, refused) = client.call(tool, json!({ "query": query, "limit": limit }));
+            assert!(refused && text.starts_with("limit: "), "{text}");
+        }
+    }
     client.ok("memory_count", json!({}));
     client.ok("memory_delete", json!({ "id": 1 }));
     client.close();

@@ -18,6 +18,7 @@ mod limits;
 mod links;
 mod lists;
 mod meaning;
+mod metadata;
 mod older;
 mod owner_local;
 mod raw;

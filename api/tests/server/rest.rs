@@ -40,7 +40,7 @@ fn a_memory_is_stored_listed_changed_deleted_and_restored() {
         for (bad, field) in [
             (json!({ "content": "" }), "content"),
             (json!({ "content": "a\u{0}b" }), "content"),
-            (json!({ "importance": 2 }), "importance"),
+            (json!({ "importance": 11 }), "importance"),
             (json!({ "type": "thing" }), "type"),
             (json!({ "keywords": ["a\u{0}"] }), "keywords"),
         ] {

@@ -218,6 +218,8 @@ pub struct RecallRequest {
     pub profile: TokenProfile,
     /// Rows of index and details together, 1 to 200.
     pub limit: u32,
+    /// More rows were asked for than one page may have: the reply says where it ends.
+    pub is_limited: bool,
     /// What a match must be.
     pub filters: Filters,
     /// The current project: its memories and global ones come first.
@@ -252,6 +254,7 @@ impl RecallRequest {
             budget: TokenBudget::DEFAULT,
             profile: TokenProfile::O200K,
             limit: Self::DEFAULT_LIMIT,
+            is_limited: false,
             filters: Filters::default(),
             scope: None,
             sort: Sort::default(),
@@ -263,6 +266,14 @@ impl RecallRequest {
             purpose: Purpose::default(),
             exclude: BTreeSet::new(),
         }
+    }
+
+    /// The limit of a client that may ask for more than one page has: what it gets, and whether that is less.
+    ///
+    /// # Errors
+    /// When it is 0.
+    pub fn bounded_limit(limit: u32) -> Result<(u32, bool), DomainError> {
+        Self::checked_limit(limit.min(MAX_LIMIT)).map(|bounded| (bounded, bounded < limit))
     }
 
     /// The limit, checked.

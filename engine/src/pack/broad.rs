@@ -151,7 +151,7 @@ mod tests {
     fn the_fixed_parts_cost_what_the_constants_say() {
         for number in [1, 9, 10, 57, 200, 999, 1000, 99_999, 100_000] {
             for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
-                let frame = TextFrame { total: number, budget: TokenBudget::DEFAULT, profile };
+                let frame = TextFrame { total: number, budget: TokenBudget::DEFAULT, profile, is_limited: false };
                 let header = frame.broad_header(number);
                 assert_eq!(frame.broad_header_tokens(number), O200k.count(&header), "{header}");
             }

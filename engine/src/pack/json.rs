@@ -39,6 +39,8 @@ pub struct JsonFrame {
     query_tokens: u32,
     /// The question is one over many memories: the reply says so, and rows in short say when they are from.
     is_broad: bool,
+    /// More was asked for than a page may have.
+    is_limited: bool,
 }
 
 const OPEN: &str = "{\"query\":\n";
@@ -67,6 +69,8 @@ const EXCERPT_END_TOKENS: u32 = 1;
 const CREATED_TOKENS: u32 = 13;
 /// `"created":"2026-11-20",` and the line end, before a summary in a broad reply.
 const DAY_TOKENS: u32 = 10;
+/// `,"limit":200` in the counts.
+const LIMIT_TOKENS: u32 = 4;
 /// `,"breadth":true` in the counts.
 const BROAD_TOKENS: u32 = 5;
 
@@ -76,7 +80,7 @@ impl JsonFrame {
         let shown = super::neutral(query);
         let query = format!("{}\n", serde_json::Value::from(shown.as_ref()));
         let query_tokens = O200k.count(&query);
-        Self { total, budget, profile, rows, query, query_tokens, is_broad: false }
+        Self { total, budget, profile, rows, query, query_tokens, is_broad: false, is_limited: false }
     }
 
     /// The frame of a reply to a question over many memories.
@@ -85,13 +89,20 @@ impl JsonFrame {
         Self { is_broad: true, ..self }
     }
 
+    /// The frame of a reply to who asked for more than a page may have.
+    #[must_use]
+    pub fn limited(self) -> Self {
+        Self { is_limited: true, ..self }
+    }
+
     fn counts(&self, has_more: bool, cursor: Option<&Cursor>, near: Option<u32>, used: u32) -> String {
         let cursor = cursor.map_or_else(|| "null".to_owned(), |cursor| format!("\"{cursor}\""));
         let unit = self.profile.unit();
         let near = near.map(|near| format!(",\"near\":{near}")).unwrap_or_default();
         let broad = if self.is_broad { ",\"breadth\":true" } else { "" };
+        let limit = if self.is_limited { ",\"limit\":200" } else { "" };
         format!(
-            ",\"total_count\":{}{near}{broad},\"has_more\":{has_more},\"next_cursor\":{cursor},\"unit\":\"{unit}\",\"tokens_used\":{used}",
+            ",\"total_count\":{}{near}{broad}{limit},\"has_more\":{has_more},\"next_cursor\":{cursor},\"unit\":\"{unit}\",\"tokens_used\":{used}",
             self.total
         )
     }
@@ -101,7 +112,8 @@ impl JsonFrame {
         let cursor =
             cursor.map_or(1, |cursor| 1 + cursor.numbers().map(|number| 1 + number_tokens(number)).sum::<u32>());
         let broad = if self.is_broad { BROAD_TOKENS } else { 0 };
-        COUNTS_TOKENS + broad + near + cursor + number_tokens(self.total) + number_tokens(used)
+        let limit = if self.is_limited { LIMIT_TOKENS } else { 0 };
+        COUNTS_TOKENS + broad + limit + near + cursor + number_tokens(self.total) + number_tokens(used)
     }
 
     /// What stands before the body of a row, without a comma.
@@ -297,7 +309,7 @@ mod tests {
                 let frame = JsonFrame::new(total, TokenBudget::DEFAULT, profile, "q", JsonRows::default());
                 let cursor = Cursor { from: used, also: vec![used + 30, used + 59], check: 417 };
                 for (cursor, near) in [(None, None), (Some(&cursor), None), (None, Some(used))] {
-                    for frame in [frame.clone(), frame.clone().broad()] {
+                    for frame in [frame.clone(), frame.clone().broad(), frame.clone().limited()] {
                         let counts = frame.counts(has_more, cursor, near, used);
                         assert_eq!(frame.counts_tokens(cursor, near, used), O200k.count(&counts), "{counts}");
                     }

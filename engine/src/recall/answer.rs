@@ -228,9 +228,10 @@ impl AnyFrame {
     fn new(request: &RecallRequest, total: u32, form: Form, is_broad: bool) -> Self {
         let (budget, profile): (TokenBudget, _) = (request.budget, request.profile);
         match form {
-            Form::Text => Self::Text(TextFrame { total, budget, profile }),
+            Form::Text => Self::Text(TextFrame { total, budget, profile, is_limited: request.is_limited }),
             Form::Json(rows) => {
                 let frame = JsonFrame::new(total, budget, profile, &request.query, rows);
+                let frame = if request.is_limited { frame.limited() } else { frame };
                 Self::Json(if is_broad { frame.broad() } else { frame })
             }
         }

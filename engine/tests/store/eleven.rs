@@ -21,7 +21,7 @@ fn every_row_is_there_and_a_copy_was_made_before() {
     let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-12-from-11.db")).unwrap();
     let schema: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     assert_eq!(schema, 11);
-    assert_eq!(shown(&store), [1, 3, 7, 8]);
+    assert_eq!(shown(&store), [1, 2, 3, 7, 8]);
     assert_eq!(listed(&store, ListRequest { expired: true, ..ListRequest::default() }), [4]);
     assert_eq!(listed(&store, ListRequest { deleted: true, ..ListRequest::default() }), [5]);
     assert_eq!(store.get(named(6)).unwrap(), None, "removed for good");

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 use tessera_desk::verbs::{Form, List};
 use tessera_desk::{Desk, Effect};
-use tessera_engine::domain::{DomainError, Handle, Memory, RecallRequest};
+use tessera_engine::domain::{DomainError, Handle, MAX_LIMIT, Memory, RecallRequest};
 use tessera_engine::pack::{Lines, attribution, neutral, neutral_line};
 use tessera_engine::store::Listing;
 
@@ -40,21 +40,22 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let (budget, form) = (budgeted(args, String::new())?.budget, form(args)?);
+    let (limit, is_limited) = RecallRequest::bounded_limit(args.whole(&["limit"])?.unwrap_or(20))?;
     let listing = desk.perform(List {
         filters: args.filters()?,
-        limit: args.whole(&["limit"])?.map_or(Ok(20), RecallRequest::checked_limit)?,
+        limit,
         expired: args.flag(&["expired"])?,
         after: args.parsed(&["after"])?,
         ..List::default()
     })?;
     let lines = Lines { budget, profile: desk.caller().profile };
     Ok(match form {
-        Form::Text => text(&listing, lines)?,
-        Form::Json(_) => payload(&listing, lines)?,
+        Form::Text => text(&listing, lines, is_limited)?,
+        Form::Json(_) => payload(&listing, lines, is_limited)?,
     })
 }
 
-fn text(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
+fn text(listing: &Listing, lines: Lines, is_limited: bool) -> Result<String, DomainError> {
     let row = |memory: &Memory| {
         let (date, category) = (memory.created.date(), neutral_line(memory.category.as_str()));
         let summary = neutral_line(&memory.summary);
@@ -62,7 +63,8 @@ fn text(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
     };
     let rows: Vec<String> = listing.memories.iter().map(row).collect();
     let closing = |shown: usize, used: u32| {
-        let cost = lines.cost(used);
+        let limit = if is_limited { format!(", limit {MAX_LIMIT}") } else { String::new() };
+        let cost = lines.cost(used) + &limit;
         match (listing.total_count, last_shown(listing, shown)) {
             (0, _) => format!("No memories, {cost}\n"),
             (total, None) if shown < listing.memories.len() => {
@@ -75,7 +77,7 @@ fn text(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
     Ok(lines.fill("", &rows, closing)?.body)
 }
 
-fn payload(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
+fn payload(listing: &Listing, lines: Lines, is_limited: bool) -> Result<String, DomainError> {
     let row = |(at, memory): (usize, &Memory)| {
         let row = Row {
             category: neutral(memory.category.as_str()),
@@ -94,8 +96,9 @@ fn payload(listing: &Listing, lines: Lines) -> Result<String, DomainError> {
         let after = last_shown(listing, shown).map_or_else(|| "null".to_owned(), |last| last.get().to_string());
         let has_more = shown < listing.memories.len() || listing.next.is_some();
         let total = listing.total_count;
+        let limit = if is_limited { format!(",\"limit\":{MAX_LIMIT}") } else { String::new() };
         format!(
-            "],\"total_count\":{total},\"has_more\":{has_more},\"after\":{after},\"unit\":\"{unit}\",\"tokens_used\":{used}}}\n"
+            "],\"total_count\":{total}{limit},\"has_more\":{has_more},\"after\":{after},\"unit\":\"{unit}\",\"tokens_used\":{used}}}\n"
         )
     };
     Ok(lines.fill("{\"memories\":[\n", &rows, closing)?.body)

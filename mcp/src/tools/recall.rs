@@ -55,11 +55,14 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         Some("all") => Packing::All,
         Some(_) => return Err(DomainError::invalid("index", "is unknown", "give all or rest").into()),
     };
+    let limit = args.whole(&["limit"])?.unwrap_or(RecallRequest::DEFAULT_LIMIT);
+    let (limit, is_limited) = RecallRequest::bounded_limit(limit)?;
     // Where all are to be listed, none is given in short alone.
     let usual = if packing == Packing::All { Breadth::Off } else { Breadth::Auto };
     let request = RecallRequest {
         expanded_query: args.text(&["expanded_query"])?,
-        limit: args.whole(&["limit"])?.map_or(Ok(RecallRequest::DEFAULT_LIMIT), RecallRequest::checked_limit)?,
+        limit,
+        is_limited,
         filters: args.filters()?,
         scope: args.parsed(&["project"])?,
         sort: args.parsed(SORT)?.unwrap_or_default(),
@@ -83,7 +86,7 @@ pub(crate) fn text(desk: &mut Desk<'_>, request: RecallRequest) -> Reply {
     }
     let list = near.iter().map(|(scope, count)| format!("{count} under {scope}")).collect::<Vec<_>>().join(", ");
     let line = format!("Elsewhere: {}.\n", neutral_line(&list));
-    let frame = TextFrame { total: 0, budget: request.budget, profile: request.profile };
+    let frame = TextFrame { total: 0, budget: request.budget, profile: request.profile, is_limited: false };
     let (hinted, used) = frame.nothing(&line, O200k.count(&line));
     Ok(if used <= request.budget.get() { hinted } else { reply.body })
 }

@@ -1,0 +1,54 @@
+//! Metadata on the server: kept and given back, screened, and taken away by nobody's silence.
+
+use serde_json::{Value, json};
+use tessera_engine::sync::{Action, Edit};
+
+use crate::site::{Site, with_site};
+use crate::sync::{document, id, op, pushed};
+
+#[test]
+fn metadata_are_kept_given_back_and_screened() {
+    with_site(|site| async move {
+        let key = site.user("ada").await;
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let body = json!({ "content": "The crane is oiled", "importance": 9, "metadata": { "n": 1 } });
+        let stored = Site::ok(site.post(&key, "/api/memories", &body).await).await;
+        assert_eq!(stored["importance"], 0.9, "{stored}");
+        let path = format!("/api/memories/{}", stored["id"]);
+        let kept = Site::ok(site.get(&key, &path).await).await;
+        assert_eq!(kept["metadata"]["n"], 1, "{kept}");
+        // A server without a place for secrets takes none, wherever it stands.
+        let body = json!({ "content": "x", "metadata": { "deep": [{ "token": token }] } });
+        let refused = site.post(&key, "/api/memories", &body).await;
+        assert_eq!(refused.status(), 422);
+        let told = refused.text().await.unwrap();
+        assert!(told.contains("metadata: it holds a credential") && !told.contains(&token), "{told}");
+        Site::ok(site.put(&key, &path, "*", &json!({ "content": "The crane was oiled" })).await).await;
+        assert_eq!(Site::ok(site.get(&key, &path).await).await["metadata"]["n"], 1, "silence takes nothing away");
+        Site::ok(site.put(&key, &path, "*", &json!({ "metadata": {} })).await).await;
+        assert_eq!(Site::ok(site.get(&key, &path).await).await["metadata"], json!({}));
+        for (field, value) in [("importance", json!(11)), ("importance", json!(-1)), ("metadata", json!([1]))] {
+            let refused = site.post(&key, "/api/memories", &json!({ "content": "x", field: value })).await;
+            assert!(refused.status().is_client_error(), "{field}");
+            assert!(refused.text().await.unwrap().contains(field), "{field}");
+        }
+    });
+}
+
+#[test]
+fn a_machine_that_knows_of_no_metadata_takes_none_away() {
+    with_site(|site| async move {
+        let (key, memory) = (site.user("ada").await, id());
+        let mut made = document("The crane is oiled");
+        made.details.metadata = Some(r#"{"n":1}"#.parse().unwrap());
+        pushed(&site, &key, &op(memory, 0, Action::Create(made.clone()))).await;
+        let mut older = made.details.clone();
+        (older.metadata, older.session) = (None, Some("night".into()));
+        let edit = Edit { details: Some(older), ..Edit::default() };
+        let row = pushed(&site, &key, &op(memory, 1, Action::Edit(edit))).await.row.unwrap().row;
+        let details = &row.state.live().unwrap().details;
+        assert_eq!((details.session.as_deref(), &details.metadata), (Some("night"), &made.details.metadata));
+        let told: Value = serde_json::to_value(&row).unwrap();
+        assert_eq!(told["state"]["live"]["details"]["metadata"], json!({ "n": 1 }), "{told}");
+    });
+}
