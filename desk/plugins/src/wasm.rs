@@ -222,7 +222,7 @@ mod tests {
         wat::parse_str(text).unwrap()
     }
 
-    const TIGHT: Limits = Limits { time: Duration::from_secs(60), fuel: 1_000_000, memory: 1024 * 1024 };
+    const TIGHT: Limits = Limits { time: Duration::from_mins(1), fuel: 1_000_000, memory: 1024 * 1024 };
 
     #[test]
     fn a_call_goes_on_over_many_slices_and_ends_when_its_steps_are_used() {
@@ -269,8 +269,8 @@ mod tests {
     #[test]
     fn a_message_longer_than_its_room_and_a_module_of_another_version_are_refused() {
         let nothing = module(r#"(func (export "handle") (param i32 i32) (result i64) (i64.const 0))"#);
-        assert!(call(&nothing, &[b' '; 65536], None, TIGHT).0.is_ok());
-        assert!(matches!(call(&nothing, &[b' '; 65537], None, TIGHT).0, Err(Failure::Answer(_))));
+        assert!(call(&nothing, &vec![b' '; 65536], None, TIGHT).0.is_ok());
+        assert!(matches!(call(&nothing, &vec![b' '; 65537], None, TIGHT).0, Err(Failure::Answer(_))));
         let newer = wat::parse_str(
             r#"(module (memory (export "memory") 1) (func (export "tessera_abi") (result i32) (i32.const 2)))"#,
         );
