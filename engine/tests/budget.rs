@@ -106,7 +106,7 @@ enum Face {
 }
 
 fn face() -> impl Strategy<Value = Face> {
-    let rows = |handle, parts| Just(Face::Json(JsonRows { handle, parts }));
+    let rows = |handle, parts| any::<bool>().prop_map(move |full| Face::Json(JsonRows { handle, parts, full }));
     prop_oneof![
         4 => Just(Face::Text),
         1 => rows(false, false),
@@ -296,7 +296,7 @@ fn a_reply_without_a_match_costs_what_it_says_at_every_budget() {
                     limit: 200,
                     ..RecallRequest::new(question)
                 };
-                let parts = JsonRows { handle: budget % 2 == 0, parts: budget % 3 == 0 };
+                let parts = JsonRows { handle: budget % 2 == 0, parts: budget % 3 == 0, full: budget % 5 == 0 };
                 for reply in [store.recall(&request), store.recall_json(&request, parts)] {
                     match reply {
                         Ok(recall) => {
