@@ -137,9 +137,8 @@ fn questions_of_any_spelling_are_questions() {
         "memory://",
         "[[Tide clock]]",
     ] {
-        for tool in ["search_notes", "read_note", "build_context"] {
-            let arguments = json!({ "query": query, "identifier": query, "url": query });
-            let (text, refused) = client.call(tool, arguments);
+        for (tool, name) in [("search_notes", "query"), ("read_note", "identifier"), ("build_context", "url")] {
+            let (text, refused) = client.call(tool, json!({ name: query }));
             assert!(!text.contains("sqlite") && !text.contains("database"), "{tool} {query}: {text}");
             assert!(!refused || tool != "search_notes", "{query}: {text}");
         }

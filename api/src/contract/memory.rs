@@ -34,8 +34,8 @@ pub(crate) struct NewMemory {
     keywords: Option<Words>,
     /// Named things in it; extracted if left out.
     entities: Option<Words>,
-    /// 0 to 1, or above 1 on a scale to 10; 0.5 if left out, scored if null.
-    #[schema(minimum = 0, maximum = 10)]
+    /// 0 to 1; 0.5 if left out, scored if null.
+    #[schema(minimum = 0, maximum = 1)]
     #[serde(default = "half")]
     importance: Option<f64>,
     /// The project it belongs to; everywhere if left out.
@@ -125,7 +125,7 @@ impl NewMemory {
             content: self.content.clone(),
             category: self.category.clone().filter(|name| !name.is_empty()).map(Category::try_from).transpose()?,
             kind: self.kind.as_deref().map(|kind| parsed("type", kind)).transpose()?,
-            importance: self.importance.map(Importance::on_either_scale).transpose()?,
+            importance: self.importance.map(Importance::try_from).transpose()?,
             tags: tags(self.tags.as_ref())?,
             keywords: self.keywords.as_ref().map(Words::keywords).unwrap_or_default(),
             entities: self.entities.as_ref().map(Words::list).unwrap_or_default(),
@@ -159,8 +159,8 @@ pub(crate) struct MemoryPatch {
     keywords: Option<Words>,
     /// The new named things, replacing the old ones.
     entities: Option<Words>,
-    /// The new importance: 0 to 1, or above 1 on a scale to 10.
-    #[schema(minimum = 0, maximum = 10)]
+    /// The new importance.
+    #[schema(minimum = 0, maximum = 1)]
     importance: Option<f64>,
     /// The new scope.
     scope: Option<String>,
@@ -197,7 +197,7 @@ impl MemoryPatch {
             content: self.content.clone().or_else(kept),
             category: self.category.clone().map(Category::try_from).transpose()?,
             kind: self.kind.as_deref().map(|kind| parsed("type", kind)).transpose()?,
-            importance: self.importance.map(Importance::on_either_scale).transpose()?,
+            importance: self.importance.map(Importance::try_from).transpose()?,
             tags: self.tags.as_ref().map(|words| tags(Some(words))).transpose()?,
             keywords: self.keywords.as_ref().map(Words::keywords),
             entities: self.entities.as_ref().map(Words::list),

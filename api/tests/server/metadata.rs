@@ -11,7 +11,7 @@ fn metadata_are_kept_given_back_and_screened() {
     with_site(|site| async move {
         let key = site.user("ada").await;
         let token = format!("ghp_{}", "a1B2".repeat(9));
-        let body = json!({ "content": "The crane is oiled", "importance": 9, "metadata": { "n": 1 } });
+        let body = json!({ "content": "The crane is oiled", "importance": 0.9, "metadata": { "n": 1 } });
         let stored = Site::ok(site.post(&key, "/api/memories", &body).await).await;
         assert_eq!(stored["importance"], 0.9, "{stored}");
         let path = format!("/api/memories/{}", stored["id"]);

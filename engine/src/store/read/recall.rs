@@ -140,7 +140,7 @@ impl Store {
         let recall = self.packed(&handles, request, form)?;
         self.note_delivery(&recall);
         let beside = self.neighbours(&named)?;
-        if beside.is_empty() || recall.details.len() < named.len() {
+        if beside.is_empty() || request.cursor.is_some() || recall.details.len() < named.len() {
             return Ok(recall);
         }
         // What was asked for has precedence: its neighbours come where they take nothing from it.
@@ -154,9 +154,12 @@ impl Store {
     }
 
     fn packed(&self, handles: &[Handle], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
-        let page: Vec<Ranked> = (0..).zip(handles).map(|(rank, handle)| Ranked::chosen(*handle, rank)).collect();
-        let rows = self.rows(&page)?;
+        let mut page: Vec<Ranked> = (0..).zip(handles).map(|(rank, handle)| Ranked::chosen(*handle, rank)).collect();
         let ranking = Ranking::chosen(&page, &request.query);
+        if request.cursor.is_some() {
+            page = ranking.page(request)?;
+        }
+        let rows = self.rows(&page)?;
         Ok(answer(request, &ranking, page, rows, &self.weights, form)?)
     }
 
