@@ -182,10 +182,10 @@ fn as_json(source: &Source, whose: ImportAs, preview: &Preview, done: Option<&Ta
     let skipped: Vec<Value> =
         preview.skipped.iter().map(|one| json!({ "at": one.at, "problem": one.problem })).collect();
     let remarks: Vec<Value> =
-        preview.remarks.iter().map(|(at, remark)| json!({ "at": at, "remark": remark })).collect();
+        preview.remarks.iter().map(|(at, remark)| json!({ "at": dropped(at), "remark": dropped(remark) })).collect();
     let number = done.and_then(|done| done.number);
     json!({
-        "system": source.system().as_str(), "source": source.path(), "trust": trust, "rows": preview.rows,
+        "system": source.system().as_str(), "source": dropped(&source.path().display().to_string()), "trust": trust, "rows": preview.rows,
         "standings": preview.standings, "samples": preview.samples, "skipped": skipped, "remarks": remarks,
         "set_aside": preview.aside, "gone_there": preview.gone_there, "applied": done.is_some(),
         "import": number,

@@ -12,8 +12,11 @@ setting!(
     PLUGINS_PROMPT,
     ["TESSERA_PLUGINS_PROMPT_MS"],
     Some("plugins.prompt_ms"),
-    "milliseconds that a prompt waits for plugins that were added as fast, for all of them together (default 5)"
+    "milliseconds that a prompt waits for plugins that were added as fast, for all of them together (default 5, at most 200)"
 );
+
+/// The longest that a prompt may be set to wait: well within what a hook has.
+const MOST_PROMPT_MS: u64 = 200;
 
 /// True inside a program that a plugin started.
 pub(super) fn is_inside() -> bool {
@@ -27,7 +30,7 @@ pub(crate) fn plugin_rules() -> PluginRules {
 
 /// The same with how long a prompt waits.
 pub(super) fn of_hooks(file: &ConfigFile) -> Result<PluginRules, SetupError> {
-    let prompt = PLUGINS_PROMPT.parsed(file, 5, number)?.min(60_000);
+    let prompt = PLUGINS_PROMPT.parsed(file, 5, number)?.min(MOST_PROMPT_MS);
     Ok(PluginRules { prompt: Duration::from_millis(prompt), ..plugin_rules() })
 }
 

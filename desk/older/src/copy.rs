@@ -38,7 +38,11 @@ pub(crate) fn is_database(path: &Path) -> bool {
 impl Copy {
     /// Copies a database and opens the copy.
     pub(crate) fn of(path: &Path) -> Result<Self, OlderError> {
-        let dir = tempfile::tempdir().map_err(OlderError::file(std::env::temp_dir()))?;
+        // It holds in clear what the source holds, whoever may look into the directory for such files.
+        let mut made = tempfile::Builder::new();
+        #[cfg(unix)]
+        made.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let dir = made.prefix("tessera-copy-").tempdir().map_err(OlderError::file(std::env::temp_dir()))?;
         let copy = dir.path().join("copy.db");
         let is_whole = (0..ATTEMPTS).map(|_| copied(path, &copy)).find(|done| !matches!(done, Ok(false)));
         if !is_whole.unwrap_or(Ok(false))? {
@@ -95,6 +99,8 @@ fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
         };
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut target = options.open(to).map_err(OlderError::file(to))?;
         io::copy(&mut source, &mut target).map_err(OlderError::file(to))?;
     }

@@ -51,7 +51,13 @@ pub(crate) fn call(bytes: &[u8], message: &[u8], clock: Option<i64>, given: Limi
         Ok(module) => module,
         Err(error) => return (Err(Failure::Start(error.to_string())), 0),
     };
-    let limits = StoreLimitsBuilder::new().memory_size(given.memory).table_elements(100_000).instances(1).build();
+    let limits = StoreLimitsBuilder::new()
+        .memory_size(given.memory)
+        .memories(1)
+        .tables(4)
+        .table_elements(100_000)
+        .instances(1)
+        .build();
     let mut store = Store::new(&engine, Bounds { limits, clock });
     store.limiter(|bounds| &mut bounds.limits);
     let mut call = Call { store, started, given, used: 0 };
@@ -138,6 +144,7 @@ fn engine(mode: CompilationMode) -> Engine {
         .consume_fuel(true)
         .compilation_mode(mode)
         .allow_start_fn(false)
+        .wasm_multi_memory(false)
         .fuel_cost(COSTS)
         .set_max_recursion_depth(MOST_DEPTH)
         .set_max_stack_height(MOST_STACK);

@@ -82,7 +82,7 @@ impl Installed {
     pub(super) fn failed(&self, name: &Name, failure: &Failure) {
         self.note(name, &format!("failed: {failure}"));
         self.count(name, '-');
-        if self.counted(name).in_a_row + 1 == MOST_FAILURES {
+        if self.counted(name).in_a_row.saturating_add(1) == MOST_FAILURES {
             self.note(name, &switched_off(name));
         }
     }
@@ -139,7 +139,12 @@ fn counts(text: &str) -> BTreeMap<String, Counted> {
         let counted = counts.entry(words.next().unwrap_or_default().to_owned()).or_default();
         let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or_default();
         match how {
-            "-" => *counted = Counted { failures: counted.failures + 1, in_a_row: counted.in_a_row + 1 },
+            "-" => {
+                *counted = Counted {
+                    failures: counted.failures.saturating_add(1),
+                    in_a_row: counted.in_a_row.saturating_add(1),
+                }
+            }
             "+" => counted.in_a_row = 0,
             "=" => *counted = Counted { failures: number(), in_a_row: number() },
             _ => {}

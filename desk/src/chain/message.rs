@@ -44,7 +44,7 @@ pub(super) fn before(seen: &Seen) -> Vec<u8> {
     let mut message = head(seen.event, When::Before);
     let caller = &seen.caller;
     message.insert("origin".into(), json!(caller.origin));
-    message.insert("client".into(), json!(caller.client));
+    message.insert("client".into(), json!(caller.client.as_deref().map(dropped)));
     message.insert("project".into(), json!(caller.scope()));
     message.insert("unasked".into(), json!(seen.is_prompt));
     if seen.event == Event::Forget {

@@ -1,12 +1,13 @@
 //! What links are shown of what is asked for, and how what they change gets back into it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use tessera_engine::Store;
 use tessera_engine::domain::{Alteration, Category, Importance, Memory, MemoryRef, Patch, RecallRequest, Tag};
-use tessera_engine::screen::{dropped, findings};
+use tessera_engine::screen::findings;
 use tessera_engine::store::{Erase, StoreError};
 use tessera_plugins::{Event, Failure, Field};
 
@@ -344,12 +345,57 @@ impl Mask {
         }
     }
 
-    /// A text with the values in their places again; `None` where one would not be known for a credential there, so that
-    /// it would be stored in clear.
+    /// A text with the values in their places again; `None` where one, or a piece of one, would not be known for a credential
+    /// there, so that it would be stored in clear.
     fn taken_off(&self, text: &str) -> Option<String> {
-        let whole = self.values.iter().rev().fold(text.to_owned(), |whole, (place, value)| whole.replace(place, value));
-        let screened = dropped(&whole);
-        let is_hidden = self.values.iter().all(|(_, value)| !screened.contains(value.as_str()));
-        is_hidden.then_some(whole)
+        let (mut whole, mut put_back, mut rest) = (String::new(), Vec::new(), text);
+        let first = |text: &str| {
+            let found =
+                self.values.iter().filter_map(|(place, value)| Some((text.find(place.as_str())?, place, value)));
+            found.min_by_key(|(at, ..)| *at)
+        };
+        while let Some((at, place, value)) = first(rest) {
+            whole.push_str(rest.get(..at)?);
+            put_back.push((whole.len()..whole.len() + value.len(), value));
+            whole.push_str(value);
+            rest = rest.get(at + place.len()..)?;
+        }
+        whole.push_str(rest);
+        let found = findings(&whole);
+        // What is found once is taken out wherever else it stands.
+        let is_covered = |(span, value): &(Range<usize>, &String)| {
+            found.iter().any(|finding| {
+                let covers = finding.span.start <= span.start && span.end <= finding.span.end;
+                covers || whole.get(finding.span.clone()) == Some(value.as_str())
+            })
+        };
+        put_back.iter().all(is_covered).then_some(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mask(text: &str) -> (Mask, String) {
+        let mut mask = Mask::default();
+        mask.learn(&json!(text));
+        let mut shown = json!(text);
+        mask.put_over(&mut shown);
+        let shown = shown.as_str().unwrap().to_owned();
+        (mask, shown)
+    }
+
+    #[test]
+    fn a_value_goes_back_only_where_all_of_it_is_known_for_a_credential() {
+        let (of, shown) = mask("prod password: \"xK9$ vQ2!bb zR7#kk9\"");
+        assert!(!shown.contains("vQ2"), "{shown}");
+        assert!(of.taken_off(&shown).is_some_and(|whole| whole.contains("xK9$ vQ2!bb zR7#kk9")));
+        assert_eq!(of.taken_off(&shown.replace('"', "")), None, "its tail would stand in clear");
+        let (of, shown) = mask("note 1: password is xK9ord7N\nport is 5432 xK9ord7N");
+        assert!(!shown.contains("xK9ord7N"), "{shown}");
+        assert!(of.taken_off(&format!("{shown} END")).is_some_and(|whole| whole.ends_with("5432 xK9ord7N END")));
+        let place = shown.split("password is ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+        assert_eq!(of.taken_off(&format!("the tide comes at {place}")), None, "nothing says there what it is");
     }
 }
