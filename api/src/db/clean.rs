@@ -93,8 +93,9 @@ impl Db {
         let (gone, mut marks) = tx.forget_gone().await?;
         marks += tx.forget_marks().await?;
         let cleaned = Cleaned { ops, gone, marks, machines };
+        // Where nothing was done too: the lock goes at once, not when the connection is next used.
+        tx.commit().await?;
         if !cleaned.is_empty() {
-            tx.commit().await?;
             for (what, rows) in [("applied_ops", ops), ("feed", gone), ("marks", marks), ("fetched", machines)] {
                 metrics::counter!("tessera_cleaned_rows_total", "table" => what).increment(rows);
             }
