@@ -327,6 +327,9 @@ pub(crate) struct Remember {
     /// When it is to be hidden: a date, days such as 30d, or never; never if left out.
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Expiry>,
+    /// Why it is stored, or where it was heard; kept in the history.
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
     /// The memory that it replaces.
     #[arg(long, value_name = "ID")]
     pub(crate) supersedes: Option<MemoryRef>,

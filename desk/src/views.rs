@@ -27,6 +27,9 @@ pub struct StoredView<'a> {
     tokens: u32,
     scope: &'a str,
     existed: bool,
+    /// Fields that were given otherwise for a text that was there already, and that it kept; left out where none is.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    kept: &'a [&'static str],
     /// Memories that say nearly the same; left out where none was found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     near: Vec<Near>,
@@ -66,6 +69,12 @@ pub fn told_aside(stored: &Stored, key: Option<&KeyPlace>, show: impl Fn(&str) -
     stored.aside.iter().map(told).collect()
 }
 
+/// What is said of fields that a text which was there already kept as they were, where others were given.
+pub fn told_kept(stored: &Stored, change: &str) -> Option<String> {
+    let kept = stored.kept.join(", ");
+    (!kept.is_empty()).then(|| format!("Its {kept} stay as they were; {change} changes them"))
+}
+
 impl<'a> StoredView<'a> {
     /// Of a memory, with those that say nearly the same.
     pub fn of(stored: &'a Stored, near: Vec<Near>) -> Self {
@@ -88,6 +97,7 @@ impl<'a> StoredView<'a> {
             tokens: stored.tokens,
             scope: memory.scope.as_str(),
             existed: stored.existed,
+            kept: &stored.kept,
             near,
             secrets: stored.aside.iter().map(AsideView::of).collect(),
         }

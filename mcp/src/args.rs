@@ -11,7 +11,7 @@ use tessera_engine::domain::{
 use tessera_engine::store::StoreError;
 
 use crate::error::ToolError;
-use crate::known::{Known, UnknownArgument};
+use crate::known::{ArgumentError, Known, is_given};
 
 /// The arguments of one call; absent, `null` and `""` mean the same.
 #[derive(Debug, Clone, Default)]
@@ -32,11 +32,10 @@ impl Args {
     /// Those of a tool.
     ///
     /// # Errors
-    /// Naming one that the tool does not know.
-    pub(crate) fn of(known: Known, object: Option<JsonObject>) -> Result<Self, UnknownArgument> {
+    /// Naming one that the tool does not know, or that says otherwise than another name of the same.
+    pub(crate) fn of(known: Known, object: Option<JsonObject>) -> Result<Self, ArgumentError> {
         let given = object.unwrap_or_default();
-        let said = given.iter().filter(|(_, value)| !value.is_null() && value.as_str() != Some(""));
-        let remark = known.check(said.map(|(name, _)| name))?;
+        let remark = known.check(given.iter())?;
         Ok(Self { given, known: Some(known), remark })
     }
 
@@ -50,7 +49,7 @@ impl Args {
         let is_known = |name: &&str| self.known.as_ref().is_none_or(|known| known.has(name));
         debug_assert!(names.iter().all(is_known), "{names:?} are not all among what the tool says that it knows");
         let given = names.iter().filter_map(|name| Some((*name, self.given.get(*name)?)));
-        given.into_iter().find(|(_, value)| !value.is_null() && value.as_str() != Some(""))
+        given.into_iter().find(|(_, value)| is_given(value))
     }
 
     /// The name that the caller used for an argument, else its own.
@@ -235,13 +234,34 @@ impl Args {
 
     /// One memory, by `id`.
     pub(crate) fn id(&self) -> Result<Option<MemoryRef>, DomainError> {
-        Ok(self.parsed_list(IDS)?.into_iter().next())
+        self.only()
     }
 
     /// One memory that must be named, or a file by its path.
     pub(crate) fn required_name(&self) -> Result<Named, DomainError> {
-        let name = self.parsed_list(IDS)?.into_iter().next();
-        name.ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42"))
+        self.only()?.ok_or_else(|| DomainError::invalid("id", "is missing", "give a handle such as 42"))
+    }
+
+    /// What `id` names, where it names one thing.
+    fn only<T: FromStr<Err = DomainError>>(&self) -> Result<Option<T>, DomainError> {
+        let mut named = self.parsed_list(IDS)?;
+        match named.len() {
+            0 | 1 => Ok(named.pop()),
+            many => Err(DomainError::invalid(self.name(IDS), format!("names {many}"), "give one")),
+        }
+    }
+
+    /// Refuses arguments that say nothing where another one is given, or is not.
+    pub(crate) fn refuse(
+        &self,
+        names: &[&'static [&'static str]],
+        problem: &'static str,
+        fix: &'static str,
+    ) -> Result<(), DomainError> {
+        match names.iter().find(|names| self.has(names)) {
+            Some(given) => Err(DomainError::invalid(self.name(given), problem, fix)),
+            None => Ok(()),
+        }
     }
 
     /// Several memories, by `ids` or `id`, or files by their paths; at least one.
@@ -279,6 +299,7 @@ pub(crate) const SUMMARY: &[&str] = &["summary"];
 pub(crate) const METADATA: &[&str] = &["metadata"];
 pub(crate) const PROVENANCE: &[&str] = &["provenance"];
 pub(crate) const SENSITIVE: &[&str] = &["force_sensitive", "sensitive"];
+pub(crate) const REASON: &[&str] = &["reason"];
 pub(crate) const TTL: &[&str] = &["ttl_days"];
 /// Characters of what is said of where something was heard, at most.
 const MOST_SAID: usize = 500;

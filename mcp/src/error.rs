@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::StoreError;
 
-use crate::known::UnknownArgument;
+use crate::known::ArgumentError;
 use tessera_desk::sync::SyncError;
 use tessera_desk::vault::SafeError;
 
@@ -16,9 +16,9 @@ pub(crate) enum ToolError {
     /// An argument that the caller mends.
     #[error(transparent)]
     Argument(#[from] DomainError),
-    /// An argument that the tool does not know.
+    /// Arguments that the tool cannot heed.
     #[error(transparent)]
-    Unknown(#[from] UnknownArgument),
+    NotHeeded(#[from] ArgumentError),
     /// A memory is named as an older system calls it, and none came over under that name.
     #[error("{field}: {source}")]
     Older {

@@ -7,7 +7,7 @@ use tessera_desk::verbs::{
     Alike, Forget, Get, Gone, Meant, Named, Remember as Stores, Restore, TakenOut, Update as Changes, Which, described,
     told_near,
 };
-use tessera_desk::views::{StoredView, told_aside};
+use tessera_desk::views::{StoredView, told_aside, told_kept};
 use tessera_engine::domain::{Category, Memory, MemoryRef, Patch, Scope, Tag};
 use tessera_engine::store::{Erase, Near, StoreError, Stored};
 
@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
             expires,
             session: args.session,
             metadata: args.metadata,
-            reason: None,
+            reason: args.reason,
             supersedes: args.supersedes,
         })?;
         let near = if stored.existed || !context.json { Vec::new() } else { alike(desk, &stored) };
@@ -189,6 +189,8 @@ fn print(desk: &Desk<'_>, context: &Context, verb: &str, stored: &Stored, near: 
     }
     let facts = format!("{category}{of}, importance {importance:.2}, {} tokens", stored.tokens);
     output::line(&format!("{verb} {} ({facts}): {}", memory.handle, output::shown(&memory.summary)))?;
+    let kept = told_kept(stored, &format!("`tessera update {}`", memory.handle.get()));
+    kept.iter().try_for_each(|told| output::line(told))?;
     let aside = told_aside(stored, desk.secret_key().as_ref(), |name| format!("`tessera secret show {name}`"));
     aside.iter().try_for_each(|told| output::line(&output::shown(told)))
 }

@@ -191,11 +191,20 @@ fn an_argument_that_no_tool_knows_is_named_and_nothing_is_done() {
         ("memory_forget", json!({ "ids": [1], "qqqqqqqqqqq": true }), "memory_forget knows "),
         ("memory_store", json!({ "content": "x", "summary": "y" }), "summary: "),
         ("search_notes", json!({ "query": "x", "metadata_filters": {} }), "metadata_filters: "),
+        // Two names of one thing, and what is asked of another call.
+        ("memory_store", json!({ "content": "x", "tags": "a", "tag": ["b"] }), "tag: means the same as tags"),
+        ("memory_recall", json!({ "query": "x", "max_tokens": 300, "token_budget": 400 }), "token_budget: means"),
+        ("memory_recall", json!({ "query": "x", "index": "all", "packing": "dual" }), "packing: and index are given"),
+        ("memory_store", json!({ "id": 1, "content": "x", "supersedes": 1 }), "supersedes: is of a new memory"),
+        ("memory_store", json!({ "id": 1, "content": "x", "session": "s" }), "session: is of a new memory"),
+        ("memory_store", json!({ "ids": [1, 2], "content": "x" }), "ids: names 2; give one"),
+        ("memory_history", json!({ "id": "1,2" }), "id: names 2; give one"),
     ] {
         let (text, refused) = client.call(tool, arguments.clone());
         assert!(refused && text.contains(words), "{tool} {arguments}: {text}");
     }
     assert!(client.ok("memory_count", json!({ "zzz": null, "y": "" })).starts_with("0 memories"));
+    client.ok("memory_recall", json!({ "query": "x", "max_tokens": 300, "token_budget": 300 }));
     let secret = format!("ghp_{}", "a1B2".repeat(9));
     let (text, _) = client.call("memory_store", json!({ "content": "x", secret.clone(): 1 }));
     assert!(!text.contains(&secret), "{text}");
@@ -215,7 +224,38 @@ fn what_changes_nothing_is_told_in_the_reply_and_counted() {
     let value = parsed(&reply);
     assert!(value["note"].as_str().unwrap().contains("search_type"), "{reply}");
     assert_eq!(value["tokens_used"], counted(&reply));
+    // Kinds of rows are no types of notes, and a page of a note is had by its line.
+    for (tool, arguments, told) in [
+        ("recent_activity", json!({ "type": "entity", "depth": 1 }), "every row is a note"),
+        ("search_notes", json!({ "query": "x", "entity_types": ["observation"] }), "entity_types has no effect here: "),
+    ] {
+        let text = client.ok(tool, arguments);
+        assert!(text.contains(told) && text.contains(&format!(" {} tokens", counted(&text))), "{tool}: {text}");
+    }
+    let (text, _) = client.call("read_note", json!({ "identifier": "nowhere", "page": 1, "page_size": 10 }));
+    assert!(!text.contains("is no argument"), "{text}");
     client.close();
+}
+
+#[test]
+fn what_a_text_that_is_said_again_does_not_take_is_told() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    let content = "The staging port is 8443";
+    client.ok("memory_store", json!({ "content": content, "tags": ["net"], "importance": 0.4, "category": "facts" }));
+    let same = client.ok("memory_store", json!({ "content": content, "tags": ["net"], "importance": 0.4 }));
+    assert!(!same.contains("stay as they were"), "{same}");
+    let other = json!({ "content": content, "tags": ["ports"], "importance": 9, "ttl_days": 3 });
+    let told = client.ok("memory_store", other.clone());
+    let words = "\nIts importance, tags, expires_at stay as they were; memory_update changes them";
+    assert!(told.starts_with("Already stored as #1") && told.contains(words), "{told}");
+    let mut other = other;
+    other["format"] = json!("json");
+    let reply = parsed(&client.ok("memory_store", other));
+    assert_eq!((&reply["existed"], &reply["kept"]), (&json!(true), &json!(["importance", "tags", "expires_at"])));
+    client.close();
+    let told = world.run(&["remember", content, "--category", "projects", "--expires", "30d"]).stdout;
+    assert!(told.contains("Its category, expires_at stay as they were; `tessera update 1` changes them"), "{told}");
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use serde::Deserialize;
 use tessera_engine::domain::{
-    Breadth, Cursor, DomainError, Filters, MAX_LIMIT, Packing, RecallRequest, Scope, Sort, TokenBudget, TokenProfile,
+    Breadth, Cursor, DomainError, Filters, MAX_LIMIT, Metadata, Packing, RecallRequest, Scope, Sort, TokenBudget,
+    TokenProfile,
 };
+use tessera_engine::pack::JsonRows;
 use utoipa::ToSchema;
 
 use super::{Words, each, parsed, tags};
@@ -34,6 +36,9 @@ pub(crate) struct Question {
     sort: Option<String>,
     /// dual or details.
     packing: Option<String>,
+    /// short (default), or full: memories in full say also their summary, when they were made, last used and end, how
+    /// often they were used, and what is kept beside them. Only with max_tokens.
+    rows: Option<String>,
     /// on, off or auto: many short rows in order of time; with auto, where the question asks for many. Only with
     /// max_tokens.
     breadth: Option<String>,
@@ -128,6 +133,15 @@ impl Question {
         }
     }
 
+    /// What the rows of an answer within a budget say.
+    pub(crate) fn rows(&self) -> Result<JsonRows, DomainError> {
+        match some(self.rows.as_ref()).as_deref() {
+            None | Some("short") => Ok(JsonRows::default()),
+            Some("full") => Ok(JsonRows { full: true, ..JsonRows::default() }),
+            Some(_) => Err(DomainError::invalid("rows", "is unknown", "give full or short")),
+        }
+    }
+
     pub(crate) fn request(&self) -> Result<RecallRequest, DomainError> {
         bounded("context", &self.context)?;
         bounded("expanded_query", self.expanded_query.as_deref().unwrap_or_default())?;
@@ -218,6 +232,22 @@ pub(crate) struct DetailRow {
     entities: Option<Vec<String>>,
     /// The day it became true.
     created: String,
+    /// With rows full: how often it was given in full or read.
+    access_count: Option<u32>,
+    /// With rows full: when it became true.
+    #[schema(format = DateTime)]
+    created_at: Option<String>,
+    /// With rows full: from when on it is hidden.
+    #[schema(format = DateTime)]
+    expires_at: Option<String>,
+    /// With rows full: when it was last used.
+    #[schema(format = DateTime)]
+    last_accessed: Option<String>,
+    /// With rows full: what is kept beside the text.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Metadata>,
+    /// With rows full: at most 20 words.
+    summary: Option<String>,
     /// Whose it is, if another user's.
     shared_by: Option<String>,
     /// What they allow.

@@ -110,6 +110,7 @@ impl Found {
 /// A question that was ranked, as far as the rows of its page are at hand.
 struct Asked {
     request: RecallRequest,
+    form: JsonRows,
     weights: Arc<Weights>,
     ranking: Ranking,
     page: Vec<Ranked>,
@@ -121,9 +122,9 @@ struct Asked {
 
 impl Asked {
     fn answer(self) -> Result<Recall, RecallError> {
-        let Self { request, weights, ranking, page, rows, .. } = self;
+        let Self { request, form, weights, ranking, page, rows, .. } = self;
         let rows = rows.iter().map(|row| Row::clone(row)).collect();
-        Ok(answer(&request, &ranking, page, rows, &weights, Form::Json(JsonRows::default()))?)
+        Ok(answer(&request, &ranking, page, rows, &weights, Form::Json(form))?)
     }
 }
 
@@ -275,12 +276,14 @@ impl Recaller {
         Ok(page.into_iter().filter_map(stored).collect())
     }
 
-    /// Answers within a budget: one JSON payload whose tokens were counted.
+    /// Answers within a budget: one JSON payload whose tokens were counted. How often memories were used changes without
+    /// news of it: rows that say so are read.
     pub(crate) async fn recall(
         &self,
         db: &Db,
         caller: &Caller,
         request: &RecallRequest,
+        form: JsonRows,
     ) -> Result<Recall, RecallError> {
         let (slot, turn) = self.ready(db, caller).await?;
         let (request, now, weights) = (request.clone(), self.clock.now(), Arc::clone(&self.weights));
@@ -288,8 +291,12 @@ impl Recaller {
         let ranked = apart(&turn, move || {
             let ranking = at.rank(&request, now, &weights);
             let page = ranking.page(&request)?;
-            let (rows, others, label) = texts.of(&at.shelf, page.iter().map(|ranked| ranked.handle.get()));
-            let asked = Asked { request, weights, ranking, page, rows, others, label };
+            let handles = page.iter().map(|ranked| ranked.handle.get());
+            let (mut rows, mut others, label) = texts.of(&at.shelf, handles);
+            if form.full {
+                others.extend(rows.drain(..).map(|row| row.memory.handle.get()));
+            }
+            let asked = Asked { request, form, weights, ranking, page, rows, others, label };
             let is_whole = asked.others.is_empty();
             Ok::<_, RecallError>(if is_whole {
                 Outcome::Answered(asked.answer()?)
@@ -359,7 +366,7 @@ impl Recaller {
 async fn found(tx: &mut UserTx, handles: &[u32]) -> Result<HashMap<u32, Found>, DbError> {
     let handles: Vec<i64> = handles.iter().map(|handle| i64::from(*handle)).collect();
     let sql = concat!(
-        "SELECT feed.handle, signature, costs, passages, ",
+        "SELECT feed.handle, feed.uses, feed.used, signature, costs, passages, ",
         believed!("memories"),
         ", ",
         columns!(),
@@ -379,6 +386,8 @@ async fn found(tx: &mut UserTx, handles: &[u32]) -> Result<HashMap<u32, Found>, 
         let beside = Beside { id: stored.row.memory, handle: short, summary, share, edited_by, stands_for_file: false };
         let mut memory = memory_of(document, beside);
         memory.updated = stored.updated;
+        memory.access_count = u32::try_from(row.try_get::<i32, _>("uses")?).unwrap_or(0);
+        memory.last_accessed = row.try_get::<Option<i64>, _>("used")?.map(Timestamp::from_micros);
         let costs = costs(row, &memory)?;
         let signature = row.try_get::<i64, _>("signature")?.cast_unsigned();
         let meaning = row.try_get("meaning")?;

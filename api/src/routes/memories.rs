@@ -196,7 +196,7 @@ pub(super) async fn recall(
     let sort = request.sort.as_str();
     let started = std::time::Instant::now();
     let response = if question.has_budget() {
-        let recall = app.recaller.recall(&app.db, &caller, &request).await?;
+        let recall = app.recaller.recall(&app.db, &caller, &request, question.rows()?).await?;
         let headers = [(header::CONTENT_TYPE, "application/json")];
         (headers, recall.body).into_response()
     } else {

@@ -31,7 +31,7 @@ pub(super) const TOOL: Entry = Entry {
             "format": { "type": "string", "enum": ["text", "json"] }
         })
     },
-    aliases: &[TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, MAX_TOKENS, FORMAT, &["since", "until"]],
+    aliases: &[TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, MAX_TOKENS, FORMAT, &["since"], &["until"]],
     required: &[],
     needs_team: false,
     is_always_loaded: false,

@@ -222,11 +222,12 @@ mod tests {
             let known = entry.known();
             let properties = (entry.properties)();
             let shown: Vec<String> = properties.as_object().unwrap().keys().cloned().collect();
-            assert_eq!(known.check(shown.iter()).unwrap(), None, "{}", entry.name);
+            let said = json!(1);
+            assert_eq!(known.check(shown.iter().map(|name| (name, &said))).unwrap(), None, "{}", entry.name);
             assert!(entry.required.iter().all(|name| known.has(name)), "{}", entry.name);
             assert!(entry.aliases.iter().flat_map(|names| names.iter()).all(|name| known.has(name)), "{}", entry.name);
             let strange = "zz_nobody_declared".to_owned();
-            let error = known.check([&strange].into_iter()).unwrap_err().to_string();
+            let error = known.check([(&strange, &said)].into_iter()).unwrap_err().to_string();
             assert!(error.starts_with("zz_nobody_declared: is no argument"), "{}: {error}", entry.name);
         }
     }

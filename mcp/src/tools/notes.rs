@@ -23,7 +23,9 @@ const LINE: &[&str] = &["line", "offset", "start_line"];
 const AFTER: &[&str] = &["after", "offset"];
 const PROJECT: &[&str] = &["project", "folder", "scope"];
 const PAGE_SIZE: &[&str] = &["page_size", "limit", "n_results"];
-const TYPES: &[&str] = &["types", "type", "note_types", "entity_types"];
+/// What basic-memory's `type` of recent activity names: kinds of rows, which are no types of notes.
+const KINDS_OF_ROWS: [&str; 3] = ["entity", "observation", "relation"];
+const TYPES: &[&str] = &["types", "type", "note_types"];
 
 pub(super) const SEARCH: Entry = Entry {
     name: "search_notes",
@@ -152,13 +154,20 @@ fn context(desk: &mut Desk<'_>, args: &Args) -> Reply {
 
 fn recent(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let timeframe = args.text(WITHIN)?.unwrap_or_else(|| "7d".to_owned());
+    let mut types = args.list(TYPES)?.unwrap_or_default();
+    let asked = types.len();
+    types.retain(|named| !KINDS_OF_ROWS.contains(&named.to_lowercase().as_str()));
+    let is_of_rows = types.len() < asked;
+    let within = within(args, TokenBudget::DEFAULT.get())?;
+    let remark = is_of_rows.then(|| "every row is a note, with its observations and relations".to_owned());
+    let remark: Vec<String> = within.remark.into_iter().chain(remark).collect();
     Ok(desk
         .perform(RecentActivity {
             project: args.text(PROJECT)?,
             timeframe: Some(timeframe),
-            types: args.list(TYPES)?.unwrap_or_default(),
+            types,
             part: part(args)?,
-            within: within(args, TokenBudget::DEFAULT.get())?,
+            within: Within { remark: (!remark.is_empty()).then(|| remark.join("; ")), ..within },
         })?
         .body)
 }

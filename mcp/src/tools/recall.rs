@@ -12,6 +12,7 @@ use crate::args::{Args, CATEGORY, ENTITIES, SCOPE, TAGS, TYPE};
 
 const QUERY: &[&str] = &["query", "context"];
 const INDEX: &[&str] = &["index"];
+const PACKING: &[&str] = &["packing"];
 const SORT: &[&str] = &["sort", "sort_by"];
 
 pub(super) const TOOL: Entry = Entry {
@@ -41,7 +42,7 @@ pub(super) const TOOL: Entry = Entry {
             "format": { "type": "string", "enum": ["text", "json"] }
         })
     },
-    aliases: &[TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, MAX_TOKENS, FORMAT, SORT, QUERY, ROWS, INDEX, &["packing"]],
+    aliases: &[TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, MAX_TOKENS, FORMAT, SORT, QUERY, ROWS, INDEX, PACKING],
     required: &["query"],
     needs_team: false,
     is_always_loaded: true,
@@ -49,8 +50,11 @@ pub(super) const TOOL: Entry = Entry {
 };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    if args.has(INDEX) {
+        args.refuse(&[PACKING], "and index are given", "give one")?;
+    }
     let packing = match args.text(INDEX)?.as_deref() {
-        None => args.parsed(&["packing"])?.unwrap_or_default(),
+        None => args.parsed(PACKING)?.unwrap_or_default(),
         Some("rest") => Packing::Dual,
         Some("all") => Packing::All,
         Some(_) => return Err(DomainError::invalid("index", "is unknown", "give all or rest").into()),

@@ -10,6 +10,9 @@ use tessera_engine::store::Resolution;
 use super::{Call, Entry, Reply};
 use crate::args::{Args, IDS};
 
+const CONTENT: &[&str] = &["content"];
+const KEEP: &[&str] = &["keep"];
+
 pub(super) const TOOL: Entry = Entry {
     name: "memory_resolve",
     title: "Resolve a conflict",
@@ -31,8 +34,12 @@ pub(super) const TOOL: Entry = Entry {
 };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
-    let Some(id) = args.id()? else { return list(desk) };
-    let resolution = match (args.text(&["content"])?, args.text(&["keep"])?.as_deref()) {
+    let Some(id) = args.id()? else {
+        let fix = "give the id of the memory, or neither, to list the conflicts";
+        args.refuse(&[KEEP, CONTENT], "decides a conflict, and no id says which", fix)?;
+        return list(desk);
+    };
+    let resolution = match (args.text(CONTENT)?, args.text(KEEP)?.as_deref()) {
         (Some(text), None) => Resolution::Text(text),
         (None, Some("memory")) => Resolution::Memory,
         (None, Some("copy")) => Resolution::Copy,

@@ -9,8 +9,12 @@ use tessera_engine::store::{Near, Stored};
 use super::stored::{importance, reason, reply};
 use super::{Call, Entry, FORMAT, Reply, form};
 use crate::args::{
-    Args, CATEGORY, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, SCOPE, SENSITIVE, TAGS, TYPE,
+    Args, CATEGORY, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, REASON, SCOPE, SENSITIVE, SUMMARY, TAGS,
+    TYPE,
 };
+
+const SESSION: &[&str] = &["session"];
+const SUPERSEDES: &[&str] = &["supersedes"];
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_store",
@@ -35,19 +39,8 @@ pub(super) const TOOL: Entry = Entry {
         })
     },
     aliases: &[
-        IDS,
-        TAGS,
-        CATEGORY,
-        TYPE,
-        ENTITIES,
-        SCOPE,
-        KEYWORDS,
-        EXPIRES,
-        SENSITIVE,
-        METADATA,
-        PROVENANCE,
-        FORMAT,
-        &["session", "summary", "reason"],
+        IDS, TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE, FORMAT,
+        SESSION, SUMMARY, REASON,
     ],
     required: &["content"],
     needs_team: false,
@@ -57,6 +50,8 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     if args.id()?.is_some() {
+        let fix = "leave it out; memory_link says that a memory replaces another";
+        args.refuse(&[SUPERSEDES, SESSION], "is of a new memory, and id names one that is there", fix)?;
         return super::update::call(desk, args);
     }
     // What cannot be answered as asked is not stored.
@@ -64,7 +59,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let now = desk.now();
     let stored = desk.perform(Remember {
         sensitive: args.sensitive()?,
-        supersedes: args.parsed(&["supersedes"])?,
+        supersedes: args.parsed(SUPERSEDES)?,
         content: args.required(&["content"])?,
         category: args.parsed(CATEGORY)?,
         kind: args.parsed(TYPE)?,
@@ -74,7 +69,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         entities: args.list(ENTITIES)?.unwrap_or_default(),
         scope: args.parsed(SCOPE)?,
         expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?.flatten(),
-        session: args.text(&["session"])?,
+        session: args.text(SESSION)?,
         metadata: args.metadata()?,
         reason: reason(args)?,
         created: None,

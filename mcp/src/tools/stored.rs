@@ -3,13 +3,13 @@
 use serde_json::Value;
 use tessera_desk::Desk;
 use tessera_desk::verbs::{Form, told_near};
-use tessera_desk::views::{StoredView, told_aside};
+use tessera_desk::views::{StoredView, told_aside, told_kept};
 use tessera_engine::domain::{DomainError, Importance};
 use tessera_engine::pack::{neutral, neutral_line};
 use tessera_engine::store::{Near, Stored};
 
 use super::form;
-use crate::args::Args;
+use crate::args::{Args, REASON};
 
 /// The importance that was given, if it is one.
 pub(super) fn importance(args: &Args) -> Result<Option<Importance>, DomainError> {
@@ -18,7 +18,7 @@ pub(super) fn importance(args: &Args) -> Result<Option<Importance>, DomainError>
 
 /// Why it is stored or changed, and where that was heard.
 pub(super) fn reason(args: &Args) -> Result<Option<String>, DomainError> {
-    let said: Vec<String> = [args.text(&["reason"])?, args.provenance()?].into_iter().flatten().collect();
+    let said: Vec<String> = [args.text(REASON)?, args.provenance()?].into_iter().flatten().collect();
     Ok((!said.is_empty()).then(|| said.join("; ")))
 }
 
@@ -33,7 +33,8 @@ pub(super) fn reply(
     match form(args)? {
         Form::Text => {
             let near: String = near.iter().map(|near| format!("\n{}", neutral_line(&told_near(near)))).collect();
-            Ok(told(verb, stored) + &aside(desk, stored) + &near)
+            let kept = told_kept(stored, "memory_update").map_or_else(String::new, |told| format!("\n{told}"));
+            Ok(told(verb, stored) + &kept + &aside(desk, stored) + &near)
         }
         Form::Json(_) => Ok(format!("{}\n", row(stored, near))),
     }

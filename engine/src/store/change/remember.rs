@@ -94,7 +94,13 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
     // A link shows in the memory; nothing else of it changed since it was composed.
     let memory =
         if draft.links.is_empty() { memory.clone() } else { change.existing(MemoryRef::Handle(memory.handle))? };
-    Ok(Stored { memory, tokens: composed.costs().detail, existed: false, aside: set_aside(&composed, None) })
+    Ok(Stored {
+        memory,
+        tokens: composed.costs().detail,
+        existed: false,
+        kept: Vec::new(),
+        aside: set_aside(&composed, None),
+    })
 }
 
 /// Counts a text that is said again as used. It stays as long as the longer of both lifetimes says, and takes the
@@ -119,8 +125,25 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
         links::noted(change, &memory, Operation::Link, actor)?;
     }
     let Known { memory, costs, .. } = change.known(MemoryRef::Handle(known.handle))?;
-    let aside = places_of(&memory);
-    Ok(Stored { memory, tokens: costs.map_or(0, |costs| costs.detail), existed: true, aside })
+    let (aside, kept) = (places_of(&memory), kept_as_before(&memory, draft));
+    Ok(Stored { memory, tokens: costs.map_or(0, |costs| costs.detail), existed: true, kept, aside })
+}
+
+/// What a draft says otherwise than the memory that has its text: a text that is said again changes no field, but
+/// nobody is left to think that it did.
+fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
+    let differs = |field: &'static str, differs: bool| differs.then_some(field);
+    let lacks = |given: &[String], has: &[String]| given.iter().any(|word| !has.contains(word));
+    let fields = [
+        differs("category", draft.category.as_ref().is_some_and(|given| *given != memory.category)),
+        differs("type", draft.kind.is_some_and(|given| given != memory.kind)),
+        differs("importance", draft.importance.is_some_and(|given| given != memory.importance)),
+        differs("tags", draft.tags.iter().any(|tag| !memory.tags.contains(tag))),
+        differs("keywords", lacks(&draft.keywords, &memory.keywords)),
+        differs("entities", lacks(&draft.entities, &memory.entities)),
+        differs("expires_at", draft.expires.is_some_and(|given| memory.expires != Some(given))),
+    ];
+    fields.into_iter().flatten().collect()
 }
 
 /// The memory that says the same in the same scope, as the person's own and as what holds now: not one that was

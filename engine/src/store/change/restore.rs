@@ -63,5 +63,11 @@ pub(crate) fn restore(
     // What an earlier text names was set aside then.
     let (had, mut aside) = (places_of(before), places_of(composed.memory()));
     aside.retain(|place| !had.contains(place));
-    Ok(Stored { memory: composed.memory().clone(), tokens: composed.costs().detail, existed: true, aside })
+    Ok(Stored {
+        memory: composed.memory().clone(),
+        tokens: composed.costs().detail,
+        existed: true,
+        kept: Vec::new(),
+        aside,
+    })
 }

@@ -102,5 +102,5 @@ pub(crate) fn put(
     history::record(change, memory, Operation::Update, actor, Some(&clean))?;
     tell(change, memory.id)?;
     let aside = set_aside(&composed, Some(before));
-    Ok(Stored { memory: memory.clone(), tokens: composed.costs().detail, existed: true, aside })
+    Ok(Stored { memory: memory.clone(), tokens: composed.costs().detail, existed: true, kept: Vec::new(), aside })
 }

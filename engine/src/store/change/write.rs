@@ -23,6 +23,8 @@ pub struct Stored {
     pub tokens: u32,
     /// True when the very same text was there already: it was kept, and counted as used.
     pub existed: bool,
+    /// Fields that were given otherwise for a text that was there already, and that it kept as they were.
+    pub kept: Vec<&'static str>,
     /// The places of what was set aside or dropped, where the text has them by this.
     pub aside: Vec<Place>,
 }

@@ -57,7 +57,7 @@ impl Store {
         let found = row::find_known(&self.connection, reference).map_err(|error| self.failed(error))?;
         let known = found.ok_or(StoreError::NotFound(reference))?;
         let tokens = known.costs.map_or(0, |costs| costs.detail);
-        Ok(Stored { memory: known.memory, tokens, existed: true, aside: Vec::new() })
+        Ok(Stored { memory: known.memory, tokens, existed: true, kept: Vec::new(), aside: Vec::new() })
     }
 
     /// The memory that stands for the file in which a part stands, or stood.
