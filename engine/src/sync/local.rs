@@ -210,7 +210,7 @@ impl Local {
     /// What the server is known to hold, with a path and metadata that it may not know of.
     fn known_state(&self) -> Option<State> {
         let shadow = self.trail.shadow.as_ref()?;
-        Some(beside_what_of(shadow.row.state.clone(), &self.state))
+        Some(beside_what_of(shadow.row.state.clone(), &self.state, shadow.is_own()))
     }
 
     fn difference(&self) -> Option<Action> {
@@ -366,8 +366,9 @@ impl Local {
             Arrival::Row(shadow) => shadow,
         };
         let mut settled = Settled::stays();
-        let theirs = &beside_what_of(shadow.row.state.clone(), &self.state);
-        let base = base.map(|base| beside_what_of(base.clone(), &self.state));
+        let is_own = shadow.is_own();
+        let theirs = &beside_what_of(shadow.row.state.clone(), &self.state, is_own);
+        let base = base.map(|base| beside_what_of(base.clone(), &self.state, is_own));
         let base = base.as_ref();
         let ours = self.state.clone();
         self.trail.untold = Untold::of(&ours, base, theirs).or(self.trail.untold);
@@ -448,10 +449,19 @@ impl Local {
 }
 
 /// A state with the path of the file that the memory is known to be, and what is kept beside it, where it says neither.
-fn beside_what_of(state: State, known: &State) -> State {
+/// What is beside another user's memory is for its owner to say.
+fn beside_what_of(state: State, known: &State, is_own: bool) -> State {
+    let beside = |document: Document| {
+        let told = document.details.metadata.clone();
+        let mut document = document.beside_what_of(known.document());
+        if !is_own {
+            document.details.metadata = told;
+        }
+        document
+    };
     match state {
-        State::Live(document) => State::Live(document.beside_what_of(known.document())),
-        State::Deleted(document) => State::Deleted(document.beside_what_of(known.document())),
+        State::Live(document) => State::Live(beside(document)),
+        State::Deleted(document) => State::Deleted(beside(document)),
         State::Purged => State::Purged,
     }
 }

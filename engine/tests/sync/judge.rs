@@ -46,6 +46,7 @@ impl World {
             }
         }
         self.judge_paths()?;
+        self.judge_metadata()?;
         for (text, written) in &self.written {
             let count = there.get(text.as_str()).copied().unwrap_or(0);
             if count > 1 {
@@ -67,6 +68,20 @@ impl World {
             let is_lost = self.is_restored && is_old || document.content.as_str().starts_with("taken");
             if document.details.file.as_ref() != Some(path) && !is_lost {
                 return Err(format!("{memory} is the file {path} no more: {document:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a client keeps beside a memory stays, whoever knows nothing of it.
+    fn judge_metadata(&self) -> Result<(), String> {
+        for ((owner, memory), row) in &self.server.rows {
+            let (true, Some(document)) = (self.beside.contains(memory), row.state.live()) else { continue };
+            // Taken by an attacker, or told again by a machine that never knew.
+            let is_old = self.machines.iter().any(|machine| machine.user == *owner && machine.is_older);
+            let is_lost = self.is_restored && is_old || document.content.as_str().starts_with("taken");
+            if document.details.metadata.is_none() && !is_lost {
+                return Err(format!("what was beside {memory} is lost: {document:?}"));
             }
         }
         Ok(())

@@ -20,7 +20,7 @@ pub(crate) struct Machine {
     flaw: Option<Flaw>,
     random: fastrand::Rng,
     skew: i64,
-    /// True for a program of before: it knows of no files.
+    /// True for a program of before: it knows of no files, and of no metadata.
     pub(crate) is_older: bool,
     attempts: BTreeMap<MemoryId, u32>,
     unqueued: BTreeSet<MemoryId>,
@@ -167,6 +167,7 @@ impl Machine {
     pub(crate) fn as_read(&self, mut shadow: Shadow) -> Shadow {
         if let (true, State::Live(document) | State::Deleted(document)) = (self.is_older, &mut shadow.row.state) {
             document.details.file = None;
+            document.details.metadata = None;
         }
         shadow
     }

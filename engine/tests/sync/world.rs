@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tessera_engine::domain::{
-    Category, Content, FilePath, Importance, Link, LinkKind, MemoryId, MemoryType, Origin, Scope, Tag, Timestamp,
+    Category, Content, FilePath, Importance, Link, LinkKind, MemoryId, MemoryType, Metadata, Origin, Scope, Tag,
+    Timestamp,
 };
-use tessera_engine::sync::{Action, Details, Document, Edit, Mark, Op, Rights, Shadow, State};
+use tessera_engine::sync::{Action, Details, Document, Edit, Local, Mark, Op, Rights, Shadow, State};
 
 use crate::flaw::Flaw;
 use crate::judge::texts;
@@ -34,6 +35,8 @@ pub(crate) struct Written {
 
 pub(crate) struct World {
     random: fastrand::Rng,
+    /// For what stands beside texts: the orders of events are those without it.
+    beside_random: fastrand::Rng,
     step: u64,
     pub(crate) server: Server,
     backup: Server,
@@ -43,6 +46,8 @@ pub(crate) struct World {
     pub(crate) purged: BTreeSet<MemoryId>,
     /// Memories that were made as files.
     pub(crate) files: BTreeMap<MemoryId, FilePath>,
+    /// Memories that were given metadata; none is taken away.
+    pub(crate) beside: BTreeSet<MemoryId>,
     /// Expiries that owners set.
     pub(crate) expiries: BTreeSet<Timestamp>,
     /// Whether the server is taken back to backups.
@@ -68,6 +73,7 @@ impl World {
         let server = Server::new(flaw);
         let mut world = Self {
             random,
+            beside_random: fastrand::Rng::with_seed(!seed),
             step: 0,
             backup: server.clone(),
             server,
@@ -76,6 +82,7 @@ impl World {
             written: BTreeMap::new(),
             purged: BTreeSet::new(),
             files: BTreeMap::new(),
+            beside: BTreeSet::new(),
             expiries: BTreeSet::new(),
             is_restored,
             is_hostile: flaw == Some(Flaw::WhoeverComesLastTakesThePlace),
@@ -160,7 +167,7 @@ impl World {
             expires,
             vouched: None,
             conflict_of: None,
-            metadata: None,
+            metadata: self.new_metadata(machine, memory),
             file: self.new_file(machine, memory),
         };
         let mut text = self.text(memory, user);
@@ -170,6 +177,17 @@ impl World {
         let content = Content::try_from(text).unwrap();
         let document = Document { content, tags: BTreeSet::new(), links: BTreeSet::new(), details };
         self.machines[machine].write(memory, State::Live(document));
+    }
+
+    /// Some memories are given something that a client keeps beside them.
+    fn new_metadata(&mut self, machine: usize, memory: MemoryId) -> Option<Metadata> {
+        let is_given = self.beside_random.u8(..3) == 0 && !self.machines[machine].is_older;
+        let metadata = is_given.then(|| format!("{{\"n\":{}}}", self.step).parse().unwrap());
+        // Beside another user's memory nothing is kept.
+        let local = self.machines[machine].rows.get(&memory);
+        let is_own = local.and_then(Local::shadow).is_none_or(Shadow::is_own);
+        self.beside.extend((is_given && is_own).then_some(memory));
+        metadata
     }
 
     /// Some memories are files.
@@ -254,6 +272,9 @@ impl World {
     fn details(&mut self, machine: usize) {
         let Some((memory, mut document)) = self.any_shown(machine) else { return };
         document.details.importance = Importance::from_percent(self.random.u8(..=100));
+        if let Some(metadata) = self.new_metadata(machine, memory) {
+            document.details.metadata = Some(metadata);
+        }
         self.machines[machine].write(memory, State::Live(document));
     }
 
