@@ -409,6 +409,8 @@ impl Local {
     ) -> Settled {
         let sent = self.trail.sent.take();
         self.trail.arrived = None;
+        // What was told stands in the history that went another way.
+        self.trail.path_told = None;
         let Some(shadow) = row else {
             if self.trail.shadow.as_ref().is_none_or(Shadow::is_own) {
                 if self.trail.shadow.is_some() {
