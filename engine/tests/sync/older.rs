@@ -70,6 +70,9 @@ fn a_server_of_before_is_told_a_path_once_and_takes_none_away() {
     assert!(edit.content.is_none() && edit.details.as_ref().unwrap().file.is_some());
     local.answer(again.op_id, None, Some(Shadow { seq: 2, ..shadow.clone() }), &mut fresh);
     assert!(local.is_clean() && local.op(next(), Timestamp::from_micros(3)).is_none());
+    // A database that was restored holds another history: what was told to the one that is lost is told again.
+    local.restore(Some(Shadow { seq: 1, ..shadow }), 0, "ada", &mut fresh);
+    assert!(!local.is_clean() && local.op(next(), Timestamp::from_micros(4)).is_some());
     // A trail that a program of before wrote is read.
     let mut trail: Value = serde_json::to_value(local.trail()).unwrap();
     trail.as_object_mut().unwrap().remove("path_told");
