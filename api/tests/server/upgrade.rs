@@ -280,6 +280,12 @@ fn a_database_before_kept_indexes_and_its_machine_go_on_together() {
     go_on_together("server-v7.sql", "v11-joined.db");
 }
 
+/// The same of the version before metadata were kept.
+#[test]
+fn a_database_before_metadata_and_its_machine_go_on_together() {
+    go_on_together("server-v9.sql", "v11-joined-v9.db");
+}
+
 fn go_on_together(server: &str, machine: &str) {
     let machine = machine.to_owned();
     with_database(&fixture(server), "SELECT 1", |site| async move {
