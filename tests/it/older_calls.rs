@@ -286,3 +286,42 @@ fn an_id_of_an_older_system_means_what_came_over_under_it() {
     let refused = world.run(&["get", "mem_zzz"]);
     assert!(refused.code == Some(1) && refused.stderr.contains("import w"), "{refused:?}");
 }
+
+#[test]
+fn the_older_switch_for_debugging_logs_on_stderr_without_texts() {
+    let world = World::new();
+    world.remember("The heron nests in the north basin");
+    for (value, is_on) in [("1", true), ("true", true), ("0", false), ("", false)] {
+        let mut command = world.command(World::binary());
+        let ran = command.env("DEBUG_MODE", value).args(["recall", "heron nests"]).output().unwrap();
+        let log = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(log.contains("DEBUG"), is_on, "{value}: {log}");
+        assert!(!log.contains("heron"), "{log}");
+    }
+}
+
+#[test]
+fn what_is_promised_of_the_older_systems_is_held_by_tests_that_there_are() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table = std::fs::read_to_string(root.join("docs/moving/parity.md")).unwrap();
+    let mut named = 0;
+    for row in table.lines().filter(|row| row.starts_with("| V") || row.starts_with("| W")) {
+        let mut file = String::new();
+        for said in row.split('`').skip(1).step_by(2) {
+            let (path, test) = said.split_once("::").unwrap_or((said, ""));
+            let is_word = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+            let is_alone = path.chars().all(is_word) && path.matches('_').count() > 3;
+            if path.ends_with(".rs") && path.contains('/') {
+                path.clone_into(&mut file);
+            } else if !is_alone {
+                continue;
+            }
+            let test = if is_alone { path } else { test };
+            let source =
+                std::fs::read_to_string(root.join(&file)).unwrap_or_else(|error| panic!("{file}: {error}: {row}"));
+            assert!(test.is_empty() || source.contains(&format!("fn {test}(")), "{file} has no {test}: {row}");
+            named += 1;
+        }
+    }
+    assert!(named > 60, "{named}");
+}
