@@ -66,20 +66,9 @@ impl Known {
             }
         }
         for names in self.alike {
-            self.agree(names, &given)?;
+            agree(names, &given)?;
         }
         Ok((!idle.is_empty()).then(|| idle.join("; ")))
-    }
-
-    /// Two names of one thing say the same, else one of them would be passed over.
-    fn agree(&self, names: &[&'static str], given: &[(&String, &Value)]) -> Result<(), ArgumentError> {
-        let value = |name: &str| given.iter().find(|(given, _)| *given == name).map(|(_, value)| *value);
-        let mut said = names.iter().filter_map(|name| Some((*name, value(name)?)));
-        let Some((first, meant)) = said.next() else { return Ok(()) };
-        match said.find(|(_, value)| *value != meant) {
-            Some((second, _)) => Err(ArgumentError::Twice { first, second }),
-            None => Ok(()),
-        }
     }
 
     fn why_without_effect(&self, name: &str) -> Option<&'static str> {
@@ -100,6 +89,17 @@ impl Known {
             None => format!("{} takes no arguments", self.tool),
         };
         ArgumentError::Unknown { name: dropped(&shown).into_owned(), fix }
+    }
+}
+
+/// Two names of one thing say the same, else one of them would be passed over.
+fn agree(names: &[&'static str], given: &[(&String, &Value)]) -> Result<(), ArgumentError> {
+    let value = |name: &str| given.iter().find(|(given, _)| *given == name).map(|(_, value)| *value);
+    let mut said = names.iter().filter_map(|name| Some((*name, value(name)?)));
+    let Some((first, meant)) = said.next() else { return Ok(()) };
+    match said.find(|(_, value)| *value != meant) {
+        Some((second, _)) => Err(ArgumentError::Twice { first, second }),
+        None => Ok(()),
     }
 }
 
