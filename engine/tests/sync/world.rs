@@ -416,7 +416,7 @@ impl World {
             }
             let server = &self.server;
             let is_done = |machine: &Machine| {
-                machine.rows.values().all(tessera_engine::sync::Local::is_clean)
+                machine.rows.values().all(Local::is_clean)
                     && machine.epoch == server.epoch
                     && machine.cursor == server.head(machine.user)
             };
