@@ -332,7 +332,7 @@ pub(crate) struct Remember {
     pub(crate) reason: Option<String>,
     /// The memory that it replaces.
     #[arg(long, value_name = "ID")]
-    pub(crate) supersedes: Option<MemoryRef>,
+    pub(crate) supersedes: Option<Named>,
     /// The whole text is one secret: it is sealed, and the memory says what --as says of it.
     #[arg(long)]
     pub(crate) sensitive: bool,

@@ -19,6 +19,8 @@ use crate::{config, output};
 pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
     let content = text_or_stdin(args.text)?;
     context.at_desk(Access::Add, |desk| {
+        let named: Vec<Named> = args.supersedes.into_iter().collect();
+        let supersedes = desk.perform(Meant { named })?.pop();
         let expires = args.expires.map(|expiry| expiry.seen_from(desk.now())).transpose()?.flatten();
         let sensitive = args.sensitive.then(|| described(args.described, args.category.as_ref()));
         let stored = desk.perform(Stores {
@@ -36,7 +38,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
             session: args.session,
             metadata: args.metadata,
             reason: args.reason,
-            supersedes: args.supersedes,
+            supersedes,
         })?;
         let near = if stored.existed || !context.json { Vec::new() } else { alike(desk, &stored) };
         print(desk, context, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;

@@ -264,6 +264,8 @@ fn an_id_of_an_older_system_means_what_came_over_under_it() {
     let line = json!({ "key": "w:mem_abc123", "content": "The staging port is 8443" }).to_string();
     std::fs::write(world.path("old.jsonl"), line).unwrap();
     assert_eq!(world.run(&["import", world.path("old.jsonl").to_str().unwrap()]).code, Some(0));
+    let refused = world.run(&["remember", "Staging is gone", "--supersedes", "mem_zzz"]);
+    assert!(refused.code != Some(0) && refused.stderr.contains("mem_zzz is the id of another system"), "{refused:?}");
     let mut client = Client::start(&world);
     assert!(client.ok("memory_get", json!({ "ids": ["mem_abc123"] })).contains("8443"));
     let updated = client.ok("memory_store", json!({ "id": "mem_abc123", "content": "The staging port is 9443" }));

@@ -199,14 +199,28 @@ fn line() -> impl Strategy<Value = Value> {
     let times = (0_i64..1_795_000_000_000_000, 0_i64..1_000, prop::option::of(0_i64..4_000_000_000_000_000));
     let origin = prop::sample::select(vec!["user", "agent", "auto_learn", "import", "file", "shared:mara"]);
     let kind = prop::sample::select(vec!["fact", "entity", "relationship", "self"]);
+    let beside = prop_oneof![
+        3 => Just(Value::Null),
+        1 => ("\\PC{0,8}", any::<f64>(), "[a-z]{1,4}").prop_map(|(text, number, name)| {
+            json!({ name: { "text": text, "n": [number, 1, null, true], "date": "2026-11-20", "yes": "yes" } })
+        })
+    ];
     let head = (content(), slug(), kind, 0_u8..=100, prop::collection::vec(slug(), 0..4));
-    (head, words(), words(), scope, times, origin).prop_map(
-        |((content, category, kind, percent, tags), keywords, entities, scope, (created, later, expires), origin)| {
+    (head, words(), words(), scope, times, origin, beside).prop_map(
+        |(
+            (content, category, kind, percent, tags),
+            keywords,
+            entities,
+            scope,
+            (created, later, expires),
+            origin,
+            beside,
+        )| {
             let time = |micros: i64| Timestamp::from_micros(micros).to_string();
             json!({
                 "content": content, "category": category, "type": kind, "importance": f64::from(percent) / 100.0,
                 "tags": tags, "keywords": keywords, "entities": entities, "scope": scope, "origin": origin,
-                "created": time(created), "updated": time(created + later), "expires_at": expires.map(time),
+                "created": time(created), "updated": time(created + later), "expires_at": expires.map(time), "metadata": beside,
             })
         },
     )

@@ -9,8 +9,8 @@ use tessera_markdown::{Bound, Note, Target, parse, parse_plain, permalink};
 
 use super::parts::Filed;
 use crate::domain::{
-    Category, FilePath, Importance, LinkKind, MAX_NAME_CHARS, MAX_WORDS, Memory, MemoryId, MemoryType, Origin, Scope,
-    Timestamp, Trust,
+    Category, FilePath, Importance, LinkKind, MAX_NAME_CHARS, MAX_WORDS, Memory, MemoryId, MemoryType, Metadata,
+    Origin, Scope, Timestamp, Trust,
 };
 use crate::enrich;
 
@@ -41,6 +41,7 @@ pub struct Told {
     pub(super) keywords: Vec<String>,
     pub(super) entities: Vec<String>,
     pub(super) expires: Option<Timestamp>,
+    pub(super) metadata: Option<Metadata>,
     scope: Scope,
     origin: Origin,
     trust: Trust,
@@ -70,6 +71,7 @@ impl Told {
             keywords: words("keywords"),
             entities: words("entities"),
             expires: text("expires").and_then(|text| text.parse().ok()),
+            metadata: text("metadata").and_then(|text| text.parse().ok()),
             scope: text("scope").and_then(|text| text.parse().ok()).unwrap_or_default(),
             trust: text("trust").and_then(|text| text.parse().ok()).unwrap_or_else(|| origin.trust()),
             origin,
@@ -161,6 +163,10 @@ pub fn noted(memory: &Memory, title: &str, links: &[LinkedNote]) -> String {
     }
     if let Some(expires) = memory.expires {
         tell("expires", expires.to_string().into());
+    }
+    if let Some(metadata) = &memory.metadata {
+        // As the text of a JSON object: what is a date or a number to YAML stays what it is to whoever keeps it here.
+        tell("metadata", Value::Object(metadata.fields().clone()).to_string().into());
     }
     if origin != Origin::User {
         tell("origin", origin.to_string().into());

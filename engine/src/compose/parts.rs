@@ -54,6 +54,7 @@ pub fn part_draft(filed: &Filed, note: &Note, part: &Part, text: &str, told: Opt
         keywords: told.keywords.clone(),
         entities: told.entities.clone(),
         expires: told.expires,
+        metadata: told.metadata.clone(),
         ..draft
     }
 }

@@ -146,6 +146,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_come_back_as_they_came() {
+        for number in ["0.30000000000000004", "-8.902325030766048e-110", "5e-324", "9007199254740993"] {
+            let text = format!("{{\"n\":{number}}}");
+            let metadata: Metadata = text.parse().unwrap();
+            assert_eq!(serde_json::to_string(&metadata).unwrap(), text);
+        }
+    }
+
+    #[test]
     fn an_object_is_kept_as_it_came_and_anything_else_is_refused_by_its_name() {
         let text = r#"{"n":1.5,"list":[1,{"ü":null}],"nul":"a\u0000b"}"#;
         let kept: Metadata = text.parse().unwrap();
