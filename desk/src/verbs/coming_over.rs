@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryId, Scope};
-use tessera_engine::screen::findings;
 use tessera_engine::store::{Import, ImportAs, ImportRun, OlderRow, Standing, StoreError, Undone};
 use tessera_older::{OlderError, Skipped, Source, System, Told};
 
@@ -114,17 +113,14 @@ impl Verb for PreviewImport<'_> {
             for (row, standing) in batch.iter().zip(standings) {
                 let draft = &row.row.draft;
                 let standing = standing.map(|over| {
+                    seeing.done.aside += over.aside;
                     seeing.done.unknown += u64::from(over.standing == Standing::There && !over.is_known);
                     over.standing
                 });
-                if matches!(standing, Ok(Standing::New | Standing::NewDeleted)) {
-                    seeing.done.aside +=
-                        if draft.sensitive.is_some() { 1 } else { findings(&draft.content).len() as u64 };
-                }
                 if matches!(standing, Ok(Standing::New)) && seeing.done.samples.len() < SAMPLES {
                     seeing.done.samples.push(sample(draft));
                 }
-                seeing.note(row, standing.map_err(|refused| refused.to_string()));
+                seeing.note(row, standing);
             }
             Ok(())
         };
@@ -262,7 +258,7 @@ impl<'a> Seeing<'a> {
         for key in gone {
             self.seen.insert(key);
             let standing = if self.is_preview {
-                self.store.deletion_of(key)?
+                self.store.deletion_of(key, self.run.whose)?
             } else {
                 self.store.take_deletion(&mut self.run, key)?
             };
