@@ -1,7 +1,7 @@
 //! Rows of an older system: new here, known again, changed there, or changed on both sides. Nothing is lost: where both
 //! changed a text, both texts stay.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::erase::Erase;
 use super::erase::delete;
@@ -116,9 +116,9 @@ impl Store {
             }
             let n = run.entered(change)?;
             let gone = deleted(change, n, &known)?;
-            note_before(change, n, key)?;
-            let sql = "UPDATE came_over SET held = ?2 WHERE key = ?1";
-            change.tx.execute(sql, params![key, held(&gone).cast_signed()])?;
+            note_before(change, n, gone.id)?;
+            let sql = "UPDATE came_over SET held = ?2 WHERE memory = ?1";
+            change.tx.execute(sql, params![gone.id, held(&gone).cast_signed()])?;
             Ok((Some(n), Some(standing)))
         })?;
         run.n = n;
@@ -140,7 +140,7 @@ impl Store {
     pub fn gone_there(
         &self,
         run: &ImportRun,
-        seen: &std::collections::HashSet<MemoryId>,
+        is_seen: impl Fn(&MemoryId) -> bool,
     ) -> Result<Vec<MemoryRef>, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryRef>> {
             let sql = "SELECT c.key, c.memory, m.handle FROM came_over c JOIN imports i ON i.n = c.import
@@ -152,7 +152,7 @@ impl Store {
             })?;
             let all: Vec<_> = rows.collect::<Result<_, _>>()?;
             let there: std::collections::HashSet<MemoryId> =
-                all.iter().filter(|(key, ..)| seen.contains(key)).map(|(_, memory, _)| *memory).collect();
+                all.iter().filter(|(key, ..)| is_seen(key)).map(|(_, memory, _)| *memory).collect();
             let mut gone: Vec<MemoryRef> = Vec::new();
             for (_, memory, handle) in all {
                 if !there.contains(&memory) && !gone.contains(&handle) {
@@ -224,7 +224,7 @@ fn taken(
             Ok(over(aside.len() as u64))
         }
         (Standing::There, Some(known), _) if !is_known => {
-            note_names(change, of, &known.memory)?;
+            note_known(change, of, &known.memory)?;
             Ok(over(0))
         }
         (Standing::Vouched, Some(known), _) => {
@@ -298,34 +298,54 @@ fn both(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: Import
     Ok(aside + sealed)
 }
 
-/// Notes what a row said, and what the memory says after it.
+/// Notes what a row said, and what the memory says after it, under all that names the row.
 fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
-    let sql = "INSERT INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, ?3, ?4, ?5)
-               ON CONFLICT DO UPDATE SET said = excluded.said, held = excluded.held";
     let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
-    note_before(change, n, of.id())?;
-    change.tx.prepare_cached(sql)?.execute(params![of.id(), memory.id, n, said, held])?;
+    note_before(change, n, memory.id)?;
+    note_names(change, n, of, memory.id, (said, held))?;
+    let sql = "UPDATE came_over SET said = ?2, held = ?3 WHERE memory = ?1";
+    change.tx.prepare_cached(sql)?.execute(params![memory.id, said, held])?;
     Ok(())
 }
 
-/// Keeps what was noted of a row before an import, so that undoing that leaves it so.
-fn note_before(change: &Change<'_>, n: u32, key: MemoryId) -> Result<(), StoreError> {
+/// Keeps what was noted of a memory's row before an import, so that undoing that leaves it so.
+fn note_before(change: &Change<'_>, n: u32, memory: MemoryId) -> Result<(), StoreError> {
     let sql = "INSERT OR IGNORE INTO came_before (import, key, said, held)
-               SELECT ?1, key, said, held FROM came_over WHERE key = ?2";
-    change.tx.prepare_cached(sql)?.execute(params![n, key])?;
+               SELECT ?1, key, said, held FROM came_over WHERE memory = ?2";
+    change.tx.prepare_cached(sql)?.execute(params![n, memory])?;
     Ok(())
 }
 
-/// Notes the name that a row has by now, where it is there as it is. One that came from another machine is of no import here.
-fn note_names(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
-    let known = "INSERT OR IGNORE INTO came_over (key, memory, import, said, held)
-                 SELECT ?1, memory, import, said, held FROM came_over WHERE memory = ?2 LIMIT 1";
-    let unknown = "INSERT OR IGNORE INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, 0, ?3, ?4)";
-    let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
-    let id = of.id();
-    change.tx.prepare_cached(known)?.execute(params![id, memory.id])?;
-    change.tx.prepare_cached(unknown)?.execute(params![id, memory.id, said, held])?;
+/// Notes what names a row. What names another one already goes on to; a deletion means the last that had its name.
+fn note_names(
+    change: &Change<'_>,
+    n: u32,
+    of: &OlderRow,
+    memory: MemoryId,
+    (said, held): (i64, i64),
+) -> Result<(), StoreError> {
+    let row = "INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, ?3, ?4, ?5)";
+    for id in &of.ids {
+        let sql = format!("INSERT OR IGNORE {row}");
+        change.tx.prepare_cached(&sql)?.execute(params![id, memory, n, said, held])?;
+    }
+    if let Some(id) = of.gone_as {
+        let sql = format!("INSERT OR REPLACE {row}");
+        change.tx.prepare_cached(&sql)?.execute(params![id, memory, n, said, held])?;
+    }
     Ok(())
+}
+
+/// Notes the names that a row has by now, where it is there as it is. One that came from another machine is of no import here.
+fn note_known(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
+    let sql = "SELECT import, said, held FROM came_over WHERE memory = ?1 LIMIT 1";
+    let noted = change
+        .tx
+        .prepare_cached(sql)?
+        .query_row([memory.id], |row| Ok((row.get::<_, u32>(0)?, (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))));
+    let unknown = || (0, (of.said().cast_signed(), held(memory).cast_signed()));
+    let (n, noted) = noted.optional()?.unwrap_or_else(unknown);
+    note_names(change, n, of, memory.id, noted)
 }
 
 /// What makes a memory say what its row says.

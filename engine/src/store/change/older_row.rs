@@ -20,6 +20,8 @@ use crate::store::rows::memory as row;
 pub struct OlderRow {
     /// What it is known by: under the first it is stored, under the others it may be known already.
     pub ids: Vec<MemoryId>,
+    /// What a deletion may name it by.
+    pub gone_as: Option<MemoryId>,
     /// The memory. Its id is the first of those.
     pub draft: Draft,
     /// What the system knew of its use and of its end.
@@ -90,7 +92,7 @@ pub(crate) struct Look {
 impl OlderRow {
     /// A row that is known by these ids, of which there is one at least.
     pub fn new(ids: Vec<MemoryId>, draft: Draft, stamps: Stamps) -> Self {
-        Self { ids, draft, stamps, said: OnceCell::new() }
+        Self { ids, gone_as: None, draft, stamps, said: OnceCell::new() }
     }
 
     pub(crate) fn id(&self) -> MemoryId {
@@ -110,7 +112,7 @@ impl OlderRow {
     }
 
     /// A digest of what it says. Of a credential nothing goes into it: when it was changed there stands for that.
-    pub(crate) fn said(&self) -> u64 {
+    pub fn said(&self) -> u64 {
         *self.said.get_or_init(|| self.digest())
     }
 

@@ -82,6 +82,7 @@ impl Store {
     /// When there is no such import, or the store cannot be written.
     pub fn undo_import(&mut self, n: u32) -> Result<Undone, StoreError> {
         self.refuse_unknown(n)?;
+        let _turn = self.undo_turn()?;
         let all = touched(&self.connection, n).map_err(|error| self.failed(error))?;
         let mut undone = Undone::default();
         for batch in all.chunks(BATCH) {
