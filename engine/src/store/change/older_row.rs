@@ -9,11 +9,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::import_line::ImportAs;
 use super::imports::was_undone;
-use super::older_secret::{is_bared, is_sealed};
 use crate::compose::{Known, Stamps};
 use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Origin, Trust};
-use crate::screen::{dropped, is_clean};
+use crate::screen::{dropped, is_clean, places};
 use crate::store::rows::memory as row;
+
+/// What the place of a text is called that was set aside as a whole.
+const WHOLE: &str = "text";
 
 /// A row of an older system as it is to be stored.
 #[derive(Debug, Clone)]
@@ -203,6 +205,16 @@ pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> r
         (false, false) => Standing::Both,
     };
     Ok(of_row(Some(known), standing))
+}
+
+/// True for a memory whose whole text was set aside.
+pub(crate) fn is_sealed(memory: &Memory) -> bool {
+    places(&memory.content).iter().any(|(_, place)| place.kind == WHOLE)
+}
+
+/// True where a row is a secret by now whose memory says in clear what it said before.
+pub(crate) fn is_bared(of: &OlderRow, memory: &Memory) -> bool {
+    of.draft.sensitive.is_some() && !is_sealed(memory)
 }
 
 /// Under which what a row says is stored beside a memory that says something else.

@@ -1,30 +1,17 @@
 //! Rows of an older system that became a secret there, or hold one: what is sealed for that, and how much would be.
 
-use super::older_row::OlderRow;
+use super::older_row::{OlderRow, is_sealed};
 use super::update::rewrite;
 use super::write::set_aside;
 use crate::compose;
 use crate::domain::{Draft, LinkKind, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp};
-use crate::screen::{places, screened};
+use crate::screen::screened;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
-
-/// What the place of a text is called that was set aside as a whole.
-const WHOLE: &str = "text";
-
-/// True for a memory whose whole text was set aside.
-pub(crate) fn is_sealed(memory: &Memory) -> bool {
-    places(&memory.content).iter().any(|(_, place)| place.kind == WHOLE)
-}
-
-/// True where a row is a secret by now whose memory says in clear what it said before.
-pub(crate) fn is_bared(of: &OlderRow, memory: &Memory) -> bool {
-    of.draft.sensitive.is_some() && !is_sealed(memory)
-}
 
 /// What seals a memory as it is, and changes nothing else of it.
 pub(crate) fn sealing(of: &OlderRow, memory: &Memory) -> Patch {
