@@ -114,6 +114,7 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::OtherServer { .. }
         | StoreError::Credential { .. }
         | StoreError::NoImport { .. }
+        | StoreError::Importing
         | StoreError::Refused { .. }
         | StoreError::NoSecret { .. }
         | StoreError::ManySecrets { .. }

@@ -34,12 +34,13 @@ pub(crate) struct Coming {
 
 impl Coming {
     /// The row of a draft, believed as far as whoever imports it says.
-    pub(crate) fn of(draft: older::Draft, whose: ImportAs, scope: &Scope) -> Self {
+    pub(crate) fn of(draft: older::Draft, whose: ImportAs, scope: &Scope, now: Timestamp) -> Self {
         let mut remarks = draft.remarks.clone();
         let category: Option<Category> = fitting(draft.category.as_deref(), "category", &mut remarks);
         let shared = draft.shared_by.as_ref().filter(|name| !name.is_empty());
         let vouched = (whose == ImportAs::Own && shared.is_none()).then_some(Trust::User);
         let ids = std::iter::once(&draft.key).chain(&draft.also).map(|key| MemoryId::from_key(key)).collect();
+        let gone_as = draft.gone_as.as_deref().map(MemoryId::from_key);
         let client: String =
             draft.key.split(':').next().map(|system| format!("{system} {}", draft.name)).unwrap_or_default();
         let links = draft.links.iter().filter_map(|link| {
@@ -48,11 +49,16 @@ impl Coming {
         });
         let links = links.collect();
         let stamps = Stamps {
-            updated: draft.updated.or(draft.created).map(time),
-            last_accessed: draft.last_accessed.map(time),
+            updated: time(draft.updated.or(draft.created), "updated", &mut remarks),
+            last_accessed: time(draft.last_accessed, "last read", &mut remarks),
             access_count: draft.access_count,
-            deleted: draft.deleted.map(time),
+            deleted: time(draft.deleted, "deleted", &mut remarks),
         };
+        if let Some(created) =
+            draft.created.filter(|created| Timestamp::from_micros(created.as_microsecond()) > now.plus_days(1))
+        {
+            remarks.push(format!("created: {created} is still to come, by the clock here; it stays so"));
+        }
         let sensitive = draft.is_secret.then(|| described(None, category.as_ref()));
         let kind: Option<MemoryType> = fitting(draft.kind.as_deref(), "type", &mut remarks);
         let draft = Draft {
@@ -64,8 +70,8 @@ impl Coming {
             keywords: words(&draft.keywords, "keywords", &mut remarks),
             entities: words(&draft.entities, "entities", &mut remarks),
             scope: scope.clone(),
-            created: draft.created.map(time),
-            expires: draft.expires.map(time),
+            created: time(draft.created, "created", &mut remarks),
+            expires: time(draft.expires, "expires", &mut remarks),
             origin: shared.cloned().map_or(Origin::Import, Origin::Shared),
             vouched,
             session: draft.session.map(|session| shortened(&session)),
@@ -74,7 +80,9 @@ impl Coming {
             metadata: draft.metadata.and_then(|kept| metadata(kept, &mut remarks)),
             ..Draft::new(draft.content)
         };
-        Self { row: OlderRow::new(ids, draft, stamps), name: draft_name(&client), links, remarks }
+        let mut row = OlderRow::new(ids, draft, stamps);
+        row.gone_as = gone_as;
+        Self { row, name: draft_name(&client), links, remarks }
     }
 }
 
@@ -96,8 +104,14 @@ pub(crate) fn without_values(skipped: Skipped) -> Skipped {
     Skipped { at: dropped(&skipped.at).into_owned(), problem: dropped(&skipped.problem).into_owned() }
 }
 
-fn time(time: jiff::Timestamp) -> Timestamp {
-    Timestamp::from_micros(time.as_microsecond())
+/// A time as it is kept here: what lies outside of that becomes its nearest, which is said.
+fn time(given: Option<jiff::Timestamp>, what: &str, remarks: &mut Vec<String>) -> Option<Timestamp> {
+    let given = given?;
+    let kept = Timestamp::from_micros(given.as_microsecond());
+    if kept.as_micros() != given.as_microsecond() {
+        remarks.push(format!("{what}: {given} cannot be kept, and becomes {kept}"));
+    }
+    Some(kept)
 }
 
 /// A value that fits its field; what does not is said.

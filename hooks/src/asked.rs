@@ -5,17 +5,31 @@ use std::io::Write;
 use tessera_desk::files;
 use tessera_engine::store::{Home, private_file};
 
+/// True where these words were said already.
+pub(crate) fn was_told(home: &Home, words: &str) -> bool {
+    let mark = mark_of(words);
+    files::small_text(&home.told_once()).is_some_and(|told| told.lines().any(|line| line == mark))
+}
+
+fn mark_of(words: &str) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(words.as_bytes()))
+}
+
 /// True the first time that this is asked for these words. The file holds one hash a line: nothing of what was said
 /// can be read from it. Appended to without a lock: two sessions that begin at the
 /// very same moment may both say it.
 pub(crate) fn is_first(home: &Home, words: &str) -> bool {
-    let mark = format!("{:032x}", xxhash_rust::xxh3::xxh3_128(words.as_bytes()));
-    let path = home.told_once();
-    if files::small_text(&path).is_some_and(|told| told.lines().any(|line| line == mark)) {
+    if was_told(home, words) {
         return false;
     }
+    let mark = mark_of(words);
     // What cannot be kept is not said, or it would be said each time.
-    private_file().create(true).append(true).open(path).and_then(|mut file| writeln!(file, "{mark}")).is_ok()
+    private_file()
+        .create(true)
+        .append(true)
+        .open(home.told_once())
+        .and_then(|mut file| writeln!(file, "{mark}"))
+        .is_ok()
 }
 
 #[cfg(test)]

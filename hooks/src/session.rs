@@ -10,6 +10,7 @@ use tessera_desk::verbs::{Brief, Context, HasImported, Notice, StandingNotice};
 use tessera_desk::{Desk, queue};
 use tessera_engine::Store;
 use tessera_engine::pack::neutral;
+use tessera_engine::screen::dropped;
 use tessera_engine::store::Usage;
 
 use crate::error::HookError;
@@ -77,15 +78,18 @@ fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Op
     ))
 }
 
-/// That an older memory lies on this machine and never came over: once for each, whatever becomes of it. Nothing is opened
-/// for that but our own store, and that only where there is one.
+/// That an older memory lies on this machine and never came over: once for each, whatever becomes of it. Of a small one it
+/// is looked whether anything is in it, until it was said.
 fn of_older(surroundings: &Surroundings, mut came_over: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
     let is_new = |(system, path): &(System, PathBuf)| {
         let mark = format!("older {}", path.display());
-        !came_over(*system, path.clone()) && asked::is_first(&surroundings.home, &mark)
+        !asked::was_told(&surroundings.home, &mark)
+            && !came_over(*system, path.clone())
+            && surroundings.older.holds_any(*system, path)
+            && asked::is_first(&surroundings.home, &mark)
     };
     let (_, path) = surroundings.older.there().into_iter().find(is_new)?;
-    let path: String = neutral(&path.display().to_string()).chars().take(LONGEST_PATH).collect();
+    let path: String = neutral(&dropped(&path.display().to_string())).chars().take(LONGEST_PATH).collect();
     Some(format!("Tessera: an older memory lies in {path}, and nothing of it was taken over: tessera import --detect"))
 }
 

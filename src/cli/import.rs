@@ -73,10 +73,11 @@ pub(crate) struct OlderArguments {
     /// Whose it is.
     #[command(flatten)]
     pub(crate) whose: Whose,
-    /// The project it belongs to; global if left out.
+    /// The project that new rows go to; global if left out. Those that are here stay in theirs.
     #[arg(long, default_value = "global")]
     pub(crate) scope: Scope,
-    /// Show what would be taken over without taking it.
+    /// Show what would be taken over without taking it. Where a row is left out, and told, the exit code is 1, here and when
+    /// the rest is taken.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Do not ask.

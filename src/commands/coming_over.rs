@@ -2,13 +2,14 @@
 //! it is taken, and taken back as one.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
-use tessera_desk::older::{Found, Source, System};
+use tessera_desk::older::{Found, Scratch, Source, System};
 use tessera_desk::verbs::{HasImported, Imports, Preview, PreviewImport, TakeOver, TakenOver, UndoImport};
-use tessera_engine::domain::Trust;
+use tessera_engine::domain::{Scope, Trust};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{Import, ImportAs, Standing, Undone};
 
@@ -20,6 +21,11 @@ use crate::{config, output};
 /// Rows that are left out, or kept otherwise, of which each is told.
 const MOST_TOLD: usize = 20;
 
+/// Rows that are not here yet.
+const NEW: [Standing; 2] = [Standing::New, Standing::NewDeleted];
+/// What a project is to rows that are here.
+const SCOPE: &str = "--scope says where new ones go; those that are here stay in the project that they are in";
+
 /// What becomes of what nobody vouches for.
 const FOREIGN: &str = "they are taken as somebody else's: given when recall is asked, never unasked. Where they are your own, \
                        say --mine, now or at any later import of the same";
@@ -30,9 +36,12 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
         Some(path) => path.clone(),
         None => config::older_places().usual(system)?,
     };
-    let source = Source::open(system, &path)?;
+    let source = Source::open(system, &path, &config::older_places().home)?;
     let whose = whose(args);
     let preview = look(context, &source, whose, args)?;
+    if args.scope != Scope::Global && preview.standings.keys().any(|standing| !NEW.contains(standing)) {
+        output::note(SCOPE);
+    }
     let is_idle = preview.is_idle();
     if !context.json {
         told(&source, &preview, true)?;
@@ -46,7 +55,7 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
         } else if is_idle {
             output::line("nothing to take over")?;
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code(&preview));
     }
     if whose == ImportAs::Foreign && !args.whose.foreign {
         output::note(FOREIGN);
@@ -55,12 +64,22 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
         output::json(&as_json(&source, whose, &preview, None))?;
     }
     if !agreed(args.yes, "Take them over?")? {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code(&preview));
     }
     let taken = take(context, &source, whose, args, preview.rows)?;
     report(context, &source, whose, &taken)?;
     meaning::make_waiting_after(context);
-    Ok(if taken.done.skipped.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(code(&taken.done))
+}
+
+/// 1 where a row is left out, whether it is only looked at or taken over: whoever reads no words learns of it.
+fn code(preview: &Preview) -> ExitCode {
+    if preview.skipped.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
+/// A path as it is shown: what looks like a credential in it is not.
+fn named(path: &Path) -> String {
+    output::shown(&dropped(&path.display().to_string()))
 }
 
 fn take(
@@ -101,8 +120,8 @@ fn look(context: &Context, source: &Source, whose: ImportAs, args: &OlderArgumen
         return work(context, Access::Read);
     }
     // A look makes no store: one that is there for the look alone is as empty.
-    let scratch = tempfile::tempdir()?;
-    work(&Context { json: context.json, home: Some(scratch.path().to_owned()) }, Access::Add)
+    let scratch = Scratch::new()?;
+    work(&Context { json: context.json, home: Some(scratch.path().join("store")) }, Access::Add)
 }
 
 /// How many are of a kind, in words.
@@ -127,8 +146,7 @@ fn counted(preview: &Preview, is_before: bool) -> Vec<String> {
 fn told(source: &Source, preview: &Preview, is_before: bool) -> anyhow::Result<()> {
     let system = source.system();
     if is_before {
-        let path = output::shown(&source.path().display().to_string());
-        output::line(&format!("{} in {path}: {} memories", system.title(), preview.rows))?;
+        output::line(&format!("{} in {}: {} memories", system.title(), named(source.path()), preview.rows))?;
     }
     for line in counted(preview, is_before) {
         output::line(&format!("  {line}"))?;
@@ -273,7 +291,8 @@ pub(super) fn offers(context: &Context) -> Vec<Found> {
 /// The same in words, with what takes it over.
 pub(super) fn told_offer(found: &Found) -> String {
     let Found { system, path, rows } = found;
-    format!("{rows} memories of {} in {}: `tessera import {system} {}`", system.title(), path.display(), path.display())
+    let path = named(path);
+    format!("{rows} memories of {} in {path}: `tessera import {system} {path}`", system.title())
 }
 
 /// False too where it cannot be told: an offer too many is no harm.
@@ -286,20 +305,22 @@ fn came_over(context: &Context, found: &Found) -> bool {
 /// Lists what is there, and the command that takes it.
 pub(super) fn detect(context: &Context) -> anyhow::Result<()> {
     let (found, unread) = config::older_places().found();
+    let why = |problem| dropped(&format!("{:#}", anyhow::Error::from(problem))).into_owned();
+    let unread: Vec<String> = unread.into_iter().map(why).collect();
     let came = |one: &Found| came_over(context, one);
     if context.json {
         let row = |one: &Found| {
             let Found { system, path, rows } = one;
+            let path = dropped(&path.display().to_string()).into_owned();
             json!({ "system": system.as_str(), "title": system.title(), "path": path, "rows": rows, "imported": came(one) })
         };
-        let unread: Vec<String> = unread.iter().map(ToString::to_string).collect();
         return output::json(&json!({ "found": found.iter().map(row).collect::<Vec<_>>(), "unread": unread }));
     }
     for one in &found {
         let again = if came(one) { " (came over before)" } else { "" };
         output::line(&output::shown(&format!("{}{again}", told_offer(one))))?;
     }
-    unread.iter().for_each(|problem| output::note(&output::shown(&problem.to_string())));
+    unread.iter().for_each(|problem| output::note(&output::shown(problem)));
     if found.is_empty() {
         output::note("nothing of claude-memory-mcp, memory-mcp or basic-memory where they keep their data");
     }

@@ -21,6 +21,10 @@ fn export(world: &World) -> String {
     ran.stdout
 }
 
+fn rows(world: &World) -> Vec<Value> {
+    export(world).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 fn sorted(world: &World) -> Vec<String> {
     let mut contents = world.contents();
     contents.sort();
@@ -251,4 +255,154 @@ fn imports_of_one_source_at_once_store_each_row_once() {
     }
     assert_eq!(world.json(&["stats"])["memories"], 600);
     world.assert_healthy();
+}
+
+/// The files of the store in which some words stand in clear.
+fn holding(world: &World, words: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(world.home()).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = fs::read(&path).unwrap_or_default();
+        if bytes.windows(words.len()).any(|window| window == words.as_bytes()) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_row_that_becomes_a_secret_there_is_sealed_here_with_all_that_it_said_before() {
+    let world = World::new();
+    let file = world.path("memory.db");
+    let v = v_database(&file);
+    for (minute, text) in
+        ["Box birch opens with maple", "Door oak opens with acorn", "Gate elm opens with cedar"].into_iter().enumerate()
+    {
+        v_stores(&v, u32::try_from(minute).unwrap(), text);
+    }
+    let path = file.to_str().unwrap();
+    import(&world, &["v", path, "--mine"]);
+    // One that was only tagged here, and one whose text was changed there before.
+    world.json(&["update", "2", "--tags", "doors"]);
+    v.execute_batch("UPDATE memories SET content = 'Gate elm opens with cedar now' WHERE id = 3").unwrap();
+    import(&world, &["v", path, "--mine"]);
+    assert!(!holding(&world, "acorn").is_empty(), "it is in clear before");
+    v.execute_batch("UPDATE memories SET is_sensitive = 1").unwrap();
+    let preview = world.json(&["import", "v", path, "--dry-run"]);
+    let done = import(&world, &["v", path]);
+    assert_eq!(done["standings"], json!({ "changed": 3 }));
+    assert_eq!((&preview["standings"], &preview["set_aside"]), (&done["standings"], &done["set_aside"]));
+    for words in ["maple", "acorn", "cedar"] {
+        assert_eq!(holding(&world, words), Vec::<String>::new(), "{words}");
+        assert!(!world.json(&["history", "3"]).to_string().contains(words) && !export(&world).contains(words));
+    }
+    for (n, words) in [("1", "maple"), ("2", "acorn"), ("3", "cedar now")] {
+        let shown = world.run(&["secret", "show", n]).stdout;
+        assert!(shown.contains(words), "{shown}");
+    }
+    assert_eq!(import(&world, &["v", path])["standings"], json!({ "there": 3 }));
+    let kept = undo(&world, 3)["undone"].clone();
+    assert_eq!((&kept["as_before"], kept["kept"].as_array().map(Vec::len)), (&json!(0), Some(3)), "{kept}");
+    world.assert_healthy();
+}
+
+#[test]
+fn what_nobody_vouches_for_changes_and_deletes_nothing_of_the_persons_own() {
+    let world = World::new();
+    let (mine, theirs) = (world.path("mine.db"), world.path("theirs.db"));
+    let (own, other) = (w_database(&mine), w_database(&theirs));
+    for (id, text) in [("a", "Ledger listens on 9417"), ("b", "Deploys are on Tuesday"), ("c", "Backups run at two")] {
+        w_stores(&own, &format!("mem_{id}"), text, 5.0);
+        w_stores(&other, &format!("mem_{id}"), text, 5.0);
+    }
+    import(&world, &["w", mine.to_str().unwrap(), "--mine"]);
+    other
+        .execute_batch(
+            "UPDATE memories SET content = 'Ledger listens on 1111' WHERE id = 'mem_a';
+             UPDATE memories SET is_deleted = 1 WHERE id = 'mem_b'; UPDATE memories SET importance = 1 WHERE id = 'mem_c'",
+        )
+        .unwrap();
+    let path = theirs.to_str().unwrap();
+    let before = world.json(&["get", "3"]);
+    let preview = world.json(&["import", "w", path, "--dry-run"]);
+    let done = import(&world, &["w", path, "--foreign"]);
+    assert_eq!(done["standings"], json!({ "both": 1, "kept": 1, "there": 1 }));
+    assert_eq!(preview["standings"], done["standings"]);
+    assert_eq!(world.json(&["get", "3"]), before);
+    let all = rows(&world);
+    let trust = |text: &str| all.iter().find(|row| row["content"] == text).map(|row| row["trust"].clone());
+    assert_eq!(trust("Ledger listens on 9417"), Some(json!("user")));
+    assert_eq!(trust("Deploys are on Tuesday"), Some(json!("user")));
+    assert_eq!(trust("Ledger listens on 1111"), Some(json!("foreign")));
+    // The same said as the person's own does.
+    other.execute_batch("UPDATE memories SET importance = 2 WHERE id = 'mem_c'").unwrap();
+    assert_eq!(import(&world, &["w", path, "--mine"])["standings"]["changed"], 2);
+    assert_eq!(sorted(&world), ["Backups run at two", "Ledger listens on 1111"], "once");
+    undo(&world, 3);
+    assert_eq!(sorted(&world).len(), 4);
+    assert_eq!(import(&world, &["w", path, "--mine"])["standings"]["changed"], 2);
+}
+
+#[test]
+fn a_text_that_nobody_vouches_for_does_not_come_back_as_the_persons_own() {
+    let world = World::new();
+    let file = world.path("memory.db");
+    let w = w_database(&file);
+    w_stores(&w, "mem_a", "Ledger listens on 9417", 5.0);
+    let path = file.to_str().unwrap();
+    import(&world, &["w", path, "--mine"]);
+    w.execute_batch("UPDATE memories SET is_deleted = 1").unwrap();
+    assert_eq!(import(&world, &["w", path, "--mine"])["standings"], json!({ "deleted": 1 }));
+    w.execute_batch("UPDATE memories SET is_deleted = 0, content = 'Ledger listens on 1111'").unwrap();
+    assert_eq!(import(&world, &["w", path, "--foreign"])["standings"], json!({ "back": 1 }));
+    assert_eq!(rows(&world)[0]["trust"], "foreign");
+}
+
+#[test]
+fn after_an_undo_a_later_import_does_all_of_it_again() {
+    let world = World::new();
+    let file = world.path("memory.db");
+    let w = w_database(&file);
+    ["a", "b", "c", "d"].iter().for_each(|id| w_stores(&w, &format!("mem_{id}"), &format!("Row {id} of theirs"), 5.0));
+    let path = file.to_str().unwrap();
+    import(&world, &["w", path]);
+    world.json(&["update", "3", "--content", "Row c is mine"]);
+    world.json(&["update", "4", "--content", "Row d is mine"]);
+    w.execute_batch(
+        "UPDATE memories SET content = 'Row a by now' WHERE id = 'mem_a'; UPDATE memories SET content = 'Theirs of c' WHERE id = 'mem_c';
+         UPDATE memories SET is_deleted = 1 WHERE id IN ('mem_b', 'mem_d')",
+    )
+    .unwrap();
+    let wanted = json!({ "changed": 1, "both": 1, "deleted": 1, "kept": 1 });
+    let before = sorted(&world);
+    for n in 2..5 {
+        assert_eq!(import(&world, &["w", path])["standings"], wanted, "{n}");
+        assert_eq!(sorted(&world), ["Row a by now", "Row c is mine", "Row d is mine", "Theirs of c"]);
+        assert_eq!(import(&world, &["w", path])["applied"], false, "once");
+        undo(&world, n);
+        assert_eq!(sorted(&world), before, "{n}");
+    }
+    // A later import that stands keeps what it noted.
+    import(&world, &["w", path]);
+    w.execute_batch("UPDATE memories SET content = 'Row a at last' WHERE id = 'mem_a'").unwrap();
+    import(&world, &["w", path]);
+    assert_eq!(undo(&world, 5)["undone"]["kept"], json!([1]));
+    assert_eq!(import(&world, &["w", path])["standings"]["there"], json!(1));
+}
+
+#[test]
+fn what_the_person_forgot_does_not_come_back_by_an_undo() {
+    let world = World::new();
+    let file = world.path("memory.db");
+    let v = v_database(&file);
+    (0..3).for_each(|minute| {
+        v_stores(&v, minute, &format!("Row {minute} of the older memory"));
+    });
+    let path = file.to_str().unwrap();
+    import(&world, &["v", path]);
+    world.json(&["forget", "2"]);
+    assert_eq!(sorted(&world).len(), 2);
+    assert_eq!(undo(&world, 1)["undone"]["forgotten"], 2);
+    assert_eq!(import(&world, &["v", path])["standings"], json!({ "back": 2, "forgotten": 1 }));
+    assert_eq!(sorted(&world), ["Row 0 of the older memory", "Row 2 of the older memory"]);
 }

@@ -442,10 +442,12 @@ fn what_another_shared_there_becomes_nobodys_own_and_a_text_nobody_vouches_for_t
     assert_eq!(row(&world, "Bob")["trust"], "foreign");
     assert_eq!(row(&world, "ledger")["trust"], "user");
     said("The ledger listens on 1111, says somebody", "2026-11-02T00:09:00+00:00");
-    assert_eq!(import(&world, &["v", path(&rest)])["standings"], json!({ "changed": 1, "there": 1 }));
-    assert_eq!(row(&world, "ledger")["trust"], "foreign");
-    import(&world, &["v", path(&rest), "--mine"]);
-    assert_eq!(row(&world, "ledger")["trust"], "user");
+    assert_eq!(import(&world, &["v", path(&rest)])["standings"], json!({ "both": 1, "there": 1 }));
+    assert_eq!((&row(&world, "9417")["trust"], &row(&world, "1111")["trust"]), (&json!("user"), &json!("foreign")));
+    assert_eq!(import(&world, &["v", path(&rest)])["applied"], false, "once");
+    // Said as the person's own it takes the place of theirs.
+    assert_eq!(import(&world, &["v", path(&rest), "--mine"])["standings"], json!({ "changed": 1, "there": 1 }));
+    assert_eq!(row(&world, "1111")["trust"], "user");
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod memory_tool;
 mod notes;
 mod observations;
 mod older_calls;
+mod older_sources;
 mod planted;
 #[cfg(unix)]
 mod plugin_examples;

@@ -5,10 +5,9 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
-use tempfile::TempDir;
-
 use crate::error::OlderError;
+use crate::scratch::Scratch;
+use rusqlite::{Connection, OpenFlags};
 
 /// How a database of SQLite begins.
 const HEAD: &[u8; 16] = b"SQLite format 3\0";
@@ -23,26 +22,28 @@ const BESIDE: [&str; 2] = ["-wal", "-journal"];
 pub(crate) struct Copy {
     pub(crate) connection: Connection,
     /// Where the system does not let go of the name of an open file, the copy lies here as long as it is open.
-    _dir: Option<TempDir>,
+    _dir: Option<Scratch>,
 }
 
-/// True for a file that begins as a database does.
-pub(crate) fn is_database(path: &Path) -> bool {
+/// True for a file that begins as a database does. Of what is no file nothing is read: it may have no end.
+pub(crate) fn is_database(path: &Path) -> Result<bool, OlderError> {
     let read = || {
+        if !path.metadata()?.is_file() {
+            return Ok(false);
+        }
         let mut head = [0; 16];
-        io::Read::read_exact(&mut File::open(path)?, &mut head).map(|()| head)
+        match io::Read::read_exact(&mut File::open(path)?, &mut head) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            read => read.map(|()| &head == HEAD),
+        }
     };
-    read().is_ok_and(|head: [u8; 16]| &head == HEAD)
+    read().map_err(OlderError::file(path))
 }
 
 impl Copy {
     /// Copies a database and opens the copy.
     pub(crate) fn of(path: &Path) -> Result<Self, OlderError> {
-        // It holds in clear what the source holds, whoever may look into the directory for such files.
-        let mut made = tempfile::Builder::new();
-        #[cfg(unix)]
-        made.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let dir = made.prefix("tessera-copy-").tempdir().map_err(OlderError::file(std::env::temp_dir()))?;
+        let dir = Scratch::new().map_err(OlderError::file(std::env::temp_dir()))?;
         let copy = dir.path().join("copy.db");
         let is_whole = (0..ATTEMPTS).map(|_| copied(path, &copy)).find(|done| !matches!(done, Ok(false)));
         if !is_whole.unwrap_or(Ok(false))? {
@@ -88,6 +89,10 @@ fn copied(original: &Path, to: &Path) -> Result<bool, OlderError> {
     };
     let before = state();
     for (from, to) in &files {
+        if from.metadata().is_ok_and(|found| !found.is_file()) {
+            let problem = "is no file, and belongs to a database; nothing of it is read".to_owned();
+            return Err(OlderError::Foreign { path: from.clone(), problem });
+        }
         let mut source = match File::open(from) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound && from != original => {

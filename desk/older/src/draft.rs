@@ -10,6 +10,8 @@ pub struct Draft {
     pub key: String,
     /// Other keys that it had, or may yet get, there.
     pub also: Vec<String>,
+    /// By what a deletion there names it, of which nothing else is left. No row is known again by it.
+    pub gone_as: Option<String>,
     /// What a person calls it there: a number, an id, a path.
     pub name: String,
     /// The text.

@@ -111,6 +111,14 @@ impl Fields {
         read.map(Some).ok_or_else(|| format!("{name}: is no time"))
     }
 
+    /// A time that may be missing; one that cannot be read is said, and left out.
+    pub(crate) fn time_or_told(&self, name: &str, remarks: &mut Vec<String>) -> Option<Timestamp> {
+        self.time(name).unwrap_or_else(|problem| {
+            remarks.push(format!("left out: {problem}"));
+            None
+        })
+    }
+
     /// Words of a list, or of a text in which something stands between them.
     pub(crate) fn words(&self, name: &str, is_between: impl Fn(char) -> bool) -> Result<Vec<String>, String> {
         let words: Vec<String> = match self.value(name) {

@@ -1,5 +1,7 @@
 //! Rows as JSON: a list, an object that holds one, or an object a line.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -8,7 +10,11 @@ use crate::draft::Skipped;
 use crate::error::OlderError;
 
 /// The longest file that is read.
-const MOST_BYTES: u64 = 1 << 30;
+const MOST_BYTES: u64 = 64 << 20;
+/// Within so many bytes the first row begins.
+const HEAD_BYTES: u64 = 64 << 10;
+/// Lines that are no rows before the first that is one, and all in all.
+const MOST_UNREAD: (usize, usize) = (1000, 100_000);
 /// Under which a list of rows stands in an object.
 const LISTS: [&str; 3] = ["memories", "results", "items"];
 
@@ -19,14 +25,22 @@ pub(crate) type JsonRow = (String, Result<Map<String, Value>, String>);
 pub(crate) fn rows(path: &Path) -> Result<Vec<JsonRow>, OlderError> {
     let foreign = |problem: String| OlderError::Foreign { path: path.to_owned(), problem };
     let found = path.metadata().map_err(OlderError::file(path))?;
-    if found.len() > MOST_BYTES {
-        return Err(foreign(format!("is {} bytes long; give at most 1 GiB at a time", found.len())));
+    if !found.is_file() {
+        return Err(foreign("is no file".into()));
     }
-    let bytes = std::fs::read(path).map_err(OlderError::file(path))?;
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(foreign("is empty: nothing was exported into it".into()));
+    let mut file = File::open(path).map_err(OlderError::file(path))?;
+    let mut bytes = Vec::new();
+    (&mut file).take(HEAD_BYTES).read_to_end(&mut bytes).map_err(OlderError::file(path))?;
+    match without_mark(&bytes).iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'[' | b'{') => {}
+        None if found.len() <= HEAD_BYTES => return Err(foreign("is empty: nothing was exported into it".into())),
+        _ => return Err(foreign("is neither a database of SQLite nor rows as JSON: it begins as neither".into())),
     }
+    file.take(MOST_BYTES + 1 - HEAD_BYTES).read_to_end(&mut bytes).map_err(OlderError::file(path))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(foreign(format!("is {} bytes long; give at most 64 MiB at a time", found.len())));
+    }
+    let bytes = without_mark(&bytes);
     match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::Array(items)) => Ok(listed(items)),
         Ok(Value::Object(mut object)) => {
@@ -38,7 +52,7 @@ pub(crate) fn rows(path: &Path) -> Result<Vec<JsonRow>, OlderError> {
         }
         Ok(_) => Err(foreign("is JSON, but no list of rows".into())),
         Err(error) => {
-            let rows = lines(bytes);
+            let rows = lines(bytes).ok_or_else(|| foreign("has too many lines that are no rows".into()))?;
             if rows.iter().all(|(_, row)| row.is_err()) {
                 return Err(foreign(format!("is neither a database of SQLite nor rows as JSON: {error}")));
             }
@@ -58,13 +72,27 @@ fn listed(items: Vec<Value>) -> Vec<JsonRow> {
     items.into_iter().enumerate().map(row).collect()
 }
 
-fn lines(bytes: &[u8]) -> Vec<JsonRow> {
+/// What editors put before a text is none of it.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
+}
+
+/// An object a line; `None` where too many are none.
+fn lines(bytes: &[u8]) -> Option<Vec<JsonRow>> {
     let is_said = |(_, line): &(usize, &[u8])| !line.iter().all(u8::is_ascii_whitespace);
     let row = |(index, line): (usize, &[u8])| {
         let row = serde_json::from_slice(line).map_err(|error| format!("is no JSON object: {error}"));
         (format!("line {}", index + 1), row)
     };
-    bytes.split(|byte| *byte == b'\n').enumerate().filter(is_said).map(row).collect()
+    let (mut rows, mut unread) = (Vec::new(), 0);
+    for row in bytes.split(|byte| *byte == b'\n').enumerate().filter(is_said).map(row) {
+        unread += usize::from(row.1.is_err());
+        rows.push(row);
+        if (unread == rows.len() && unread > MOST_UNREAD.0) || unread > MOST_UNREAD.1 {
+            return None;
+        }
+    }
+    Some(rows)
 }
 
 /// What is told of a row that cannot be read.

@@ -1,5 +1,6 @@
 //! Where each system keeps its data on this machine, and what is there.
 
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,9 @@ use crate::json;
 use crate::source::{Source, system_of, system_of_row};
 use crate::system::System;
 use crate::vault;
+
+/// Bytes of a database that are looked into before it is offered unasked.
+const SHORT_LOOK: u64 = 256 << 10;
 
 /// What the environment says of where data lie. Whoever reads the environment fills it in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,11 +82,36 @@ impl Places {
         there
     }
 
+    /// Which of them may be there: whoever asks is not let in.
+    fn barred(&self) -> Vec<OlderError> {
+        let is_absent = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory);
+        let mut paths: Vec<PathBuf> = System::ALL.into_iter().flat_map(|system| self.of(system)).collect();
+        paths.sort();
+        paths.dedup();
+        let barred = |path: PathBuf| match path.metadata() {
+            Err(error) if !is_absent(error.kind()) => Some(OlderError::file(path)(error)),
+            _ => None,
+        };
+        paths.into_iter().filter_map(barred).collect()
+    }
+
+    /// True where a place that is there holds something to offer, as far as a short look tells.
+    pub fn holds_any(&self, system: System, path: &Path) -> bool {
+        if system == System::BasicMemory {
+            return vault::holds_note(path, &self.home);
+        }
+        let log = PathBuf::from(format!("{}-wal", path.display()));
+        let bytes: u64 = [path, &log].iter().filter_map(|path| path.metadata().ok()).map(|found| found.len()).sum();
+        // One that is large is not empty, and not copied for a look.
+        bytes > SHORT_LOOK
+            || looked_at(system, path, &self.home).is_ok_and(|found| found.is_some_and(|one| one.rows > 0))
+    }
+
     /// What is there with rows in it. What cannot be read is told with why.
     pub fn found(&self) -> (Vec<Found>, Vec<OlderError>) {
-        let (mut found, mut unread) = (Vec::new(), Vec::new());
+        let (mut found, mut unread) = (Vec::new(), self.barred());
         for (system, path) in self.there() {
-            match looked_at(system, &path) {
+            match looked_at(system, &path, &self.home) {
                 Ok(Some(one)) if one.rows > 0 => found.push(one),
                 Ok(_) => {}
                 Err(error) => unread.push(error),
@@ -96,21 +125,26 @@ impl Places {
     /// # Errors
     /// When there are none.
     pub fn usual(&self, system: System) -> Result<PathBuf, OlderError> {
-        let there = self.there().into_iter().filter_map(|(guessed, path)| {
-            let is_its = if system == System::BasicMemory { Ok(Some(guessed)) } else { system_of(&path) };
-            matches!(is_its, Ok(Some(its)) if its == system).then_some(path)
-        });
-        there.into_iter().next().ok_or_else(|| OlderError::Nowhere {
+        let mut unread = Vec::new();
+        for (guessed, path) in self.there() {
+            match if system == System::BasicMemory { Ok(Some(guessed)) } else { system_of(&path) } {
+                Ok(its) if its == Some(system) => return Ok(path),
+                Ok(_) => {}
+                Err(error) => unread.push(error),
+            }
+        }
+        let unread = unread.into_iter().chain(self.barred()).next();
+        Err(unread.unwrap_or_else(|| OlderError::Nowhere {
             system,
             looked: self.of(system).iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
-        })
+        }))
     }
 }
 
 /// What a path holds; `None` where it is of no system that is known.
-fn looked_at(system: System, path: &Path) -> Result<Option<Found>, OlderError> {
+fn looked_at(system: System, path: &Path, home: &Path) -> Result<Option<Found>, OlderError> {
     let system = match system {
-        System::BasicMemory if vault::projects(path).is_some() => System::BasicMemory,
+        System::BasicMemory if vault::projects(path, home).is_some() => System::BasicMemory,
         System::BasicMemory => return Ok(None),
         _ => match system_of(path)? {
             Some(system) => system,
@@ -118,7 +152,7 @@ fn looked_at(system: System, path: &Path) -> Result<Option<Found>, OlderError> {
         },
     };
     let mut rows = 0;
-    Source::open(system, path)?.each(&mut |told| {
+    Source::open(system, path, home)?.each(&mut |told| {
         rows += u64::from(matches!(told, Told::Row(_)));
         ControlFlow::Continue(())
     })?;

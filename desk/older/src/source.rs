@@ -1,5 +1,6 @@
 //! Something that rows are read from.
 
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use crate::error::OlderError;
 use crate::json::{self, JsonRow};
 use crate::system::System;
 use crate::vault::Vault;
-use crate::{v, w};
+use crate::{key, v, w};
 
 /// The data of one system at one place, open to be read as often as is wanted.
 #[derive(Debug)]
@@ -46,20 +47,24 @@ impl Teller<'_> {
 }
 
 impl Source {
-    /// Opens what is at a path as the data of a system. A database is copied; nothing is made or changed there.
+    /// Opens what is at a path as the data of a system. A database is copied; nothing is made or changed there. `home` is what
+    /// `~` stands for in settings of theirs.
     ///
     /// # Errors
     /// When nothing is there, it is something else, damaged, or cannot be read.
-    pub fn open(system: System, path: &Path) -> Result<Self, OlderError> {
+    pub fn open(system: System, path: &Path, home: &Path) -> Result<Self, OlderError> {
         let what = match system {
             System::V | System::W => "database, or of a file of its rows as JSON",
             System::BasicMemory => "folder of notes, or of its directory with config.json",
         };
-        if !path.exists() {
-            return Err(OlderError::Missing { path: path.to_owned(), what });
-        }
+        match path.metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(OlderError::Missing { path: path.to_owned(), what });
+            }
+            found => found.map_err(OlderError::file(path))?,
+        };
         let held = match system {
-            System::BasicMemory => Held::Vault(Vault::open(path)?),
+            System::BasicMemory => Held::Vault(Vault::open(path, home)?),
             System::V | System::W => of_rows(system, path)?,
         };
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -87,11 +92,12 @@ impl Source {
     /// When it cannot be read to its end, or `see` breaks off.
     pub fn each(&self, see: &mut dyn FnMut(Told) -> ControlFlow<()>) -> Result<(), OlderError> {
         let mut teller = Teller { see, is_stopped: false };
+        let place = key::of_place(&self.path);
         let done = match (&self.held, self.system) {
-            (Held::Database(copy), System::V) => v::tell_database(copy, &mut teller),
-            (Held::Database(copy), _) => w::tell_database(copy, &mut teller),
-            (Held::Rows(rows), System::V) => v::tell_rows(rows, &mut teller),
-            (Held::Rows(rows), _) => w::tell_rows(rows, &mut teller),
+            (Held::Database(copy), System::V) => v::tell_database(copy, &place, &mut teller),
+            (Held::Database(copy), _) => w::tell_database(copy, &place, &mut teller),
+            (Held::Rows(rows), System::V) => v::tell_rows(rows, &place, &mut teller),
+            (Held::Rows(rows), _) => w::tell_rows(rows, &place, &mut teller),
             (Held::Vault(vault), _) => vault.tell(&mut teller),
         };
         match done {
@@ -107,7 +113,7 @@ impl Source {
 /// # Errors
 /// When it is a database and cannot be read.
 pub(crate) fn system_of(path: &Path) -> Result<Option<System>, OlderError> {
-    if !is_database(path) {
+    if !is_database(path)? {
         return Ok(None);
     }
     let copy = Copy::of(path)?;
@@ -131,7 +137,10 @@ fn of_rows(system: System, path: &Path) -> Result<Held, OlderError> {
     if path.is_dir() {
         return Err(foreign("is a directory; give the database in it, or a file of rows as JSON".into()));
     }
-    if !is_database(path) {
+    if !path.is_file() {
+        return Err(foreign("is no file, but a pipe or a device; save its rows to a file first".into()));
+    }
+    if !is_database(path)? {
         let rows = json::rows(path)?;
         let theirs = rows.iter().filter_map(|(_, row)| row.as_ref().ok()).find_map(system_of_row);
         return match theirs {

@@ -46,7 +46,7 @@ struct Waiting {
 }
 
 /// Tells the rows of its database, then what waits and is in no row.
-pub(crate) fn tell_database(copy: &Copy, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
+pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
     let mut waiting = waiting(copy)?;
     let columns = copy.columns("memories")?;
     let mut statement = copy.connection.prepare("SELECT * FROM memories ORDER BY id")?;
@@ -64,10 +64,10 @@ pub(crate) fn tell_database(copy: &Copy, tell: &mut Teller<'_>) -> Result<(), ru
             }
         }
         let at = id.map_or_else(|| "row".to_owned(), |id| format!("row {id}"));
-        tell.told(told(at, &fields, Numbers::Here))?;
+        tell.told(told(at, &fields, Numbers::Here, place))?;
     }
     for (id, (at, fields)) in waiting.stores {
-        let row = match draft(&at, &fields, Numbers::Waiting { id }) {
+        let row = match draft(&fields, Numbers::Waiting { id }, place) {
             Ok(mut draft) => {
                 draft.remarks.push("waited for its server, and is in no row".to_owned());
                 Told::Row(Box::new(draft))
@@ -82,7 +82,7 @@ pub(crate) fn tell_database(copy: &Copy, tell: &mut Teller<'_>) -> Result<(), ru
         tell.told(Told::Skipped(skipped("what waits", problem)))?;
     }
     for id in waiting.deletes {
-        tell.told(Told::Gone(server_key(id)))?;
+        tell.told(Told::Gone(gone_key(place, id)))?;
     }
     for (at, problem) in waiting.unread {
         tell.told(Told::Skipped(skipped(at, problem)))?;
@@ -91,23 +91,30 @@ pub(crate) fn tell_database(copy: &Copy, tell: &mut Teller<'_>) -> Result<(), ru
 }
 
 /// Tells rows that its server gave.
-pub(crate) fn tell_rows(rows: &[JsonRow], tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
+pub(crate) fn tell_rows(rows: &[JsonRow], place: &str, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
+    let mut times = key::Times::default();
     for (at, row) in rows {
         let row = match row {
             Ok(object) => {
                 // An export of its table has the server's number beside its own.
                 let numbers = if object.contains_key("server_id") { Numbers::Here } else { Numbers::OfServer };
-                told(at.clone(), &Fields::of_object(object.clone()), numbers)
+                told(at.clone(), &Fields::of_object(object.clone()), numbers, place)
             }
             Err(problem) => Told::Skipped(skipped(at.clone(), problem.clone())),
         };
-        tell.told(row)?;
+        tell.told(match row {
+            Told::Row(mut draft) => {
+                draft.key = times.next_in_part(draft.key);
+                Told::Row(draft)
+            }
+            other => other,
+        })?;
     }
     Ok(())
 }
 
-fn told(at: String, fields: &Fields, numbers: Numbers) -> Told {
-    match draft(&at, fields, numbers) {
+fn told(at: String, fields: &Fields, numbers: Numbers, place: &str) -> Told {
+    match draft(fields, numbers, place) {
         Ok(draft) => Told::Row(Box::new(draft)),
         Err(problem) => Told::Skipped(skipped(at, problem)),
     }
@@ -124,13 +131,13 @@ enum Numbers {
     Waiting { id: i64 },
 }
 
-fn draft(at: &str, fields: &Fields, numbers: Numbers) -> Result<Draft, String> {
+fn draft(fields: &Fields, numbers: Numbers, place: &str) -> Result<Draft, String> {
     let content = fields.needed_text("content")?;
     if content.starts_with(HIDDEN) {
         return Err("content: is on its server alone; ask that for it with secret_get, and store it here".into());
     }
     let created = fields.time("created_at")?;
-    let (key, also, name) = keys(fields, numbers, created, &content, at)?;
+    let Keys { key, also, gone_as, name } = keys(fields, numbers, created, &content, place)?;
     let is_sensitive = fields.flag("is_sensitive")? || fields.flag("force_sensitive")?;
     let mut remarks = Vec::new();
     let is_redacted = is_sensitive && content.contains(REDACTED);
@@ -141,6 +148,7 @@ fn draft(at: &str, fields: &Fields, numbers: Numbers) -> Result<Draft, String> {
     Ok(Draft {
         key,
         also,
+        gone_as,
         name,
         content,
         category: fields.text("category")?,
@@ -148,7 +156,7 @@ fn draft(at: &str, fields: &Fields, numbers: Numbers) -> Result<Draft, String> {
         tags: fields.words("tags", |letter| letter == ',')?,
         keywords: fields.words("expanded_keywords", |letter| letter == ',' || letter.is_whitespace())?,
         created,
-        updated: fields.time("updated_at")?,
+        updated: fields.time_or_told("updated_at", &mut remarks),
         deleted: fields.time("deleted_at")?,
         is_secret: is_sensitive && !is_redacted,
         shared_by: fields.text("shared_by")?,
@@ -158,38 +166,65 @@ fn draft(at: &str, fields: &Fields, numbers: Numbers) -> Result<Draft, String> {
     })
 }
 
-/// What names a row for good, what else may name it, and what a person calls it.
+/// What a row is known by.
+struct Keys {
+    /// What names it for good.
+    key: String,
+    /// What else may name it.
+    also: Vec<String>,
+    /// What names it in a deletion that waits in the same place.
+    gone_as: Option<String>,
+    /// What a person calls it.
+    name: String,
+}
+
 fn keys(
     fields: &Fields,
     numbers: Numbers,
     created: Option<Timestamp>,
     content: &str,
-    at: &str,
-) -> Result<(String, Vec<String>, String), String> {
+    place: &str,
+) -> Result<Keys, String> {
     let id = fields.whole_number("id")?;
-    let local = |id: i64, created: Timestamp| format!("v:here:{created}:{id}");
-    match (numbers, id) {
+    let made = || created.ok_or("created_at: is missing");
+    // A number alone is that of another row in another file, and on another server. One that was made at another time is
+    // the same where it says the same: a server notes its own time.
+    let of_server = |id: i64| -> Result<(String, Vec<String>), String> {
+        let by_text = format!("v:server:{id}:{}", key::of_text(content, place));
+        Ok(match created {
+            Some(created) => (format!("v:server:{id}:{created}"), vec![by_text]),
+            None => (by_text, Vec::new()),
+        })
+    };
+    let (key, also, server, name) = match (numbers, id) {
         (Numbers::Here, Some(id)) => {
-            // A number alone is that of another row in another file.
-            let created = created.ok_or("created_at: is missing")?;
-            let here = local(id, created);
-            Ok(match fields.whole_number("server_id")? {
-                Some(server) => (server_key(server), vec![here], id.to_string()),
-                None => (here, Vec::new(), id.to_string()),
-            })
+            let here = format!("v:here:{}:{id}", made()?);
+            match fields.whole_number("server_id")? {
+                Some(server) => {
+                    let (key, mut also) = of_server(server)?;
+                    also.push(here);
+                    (key, also, Some(server), id.to_string())
+                }
+                None => (here, Vec::new(), None, id.to_string()),
+            }
         }
-        (Numbers::OfServer, Some(id)) => Ok((server_key(id), Vec::new(), id.to_string())),
-        (Numbers::Waiting { id }, _) => Ok((
-            format!("v:waits:{}:{id}", created.ok_or("created_at: is missing")?),
-            Vec::new(),
-            format!("{id} (waits)"),
-        )),
-        (_, None) => Ok((format!("v:text:{}", key::of_text(content, at)), Vec::new(), "without a number".to_owned())),
-    }
+        (Numbers::OfServer, Some(id)) => {
+            let (key, also) = of_server(id)?;
+            (key, also, Some(id), id.to_string())
+        }
+        (Numbers::Waiting { id }, _) => {
+            (format!("v:waits:{}:{id}", made()?), Vec::new(), None, format!("{id} (waits)"))
+        }
+        (_, None) => {
+            (format!("v:text:{}", key::of_text(content, place)), Vec::new(), None, "without a number".to_owned())
+        }
+    };
+    Ok(Keys { key, also, gone_as: server.map(|id| gone_key(place, id)), name })
 }
 
-fn server_key(id: i64) -> String {
-    format!("v:server:{id}")
+/// How a deletion that waits in a place names what it deletes.
+fn gone_key(place: &str, server: i64) -> String {
+    format!("v:gone:{place}:{server}")
 }
 
 /// Reads what waits, in order: of two changes the later stands.

@@ -34,40 +34,70 @@ pub(crate) struct Vault {
 struct File {
     /// The folder's name, then the way from there.
     path: String,
+    /// The same of all folders: what two of one name tell apart.
+    place: String,
     text: String,
     note: Note,
     changed: Option<Timestamp>,
 }
 
 /// True for the directory in which it keeps its settings.
-pub(crate) fn projects(dir: &Path) -> Option<Vec<PathBuf>> {
-    let text = fs::read_to_string(dir.join("config.json")).ok()?;
+pub(crate) fn projects(dir: &Path, home: &Path) -> Option<Vec<PathBuf>> {
+    let settings = dir.join("config.json");
+    settings.metadata().ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES)?;
+    let text = fs::read_to_string(settings).ok()?;
     let config: Value = serde_json::from_str(&text).ok()?;
     let projects = config.get("projects")?.as_object()?;
     let path = |project: &Value| {
         let path = project.as_str().or_else(|| project.get("path")?.as_str())?;
-        Some(PathBuf::from(path))
+        Some(Path::new(path).strip_prefix("~").map_or_else(|_| PathBuf::from(path), |rest| home.join(rest)))
     };
     Some(projects.values().filter_map(path).collect())
 }
 
+/// True where a note lies in a folder, or in one of those that the settings in it name.
+pub(crate) fn holds_note(dir: &Path, home: &Path) -> bool {
+    let mut left: Vec<(PathBuf, usize)> = projects(dir, home).into_iter().flatten().map(|folder| (folder, 0)).collect();
+    while let Some((dir, depth)) = left.pop() {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_file() && !is_hidden && is_note(&entry.path()) {
+                return true;
+            }
+            if kind.is_dir() && !is_hidden && depth < MOST_DEPTH {
+                left.push((entry.path(), depth + 1));
+            }
+        }
+    }
+    false
+}
+
+fn is_note(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md"))
+}
+
 impl Vault {
     /// Reads the notes of a folder, or of every project that the settings in it name.
-    pub(crate) fn open(path: &Path) -> Result<Self, OlderError> {
+    pub(crate) fn open(path: &Path, home: &Path) -> Result<Self, OlderError> {
         let foreign = |problem: &str| OlderError::Foreign { path: path.to_owned(), problem: problem.to_owned() };
         if !path.is_dir() {
             return Err(foreign("is no folder; give the folder of notes, or the directory with config.json"));
         }
         let mut vault = Self { notes: Vec::new(), skipped: Vec::new() };
-        let folders = projects(path).unwrap_or_else(|| vec![path.to_owned()]);
-        for folder in folders {
-            let name = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-            let name = name.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            if folder.is_dir() {
-                vault.walk(&folder, &name, 0);
-            } else {
-                vault.skipped.push(skipped(folder.display().to_string(), "is no folder that is here"));
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for folder in projects(path, home).unwrap_or_else(|| vec![path.to_owned()]) {
+            match folder.canonicalize() {
+                Ok(real) if real.is_dir() && folders.contains(&real) => {}
+                Ok(real) if real.is_dir() => folders.push(real),
+                _ => vault.skipped.push(skipped(folder.display().to_string(), "is no folder that is here")),
             }
+        }
+        for folder in &folders {
+            let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            let others = folders.iter().filter(|other| *other != folder).map(PathBuf::as_path).collect();
+            let walk = Walk { place: key::of_place(folder), others };
+            vault.walk(&walk, folder, &name, 0);
         }
         if vault.notes.is_empty() && vault.skipped.is_empty() {
             return Err(foreign("holds no notes: no file in it ends in .md"));
@@ -76,7 +106,7 @@ impl Vault {
     }
 
     /// Reads what is below a directory, in order. Nothing leads out of it.
-    fn walk(&mut self, dir: &Path, name: &str, depth: usize) {
+    fn walk(&mut self, walk: &Walk<'_>, dir: &Path, name: &str, depth: usize) {
         let entries = match fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(error) => return self.skipped.push(skipped(name, error.to_string())),
@@ -90,13 +120,18 @@ impl Vault {
             if own.starts_with('.') || LEFT_OUT.contains(&own.as_str()) {
                 continue;
             }
-            if kind.is_dir() && depth < MOST_DEPTH {
-                self.walk(&path, &name, depth + 1);
+            if kind.is_dir() && walk.others.contains(&path.as_path()) {
+                // It is read as a project of its own.
+            } else if kind.is_dir() && depth < MOST_DEPTH {
+                self.walk(walk, &path, &name, depth + 1);
             } else if kind.is_dir() {
                 self.skipped.push(skipped(name, "lies too deep"));
-            } else if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md")) {
+            } else if kind.is_symlink() && path.is_dir() {
+                self.skipped
+                    .push(skipped(name, "is a link to a folder: it is not followed; import that folder itself"));
+            } else if is_note(&path) {
                 match read(&path, kind.is_file()) {
-                    Ok((text, changed)) => self.notes.push(File::of(name, text, changed)),
+                    Ok((text, changed)) => self.notes.push(File::of(walk, name, text, changed)),
                     Err(problem) => self.skipped.push(skipped(name, problem)),
                 }
             }
@@ -111,7 +146,7 @@ impl Vault {
             .notes
             .iter()
             .zip(&told)
-            .filter_map(|(file, drafts)| Some((file.path.to_lowercase(), drafts.first()?)))
+            .filter_map(|(file, drafts)| Some((file.place.to_lowercase(), drafts.first()?)))
             .collect();
         for (file, drafts) in self.notes.iter().zip(&told) {
             let mut drafts = drafts.clone();
@@ -148,6 +183,14 @@ impl Vault {
     }
 }
 
+/// A folder that is read.
+struct Walk<'a> {
+    /// What it is called in keys.
+    place: String,
+    /// Folders that are read by themselves.
+    others: Vec<&'a Path>,
+}
+
 /// The text of a file, and when it was changed.
 fn read(path: &Path, is_file: bool) -> Result<(String, Option<Timestamp>), String> {
     if !is_file {
@@ -164,15 +207,17 @@ fn read(path: &Path, is_file: bool) -> Result<(String, Option<Timestamp>), Strin
 }
 
 impl File {
-    fn of(path: String, text: String, changed: Option<Timestamp>) -> Self {
+    fn of(walk: &Walk<'_>, path: String, text: String, changed: Option<Timestamp>) -> Self {
+        let way = path.split_once('/').map_or(path.as_str(), |(_, way)| way);
+        let place = format!("{}/{way}", walk.place);
         let stem = Path::new(&path).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let note = parse(&text, &stem, Bound::default());
-        Self { path, text, note, changed }
+        Self { path, place, text, note, changed }
     }
 
     fn candidate(&self) -> Candidate {
         Candidate {
-            id: self.path.clone(),
+            id: self.place.clone(),
             permalink: self.note.permalink.clone(),
             title: self.note.title.clone(),
             aliases: self.note.aliases.clone(),
@@ -182,16 +227,12 @@ impl File {
 
     /// A memory for each part; for a note that says nothing but what it is to others, one of its title.
     fn drafts(&self) -> Vec<Draft> {
-        let name = self.note.permalink.as_deref().unwrap_or(&self.path);
-        let mut times: BTreeMap<String, usize> = BTreeMap::new();
+        let name = self.note.permalink.as_deref().unwrap_or(&self.place);
+        let mut times = key::Times::default();
         let mut drafts = Vec::new();
         for part in &self.note.parts {
             let text = self.text.get(part.text.clone()).unwrap_or_default();
-            let at = format!("{}", drafts.len());
-            let said = format!("{name}#{}", key::of_text(text, &at));
-            let time = times.entry(said.clone()).or_default();
-            *time += 1;
-            let key = if *time > 1 { format!("{said}#{time}") } else { said };
+            let key = times.next(format!("{name}#{}", key::of_text(text, "")));
             drafts.push(self.draft(key, self.content(part, text), Some(part)));
         }
         if drafts.is_empty() {
@@ -256,7 +297,7 @@ mod tests {
             }
             ControlFlow::Continue(())
         };
-        Source::open(System::BasicMemory, dir).unwrap().each(&mut see).unwrap();
+        Source::open(System::BasicMemory, dir, dir).unwrap().each(&mut see).unwrap();
         drafts
     }
 
@@ -296,6 +337,6 @@ mod tests {
         let leaf = drafts.iter().find(|draft| draft.content.contains("green")).unwrap();
         assert_eq!(hub.links, [Link { kind: "part_of".into(), to: leaf.key.clone() }]);
         let empty = tempfile::tempdir().unwrap();
-        assert!(Source::open(System::BasicMemory, empty.path()).is_err());
+        assert!(Source::open(System::BasicMemory, empty.path(), empty.path()).is_err());
     }
 }

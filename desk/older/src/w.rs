@@ -1,7 +1,7 @@
 //! memory-mcp by WhenMoon-afk: its SQLite file, and rows as its tools give them.
 
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::Statement;
+use rusqlite::{Row, Statement};
 use serde_json::{Map, Value, json};
 
 use crate::copy::Copy;
@@ -36,29 +36,30 @@ pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
 }
 
 /// Tells the rows of its database, the oldest first.
-pub(crate) fn tell_database(copy: &Copy, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
+pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
     let columns = copy.columns("memories")?;
     // Tables that an early version had not made yet are asked for nothing.
     let mut names = copy.connection.prepare(NAMES).ok();
     let mut done = copy.connection.prepare(DONE).ok();
     let mut statement = copy.connection.prepare("SELECT * FROM memories ORDER BY created_at, rowid")?;
     let mut rows = statement.query([])?;
-    let mut number = 0_u64;
+    let (mut number, mut times) = (0_u64, key::Times::default());
     while let Some(row) = rows.next()? {
         number += 1;
         let fields = Fields::of_row(row, &columns)?;
         let id = fields.text("id").ok().flatten();
         let at = id.clone().unwrap_or_else(|| format!("row {number}"));
-        let told = draft(&at, &fields).and_then(|mut draft| {
+        let told = draft(&fields, place).map(|mut draft| {
             let id = id.unwrap_or_default();
-            let unread = |error: rusqlite::Error| format!("what stands beside it cannot be read: {error}");
+            draft.key = times.next_in_part(draft.key);
             if let Some(names) = &mut names {
-                draft.entities = named(names, &id).map_err(unread)?;
+                draft.entities = readable(named(names, &id), "entities", &mut draft.remarks);
             }
             if let Some(done) = &mut done {
-                note_done(&mut draft, done_with(done, &id).map_err(unread)?);
+                let done = readable(done_with(done, &id), "provenance", &mut draft.remarks);
+                note_done(&mut draft, done);
             }
-            Ok(draft)
+            draft
         });
         tell.told(match told {
             Ok(draft) => Told::Row(Box::new(draft)),
@@ -69,13 +70,14 @@ pub(crate) fn tell_database(copy: &Copy, tell: &mut Teller<'_>) -> Result<(), ru
 }
 
 /// Tells rows that its tools gave.
-pub(crate) fn tell_rows(rows: &[JsonRow], tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
+pub(crate) fn tell_rows(rows: &[JsonRow], place: &str, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
+    let mut times = key::Times::default();
     for (at, row) in rows {
         let told = row.clone().and_then(|object| {
             let fields = Fields::of_object(object);
-            draft(at, &fields).and_then(|draft| {
+            draft(&fields, place).and_then(|draft| {
                 let entities = fields.words("entities", |letter| letter == ',')?;
-                Ok(Draft { entities, ..draft })
+                Ok(Draft { entities, key: times.next_in_part(draft.key), ..draft })
             })
         });
         tell.told(match told {
@@ -86,11 +88,32 @@ pub(crate) fn tell_rows(rows: &[JsonRow], tell: &mut Teller<'_>) -> Result<(), r
     Ok(())
 }
 
-fn draft(at: &str, fields: &Fields) -> Result<Draft, String> {
+/// What can be read of what stands beside a row; how much cannot is said.
+fn readable<T>(read: rusqlite::Result<Vec<Option<T>>>, what: &str, remarks: &mut Vec<String>) -> Vec<T> {
+    let rows = match read {
+        Ok(rows) => rows,
+        Err(error) => {
+            remarks.push(format!("{what}: left out: {error}"));
+            return Vec::new();
+        }
+    };
+    let all = rows.len();
+    let good: Vec<T> = rows.into_iter().flatten().collect();
+    if good.len() < all {
+        remarks.push(format!("{what}: {} of {all} cannot be read, and are left out", all - good.len()));
+    }
+    good
+}
+
+fn draft(fields: &Fields, place: &str) -> Result<Draft, String> {
+    let mut remarks = Vec::new();
     let content = fields.needed_text("content")?;
     let importance = fields.number("importance")?;
     let created = fields.time("created_at")?;
-    let metadata = metadata(fields)?;
+    let metadata = metadata(fields).unwrap_or_else(|problem| {
+        remarks.push(format!("left out: {problem}"));
+        None
+    });
     let tags = match &metadata {
         Some(kept) if kept.contains_key("tags") => {
             Fields::of_object(kept.clone()).words("tags", |letter| letter == ',').unwrap_or_default()
@@ -99,13 +122,13 @@ fn draft(at: &str, fields: &Fields) -> Result<Draft, String> {
     };
     let (key, name) = match fields.text("id")? {
         Some(id) => (format!("w:{id}"), id),
-        None => (format!("w:text:{}", key::of_text(&content, at)), "without an id".to_owned()),
+        None => (format!("w:text:{}", key::of_text(&content, place)), "without an id".to_owned()),
     };
-    let asked = fields.time("expires_at")?.filter(|end| !is_by_rule(*end, created, importance));
+    let asked = fields.time_or_told("expires_at", &mut remarks).filter(|end| !is_by_rule(*end, created, importance));
     let read = fields.whole_number("access_count")?.unwrap_or_default();
     // Its time of deletion is known from what was done alone.
     let deleted = fields.flag("is_deleted")?.then(|| created.unwrap_or(Timestamp::UNIX_EPOCH));
-    let last_accessed = fields.time("last_accessed")?.filter(|_| read > 0);
+    let last_accessed = fields.time_or_told("last_accessed", &mut remarks).filter(|_| read > 0);
     Ok(Draft {
         key,
         name,
@@ -120,6 +143,7 @@ fn draft(at: &str, fields: &Fields) -> Result<Draft, String> {
         expires: asked,
         deleted,
         metadata,
+        remarks,
         ..Draft::default()
     })
 }
@@ -153,8 +177,8 @@ fn is_by_rule(end: Timestamp, created: Option<Timestamp>, importance: Option<f64
     end.duration_since(created).checked_sub(ruled).is_some_and(|off| off.abs() <= SignedDuration::from_secs(2))
 }
 
-fn named(names: &mut Statement<'_>, id: &str) -> rusqlite::Result<Vec<String>> {
-    names.query_map([id], |row| row.get(0))?.collect()
+fn named(names: &mut Statement<'_>, id: &str) -> rusqlite::Result<Vec<Option<String>>> {
+    names.query_map([id], |row| Ok(row.get(0).ok()))?.collect()
 }
 
 /// Something that was done with a memory.
@@ -166,8 +190,8 @@ struct Done {
     user_id: Option<String>,
 }
 
-fn done_with(done: &mut Statement<'_>, id: &str) -> rusqlite::Result<Vec<Done>> {
-    let read = done.query_map([id], |row| {
+fn done_with(done: &mut Statement<'_>, id: &str) -> rusqlite::Result<Vec<Option<Done>>> {
+    let read = |row: &Row<'_>| -> rusqlite::Result<Done> {
         Ok(Done {
             operation: row.get(0)?,
             at: time::of_number(row.get(1)?),
@@ -175,8 +199,8 @@ fn done_with(done: &mut Statement<'_>, id: &str) -> rusqlite::Result<Vec<Done>> 
             context: row.get(3)?,
             user_id: row.get(4)?,
         })
-    })?;
-    read.collect()
+    };
+    done.query_map([id], |row| Ok(read(row).ok()))?.collect()
 }
 
 /// Its last change and its deletion are known from what was done; what somebody said of that is kept beside it.

@@ -1,12 +1,11 @@
 //! What older systems kept, taken over: looked at first, then stored in batches, and taken back as one.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryId, Scope};
-use tessera_engine::screen::findings;
 use tessera_engine::store::{Import, ImportAs, ImportRun, OlderRow, Standing, StoreError, Undone};
 use tessera_older::{OlderError, Skipped, Source, System, Told};
 
@@ -75,7 +74,7 @@ pub struct TakenOver {
 #[derive(Debug, Clone, Copy)]
 pub struct Imports;
 
-/// Whether data of a system, or from a place, came over.
+/// Whether data of a system came over from a place.
 #[derive(Debug, Clone)]
 pub struct HasImported {
     /// The system.
@@ -114,17 +113,14 @@ impl Verb for PreviewImport<'_> {
             for (row, standing) in batch.iter().zip(standings) {
                 let draft = &row.row.draft;
                 let standing = standing.map(|over| {
+                    seeing.done.aside += over.aside;
                     seeing.done.unknown += u64::from(over.standing == Standing::There && !over.is_known);
                     over.standing
                 });
-                if matches!(standing, Ok(Standing::New | Standing::NewDeleted)) {
-                    seeing.done.aside +=
-                        if draft.sensitive.is_some() { 1 } else { findings(&draft.content).len() as u64 };
-                }
                 if matches!(standing, Ok(Standing::New)) && seeing.done.samples.len() < SAMPLES {
                     seeing.done.samples.push(sample(draft));
                 }
-                seeing.note(row, standing.map_err(|refused| refused.to_string()));
+                seeing.note(row, standing);
             }
             Ok(())
         };
@@ -144,6 +140,7 @@ impl Verb for TakeOver<'_> {
 
 impl TakeOver<'_> {
     fn taken(self, store: &mut Store) -> Result<Result<TakenOver, OlderError>, StoreError> {
+        let _turn = store.import_turn()?;
         let mut seeing = Seeing::new(store, self.source, self.whose, self.scope);
         let mut links = Vec::new();
         let mut fresh = HashSet::new();
@@ -211,14 +208,15 @@ struct Seeing<'a> {
     scope: Scope,
     run: ImportRun,
     done: Preview,
-    seen: HashSet<MemoryId>,
+    /// What names rows that were told, and a digest of what each said.
+    seen: HashMap<MemoryId, u64>,
     is_preview: bool,
 }
 
 impl<'a> Seeing<'a> {
     fn new(store: &'a mut Store, source: &'a Source, whose: ImportAs, scope: Scope) -> Self {
         let run = ImportRun::new(source.system().as_str(), &source.path().display().to_string(), whose);
-        Self { store, source, scope, run, done: Preview::default(), seen: HashSet::new(), is_preview: false }
+        Self { store, source, scope, run, done: Preview::default(), seen: HashMap::new(), is_preview: false }
     }
 
     /// Reads all of it. What the store fails at ends it; what the source fails at is told.
@@ -233,8 +231,10 @@ impl<'a> Seeing<'a> {
         let read = source.each(&mut |told| {
             match told {
                 Told::Row(draft) => {
-                    let row = Coming::of(*draft, self.run.whose, &self.scope);
-                    self.seen.extend(&row.row.ids);
+                    let row = Coming::of(*draft, self.run.whose, &self.scope, self.store.now());
+                    if self.is_again(&row) {
+                        return ControlFlow::Continue(());
+                    }
                     self.done.remarks.extend(row.remarks.iter().map(|remark| (row.name.clone(), remark.clone())));
                     batch.push(row);
                 }
@@ -260,9 +260,9 @@ impl<'a> Seeing<'a> {
         }
         work(self, &batch)?;
         for key in gone {
-            self.seen.insert(key);
+            self.seen.insert(key, 0);
             let standing = if self.is_preview {
-                self.store.deletion_of(key)?
+                self.store.deletion_of(key, self.run.whose)?
             } else {
                 self.store.take_deletion(&mut self.run, key)?
             };
@@ -271,9 +271,27 @@ impl<'a> Seeing<'a> {
             }
         }
         if source.is_whole() {
-            self.done.gone_there = self.store.gone_there(&self.run, &self.seen)?.len() as u64;
+            self.done.gone_there = self.store.gone_there(&self.run, |id| self.seen.contains_key(id))?.len() as u64;
         }
         Ok(Ok(()))
+    }
+
+    /// True for a row that was told before under one of its names: the first stands.
+    fn is_again(&mut self, row: &Coming) -> bool {
+        let said = row.row.said();
+        let before = row.row.ids.iter().find_map(|id| self.seen.get(id)).copied();
+        self.seen.extend(row.row.ids.iter().chain(&row.row.gone_as).map(|id| (*id, before.unwrap_or(said))));
+        match before {
+            Some(before) if before == said => {
+                self.done.remarks.push((row.name.clone(), "is there twice, and taken once".to_owned()));
+            }
+            Some(_) => {
+                let problem = "is another row before it too, by all that names it, and that one is taken".to_owned();
+                self.done.skipped.push(without_values(Skipped { at: row.name.clone(), problem }));
+            }
+            None => {}
+        }
+        before.is_some()
     }
 
     fn note(&mut self, row: &Coming, standing: Result<Standing, String>) {

@@ -41,7 +41,7 @@ pub use change::conflict::{Conflict, Resolution};
 pub use change::erase::{Erase, Forgotten};
 pub use change::import::{ImportProgress, Imported};
 pub use change::import_line::ImportAs;
-pub use change::imports::{Import, ImportRun};
+pub use change::imports::{Import, ImportRun, ImportTurn};
 pub use change::older_row::{OlderRow, Over, Standing};
 pub use change::places::Place;
 pub use change::reveal::{Revealed, RevealedSecret, put_back};

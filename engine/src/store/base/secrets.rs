@@ -291,6 +291,11 @@ impl Secrets {
         Aside { secrets: self, connection, mode }
     }
 
+    /// Who tells what would be kept of what is found, and keeps nothing.
+    pub(crate) fn counter<'a>(&'a self, connection: &'a Connection) -> Counter<'a> {
+        Counter { aside: self.keeper(connection), unnamed: Vec::new(), was_asked: false }
+    }
+
     /// The same for a text that comes from the person's own server: what must not be kept here is left away, as it
     /// cannot be refused.
     pub(crate) fn arriving<'a>(&'a self, connection: &'a Connection) -> Aside<'a> {
@@ -322,13 +327,35 @@ pub(crate) struct Aside<'a> {
     mode: SecretMode,
 }
 
+/// Tells what would be set aside. Nothing is sealed, and no key is made for that.
+pub(crate) struct Counter<'a> {
+    aside: Aside<'a>,
+    /// Values without a name here, each once.
+    unnamed: Vec<String>,
+    was_asked: bool,
+}
+
 impl Aside<'_> {
-    /// The name that a value has here already, or a new one.
-    fn name_of(&self, mark: &[u8]) -> Result<Name, StoreError> {
+    /// The name that a value has here already.
+    fn known_name(&self, mark: &[u8]) -> Result<Option<Name>, StoreError> {
         let sql = "SELECT name FROM secrets WHERE mark = ?1 LIMIT 1";
         let known: Option<String> =
             self.connection.prepare_cached(sql)?.query_row([mark], |row| row.get(0)).optional()?;
-        if let Some(name) = known.and_then(|name| Name::parse(&name)) {
+        Ok(known.and_then(|name| Name::parse(&name)))
+    }
+
+    /// True where what is found is kept.
+    fn is_kept(&self, kind: &str) -> Result<bool, StoreError> {
+        match self.mode {
+            SecretMode::Drop => Ok(false),
+            SecretMode::Refuse => Err(StoreError::Credential { field: "content", kind: kind.to_owned() }),
+            SecretMode::Encrypt | SecretMode::Vault => Ok(true),
+        }
+    }
+
+    /// The name that a value has here already, or a new one.
+    fn name_of(&self, mark: &[u8]) -> Result<Name, StoreError> {
+        if let Some(name) = self.known_name(mark)? {
             return Ok(name);
         }
         loop {
@@ -353,15 +380,43 @@ impl Keeper for Aside<'_> {
     type Error = StoreError;
 
     fn keep(&mut self, memory: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, StoreError> {
-        match self.mode {
-            SecretMode::Drop => return Ok(None),
-            SecretMode::Refuse => return Err(StoreError::Credential { field: "content", kind: kind.to_owned() }),
-            SecretMode::Encrypt | SecretMode::Vault => {}
+        if !self.is_kept(kind)? {
+            return Ok(None);
         }
         let keys = self.secrets.keys(self.connection)?.keys;
         let mark = keys.current.mark(value);
         let name = self.name_of(&mark)?;
         let (sealed, mark) = Secrets::sealed_anew(self.connection, &keys, (memory, name.as_str()), value)?;
         Ok(Some(Secret { name, kind: kind.to_owned(), mark, sealed }))
+    }
+}
+
+impl Counter<'_> {
+    /// True where something was found.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.was_asked
+    }
+}
+
+impl Keeper for Counter<'_> {
+    type Error = StoreError;
+
+    fn keep(&mut self, _: MemoryId, kind: &str, value: &str) -> Result<Option<Secret>, StoreError> {
+        self.was_asked = true;
+        if !self.aside.is_kept(kind)? {
+            return Ok(None);
+        }
+        let keys = self.aside.secrets.known_keys(self.aside.connection).ok().flatten();
+        let known = keys.map(|held| self.aside.known_name(&held.keys.current.mark(value))).transpose()?.flatten();
+        let name = if let Some(name) = known {
+            name
+        } else {
+            let at = self.unnamed.iter().position(|unnamed| unnamed == value).unwrap_or(self.unnamed.len());
+            if at == self.unnamed.len() {
+                self.unnamed.push(value.to_owned());
+            }
+            Name::parse(&format!("s{at:012}")).ok_or_else(nameless)?
+        };
+        Ok(Some(Secret { name, kind: kind.to_owned(), mark: Vec::new(), sealed: Vec::new() }))
     }
 }

@@ -41,7 +41,7 @@ const MOST_UNREADABLE: u32 = 10_000;
 /// Memories of one transaction.
 const BATCH: usize = 500;
 /// Tables that are carried over row by row, as they are, and what orders their rows.
-const BESIDE: [(&str, &str); 15] = [
+const BESIDE: [(&str, &str); 16] = [
     ("links", "source, type, target"),
     ("history", "rev"),
     ("receipts", "n"),
@@ -57,6 +57,7 @@ const BESIDE: [(&str, &str); 15] = [
     ("imports", "n"),
     ("imported", "import, memory"),
     ("came_over", "key"),
+    ("came_before", "import, key"),
 ];
 
 /// Sets a damaged store aside and begins a new one with every memory that can still be read.

@@ -1,19 +1,21 @@
 //! Rows of an older system: new here, known again, changed there, or changed on both sides. Nothing is lost: where both
 //! changed a text, both texts stay.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
+use super::erase::Erase;
 use super::erase::delete;
 use super::import_line::ImportAs;
-use super::imports::{Did, ImportRun, bring_back, note};
+use super::imports::{Did, ImportRun, bring_back, note, was_changed_by_somebody, was_undone};
 use super::links;
-use super::older_row::{Look, OlderRow, Over, Standing, came, deletion, held, look};
+use super::older_row::{Look, OlderRow, Over, Standing, beside_of, came, deletion, held, is_bared, look};
+use super::older_secret::{seal_besides, sealing};
 use super::outbox::tell;
 use super::remember::insert;
 use super::update::rewrite;
 use super::write::Stored;
 use crate::compose::{self, Composed, Known};
-use crate::domain::{DomainError, Draft, Link, LinkKind, Memory, MemoryId, MemoryRef, Patch, Timestamp, Trust};
+use crate::domain::{Draft, Link, LinkKind, Memory, MemoryId, MemoryRef, Patch, Timestamp, Trust};
 use crate::screen::{Screened, screened};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
@@ -27,13 +29,28 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn standings(&self, rows: &[&OlderRow], whose: ImportAs) -> Result<Vec<Result<Over, DomainError>>, StoreError> {
+    pub fn standings(&self, rows: &[&OlderRow], whose: ImportAs) -> Result<Vec<Result<Over, String>>, StoreError> {
+        let now = self.clock.now();
         let standing = |of: &&OlderRow| {
             if let Err(refused) = of.draft.check() {
-                return Ok(Err(refused));
+                return Ok(Err(refused.to_string()));
             }
-            let looked = look(&self.connection, of, whose).map_err(|error| self.failed(error))?;
-            Ok(Ok(Over { standing: looked.standing, aside: 0, is_known: looked.is_known }))
+            let Look { standing, known, is_known } =
+                look(&self.connection, of, whose).map_err(|error| self.failed(error))?;
+            let memory = known.map(|known| known.memory);
+            let aside = match standing {
+                Standing::New | Standing::NewDeleted => self.would_set_aside(of, None, now),
+                Standing::Changed => self.would_set_aside(of, memory.as_ref(), now),
+                Standing::Both if self.has_beside(of)? => Ok(0),
+                Standing::Both => self.would_set_aside(of, None, now),
+                _ => Ok(0),
+            };
+            let aside = match aside {
+                Err(refused @ StoreError::Credential { .. }) => return Ok(Err(refused.to_string())),
+                aside => aside?,
+            };
+            let sealed = standing == Standing::Both && memory.is_some_and(|memory| is_bared(of, &memory));
+            Ok(Ok(Over { standing, aside: aside + u64::from(sealed), is_known }))
         };
         rows.iter().map(standing).collect()
     }
@@ -67,6 +84,14 @@ impl Store {
             Ok((n, done))
         })?;
         run.n = n;
+        if rows
+            .iter()
+            .zip(&over)
+            .any(|(of, over)| of.draft.sensitive.is_some() && over.as_ref().is_ok_and(Over::is_other))
+        {
+            // What they said in clear here before is left nowhere.
+            self.scrubbed(Erase::Hard);
+        }
         Ok(over)
     }
 
@@ -74,8 +99,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn deletion_of(&self, key: MemoryId) -> Result<Option<Standing>, StoreError> {
-        let found = deletion(&self.connection, key).map_err(|error| self.failed(error))?;
+    pub fn deletion_of(&self, key: MemoryId, whose: ImportAs) -> Result<Option<Standing>, StoreError> {
+        let found = deletion(&self.connection, key, whose).map_err(|error| self.failed(error))?;
         Ok(found.map(|(standing, _)| standing))
     }
 
@@ -85,14 +110,15 @@ impl Store {
     /// When the store cannot be written.
     pub fn take_deletion(&mut self, run: &mut ImportRun, key: MemoryId) -> Result<Option<Standing>, StoreError> {
         let (n, standing) = self.write(|change| {
-            let Some((standing, known)) = deletion(change.tx, key)? else { return Ok((run.n, None)) };
+            let Some((standing, known)) = deletion(change.tx, key, run.whose)? else { return Ok((run.n, None)) };
             if standing != Standing::Deleted {
                 return Ok((run.n, Some(standing)));
             }
             let n = run.entered(change)?;
             let gone = deleted(change, n, &known)?;
-            let sql = "UPDATE came_over SET held = ?2 WHERE key = ?1";
-            change.tx.execute(sql, params![key, held(&gone).cast_signed()])?;
+            note_before(change, n, gone.id)?;
+            let sql = "UPDATE came_over SET held = ?2 WHERE memory = ?1";
+            change.tx.execute(sql, params![gone.id, held(&gone).cast_signed()])?;
             Ok((Some(n), Some(standing)))
         })?;
         run.n = n;
@@ -114,7 +140,7 @@ impl Store {
     pub fn gone_there(
         &self,
         run: &ImportRun,
-        seen: &std::collections::HashSet<MemoryId>,
+        is_seen: impl Fn(&MemoryId) -> bool,
     ) -> Result<Vec<MemoryRef>, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryRef>> {
             let sql = "SELECT c.key, c.memory, m.handle FROM came_over c JOIN imports i ON i.n = c.import
@@ -126,7 +152,7 @@ impl Store {
             })?;
             let all: Vec<_> = rows.collect::<Result<_, _>>()?;
             let there: std::collections::HashSet<MemoryId> =
-                all.iter().filter(|(key, ..)| seen.contains(key)).map(|(_, memory, _)| *memory).collect();
+                all.iter().filter(|(key, ..)| is_seen(key)).map(|(_, memory, _)| *memory).collect();
             let mut gone: Vec<MemoryRef> = Vec::new();
             for (_, memory, handle) in all {
                 if !there.contains(&memory) && !gone.contains(&handle) {
@@ -136,6 +162,10 @@ impl Store {
             Ok(gone)
         };
         read().map_err(|error| self.failed(error))
+    }
+
+    fn has_beside(&self, of: &OlderRow) -> Result<bool, StoreError> {
+        row::is_there(&self.connection, beside_of(of)).map_err(|error| self.failed(error))
     }
 
     fn made_ready(&self, of: &OlderRow, whose: ImportAs, now: Timestamp) -> Result<Ready, StoreError> {
@@ -194,7 +224,7 @@ fn taken(
             Ok(over(aside.len() as u64))
         }
         (Standing::There, Some(known), _) if !is_known => {
-            note_names(change, of, &known.memory)?;
+            note_known(change, of, &known.memory)?;
             Ok(over(0))
         }
         (Standing::Vouched, Some(known), _) => {
@@ -205,19 +235,8 @@ fn taken(
             note_row(change, n, of, &stored.memory)?;
             Ok(over(0))
         }
-        (Standing::Changed, Some(known), _) => {
-            let n = entered()?;
-            let stored = rewrite(change, &known, &patch(of, &known.memory, run.whose), &actor)?;
-            note(change, n, &stored.memory, Did::Changed)?;
-            note_row(change, n, of, &stored.memory)?;
-            Ok(over(stored.aside.len() as u64))
-        }
-        (Standing::Both, Some(known), _) => {
-            let n = entered()?;
-            let aside = beside(change, n, of, &known.memory)?;
-            note_row(change, n, of, &known.memory)?;
-            Ok(over(aside))
-        }
+        (Standing::Changed, Some(known), _) => Ok(over(changed(change, entered()?, of, &known, run.whose)?)),
+        (Standing::Both, Some(known), _) => Ok(over(both(change, entered()?, of, &known, run.whose)?)),
         (Standing::Deleted, Some(known), _) => {
             let n = entered()?;
             let gone = deleted(change, n, &known)?;
@@ -235,7 +254,7 @@ fn taken(
             note_row(change, n, of, &back)?;
             Ok(over(0))
         }
-        (Standing::Kept, Some(known), _) => {
+        (Standing::Kept, Some(known), _) if !of.is_strange_to(&known.memory, run.whose) => {
             let n = entered()?;
             note_row(change, n, of, &known.memory)?;
             Ok(over(0))
@@ -244,34 +263,98 @@ fn taken(
     }
 }
 
-/// Notes what a row said, and what the memory says after it.
+/// Makes a memory say what its row says. What somebody else says of the person's own seals it at most.
+fn changed(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: ImportAs) -> Result<u64, StoreError> {
+    let (actor, is_bared) = (ImportRun::actor(of.draft.client.clone()), is_bared(of, &known.memory));
+    let is_strange = of.is_strange_to(&known.memory, whose);
+    let patch = if is_strange { sealing(of, &known.memory) } else { patch(of, &known.memory, whose) };
+    let stored = rewrite(change, known, &patch, &actor)?;
+    note(change, n, &stored.memory, Did::Changed)?;
+    note_row(change, n, of, &stored.memory)?;
+    if is_bared {
+        seal_besides(change, of, stored.memory.id, &actor)?;
+    }
+    if !is_strange {
+        drop_beside(change, n, of)?;
+    }
+    Ok(stored.aside.len() as u64)
+}
+
+/// Stores what a row says beside what was made of it here. What is a secret there by now is none in clear here either.
+fn both(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: ImportAs) -> Result<u64, StoreError> {
+    let actor = ImportRun::actor(of.draft.client.clone());
+    let (mut ours, mut sealed) = (known.memory.clone(), 0);
+    if is_bared(of, &ours) {
+        ours = rewrite(change, known, &sealing(of, &ours), &actor)?.memory;
+        note(change, n, &ours, Did::Changed)?;
+        seal_besides(change, of, ours.id, &actor)?;
+        sealed = 1;
+    }
+    let aside = beside(change, n, of, &ours)?;
+    // The person's own has still to hear it, once they say that it is theirs.
+    if !of.is_strange_to(&ours, whose) {
+        note_row(change, n, of, &ours)?;
+    }
+    Ok(aside + sealed)
+}
+
+/// Notes what a row said, and what the memory says after it, under all that names the row.
 fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
-    let sql = "INSERT INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, ?3, ?4, ?5)
-               ON CONFLICT DO UPDATE SET said = excluded.said, held = excluded.held";
     let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
-    change.tx.prepare_cached(sql)?.execute(params![of.id(), memory.id, n, said, held])?;
+    note_before(change, n, memory.id)?;
+    note_names(change, n, of, memory.id, (said, held))?;
+    let sql = "UPDATE came_over SET said = ?2, held = ?3 WHERE memory = ?1";
+    change.tx.prepare_cached(sql)?.execute(params![memory.id, said, held])?;
     Ok(())
 }
 
-/// Notes the name that a row has by now, where it is there as it is. One that came from another machine is of no import here.
-fn note_names(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
-    let known = "INSERT OR IGNORE INTO came_over (key, memory, import, said, held)
-                 SELECT ?1, memory, import, said, held FROM came_over WHERE memory = ?2 LIMIT 1";
-    let unknown = "INSERT OR IGNORE INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, 0, ?3, ?4)";
-    let (said, held) = (of.said().cast_signed(), held(memory).cast_signed());
-    let id = of.id();
-    change.tx.prepare_cached(known)?.execute(params![id, memory.id])?;
-    change.tx.prepare_cached(unknown)?.execute(params![id, memory.id, said, held])?;
+/// Keeps what was noted of a memory's row before an import, so that undoing that leaves it so.
+fn note_before(change: &Change<'_>, n: u32, memory: MemoryId) -> Result<(), StoreError> {
+    let sql = "INSERT OR IGNORE INTO came_before (import, key, said, held)
+               SELECT ?1, key, said, held FROM came_over WHERE memory = ?2";
+    change.tx.prepare_cached(sql)?.execute(params![n, memory])?;
     Ok(())
+}
+
+/// Notes what names a row. What names another one already goes on to; a deletion means the last that had its name.
+fn note_names(
+    change: &Change<'_>,
+    n: u32,
+    of: &OlderRow,
+    memory: MemoryId,
+    (said, held): (i64, i64),
+) -> Result<(), StoreError> {
+    let row = "INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, ?3, ?4, ?5)";
+    for id in &of.ids {
+        let sql = format!("INSERT OR IGNORE {row}");
+        change.tx.prepare_cached(&sql)?.execute(params![id, memory, n, said, held])?;
+    }
+    if let Some(id) = of.gone_as {
+        let sql = format!("INSERT OR REPLACE {row}");
+        change.tx.prepare_cached(&sql)?.execute(params![id, memory, n, said, held])?;
+    }
+    Ok(())
+}
+
+/// Notes the names that a row has by now, where it is there as it is. One that came from another machine is of no import here.
+fn note_known(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(), StoreError> {
+    let sql = "SELECT import, said, held FROM came_over WHERE memory = ?1 LIMIT 1";
+    let noted = change
+        .tx
+        .prepare_cached(sql)?
+        .query_row([memory.id], |row| Ok((row.get::<_, u32>(0)?, (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))));
+    let unknown = || (0, (of.said().cast_signed(), held(memory).cast_signed()));
+    let (n, noted) = noted.optional()?.unwrap_or_else(unknown);
+    note_names(change, n, of, memory.id, noted)
 }
 
 /// What makes a memory say what its row says.
 fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
     let draft = &of.draft;
-    let is_other = memory.content != draft.content;
+    let is_other = memory.content != draft.content || is_bared(of, memory);
     let words = |given: &Vec<String>| (!given.is_empty()).then(|| given.clone());
     // A text that nobody vouches for does not take the place of one that somebody did as if it were that.
-    let is_doubted = is_other && whose == ImportAs::Foreign && memory.trust != Trust::Foreign;
+    let is_doubted = is_other && of.is_strange_to(memory, whose);
     let doubted = is_doubted.then_some(Trust::Foreign);
     let vouched = of.is_vouched(memory, whose).then_some(Trust::User).or(doubted);
     Patch {
@@ -290,10 +373,26 @@ fn patch(of: &OlderRow, memory: &Memory, whose: ImportAs) -> Patch {
     }
 }
 
+/// Forgets what stood beside a memory that says the same by now, where nobody changed it.
+fn drop_beside(change: &Change<'_>, n: u32, of: &OlderRow) -> Result<(), StoreError> {
+    let Some(beside) = row::find_known(change.tx, MemoryRef::Id(beside_of(of)))? else { return Ok(()) };
+    let is_live = beside.memory.deleted.is_none() && beside.memory.share.is_none();
+    if is_live && !was_changed_by_somebody(change.tx, beside.memory.id, 0)? {
+        deleted(change, n, &beside)?;
+    }
+    Ok(())
+}
+
 /// Stores what a row says by now as a memory of its own, beside the one that was changed here.
 fn beside(change: &Change<'_>, n: u32, of: &OlderRow, ours: &Memory) -> Result<u64, StoreError> {
-    let id = MemoryId::from_key(&format!("{}@{:016x}", of.id(), of.said()));
+    let id = beside_of(of);
     if row::is_there(change.tx, id)? {
+        let there = row::find(change.tx, MemoryRef::Id(id))?;
+        if let Some(there) = there.filter(|there| there.deleted.is_some())
+            && was_undone(change.tx, id)?
+        {
+            bring_back(change, n, &there)?;
+        }
         return Ok(0);
     }
     let links = vec![Link { kind: LinkKind::SeeAlso, to: ours.id }];

@@ -132,6 +132,8 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;
     // Its name in another system stays, so that it does not come over again; by a digest its text could be guessed.
     change.tx.execute("UPDATE came_over SET said = 0, held = 0 WHERE memory = ?1", [memory.id])?;
+    let sql = "DELETE FROM came_before WHERE key IN (SELECT key FROM came_over WHERE memory = ?1)";
+    change.tx.execute(sql, [memory.id])?;
     links::remove_all(change, memory)?;
     purge_beside(change, before, mark, actor)?;
     // The reason of a purge could repeat what is purged.

@@ -84,6 +84,7 @@ impl Store {
         input: &mut dyn BufRead,
         progress: &mut dyn FnMut(ImportProgress),
     ) -> Result<Imported, StoreError> {
+        let _turn = self.import_turn()?;
         let mut report = Imported::default();
         let mut at = ImportProgress { lines: 0, bytes: 0 };
         let mut later = Vec::new();

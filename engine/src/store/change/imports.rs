@@ -1,5 +1,7 @@
 //! The list of imports: what came from where, whose it is said to be, and what each did, so that it can be undone.
 
+use std::fs::File;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
@@ -11,6 +13,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::file::private;
 
 /// An import under way. It is in the list from the first memory on that it touches; cut short, it goes on as the same one.
 #[derive(Debug, Clone)]
@@ -148,7 +151,33 @@ pub(crate) fn bring_back(change: &Change<'_>, n: u32, memory: &Memory) -> Result
     Ok(back)
 }
 
+/// The right to take data over: several imports may run, but none while one is undone.
+#[derive(Debug)]
+pub struct ImportTurn {
+    _lock: File,
+}
+
 impl Store {
+    /// Waits until no import is being undone.
+    ///
+    /// # Errors
+    /// When the lock cannot be made.
+    pub fn import_turn(&self) -> Result<ImportTurn, StoreError> {
+        let path = self.home.import_lock();
+        let lock = private::lock_shared(&path).map_err(|source| StoreError::file(&path, source))?;
+        Ok(ImportTurn { _lock: lock })
+    }
+
+    /// The right to undo an import.
+    ///
+    /// # Errors
+    /// When one is running, or the lock cannot be made.
+    pub(crate) fn undo_turn(&self) -> Result<ImportTurn, StoreError> {
+        let path = self.home.import_lock();
+        let lock = private::try_lock(&path).map_err(|source| StoreError::file(&path, source))?;
+        lock.map(|lock| ImportTurn { _lock: lock }).ok_or(StoreError::Importing)
+    }
+
     /// Notes that an import came to its end.
     ///
     /// # Errors
@@ -192,13 +221,14 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
-    /// True where data of a system, or from a place, came over, and that was not undone.
+    /// True where data of a system came over from a place, and that was not undone.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn has_imported(&self, system: &str, source: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM imports WHERE (system = ?1 OR source = ?2) AND undone IS NULL";
-        let there = self.connection.prepare_cached(sql).and_then(|mut statement| statement.exists([system, source]));
+        let sql = "SELECT 1 FROM imports WHERE system = ?1 AND source = ?2 AND undone IS NULL";
+        let there =
+            self.connection.prepare_cached(sql).and_then(|mut statement| statement.exists([system, &dropped(source)]));
         there.map_err(|error| self.failed(error))
     }
 }

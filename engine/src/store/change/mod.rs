@@ -10,6 +10,7 @@ pub(crate) mod import_line;
 pub(crate) mod imports;
 pub(crate) mod links;
 pub(crate) mod older_row;
+pub(crate) mod older_secret;
 pub(crate) mod outbox;
 pub(crate) mod places;
 pub(crate) mod remember;

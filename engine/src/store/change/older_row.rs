@@ -11,14 +11,19 @@ use super::import_line::ImportAs;
 use super::imports::was_undone;
 use crate::compose::{Known, Stamps};
 use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Origin, Trust};
-use crate::screen::{dropped, is_clean};
+use crate::screen::{dropped, is_clean, places};
 use crate::store::rows::memory as row;
+
+/// What the place of a text is called that was set aside as a whole.
+const WHOLE: &str = "text";
 
 /// A row of an older system as it is to be stored.
 #[derive(Debug, Clone)]
 pub struct OlderRow {
     /// What it is known by: under the first it is stored, under the others it may be known already.
     pub ids: Vec<MemoryId>,
+    /// What a deletion may name it by.
+    pub gone_as: Option<MemoryId>,
     /// The memory. Its id is the first of those.
     pub draft: Draft,
     /// What the system knew of its use and of its end.
@@ -64,6 +69,13 @@ pub struct Over {
     pub is_known: bool,
 }
 
+impl Over {
+    /// True where the memory of a row that was there says something else now.
+    pub(crate) fn is_other(&self) -> bool {
+        matches!(self.standing, Standing::Changed | Standing::Both)
+    }
+}
+
 /// What is known of a row.
 pub(crate) struct Came {
     key: MemoryId,
@@ -82,7 +94,7 @@ pub(crate) struct Look {
 impl OlderRow {
     /// A row that is known by these ids, of which there is one at least.
     pub fn new(ids: Vec<MemoryId>, draft: Draft, stamps: Stamps) -> Self {
-        Self { ids, draft, stamps, said: OnceCell::new() }
+        Self { ids, gone_as: None, draft, stamps, said: OnceCell::new() }
     }
 
     pub(crate) fn id(&self) -> MemoryId {
@@ -95,8 +107,14 @@ impl OlderRow {
         whose == ImportAs::Own && memory.trust == Trust::Foreign && !is_shared
     }
 
+    /// True where it is somebody else's word on what is the person's own.
+    pub(crate) fn is_strange_to(&self, memory: &Memory, whose: ImportAs) -> bool {
+        let is_shared = matches!(self.draft.origin, Origin::Shared(_));
+        (whose == ImportAs::Foreign || is_shared) && memory.trust != Trust::Foreign
+    }
+
     /// A digest of what it says. Of a credential nothing goes into it: when it was changed there stands for that.
-    pub(crate) fn said(&self) -> u64 {
+    pub fn said(&self) -> u64 {
         *self.said.get_or_init(|| self.digest())
     }
 
@@ -171,19 +189,17 @@ pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> r
     }
     let is_said = came_as.as_ref().is_none_or(|came| came.said == of.said());
     let is_held = came_as.as_ref().is_some_and(|came| came.held == held(memory));
+    let is_strange = of.is_strange_to(memory, whose);
     let standing = match (memory.deleted.is_some(), of.stamps.deleted.is_some()) {
         (true, false) if was_undone(connection, id)? || (is_held && !is_said) => Standing::Back,
         (true, true) if was_undone(connection, id)? => Standing::There,
         (true, false) => Standing::Forgotten,
         (true, true) => Standing::There,
         (false, _) if is_said => vouched_or_there(memory, of, whose),
-        (false, true) => {
-            if is_held {
-                Standing::Deleted
-            } else {
-                Standing::Kept
-            }
-        }
+        (false, true) if is_held && !is_strange => Standing::Deleted,
+        (false, true) => Standing::Kept,
+        (false, false) if is_bared(of, memory) && (is_held || memory.content == of.draft.content) => Standing::Changed,
+        (false, false) if is_strange => strange(connection, of, memory)?,
         (false, false) if is_held => Standing::Changed,
         (false, false) if memory.content == of.draft.content => vouched_or_there(memory, of, whose),
         (false, false) => Standing::Both,
@@ -191,12 +207,40 @@ pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> r
     Ok(of_row(Some(known), standing))
 }
 
-pub(crate) fn deletion(connection: &Connection, key: MemoryId) -> rusqlite::Result<Option<(Standing, Known)>> {
+/// True for a memory whose whole text was set aside.
+pub(crate) fn is_sealed(memory: &Memory) -> bool {
+    places(&memory.content).iter().any(|(_, place)| place.kind == WHOLE)
+}
+
+/// True where a row is a secret by now whose memory says in clear what it said before.
+pub(crate) fn is_bared(of: &OlderRow, memory: &Memory) -> bool {
+    of.draft.sensitive.is_some() && !is_sealed(memory)
+}
+
+/// Under which what a row says is stored beside a memory that says something else.
+pub(crate) fn beside_of(of: &OlderRow) -> MemoryId {
+    MemoryId::from_key(&format!("{}@{:016x}", of.id(), of.said()))
+}
+
+/// What somebody else's word on the person's own is: a text of its own, once.
+fn strange(connection: &Connection, of: &OlderRow, memory: &Memory) -> rusqlite::Result<Standing> {
+    let id = beside_of(of);
+    let is_new = !row::is_there(connection, id)? || was_undone(connection, id)?;
+    let is_other = memory.content != of.draft.content && !(of.draft.sensitive.is_some() && is_sealed(memory));
+    Ok(if is_other && is_new { Standing::Both } else { Standing::There })
+}
+
+pub(crate) fn deletion(
+    connection: &Connection,
+    key: MemoryId,
+    whose: ImportAs,
+) -> rusqlite::Result<Option<(Standing, Known)>> {
     let Some(came) = came(connection, &[key])? else { return Ok(None) };
     let Some(known) = row::find_known(connection, MemoryRef::Id(came.memory))? else { return Ok(None) };
     let standing = match &known.memory {
         memory if memory.deleted.is_some() || memory.share.is_some() => Standing::There,
         memory if came.held != held(memory) => Standing::Kept,
+        memory if whose == ImportAs::Foreign && memory.trust != Trust::Foreign => Standing::Kept,
         _ => Standing::Deleted,
     };
     Ok(Some((standing, known)))

@@ -82,6 +82,7 @@ impl Store {
     /// When there is no such import, or the store cannot be written.
     pub fn undo_import(&mut self, n: u32) -> Result<Undone, StoreError> {
         self.refuse_unknown(n)?;
+        let _turn = self.undo_turn()?;
         let all = touched(&self.connection, n).map_err(|error| self.failed(error))?;
         let mut undone = Undone::default();
         for batch in all.chunks(BATCH) {
@@ -97,6 +98,7 @@ impl Store {
             undone.kept.extend(done.kept);
         }
         self.write(|change| {
+            forget_noted(change, n)?;
             let sql = "UPDATE imports SET undone = coalesce(undone, ?2), ended = coalesce(ended, ?2) WHERE n = ?1";
             change.tx.execute(sql, params![n, change.now])?;
             Ok(())
@@ -142,7 +144,9 @@ fn fate(connection: &Connection, touched: &Touched) -> rusqlite::Result<Fate> {
         "stored" | "restored" => imports::was_changed_by_somebody(connection, touched.memory, touched.rev)?,
         _ => imports::was_changed_since(connection, touched.memory, touched.rev)?,
     };
-    if is_changed {
+    // What it said before was to be set aside: nobody has it.
+    let is_sealed = touched.did == "changed" && history::before(connection, touched.memory, touched.rev)?.is_none();
+    if is_changed || is_sealed {
         return Ok(if is_live { Fate::Stays(known.memory.handle) } else { Fate::Gone });
     }
     let known = Box::new(known);
@@ -168,13 +172,28 @@ fn undo(change: &Change<'_>, n: u32, touched: &Touched) -> Result<Fate, StoreErr
             restore(change, MemoryRef::Id(known.memory.id), None, &actor)?;
         }
         Fate::AsBefore(known, rev) => as_before(change, known, *rev, &actor)?,
-        Fate::Stays(_) => return Ok(fate),
-        Fate::Gone => {}
+        Fate::Stays(_) | Fate::Gone => return Ok(fate),
     }
+    let sql = format!("{AS_NOTED_BEFORE} AND c.memory = ?2");
+    change.tx.prepare_cached(&sql)?.execute(params![n, touched.memory])?;
     let sql = "UPDATE imported SET was = did, did = 'undone',
                rev = coalesce((SELECT rev FROM memories WHERE id = memory), rev) WHERE import = ?1 AND memory = ?2";
     change.tx.prepare_cached(sql)?.execute(params![n, touched.memory])?;
     Ok(fate)
+}
+
+/// What was noted of rows before an import is so again, where no later one noted anything else.
+const AS_NOTED_BEFORE: &str = "
+    UPDATE came_over AS c SET said = b.said, held = b.held FROM came_before b
+    WHERE b.import = ?1 AND b.key = c.key
+    AND NOT EXISTS (SELECT 1 FROM came_before later WHERE later.key = b.key AND later.import > b.import)";
+
+/// Takes back what an import noted of rows whose memories it did not touch.
+fn forget_noted(change: &Change<'_>, n: u32) -> Result<(), StoreError> {
+    let sql = format!("{AS_NOTED_BEFORE} AND c.memory NOT IN (SELECT memory FROM imported WHERE import = ?1)");
+    change.tx.execute(&sql, [n])?;
+    change.tx.execute("DELETE FROM came_before WHERE import = ?1", [n])?;
+    Ok(())
 }
 
 /// Writes a memory as it was before a change.

@@ -151,6 +151,9 @@ pub enum StoreError {
         /// Its number, as it was asked for.
         n: u32,
     },
+    /// Data of another system are coming over just now. Nothing was written.
+    #[error("an import is running; wait for its end, or stop it, and undo it then")]
+    Importing,
     /// No such secret here, or none that may be shown: nobody learns which.
     #[error("no secret {asked} here; `tessera secret list` shows those that are kept")]
     NoSecret {

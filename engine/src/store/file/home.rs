@@ -57,6 +57,7 @@ const TOLD_ONCE: &str = "told-once";
 const SYNC_LOCK: &str = "sync.lock";
 const MEANING_LOCK: &str = "meaning.lock";
 const FILES_LOCK: &str = "files.lock";
+pub(super) const IMPORT_LOCK: &str = "import.lock";
 const MEMORIES: &str = "memories";
 const DELETED_FILES: &str = "deleted-files";
 const SECRET_KEY: &str = "secret.key";
@@ -404,6 +405,7 @@ mod tests {
             home.sync_lock(),
             home.meaning_lock(),
             home.files_lock(),
+            home.import_lock(),
             home.memories(),
             home.deleted_files(),
             home.http_key(),

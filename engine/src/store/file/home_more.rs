@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::home::{Home, PLUGINS, SETUP, SETUP_ORIGINALS};
+use super::home::{Home, IMPORT_LOCK, PLUGINS, SETUP, SETUP_ORIGINALS};
 
 impl Home {
     /// What set-up changed in clients' settings.
@@ -13,6 +13,11 @@ impl Home {
     /// The directory of settings as they were before set-up.
     pub fn setup_originals(&self) -> PathBuf {
         self.dir().join(SETUP_ORIGINALS)
+    }
+
+    /// Held while data of other systems come over, by each that does so together, and alone while an import is undone.
+    pub fn import_lock(&self) -> PathBuf {
+        self.dir().join(IMPORT_LOCK)
     }
 
     /// The directory of plugins: their files, and what is noted of them.

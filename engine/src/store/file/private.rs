@@ -118,6 +118,16 @@ pub fn try_lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
+/// Waits for a lock that many may hold together, and takes it.
+///
+/// # Errors
+/// When the file cannot be made or locked.
+pub(crate) fn lock_shared(path: &Path) -> io::Result<File> {
+    let file = lock_file(path)?;
+    file.lock_shared()?;
+    Ok(file)
+}
+
 fn lock_file(path: &Path) -> io::Result<File> {
     private_file().create(true).truncate(false).write(true).open(path)
 }

@@ -117,7 +117,7 @@ pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryId]) -> 
 }
 
 /// What stands beside a memory, in tables that not every schema has.
-const BESIDE: [(&str, &[&str], &str); 10] = [
+const BESIDE: [(&str, &[&str], &str); 11] = [
     (
         "history",
         &["before", "reason", "session", "client"],
@@ -129,6 +129,7 @@ const BESIDE: [(&str, &[&str], &str); 10] = [
     ("links", &["source", "target"], "DELETE FROM links WHERE source = ?1 OR target = ?1"),
     ("secrets", &["memory"], "DELETE FROM secrets WHERE memory = ?1"),
     ("came_over", &["said", "held"], "UPDATE came_over SET said = 0, held = 0 WHERE memory = ?1"),
+    ("came_before", &["key"], "DELETE FROM came_before WHERE key IN (SELECT key FROM came_over WHERE memory = ?1)"),
     ("secret_uses", &["memory"], "DELETE FROM secret_uses WHERE memory = ?1"),
     // Which of them are about it is not asked: a copy is there to bring memories back.
     ("asked_in_vain", &["words"], "DELETE FROM asked_in_vain WHERE ?1 IS NOT NULL"),
