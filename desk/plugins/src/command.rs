@@ -56,26 +56,30 @@ struct Group {
     guard: Option<Child>,
 }
 
-/// Waits until nobody holds its stdin any more, and ends the group that it leads.
-#[cfg(unix)]
-const GUARD: &str = "trap '' HUP INT TERM; read -r _; kill -KILL 0";
+/// The leader of a new group, which it ends when nobody holds its stdin any more: however this process ends, killed or not,
+/// its end of that pipe is closed then. `None` where there is no shell: this process alone ends the program there.
+fn guard() -> Option<Child> {
+    if cfg!(not(unix)) {
+        return None;
+    }
+    let mut leader = Command::new("/bin/sh");
+    leader.args(["-c", "trap '' HUP INT TERM; read -r _; kill -KILL 0"]).current_dir("/").env_clear();
+    leader.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut leader, 0);
+    leader.spawn().ok()
+}
 
 impl Group {
     fn start(program: &Path, arguments: &[String], dir: &Path) -> Result<Self, Failure> {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(dir).env_clear().env("PATH", PATH).env("LANG", "C.UTF-8").env(INSIDE, "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut guard = None;
+        let mut guard = guard();
         #[cfg(unix)]
         {
-            use std::os::unix::process::CommandExt;
-            // However this process ends, killed or not, its end of the pipe is closed then. Where there is no shell, the
-            // program is ended by this process alone.
-            let mut leader = Command::new("/bin/sh");
-            leader.args(["-c", GUARD]).current_dir("/").env_clear().process_group(0);
-            guard = leader.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok();
             let group = guard.as_ref().and_then(|guard| i32::try_from(guard.id()).ok());
-            command.process_group(group.unwrap_or_default());
+            std::os::unix::process::CommandExt::process_group(&mut command, group.unwrap_or_default());
         }
         match command.spawn() {
             Ok(program) => Ok(Self { program, guard }),

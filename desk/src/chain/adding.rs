@@ -11,6 +11,8 @@ use super::installed;
 
 /// The largest module that a prompt waits for: its functions are translated when they are called.
 const MOST_FAST: usize = 256 * 1024;
+/// The most bytes of the files of a program that a prompt waits for: all of them are looked through before it is called.
+const MOST_FAST_FILES: u64 = 1024 * 1024;
 
 /// A plugin that may be added.
 #[derive(Debug)]
@@ -73,6 +75,14 @@ impl Proposal {
             } else {
                 given.push(argument.clone());
             }
+        }
+        let bytes: u64 = files.iter().filter_map(|file| file.path.metadata().ok()).map(|found| found.len()).sum();
+        if manifest.fast && bytes > MOST_FAST_FILES {
+            let most = MOST_FAST_FILES / 1024;
+            let problem = format!(
+                "the files of a program that a prompt waits for are at most {most} KiB together; name one of the search path"
+            );
+            return Err(PluginError::of("fast", problem));
         }
         Ok(Self { manifest, source: Source::Command { program: found, arguments: given, files } })
     }
