@@ -10,6 +10,7 @@ use tessera_engine::Store;
 use tessera_engine::meaning::Encoder;
 use tessera_engine::store::{Home, StoreError, Usage};
 
+use crate::caller::PluginRules;
 use crate::chain::spool;
 use crate::meaning::work_off;
 
@@ -34,14 +35,14 @@ impl Wake {
 
 /// Starts the thread. It works on a connection of its own, and steps aside while `calls` are answered. Without it the
 /// process answers all the same.
-pub(crate) fn start(store: &Store, calls: Arc<AtomicUsize>) -> Option<Wake> {
+pub(crate) fn start(store: &Store, rules: PluginRules, calls: Arc<AtomicUsize>) -> Option<Wake> {
     // A plugin that is added later is told of what was done by the next process.
     if !store.has_meaning() && !store.home().plugin_registry().exists() {
         return None;
     }
     let (sender, woken) = sync_channel(1);
     let (home, opened) = (store.home().clone(), store.opener(Usage::Write));
-    let run = move || run(&home, &woken, &calls, opened);
+    let run = move || run(&home, rules, &woken, &calls, opened);
     match thread::Builder::new().name("background".into()).spawn(run) {
         Ok(_) => Some(Wake(sender)),
         Err(error) => {
@@ -51,7 +52,13 @@ pub(crate) fn start(store: &Store, calls: Arc<AtomicUsize>) -> Option<Wake> {
     }
 }
 
-fn run(home: &Home, woken: &Receiver<()>, calls: &AtomicUsize, opened: impl Fn() -> Result<Store, StoreError>) {
+fn run(
+    home: &Home,
+    rules: PluginRules,
+    woken: &Receiver<()>,
+    calls: &AtomicUsize,
+    opened: impl Fn() -> Result<Store, StoreError>,
+) {
     let mut wait = FIRST;
     loop {
         match woken.recv_timeout(wait) {
@@ -61,7 +68,7 @@ fn run(home: &Home, woken: &Receiver<()>, calls: &AtomicUsize, opened: impl Fn()
         wait = Duration::MAX;
         thread::sleep(SOON);
         if spool::is_waiting(home)
-            && let Err(error) = opened().and_then(|store| spool::work_off(&store, || true))
+            && let Err(error) = opened().and_then(|store| spool::work_off(&store, rules, || true))
         {
             tracing::debug!(%error, "plugins are told later");
         }

@@ -90,14 +90,15 @@ impl<'a> Desk<'a> {
     pub fn perform<V: Verb>(&mut self, mut verb: V) -> Result<V::Outcome, StoreError> {
         // Even one that fails may have changed something: batches are transactions of their own.
         self.has_changed |= V::EFFECT != Effect::Reads;
-        let chain = if verb.asked().is_some() { Chain::of(self.store, self.caller) } else { None };
-        let Some(chain) = chain else { return self.run(verb, self.caller) };
-        let mut begun = match verb.asked() {
-            Some(asked) => chain.before(self.store, self.caller, asked)?,
-            None => return self.run(verb, self.caller),
+        let Some(asked) = verb.asked() else { return self.run(verb, self.caller) };
+        let Some(chain) = Chain::of(self.store, self.caller) else { return self.run(verb, self.caller) };
+        let mut begun = chain.before(self.store, self.caller, asked)?;
+        let outcome = if begun.altered.is_empty() {
+            self.run(verb, self.caller)?
+        } else {
+            let altered = Caller { altered: std::mem::take(&mut begun.altered), ..self.caller.clone() };
+            self.run(verb, &altered)?
         };
-        let altered = Caller { altered: std::mem::take(&mut begun.altered), ..self.caller.clone() };
-        let outcome = self.run(verb, &altered)?;
         self.has_spooled |= chain.after(self.store, begun, V::touched(&outcome));
         Ok(outcome)
     }

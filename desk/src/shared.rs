@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{self, Wake};
+use crate::caller::PluginRules;
 use crate::folders::{Looks, Watch};
 
 /// After this long without a call, chores are done and memory is given back.
@@ -37,8 +38,8 @@ impl SharedStore {
 
     /// Has the vectors of memories made that wait for them, and plugins told of what was done, by a thread of its own, now and
     /// whenever something changed, until the last of these is dropped.
-    pub fn work_in_background(&self) {
-        if let Some(wake) = self.here(|store| background::start(store, Arc::clone(&self.calls))) {
+    pub fn work_in_background(&self, rules: PluginRules) {
+        if let Some(wake) = self.here(|store| background::start(store, rules, Arc::clone(&self.calls))) {
             let _ = self.wake.set(wake);
         }
     }

@@ -44,7 +44,7 @@ pub async fn serve_http(
     let listener = tokio::net::TcpListener::bind(address).await.map_err(failed)?;
     ready(listener.local_addr().map_err(failed)?);
     let store = server.store().clone();
-    store.work_in_background();
+    store.work_in_background(server.plugin_rules());
     store.watch_files_in_background();
     let worker = server.team().map(Team::worker);
     let syncing = async {

@@ -14,7 +14,7 @@ use tessera_desk::folders::Folders;
 use tessera_desk::sync::{Mode, Remote, SyncError};
 use tessera_desk::team::{Done, Team, at_desk};
 use tessera_desk::vault::Safe;
-use tessera_desk::{Caller, Desk, Effect, SharedStore};
+use tessera_desk::{Caller, Desk, Effect, PluginRules, SharedStore};
 use tessera_engine::Store;
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{ElsewhereBecause, StoreError};
@@ -164,6 +164,10 @@ impl Server {
 
     pub(crate) fn store(&self) -> &SharedStore {
         &self.store
+    }
+
+    pub(crate) fn plugin_rules(&self) -> PluginRules {
+        self.caller.plugins
     }
 
     fn standing(&self) -> Standing {

@@ -12,7 +12,7 @@ use tessera_desk::team::Team;
 /// When the client breaks the handshake, or signals cannot be heard.
 pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
     let store = server.store().clone();
-    store.work_in_background();
+    store.work_in_background(server.plugin_rules());
     store.watch_files_in_background();
     let worker = server.team().map(Team::worker);
     let serving = async {

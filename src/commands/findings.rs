@@ -1,6 +1,9 @@
 //! What is wrong with the settings of this machine, for `doctor`.
 
+use std::path::PathBuf;
+
 use tessera_desk::chain::installed::{self, Installed};
+use tessera_desk::chain::spool::{self, Lying};
 use tessera_engine::domain::Timestamp;
 use tessera_engine::store::Home;
 use tessera_setup::{Row, RowVerdict};
@@ -68,9 +71,30 @@ fn plugins(home: &Home) -> Vec<Row> {
     if rows.is_empty() && !names.is_empty() {
         rows.push(row(RowVerdict::Ok, names.join(", ")));
     }
+    rows.extend(spooled(home));
     let lies = installed::never_added(home, &names);
     rows.extend((!lies.is_empty()).then(|| {
         row(RowVerdict::Ok, format!("{} never added, and not called; `tessera plugin add` adds it", lies.join(", ")))
     }));
+    rows
+}
+
+/// What is to be said of what plugins are still to be told.
+fn spooled(home: &Home) -> Vec<Row> {
+    let row = |verdict, detail: String| Row { name: "plugins", verdict, detail };
+    let Lying { waiting, strange } = spool::lying(home);
+    let mut rows = Vec::new();
+    if waiting >= spool::MOST_WAITING {
+        let detail = format!(
+            "{waiting} events wait for plugins in {}, and what is done now is told to none; is another program at it, or can \
+             nothing be changed there?",
+            home.plugin_spool().display()
+        );
+        rows.push(row(RowVerdict::Bad, detail));
+    } else if waiting > 0 {
+        rows.push(row(RowVerdict::Ok, format!("{waiting} events wait to be told to plugins")));
+    }
+    let foreign = |path: &PathBuf| row(RowVerdict::Ok, format!("{} is no event, and is left alone", path.display()));
+    rows.extend(strange.first().map(foreign));
     rows
 }

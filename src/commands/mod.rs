@@ -142,7 +142,7 @@ impl Context {
         };
         let outcome = work(&mut Desk::new(&mut store, caller).looking(Some(Looks::Long)));
         // Who asked was answered.
-        if let Err(error) = spool::work_off(&store, || true) {
+        if let Err(error) = spool::work_off(&store, caller.plugins, spool::briefly()) {
             output::note(&format!("plugins are told later: {error}"));
         }
         if access != Access::Read {

@@ -36,6 +36,7 @@ mod plugin_kit;
 #[cfg(unix)]
 mod plugins;
 #[cfg(unix)]
+mod plugins_bounds;
 mod plugins_hostile;
 mod projects;
 mod promises;

@@ -254,6 +254,7 @@ fn what_cannot_be_a_plugin_is_refused_and_says_why() {
     let (empty, text, wasi) = (file("empty.wasm", b""), file("text.wasm", b"hello"), file("wasi.wasm", &wasi.unwrap()));
     let bare = file("bare.wasm", &module(&answers(b"{}")));
     let toml = file("x.toml", b"name = 'x'\nevents = ['store.before']");
+    let large = file("large", &vec![0; 2 * 1024 * 1024]);
     let huge = file("huge.wasm", &vec![0; 9 * 1024 * 1024]);
     for (args, said) in [
         (vec!["plugin", "add", &empty, "--yes"], "module: "),
@@ -268,6 +269,10 @@ fn what_cannot_be_a_plugin_is_refused_and_says_why() {
         (
             vec!["plugin", "add", "--name", "x", "--event", "store.after", "--refuse", "--yes", "--command", "sh"],
             "neither",
+        ),
+        (
+            vec!["plugin", "add", "--name", "x", "--event", "recall.before", "--fast", "--yes", "--command", &large],
+            "at most 1024 KiB together",
         ),
         (vec!["plugin", "test", "nothing"], "neither a plugin nor a file"),
     ] {

@@ -1,9 +1,11 @@
 //! Plugins that loop, allocate, panic, write rubbish, sleep and fork: nothing is lost, nobody is held up, and each is
 //! switched off when it failed often.
 
+use std::process::{Command, Stdio};
+
 use crate::plugin_kit::{answers, module};
-use crate::support::World;
-use crate::support::hooks::{asked, no_process};
+use crate::support::hooks::{asked, no_process, until};
+use crate::support::{Client, World};
 
 const BEFORE: &str = "events = ['store.before', 'recall.before']\nchange = ['tags']\nfast = true";
 
@@ -138,4 +140,35 @@ fn sixteen_sessions_at_once_keep_every_memory_and_count_what_failed() {
         assert_eq!(world.run(&["plugin", "remove", name]).code, Some(0));
     }
     world.assert_healthy();
+}
+
+/// Notes that it began, and sleeps beside a child of its own.
+const SLEEPER: &str = "[ \"$1\" = on ] && { sleep 1000; exit; }\nsh \"$0\" on &\n: > began\nsleep 1000";
+
+#[test]
+fn no_program_of_a_plugin_outlives_what_called_it_however_that_ends() {
+    let world = World::new();
+    world.add_program("sleeps", "events = ['store.after']", SLEEPER);
+    let mark = world.home().join("plugins/data/sleeps/began");
+    let began = || {
+        until(|| mark.exists(), || "no plugin was called".to_owned());
+        std::fs::remove_file(&mark).unwrap();
+    };
+    for signal in ["TERM", "INT", "KILL"] {
+        let mut command = world.command(World::binary());
+        let mut child = command.args(["remember", "The crane is yellow"]).stdout(Stdio::null()).spawn().unwrap();
+        began();
+        let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+        assert!(sent.success() && !child.wait().unwrap().success());
+        no_process(&world);
+    }
+    for end in [|client: Client| client.close(), |client: Client| client.signal("TERM")] {
+        let mut client = Client::start(&world);
+        client.ok("memory_store", serde_json::json!({ "content": "The pier is long" }));
+        began();
+        assert!(end(client).success());
+        no_process(&world);
+    }
+    assert_eq!(world.plugin("sleeps")["failures"], 0, "what was ended with its caller did not fail");
+    assert!(std::fs::read_dir(world.home().join("plugins/spool")).unwrap().count() > 0, "it is told again");
 }

@@ -50,29 +50,56 @@ pub(crate) fn call(
     }
 }
 
-/// A program with all that it started; it goes when this goes.
-struct Group(Child);
+/// A program with all that it started; it goes when this goes, and when this process does.
+struct Group {
+    program: Child,
+    guard: Option<Child>,
+}
+
+/// The leader of a new group, which it ends when nobody holds its stdin any more: however this process ends, killed or not,
+/// its end of that pipe is closed then. `None` where there is no shell: this process alone ends the program there.
+fn guard() -> Option<Child> {
+    if cfg!(not(unix)) {
+        return None;
+    }
+    let mut leader = Command::new("/bin/sh");
+    leader.args(["-c", "trap '' HUP INT TERM; read -r _; kill -KILL 0"]).current_dir("/").env_clear();
+    leader.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut leader, 0);
+    leader.spawn().ok()
+}
 
 impl Group {
     fn start(program: &Path, arguments: &[String], dir: &Path) -> Result<Self, Failure> {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(dir).env_clear().env("PATH", PATH).env("LANG", "C.UTF-8").env(INSIDE, "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut guard = guard();
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn().map(Self).map_err(|error| Failure::Start(format!("{}: {error}", program.display())))
+        {
+            let group = guard.as_ref().and_then(|guard| i32::try_from(guard.id()).ok());
+            std::os::unix::process::CommandExt::process_group(&mut command, group.unwrap_or_default());
+        }
+        match command.spawn() {
+            Ok(program) => Ok(Self { program, guard }),
+            Err(error) => {
+                end(&mut guard);
+                Err(Failure::Start(format!("{}: {error}", program.display())))
+            }
+        }
     }
 
     /// Says the message, and listens for one line: each on a thread, for either may hang.
     fn listen(&mut self, message: &[u8]) -> Receiver<Result<Vec<u8>, Failure>> {
         let (said, heard) = mpsc::channel();
-        if let Some(mut stdin) = self.0.stdin.take() {
+        if let Some(mut stdin) = self.program.stdin.take() {
             let message = [message, b"\n"].concat();
             // A program that does not want its message may have gone.
             let say = move || drop(stdin.write_all(&message));
             drop(thread::Builder::new().stack_size(64 * 1024).spawn(say));
         }
-        if let Some(stdout) = self.0.stdout.take() {
+        if let Some(stdout) = self.program.stdout.take() {
             // Nobody may wait any more.
             let hear = move || drop(said.send(first_line(stdout)));
             drop(thread::Builder::new().stack_size(64 * 1024).spawn(hear));
@@ -81,25 +108,38 @@ impl Group {
     }
 
     fn ended(&mut self) -> Result<Option<ExitStatus>, Failure> {
-        self.0.try_wait().map_err(|error| Failure::Stopped(error.to_string()))
+        self.program.try_wait().map_err(|error| Failure::Stopped(error.to_string()))
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
-        let _ = self.0.wait();
+        let _ = self.program.wait();
+        end(&mut self.guard);
     }
 }
 
 impl Group {
     fn kill(&mut self) {
         #[cfg(unix)]
-        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw) {
-            // What it left running goes too, when it ended itself.
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        {
+            // The leader is not waited for yet, so that its number is nobody else's.
+            let leader = self.guard.as_ref().map_or(self.program.id(), Child::id);
+            if let Some(group) = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw) {
+                // What it left running goes too, when it ended itself.
+                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            }
         }
-        let _ = self.0.kill();
+        let _ = self.program.kill();
+    }
+}
+
+/// Ends a guard that has nothing to guard.
+fn end(guard: &mut Option<Child>) {
+    if let Some(guard) = guard {
+        let _ = guard.kill();
+        let _ = guard.wait();
     }
 }
 

@@ -1,6 +1,8 @@
 //! One call of a plugin: a line of JSON in, an answer out, within bounds.
 
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
@@ -40,10 +42,32 @@ pub struct Ran {
 }
 
 /// Calls a plugin with a message, `time` being what its clock shows in microseconds since 1970, where it was granted one.
-/// A program works in `dir`.
+/// A program works in `dir`. Nobody waits longer than `limits` say, whatever of it takes its time: its files, making it ready,
+/// or the call.
 pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limits) -> Ran {
     let started = Instant::now();
-    let (output, fuel) = match &plugin.body {
+    let (plugin, message, dir) = (plugin.clone(), message.to_vec(), dir.to_path_buf());
+    let called = within(limits.time, move || call(&plugin, &message, time, &dir, limits));
+    let (output, fuel) = called.unwrap_or_else(|failure| (Err(failure), 0));
+    Ran { reply: output.and_then(|bytes| Reply::read(&bytes)), took: started.elapsed(), fuel }
+}
+
+/// Does something on a thread of its own, and waits for it no longer than `time`. What is late goes on to its own end, which the
+/// size of a file and the steps of a call bound, and nobody listens.
+fn within<T: Send + 'static>(time: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    let (done, heard) = mpsc::channel();
+    // Nobody may listen any more.
+    let work = move || drop(done.send(work()));
+    thread::Builder::new().name("plugin".into()).spawn(work).map_err(|error| Failure::Start(error.to_string()))?;
+    heard.recv_timeout(time).map_err(|error| match error {
+        RecvTimeoutError::Timeout => Failure::Late(time),
+        RecvTimeoutError::Disconnected => Failure::Stopped("it could not be called".to_owned()),
+    })
+}
+
+fn call(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limits) -> (Result<Vec<u8>, Failure>, u64) {
+    let started = Instant::now();
+    match &plugin.body {
         Body::Wasm(file) => {
             let clock = plugin.manifest.clock.then_some(time);
             match file.read() {
@@ -59,6 +83,19 @@ pub fn run(plugin: &Plugin, message: &[u8], time: i64, dir: &Path, limits: Limit
             });
             (said, 0)
         }
-    };
-    Ran { reply: output.and_then(|bytes| Reply::read(&bytes)), took: started.elapsed(), fuel }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_what_is_late_though_it_cannot_be_interrupted() {
+        let (open, gate) = mpsc::channel::<()>();
+        let late = within(Duration::from_millis(5), move || gate.recv().is_ok());
+        assert!(matches!(late, Err(Failure::Late(_))), "{late:?}");
+        drop(open);
+        assert!(matches!(within(Duration::from_mins(1), || 7), Ok(7)));
+    }
 }

@@ -4,13 +4,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tessera_engine::screen::findings;
 use tessera_engine::store::{Home, make_private_dir, replace};
-use tessera_plugins::{Body, Manifest, Pinned, Plugin, PluginError, command, digest, wasm};
+use tessera_plugins::{Body, Manifest, Name, Pinned, Plugin, PluginError, command, digest, wasm};
 
-use super::installed;
+use super::installed::{self, at, module_path};
 
 /// The largest module that a prompt waits for: its functions are translated when they are called.
 const MOST_FAST: usize = 256 * 1024;
+/// The most bytes of the files of a program that a prompt waits for: all of them are looked through before it is called.
+const MOST_FAST_FILES: u64 = 1024 * 1024;
 
 /// A plugin that may be added.
 #[derive(Debug)]
@@ -58,6 +61,7 @@ impl Proposal {
         dir: &Path,
         search: &[PathBuf],
     ) -> Result<Self, PluginError> {
+        refuse_credentials(&manifest.name, program, arguments)?;
         let found = command::find(program, dir, search)?;
         let mut files = Vec::new();
         if Path::new(program).components().count() > 1 {
@@ -73,6 +77,14 @@ impl Proposal {
             } else {
                 given.push(argument.clone());
             }
+        }
+        let bytes: u64 = files.iter().filter_map(|file| file.path.metadata().ok()).map(|found| found.len()).sum();
+        if manifest.fast && bytes > MOST_FAST_FILES {
+            let most = MOST_FAST_FILES / 1024;
+            let problem = format!(
+                "the files of a program that a prompt waits for are at most {most} KiB together; name one of the search path"
+            );
+            return Err(PluginError::of("fast", problem));
         }
         Ok(Self { manifest, source: Source::Command { program: found, arguments: given, files } })
     }
@@ -107,17 +119,30 @@ impl Proposal {
     /// # Errors
     /// When that cannot be written.
     pub fn accept(self, home: &Home) -> io::Result<()> {
-        make_private_dir(&home.plugins())?;
-        let path = home.plugins().join(format!("{}.wasm", self.manifest.name));
+        make_private_dir(&home.plugins()).map_err(at(&home.plugins()))?;
+        let path = module_path(home, &self.manifest.name);
         if let Source::Wasm(bytes) = &self.source
             && fs::read(&path).ok().as_ref() != Some(bytes)
         {
-            replace(&path, bytes)?;
+            replace(&path, bytes).map_err(at(&path))?;
         }
         let path =
             fs::canonicalize(home.plugins()).map_or(path.clone(), |dir| dir.join(path.file_name().unwrap_or_default()));
         installed::add(home, self.as_it_is(&path))
     }
+}
+
+/// What a program is called with is kept as it is, shown, and seen by whoever lists processes.
+fn refuse_credentials(name: &Name, program: &str, arguments: &[String]) -> Result<(), PluginError> {
+    let words: Vec<&str> = std::iter::once(program).chain(arguments.iter().map(String::as_str)).collect();
+    // An option says what the word after it is.
+    let Some(found) = findings(&words.join(" ")).into_iter().next() else { return Ok(()) };
+    let problem = format!(
+        "holds a {}, which would be kept in clear; write it into a file in plugins/data/{name} of the store's directory, where \
+         the program works, and have the program read it there",
+        found.kind.as_str()
+    );
+    Err(PluginError::of("command", problem))
 }
 
 /// The manifest beside a file.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
 
 use tessera_engine::domain::Timestamp;
 use tessera_engine::store::{Home, lock, make_private_dir, private_file, replace, try_lock};
@@ -81,8 +81,8 @@ impl Installed {
 
     pub(super) fn failed(&self, name: &Name, failure: &Failure) {
         self.note(name, &format!("failed: {failure}"));
-        self.count(name, '-');
-        if self.counted(name).in_a_row.saturating_add(1) == MOST_FAILURES {
+        // Of those that fail at once exactly one is the last that was allowed.
+        if self.count(name, '-').is_some_and(|counted| counted.in_a_row == MOST_FAILURES) {
             self.note(name, &switched_off(name));
         }
     }
@@ -98,21 +98,28 @@ impl Installed {
         log::append(&self.home.plugin_log(), &self.home.plugin_log_old(), self.at, &format!("{name} {text}"));
     }
 
-    /// A line of a few bytes is appended whole, whoever else appends one.
-    fn count(&self, name: &Name, how: char) {
-        self.fold_counts();
-        let opened = private_file().create(true).append(true).open(self.home.plugin_counts());
-        if let Err(error) = opened.and_then(|mut file| file.write_all(format!("{how}{name}\n").as_bytes())) {
-            tracing::debug!(%error, "a plugin's call is not counted");
+    /// Counts a call by a line of a few bytes, which is appended whole, whoever else appends one. Gives how the calls went
+    /// with this one as the last.
+    fn count(&self, name: &Name, how: char) -> Option<Counted> {
+        let path = self.home.plugin_counts();
+        let line = format!("{how}{name}\n");
+        let appended = private_file().create(true).append(true).open(&path).and_then(|mut file| {
+            file.write_all(line.as_bytes())?;
+            file.stream_position()
+        });
+        let end = appended.inspect_err(|error| tracing::debug!(%error, "a plugin's call is not counted")).ok()?;
+        let text = read_small(&path).ok()?;
+        let until = usize::try_from(end).ok().and_then(|end| text.get(..end)).unwrap_or(&text);
+        let counted = counts(until).get(name.as_str()).copied();
+        if end >= MOST_COUNTED {
+            self.fold_counts();
         }
+        counted
     }
 
     /// Makes a line a plugin of the counts when they are long. What is counted at that very moment may be lost.
     fn fold_counts(&self) {
         let path = self.home.plugin_counts();
-        if path.metadata().map_or(0, |found| found.len()) < MOST_COUNTED {
-            return;
-        }
         if let Ok(Some(_turn)) = try_lock(&self.home.plugin_lock()) {
             let counts = counts(&read_small(&path).unwrap_or_default());
             // What stays long is folded the next time.
@@ -164,13 +171,15 @@ fn folded(counts: &BTreeMap<String, Counted>) -> String {
 /// # Errors
 /// When it cannot be written.
 pub fn add(home: &Home, plugin: Plugin) -> io::Result<()> {
-    make_private_dir(&home.plugins())?;
+    let (name, is_module) = (plugin.manifest.name.clone(), matches!(plugin.body, Body::Wasm(_)));
     changed(home, |registry| {
-        let name = plugin.manifest.name.clone();
         registry.add(plugin);
-        Some(name)
-    })
-    .map(drop)
+        Some(name.clone())
+    })?;
+    if !is_module {
+        remove_module(home, &name);
+    }
+    Ok(())
 }
 
 /// Removes a plugin, with the copy of its module. `false` where there is none of the name.
@@ -181,34 +190,45 @@ pub fn remove(home: &Home, name: &Name) -> io::Result<bool> {
     if !home.plugins().is_dir() {
         return Ok(false);
     }
-    let mut removed = None;
-    let is_removed = changed(home, |registry| {
-        removed = registry.remove(name);
-        removed.as_ref().map(|plugin| plugin.manifest.name.clone())
-    })?;
-    if let Some(Plugin { body: Body::Wasm(_), .. }) = removed {
-        // One that stays is called no more.
-        let _ = fs::remove_file(home.plugins().join(format!("{name}.wasm")));
+    let is_removed = changed(home, |registry| registry.remove(name).map(|plugin| plugin.manifest.name))?;
+    if is_removed {
+        remove_module(home, name);
     }
     Ok(is_removed)
 }
 
+/// Removes the copy of a module, if there is one. One that stays is called no more.
+fn remove_module(home: &Home, name: &Name) {
+    let _ = fs::remove_file(module_path(home, name));
+}
+
+/// Where the copy of a plugin's module lies.
+pub(super) fn module_path(home: &Home, name: &Name) -> PathBuf {
+    home.plugins().join(format!("{name}.wasm"))
+}
+
+/// Names the file in an error of the system's, which does not.
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
 /// Changes the registry, and forgets what is counted of the plugin that is given.
 fn changed(home: &Home, change: impl FnOnce(&mut Registry) -> Option<Name>) -> io::Result<bool> {
-    let _lock = lock(&home.plugin_lock())?;
-    let mut registry = match read_small(&home.plugin_registry()) {
-        Ok(text) => Registry::read(text.as_bytes()).ok_or_else(|| {
-            io::Error::other("it cannot be read, as one of a newer program; move it away, and add the plugins again")
-        })?,
+    let (path, counted, turn) = (home.plugin_registry(), home.plugin_counts(), home.plugin_lock());
+    let _lock = lock(&turn).map_err(at(&turn))?;
+    let unreadable =
+        || io::Error::other("cannot be read, as one of a newer program; move it away, and add the plugins again");
+    let mut registry = match read_small(&path) {
+        Ok(text) => Registry::read(text.as_bytes()).ok_or_else(unreadable).map_err(at(&path))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Registry::default(),
-        Err(error) => return Err(error),
+        Err(error) => return Err(at(&path)(error)),
     };
     let Some(name) = change(&mut registry) else { return Ok(false) };
-    let mut counts = counts(&read_small(&home.plugin_counts()).unwrap_or_default());
+    let mut counts = counts(&read_small(&counted).unwrap_or_default());
     if counts.remove(name.as_str()).is_some() {
-        replace(&home.plugin_counts(), folded(&counts).as_bytes())?;
+        replace(&counted, folded(&counts).as_bytes()).map_err(at(&counted))?;
     }
-    replace(&home.plugin_registry(), &registry.to_bytes())?;
+    replace(&path, &registry.to_bytes()).map_err(at(&path))?;
     Ok(true)
 }
 

@@ -11,6 +11,8 @@ use super::seen::Seen;
 /// A memory as plugins see it. What was taken out of its text is a place in it; a row of before credentials were looked for
 /// is shown without them too.
 pub(super) fn view(memory: &Memory) -> Value {
+    let words = |words: &[String]| words.iter().map(|word| dropped(word).into_owned()).collect::<Vec<_>>();
+    let tags: Vec<_> = memory.tags.iter().map(|tag| dropped(tag.as_str())).collect();
     json!({
         "id": memory.id,
         "handle": memory.handle,
@@ -19,9 +21,9 @@ pub(super) fn view(memory: &Memory) -> Value {
         "category": memory.category,
         "type": memory.kind,
         "importance": memory.importance,
-        "tags": memory.tags,
-        "keywords": memory.keywords,
-        "entities": memory.entities,
+        "tags": tags,
+        "keywords": words(&memory.keywords),
+        "entities": words(&memory.entities),
         "scope": memory.scope,
         "created": memory.created,
         "updated": memory.updated,

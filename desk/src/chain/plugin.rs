@@ -1,7 +1,10 @@
 //! A plugin as a link.
 
+use tessera_engine::domain::TokenProfile;
+use tessera_engine::screen::dropped;
 use tessera_engine::store::{Near, StoreError};
-use tessera_plugins::{Event, Failure, Limits, Plugin, Ran, run};
+use tessera_engine::text::{O200k, TokenCounter};
+use tessera_plugins::{Event, Failure, Limits, Name, Plugin, Ran, run};
 
 use super::installed::Installed;
 use super::seen::{Asked, Seen};
@@ -39,7 +42,7 @@ impl Link for PluginLink<'_> {
             Ok((reply.refuse.clone(), reply.note.clone()))
         });
         match self.counted(answered) {
-            Some((Some(reason), _)) => Err(StoreError::Refused { by: manifest.name.to_string(), reason }),
+            Some((Some(reason), _)) => Err(refusal(&manifest.name, reason, asked, seen.caller.profile)),
             _ => Ok(()),
         }
     }
@@ -56,6 +59,20 @@ impl Link for PluginLink<'_> {
         self.counted(answered);
         Vec::new()
     }
+}
+
+/// A refusal, whose reason is cut where who asks takes no more tokens.
+fn refusal(by: &Name, reason: String, asked: &Asked<'_>, profile: TokenProfile) -> StoreError {
+    let refused = |reason: String| StoreError::Refused { by: by.to_string(), reason };
+    let Asked::Recall(request) = asked else { return refused(reason) };
+    let most = profile.to_o200k(request.budget).0;
+    let is_within = |error: &StoreError| O200k.count(&error.to_string()) <= most;
+    let mut said = dropped(&reason).into_owned();
+    let mut error = refused(said.clone());
+    while !is_within(&error) && said.pop().is_some() {
+        error = refused(format!("{}…", said.trim_end()));
+    }
+    error
 }
 
 /// A refusal, and a note for the log.

@@ -83,7 +83,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
         note(&format!("vectors wait: {error}"));
     }
     // Plugins are told last: they are somebody else's, and may take their time.
-    if let Err(error) = spool::work_off(&store, || true) {
+    if let Err(error) = spool::work_off(&store, surroundings.settings.plugins, || true) {
         note(&format!("plugins are told later: {error}"));
     }
     let folded = store.fold_accesses().and_then(|()| store.fold_receipts()).and_then(|()| store.fold_questions());

@@ -79,7 +79,8 @@ pub(crate) fn no_process(world: &World) {
     until(|| is_alone(world), || format!("{:?}", processes(world)));
 }
 
-fn until(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
+/// Waits until something is so; `what` says what is instead.
+pub(crate) fn until(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
     let started = Instant::now();
     while !is_so() {
         assert!(started.elapsed() < Duration::from_mins(1), "{}", what());
