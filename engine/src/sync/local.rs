@@ -409,8 +409,7 @@ impl Local {
     ) -> Settled {
         let sent = self.trail.sent.take();
         self.trail.arrived = None;
-        // What was told stands in the history that went another way.
-        self.trail.path_told = None;
+        self.trail.path_told = None; // It stands in the history that went another way.
         let Some(shadow) = row else {
             if self.trail.shadow.as_ref().is_none_or(Shadow::is_own) {
                 if self.trail.shadow.is_some() {
@@ -454,11 +453,9 @@ impl Local {
 /// What is beside another user's memory is for its owner to say.
 fn beside_what_of(state: State, known: &State, is_own: bool) -> State {
     let beside = |document: Document| {
-        let told = document.details.metadata.clone();
+        let told = (!is_own).then(|| document.details.metadata.clone());
         let mut document = document.beside_what_of(known.document());
-        if !is_own {
-            document.details.metadata = told;
-        }
+        document.details.metadata = told.unwrap_or(document.details.metadata);
         document
     };
     match state {
