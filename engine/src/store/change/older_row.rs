@@ -72,7 +72,7 @@ pub struct Over {
 impl Over {
     /// True where the memory of a row that was there says something else now.
     pub(crate) fn is_other(&self) -> bool {
-        matches!(self.standing, Standing::Changed | Standing::Both)
+        matches!(self.standing, Standing::Changed | Standing::Both | Standing::Deleted)
     }
 }
 
