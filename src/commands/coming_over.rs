@@ -321,7 +321,7 @@ pub(super) fn detect(context: &Context) -> anyhow::Result<()> {
         output::line(&output::shown(&format!("{}{again}", told_offer(one))))?;
     }
     unread.iter().for_each(|problem| output::note(&output::shown(problem)));
-    if found.is_empty() {
+    if found.is_empty() && unread.is_empty() {
         output::note("nothing of claude-memory-mcp, memory-mcp or basic-memory where they keep their data");
     }
     Ok(())

@@ -307,6 +307,25 @@ fn a_row_that_becomes_a_secret_there_is_sealed_here_with_all_that_it_said_before
 }
 
 #[test]
+fn a_row_that_is_deleted_there_as_a_secret_is_none_in_clear_among_the_forgotten() {
+    let world = World::new();
+    let file = world.path("rest.json");
+    let said = |is_sensitive: bool, deleted: Value| {
+        let row = json!({ "id": 1, "content": "Box birch opens with maple", "is_sensitive": is_sensitive,
+            "created_at": "2026-11-01T00:09:00+00:00", "deleted_at": deleted });
+        fs::write(&file, json!({ "memories": [row] }).to_string()).unwrap();
+    };
+    said(false, Value::Null);
+    import(&world, &["v", file.to_str().unwrap(), "--mine"]);
+    assert!(!holding(&world, "maple").is_empty());
+    said(true, json!("2026-11-02T00:09:00+00:00"));
+    assert_eq!(import(&world, &["v", file.to_str().unwrap(), "--mine"])["standings"], json!({ "deleted": 1 }));
+    assert_eq!(holding(&world, "maple"), Vec::<String>::new());
+    world.json(&["restore", "1"]);
+    assert!(world.run(&["secret", "show", "1"]).stdout.contains("maple"));
+}
+
+#[test]
 fn what_nobody_vouches_for_changes_and_deletes_nothing_of_the_persons_own() {
     let world = World::new();
     let (mine, theirs) = (world.path("mine.db"), world.path("theirs.db"));

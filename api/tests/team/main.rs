@@ -8,6 +8,7 @@ mod chaos;
 #[expect(dead_code, reason = "tests of the server load dumps as well")]
 #[path = "../server/cluster.rs"]
 mod cluster;
+mod coming_over;
 mod contract;
 mod files;
 mod joining;

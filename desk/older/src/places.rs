@@ -141,6 +141,11 @@ impl Places {
     }
 }
 
+/// The folders that settings of basic-memory's in the home directory name, each of which may have come over by itself.
+pub fn folders_in(settings: &Path) -> Vec<PathBuf> {
+    settings.parent().and_then(|home| vault::projects(settings, home)).unwrap_or_default()
+}
+
 /// What a path holds; `None` where it is of no system that is known.
 fn looked_at(system: System, path: &Path, home: &Path) -> Result<Option<Found>, OlderError> {
     let system = match system {

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryId, Scope};
 use tessera_engine::store::{Import, ImportAs, ImportRun, OlderRow, Standing, StoreError, Undone};
+use tessera_older::places::folders_in;
 use tessera_older::{OlderError, Skipped, Source, System, Told};
 
 use crate::caller::Caller;
@@ -187,8 +188,15 @@ impl Verb for HasImported {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<bool, StoreError> {
-        let path = self.path.canonicalize().unwrap_or(self.path);
-        store.has_imported(self.system.as_str(), &path.display().to_string())
+        let came = |path: &Path| {
+            let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            store.has_imported(self.system.as_str(), &path.display().to_string())
+        };
+        if came(&self.path)? {
+            return Ok(true);
+        }
+        let folders = if self.system == System::BasicMemory { folders_in(&self.path) } else { Vec::new() };
+        Ok(!folders.is_empty() && folders.iter().try_fold(true, |all, folder| came(folder).map(|came| all && came))?)
     }
 }
 

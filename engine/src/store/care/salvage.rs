@@ -57,7 +57,7 @@ const BESIDE: [(&str, &str); 16] = [
     ("imports", "n"),
     ("imported", "import, memory"),
     ("came_over", "key"),
-    ("came_before", "import, key"),
+    ("came_before", "key, import"),
 ];
 
 /// Sets a damaged store aside and begins a new one with every memory that can still be read.

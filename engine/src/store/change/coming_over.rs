@@ -239,7 +239,7 @@ fn taken(
         (Standing::Both, Some(known), _) => Ok(over(both(change, entered()?, of, &known, run.whose)?)),
         (Standing::Deleted, Some(known), _) => {
             let n = entered()?;
-            let gone = deleted(change, n, &known)?;
+            let gone = deleted(change, n, &covered(change, of, known)?)?;
             note_row(change, n, of, &gone)?;
             Ok(over(0))
         }
@@ -278,6 +278,17 @@ fn changed(change: &Change<'_>, n: u32, of: &OlderRow, known: &Known, whose: Imp
         drop_beside(change, n, of)?;
     }
     Ok(stored.aside.len() as u64)
+}
+
+/// A memory that is deleted, without what is a secret there by now: it can be restored.
+fn covered(change: &Change<'_>, of: &OlderRow, known: Known) -> Result<Known, StoreError> {
+    if !is_bared(of, &known.memory) {
+        return Ok(known);
+    }
+    let actor = ImportRun::actor(of.draft.client.clone());
+    let id = rewrite(change, &known, &sealing(of, &known.memory), &actor)?.memory.id;
+    seal_besides(change, of, id, &actor)?;
+    change.known(MemoryRef::Id(id))
 }
 
 /// Stores what a row says beside what was made of it here. What is a secret there by now is none in clear here either.

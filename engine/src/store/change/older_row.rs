@@ -11,7 +11,7 @@ use super::import_line::ImportAs;
 use super::imports::was_undone;
 use crate::compose::{Known, Stamps};
 use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Origin, Trust};
-use crate::screen::{dropped, is_clean, places};
+use crate::screen::{Place, dropped, is_clean, places};
 use crate::store::rows::memory as row;
 
 /// What the place of a text is called that was set aside as a whole.
@@ -72,7 +72,7 @@ pub struct Over {
 impl Over {
     /// True where the memory of a row that was there says something else now.
     pub(crate) fn is_other(&self) -> bool {
-        matches!(self.standing, Standing::Changed | Standing::Both)
+        matches!(self.standing, Standing::Changed | Standing::Both | Standing::Deleted)
     }
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> r
     if memory.share.is_some() {
         return Ok(of_row(Some(known), Standing::There));
     }
-    let is_said = came_as.as_ref().is_none_or(|came| came.said == of.said());
+    let is_said = came_as.as_ref().map_or_else(|| !is_newer(of, memory), |came| came.said == of.said());
     let is_held = came_as.as_ref().is_some_and(|came| came.held == held(memory));
     let is_strange = of.is_strange_to(memory, whose);
     let standing = match (memory.deleted.is_some(), of.stamps.deleted.is_some()) {
@@ -198,13 +198,33 @@ pub(crate) fn look(connection: &Connection, of: &OlderRow, whose: ImportAs) -> r
         (false, _) if is_said => vouched_or_there(memory, of, whose),
         (false, true) if is_held && !is_strange => Standing::Deleted,
         (false, true) => Standing::Kept,
-        (false, false) if is_bared(of, memory) && (is_held || memory.content == of.draft.content) => Standing::Changed,
+        (false, false) if is_bared(of, memory) && (is_held || is_same_text(of, memory)) => Standing::Changed,
         (false, false) if is_strange => strange(connection, of, memory)?,
         (false, false) if is_held => Standing::Changed,
-        (false, false) if memory.content == of.draft.content => vouched_or_there(memory, of, whose),
+        (false, false) if is_same_text(of, memory) => vouched_or_there(memory, of, whose),
         (false, false) => Standing::Both,
     };
     Ok(of_row(Some(known), standing))
+}
+
+/// True where a memory says what its row says, but for what was set aside of it.
+fn is_same_text(of: &OlderRow, memory: &Memory) -> bool {
+    if of.draft.sensitive.is_some() && is_sealed(memory) {
+        return true;
+    }
+    let (mut unnamed, mut at) = (String::new(), 0);
+    for (span, place) in places(&memory.content) {
+        unnamed.push_str(memory.content.get(at..span.start).unwrap_or_default());
+        unnamed.push_str(&Place { name: None, ..place }.to_string());
+        at = span.end;
+    }
+    unnamed.push_str(memory.content.get(at..).unwrap_or_default());
+    unnamed == dropped(&of.draft.content)
+}
+
+/// True where a row says something else than a memory that came from another machine, and said it later.
+fn is_newer(of: &OlderRow, memory: &Memory) -> bool {
+    !is_same_text(of, memory) && of.stamps.updated.is_some_and(|updated| updated > memory.updated)
 }
 
 /// True for a memory whose whole text was set aside.
@@ -226,8 +246,7 @@ pub(crate) fn beside_of(of: &OlderRow) -> MemoryId {
 fn strange(connection: &Connection, of: &OlderRow, memory: &Memory) -> rusqlite::Result<Standing> {
     let id = beside_of(of);
     let is_new = !row::is_there(connection, id)? || was_undone(connection, id)?;
-    let is_other = memory.content != of.draft.content && !(of.draft.sensitive.is_some() && is_sealed(memory));
-    Ok(if is_other && is_new { Standing::Both } else { Standing::There })
+    Ok(if !is_same_text(of, memory) && is_new { Standing::Both } else { Standing::There })
 }
 
 pub(crate) fn deletion(

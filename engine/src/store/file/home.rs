@@ -11,7 +11,7 @@ use super::private;
 pub struct Home(PathBuf);
 
 /// Files and directories that are ours, each by its whole name.
-const OURS: [&str; 17] = [
+const OURS: [&str; 18] = [
     MARKER,
     OPEN_LOCK,
     BACKUPS,
@@ -21,6 +21,7 @@ const OURS: [&str; 17] = [
     SYNC_LOCK,
     MEANING_LOCK,
     FILES_LOCK,
+    IMPORT_LOCK,
     MEMORIES,
     HTTP_KEY,
     CONFIG,
@@ -191,10 +192,12 @@ impl Home {
         if theirs || is_key || self.is_of_plugins(path) {
             return false;
         }
-        let ours = [MARKER, OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, FILES_LOCK, CONFIG, SETUP, TOLD_ONCE];
+        let locks = [OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, FILES_LOCK, IMPORT_LOCK];
+        let ours = [MARKER, CONFIG, SETUP, TOLD_ONCE];
         // Whoever closes a file of the live database lets go of the locks that its process has on it.
         let live = [DATABASE, "tessera.db-wal", "tessera.db-shm", "tessera.db-journal"];
-        let is_ours = |name: &str| ours.contains(&name) || live.contains(&name) || name.starts_with(ACCESS_LOG);
+        let is_named_so = |name: &str| ours.iter().chain(&locks).chain(&live).any(|known| *known == name);
+        let is_ours = |name: &str| is_named_so(name) || name.starts_with(ACCESS_LOG);
         (path.parent() != Some(&self.0) || !is_named(path, is_ours)) && !is_same_file(path, &self.database())
     }
 

@@ -28,13 +28,15 @@ CREATE TABLE came_over (
     held   INTEGER NOT NULL              -- a digest of the memory right after: with another one it was changed here
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX came_over_by_memory ON came_over (memory);
+
 -- What stood in came_over of a row before an import noted something else, so that undoing it leaves that.
 CREATE TABLE came_before (
     import INTEGER NOT NULL,
     key    BLOB NOT NULL CHECK (length(key) = 16),
     said   INTEGER NOT NULL,
     held   INTEGER NOT NULL,
-    PRIMARY KEY (import, key)
+    PRIMARY KEY (key, import)
 ) STRICT, WITHOUT ROWID;
 
 -- What a client wants kept beside a text and given back with it: a JSON object.
