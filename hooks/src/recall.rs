@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use tessera_desk::Desk;
 use tessera_desk::verbs::{Prompted, Question};
+use tessera_desk::{Desk, chain};
 use tessera_engine::store::Usage;
 
 use crate::error::HookError;
@@ -21,6 +21,7 @@ pub(crate) fn on_prompt(payload: &Payload, surroundings: &Surroundings) -> Resul
     if !surroundings.settings.recall || !surroundings.home.holds_store() {
         return Ok(None);
     }
+    chain::make_ready(&surroundings.home);
     let prompt = payload.text(&["prompt", "user_prompt", "content"]).unwrap_or_default();
     let question = match Reading::of(&prompt) {
         Reading::Skip(reason) => Question::None(reason.to_owned()),

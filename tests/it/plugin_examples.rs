@@ -99,3 +99,57 @@ fn what_plugin_new_writes_works_as_it_is() {
     world.remember("see LDG-4019");
     assert_eq!(world.json(&["get", "1"])["tags"], json!(["ticket"]));
 }
+
+/// Answers with a sum of what it kept in two lists that grow by turns, after it let go of a megabyte as often as is said.
+const MEMORY: &str = r#"
+use tessera_plugin::{Message, Reply};
+tessera_plugin::export!("../plugin.toml", handle);
+fn handle(message: &Message) -> Reply {
+    let (mut words, mut numbers, mut text) = (Vec::new(), Vec::new(), String::new());
+    for number in 0..2_000_u64 {
+        words.push(number.to_string());
+        numbers.push(number);
+        text.push_str(&words[words.len() / 2]);
+        words[number as usize / 3].shrink_to_fit();
+    }
+    let often: usize = message.text("content").and_then(|text| text.parse().ok()).unwrap_or_default();
+    for _ in 0..often {
+        let (first, second) = (vec![0_u8; 1 << 19], vec![0_u8; 1 << 19]);
+        assert!(first.iter().chain(&second).step_by(9_999).all(|byte| *byte == 0));
+        drop(first);
+        drop(second);
+    }
+    let words: u64 = words.iter().map(|word| word.parse::<u64>().unwrap()).sum();
+    Reply::nothing().and_note(format!("{words} {} {}", numbers.iter().sum::<u64>(), text.len()))
+}
+"#;
+
+#[test]
+fn a_plugin_in_rust_has_the_memory_that_it_wants_given_back_or_not() {
+    if !builds_wasm() {
+        return;
+    }
+    let world = World::new();
+    assert_eq!(world.run(&["plugin", "new", "memory"]).code, Some(0));
+    let dir = world.path("user/memory");
+    fs::write(dir.join("src/lib.rs"), MEMORY).unwrap();
+    let said = |often: u32, world: &World| {
+        let module = built(&dir, &world.path("target"), &[]).join("memory.wasm");
+        let message = world.path("message.json");
+        let fields = json!({ "content": often.to_string(), "tags": [], "keywords": [], "entities": [] });
+        let text = json!({ "abi": 1, "event": "store", "when": "before", "fields": fields, "memories": [] });
+        fs::write(&message, text.to_string()).unwrap();
+        let ran = world.run(&["plugin", "test", module.to_str().unwrap(), "--message", message.to_str().unwrap()]);
+        format!("{}{}", ran.stdout, ran.stderr)
+    };
+    let sums = format!(
+        "1999000 1999000 {}",
+        (0..2_000_usize).map(|number| (number.div_ceil(2)).to_string().len()).sum::<usize>()
+    );
+    assert!(said(5, &world).contains(&sums), "{sums}: {}", said(5, &world));
+    assert!(said(100, &world).contains("it panicked"), "{}", said(100, &world));
+    let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap();
+    let frees = r#"path = "tessera-plugin", features = ["frees"]"#;
+    fs::write(dir.join("Cargo.toml"), manifest.replace(r#"path = "tessera-plugin""#, frees)).unwrap();
+    assert!(said(100, &world).contains(&sums), "{sums}: {}", said(100, &world));
+}

@@ -18,14 +18,17 @@ mod plugin;
 mod seen;
 pub mod spool;
 
+use std::thread;
+
 use tessera_engine::Store;
-use tessera_engine::domain::{Alteration, Memory, MemoryRef};
-use tessera_engine::store::{Near, StoreError};
-use tessera_plugins::{Event, When};
+use tessera_engine::domain::{Alteration, Memory, MemoryRef, Timestamp};
+use tessera_engine::screen::findings;
+use tessera_engine::store::{Home, Near, StoreError};
+use tessera_plugins::{Event, Plugin, When};
 
 pub use seen::{Asked, Seen};
 
-use self::installed::Installed;
+use self::installed::{Counted, Installed};
 use self::plugin::PluginLink;
 use self::spool::Entry;
 use crate::caller::Caller;
@@ -111,6 +114,25 @@ impl Chain {
         }
         is_wanted
     }
+}
+
+/// Makes ready beside the caller's work what a prompt's plugins are waited for besides themselves: the detector that looks
+/// through what they are shown takes a millisecond to make. Where there are none, one small file is looked for.
+pub fn make_ready(home: &Home) {
+    if !home.plugin_registry().exists() {
+        return;
+    }
+    let home = home.clone();
+    let make = move || {
+        let known = Installed::read(&home, Timestamp::from_micros(0));
+        let is_waited_for = |(plugin, _): (&Plugin, Counted)| plugin.manifest.fast;
+        if known.is_some_and(|known| known.plugins().any(is_waited_for)) {
+            // A name alone would be passed over.
+            drop(findings("is the password anywhere?"));
+        }
+    };
+    // Without a thread it is made when it is needed.
+    let _ = thread::Builder::new().name("screen".into()).spawn(make);
 }
 
 /// What is there already and says nearly what a memory says, or something else of the same thing.

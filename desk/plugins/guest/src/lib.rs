@@ -1,9 +1,11 @@
 //! What a plugin for Tessera in Rust stands on: [`Message`], [`Reply`], and [`export!`], which makes a module of a function.
 //!
 //! Built for `wasm32-unknown-unknown`, a plugin is one file. It sees the message and nothing else: no file, no network, no
-//! clock unless that was granted. Each call has an instance of its own: nothing is remembered between two calls.
+//! clock unless that was granted. Each call has an instance of its own: nothing is remembered between two calls, and memory is
+//! not given back but with it. One that needs more than its 16 MiB in all takes the feature `frees`, which makes it slower.
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 
 use serde_json::{Map, Value, json};
 
@@ -105,11 +107,89 @@ pub fn room(length: usize) -> usize {
 /// Has the message in the room answered, and gives the place and length of the answer. Called by [`export!`].
 pub fn answer(handle: fn(&Message) -> Reply) -> u64 {
     let message = MESSAGE.with_borrow(|message| serde_json::from_slice(message).unwrap_or_default());
-    let Reply(reply) = handle(&Message(message));
+    // The instance ends with the call: a prompt does not wait for what takes it apart.
+    let message = ManuallyDrop::new(Message(message));
+    let Reply(reply) = handle(&message);
     ANSWER.with_borrow_mut(|answer| {
         *answer = serde_json::to_vec(&reply).unwrap_or_default();
         (answer.as_ptr().addr() as u64) << 32 | answer.len() as u64
     })
+}
+
+/// Memory that is taken from the end of what is taken, and given back where it is the last: a hundred bytes of code, where one
+/// that reuses everything is translated longer than most plugins run.
+#[cfg(all(target_family = "wasm", not(feature = "frees")))]
+#[expect(unsafe_code, reason = "what gives memory out cannot be written otherwise")]
+mod memory {
+    use core::alloc::{GlobalAlloc, Layout};
+    use core::arch::wasm32::{memory_grow, memory_size};
+    use core::ptr::null_mut;
+    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    const PAGE: usize = 65_536;
+
+    #[global_allocator]
+    static MEMORY: Memory = Memory(AtomicUsize::new(0));
+
+    unsafe extern "C" {
+        /// Where the linker put nothing any more.
+        static __heap_base: u8;
+    }
+
+    /// The end of what is taken; 0 where nothing is yet.
+    struct Memory(AtomicUsize);
+
+    impl Memory {
+        fn end(&self) -> usize {
+            match self.0.load(Relaxed) {
+                0 => (&raw const __heap_base).addr(),
+                end => end,
+            }
+        }
+
+        /// Takes all until an end; false where there is no more.
+        fn take_until(&self, end: Option<usize>) -> bool {
+            let Some(end) = end else { return false };
+            let there = memory_size(0) * PAGE;
+            if end > there && memory_grow(0, (end - there).div_ceil(PAGE)) == usize::MAX {
+                return false;
+            }
+            self.0.store(end, Relaxed);
+            true
+        }
+    }
+
+    // SAFETY: a module has one thread. What is given out lies behind all that is taken, and is taken with that.
+    unsafe impl GlobalAlloc for Memory {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            let Some(place) = self.end().checked_next_multiple_of(layout.align()) else { return null_mut() };
+            let is_taken = self.take_until(place.checked_add(layout.size()));
+            if is_taken { core::ptr::with_exposed_provenance_mut(place) } else { null_mut() }
+        }
+
+        unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+            if place.addr() + layout.size() == self.end() {
+                self.0.store(place.addr(), Relaxed);
+            }
+        }
+
+        unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+            if place.addr() + layout.size() == self.end() {
+                return if self.take_until(place.addr().checked_add(size)) { place } else { null_mut() };
+            }
+            if size <= layout.size() {
+                return place;
+            }
+            // SAFETY: the caller's layout with a size that the caller gave, and two places that do not overlap.
+            unsafe {
+                let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+                if !new.is_null() {
+                    new.copy_from_nonoverlapping(place, layout.size());
+                }
+                new
+            }
+        }
+    }
 }
 
 /// Makes a module of a manifest, named as a file beside this one, and a function from [`Message`] to [`Reply`].
