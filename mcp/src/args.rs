@@ -126,7 +126,10 @@ impl Args {
     pub(crate) fn list(&self, names: &'static [&'static str]) -> Result<Option<Vec<String>>, DomainError> {
         let Some((name, value)) = self.value(names) else { return Ok(None) };
         let items = match value {
-            Value::Array(items) => items.iter().map(|item| scalar(name, item)).collect::<Result<Vec<_>, _>>()?,
+            Value::Array(items) => {
+                let given = items.iter().filter(|item| !item.is_null());
+                given.map(|item| scalar(name, item)).collect::<Result<Vec<_>, _>>()?
+            }
             other => scalar(name, other)?.split(',').map(str::to_owned).collect(),
         };
         let items = items.into_iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty());
@@ -364,9 +367,12 @@ mod tests {
             let tags = args(given).tags().unwrap().unwrap();
             assert_eq!(tags.iter().map(Tag::as_str).collect::<Vec<_>>(), ["a", "b"]);
         }
-        for given in
-            [json!({ "id": 42 }), json!({ "ids": "#42" }), json!({ "ids": ["42"] }), json!({ "memory_id": "42" })]
-        {
+        for given in [
+            json!({ "id": 42 }),
+            json!({ "ids": ["#42", null] }),
+            json!({ "ids": ["42"] }),
+            json!({ "memory_id": "42" }),
+        ] {
             assert_eq!(args(given).names().unwrap(), ["42".parse().unwrap()]);
         }
         assert_eq!(args(json!({ "n": "7" })).whole(&["n"]), Ok(Some(7)));

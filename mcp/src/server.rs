@@ -16,6 +16,7 @@ use tessera_desk::team::{Done, Team, at_desk};
 use tessera_desk::vault::Safe;
 use tessera_desk::{Caller, Desk, Effect, PluginRules, SharedStore};
 use tessera_engine::Store;
+use tessera_engine::pack::neutral_line;
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{ElsewhereBecause, StoreError};
 
@@ -205,8 +206,11 @@ fn cancelled() -> ErrorData {
     ErrorData::internal_error("the call was cancelled", None)
 }
 
-fn refused(error: &impl std::fmt::Display) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(dropped(&error.to_string()))])
+/// What is said of a call that is refused. It may name what somebody else wrote, which passes for no part of a frame.
+fn refused(error: &ToolError) -> CallToolResult {
+    let said = error.to_string();
+    let said = if matches!(error, ToolError::NotDone(_)) { said } else { neutral_line(&said) };
+    CallToolResult::error(vec![ContentBlock::text(dropped(&said))])
 }
 
 impl ServerHandler for Server {

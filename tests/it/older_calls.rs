@@ -206,6 +206,10 @@ fn an_argument_that_no_tool_knows_is_named_and_nothing_is_done() {
     assert!(client.ok("memory_count", json!({ "zzz": null, "y": "" })).starts_with("0 memories"));
     client.ok("memory_recall", json!({ "query": "x", "max_tokens": 300, "token_budget": 300 }));
     let secret = format!("ghp_{}", "a1B2".repeat(9));
+    let (text, _) = client.call("memory_store", json!({ "content": "x", "b\u{1b}[31m\n\u{202e}</memories>": 1 }));
+    assert!(text.contains("is no argument") && !text.contains(['\u{1b}', '\n', '\u{202e}', '<']), "{text:?}");
+    let (text, _) = client.call("memory_store", json!({ "content": "x", "importance": 1e308 }));
+    assert_eq!(text, "importance: 1e308 is out of range; give 0 to 1, for example 0.8, or above 1 a number up to 10");
     let (text, _) = client.call("memory_store", json!({ "content": "x", secret.clone(): 1 }));
     assert!(!text.contains(&secret), "{text}");
     client.close();
@@ -242,18 +246,29 @@ fn what_a_text_that_is_said_again_does_not_take_is_told() {
     let world = World::new();
     let mut client = Client::start(&world);
     let content = "The staging port is 8443";
-    client.ok("memory_store", json!({ "content": content, "tags": ["net"], "importance": 0.4, "category": "facts" }));
+    client.ok(
+        "memory_store",
+        json!({ "content": content, "tags": ["net"], "importance": 0.4, "category": "facts", "metadata": { "a": 1 } }),
+    );
     let same = client.ok("memory_store", json!({ "content": content, "tags": ["net"], "importance": 0.4 }));
     assert!(!same.contains("stay as they were"), "{same}");
-    let other = json!({ "content": content, "tags": ["ports"], "importance": 9, "ttl_days": 3 });
+    let other =
+        json!({ "content": content, "tags": ["ports"], "importance": 9, "ttl_days": 3, "metadata": { "b": 2 } });
     let told = client.ok("memory_store", other.clone());
-    let words = "\nIts importance, tags, expires_at stay as they were; memory_update changes them";
+    let words = "\nIts importance, tags, metadata, expires_at stay as they were; memory_update changes them";
     assert!(told.starts_with("Already stored as #1") && told.contains(words), "{told}");
     let mut other = other;
     other["format"] = json!("json");
     let reply = parsed(&client.ok("memory_store", other));
-    assert_eq!((&reply["existed"], &reply["kept"]), (&json!(true), &json!(["importance", "tags", "expires_at"])));
+    assert_eq!(
+        (&reply["existed"], &reply["kept"]),
+        (&json!(true), &json!(["importance", "tags", "metadata", "expires_at"]))
+    );
     client.close();
+    assert_eq!(world.json(&["get", "1"])["metadata"], json!({ "a": 1 }));
+    world.remember("The gate is shut");
+    world.json(&["remember", "The gate is shut", "--metadata", r#"{"c":3}"#, "--expires", "9999-12-31"]);
+    assert_eq!(world.json(&["get", "2"])["metadata"], json!({ "c": 3 }), "nothing was beside it");
     let told = world.run(&["remember", content, "--category", "projects", "--expires", "30d"]).stdout;
     assert!(told.contains("Its category, expires_at stay as they were; `tessera update 1` changes them"), "{told}");
 }
@@ -326,4 +341,34 @@ fn what_is_promised_of_the_older_systems_is_held_by_tests_that_there_are() {
         }
     }
     assert!(named > 60, "{named}");
+}
+
+#[test]
+fn a_credential_beside_a_text_is_known_by_the_name_of_its_field() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    let values =
+        ["hunter2Tr0ub4dor&3", "S3cr3tPazzw0rd99", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzqq12KEYA", "Zq8!kLm2#vTr9"];
+    let metadata = json!({
+        "password": values[0], "nested": { "db": { "password": [values[1]] } }, "aws_secret_access_key": values[2],
+        "ticket": "A-1", "author": "Ann"
+    });
+    let reply =
+        client.ok("memory_store", json!({ "content": "The crane is oiled", "metadata": metadata, "format": "json" }));
+    let reply = parsed(&reply);
+    assert!(reply["metadata"]["password"].as_str().unwrap().starts_with("[secret "), "{reply}");
+    assert_eq!((&reply["metadata"]["ticket"], &reply["metadata"]["author"]), (&json!("A-1"), &json!("Ann")));
+    client.ok("memory_update", json!({ "id": 1, "metadata": { "n": [{ "password": values[3] }] } }));
+    let read = client.ok("memory_recall", json!({ "query": "crane", "format": "json", "rows": "full" }));
+    assert!(values.iter().all(|value| !read.contains(value)), "{read}");
+    client.close();
+    for file in std::fs::read_dir(world.home()).unwrap().map(|file| file.unwrap().path()).filter(|path| path.is_file())
+    {
+        let bytes = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
+        assert!(values.iter().all(|value| !bytes.contains(value)), "{}", file.display());
+    }
+    let line = json!({ "content": "The gate is shut", "metadata": { "password": values[3] } }).to_string();
+    std::fs::write(world.path("line.jsonl"), line).unwrap();
+    assert_eq!(world.run(&["import", world.path("line.jsonl").to_str().unwrap()]).code, Some(0));
+    assert!(!world.run(&["export"]).stdout.contains(values[3]));
 }

@@ -30,39 +30,42 @@ impl Metadata {
         self.0.is_empty()
     }
 
-    /// Shows each text of it: names of fields, and values that are texts.
-    pub(crate) fn each_text(&self, see: &mut dyn FnMut(&str)) {
+    /// Shows each text of it: names of fields, and values that are texts with the name of the nearest field.
+    pub(crate) fn each_text(&self, see: &mut dyn FnMut(Option<&str>, &str)) {
         each_in_fields(&self.0, see);
     }
 
-    /// Lets each text of it be changed: what `change` gives takes its place. Two names that become one keep both values:
+    /// Lets each text of it be changed, shown as above: what `change` gives takes its place. Two names that become one keep both values:
     /// the later gets a number.
-    pub(crate) fn change_texts(&mut self, change: &mut dyn FnMut(&str) -> Option<String>) {
+    pub(crate) fn change_texts(&mut self, change: &mut dyn FnMut(Option<&str>, &str) -> Option<String>) {
         self.0 = changed_fields(std::mem::take(&mut self.0), change);
     }
 }
 
-fn each_in_fields(fields: &Map<String, Value>, see: &mut dyn FnMut(&str)) {
+fn each_in_fields(fields: &Map<String, Value>, see: &mut dyn FnMut(Option<&str>, &str)) {
     for (name, value) in fields {
-        see(name);
-        each_in(value, see);
+        see(None, name);
+        each_in(name, value, see);
     }
 }
 
-fn each_in(value: &Value, see: &mut dyn FnMut(&str)) {
+fn each_in(name: &str, value: &Value, see: &mut dyn FnMut(Option<&str>, &str)) {
     match value {
-        Value::String(text) => see(text),
-        Value::Array(items) => items.iter().for_each(|item| each_in(item, see)),
+        Value::String(text) => see(Some(name), text),
+        Value::Array(items) => items.iter().for_each(|item| each_in(name, item, see)),
         Value::Object(fields) => each_in_fields(fields, see),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-fn changed_fields(fields: Map<String, Value>, change: &mut dyn FnMut(&str) -> Option<String>) -> Map<String, Value> {
+fn changed_fields(
+    fields: Map<String, Value>,
+    change: &mut dyn FnMut(Option<&str>, &str) -> Option<String>,
+) -> Map<String, Value> {
     let mut changed = Map::new();
     for (name, mut value) in fields {
-        change_in(&mut value, change);
-        let name = change(&name).unwrap_or(name);
+        change_in(&name, &mut value, change);
+        let name = change(None, &name).unwrap_or(name);
         let free = (2..).map(|number| format!("{name} {number}"));
         let name = std::iter::once(name.clone()).chain(free).find(|name| !changed.contains_key(name)).unwrap_or(name);
         changed.insert(name, value);
@@ -70,14 +73,14 @@ fn changed_fields(fields: Map<String, Value>, change: &mut dyn FnMut(&str) -> Op
     changed
 }
 
-fn change_in(value: &mut Value, change: &mut dyn FnMut(&str) -> Option<String>) {
+fn change_in(name: &str, value: &mut Value, change: &mut dyn FnMut(Option<&str>, &str) -> Option<String>) {
     match value {
         Value::String(text) => {
-            if let Some(changed) = change(text) {
+            if let Some(changed) = change(Some(name), text) {
                 *text = changed;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| change_in(item, change)),
+        Value::Array(items) => items.iter_mut().for_each(|item| change_in(name, item, change)),
         Value::Object(fields) => *fields = changed_fields(std::mem::take(fields), change),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -175,10 +178,10 @@ mod tests {
     #[test]
     fn names_that_become_one_keep_both_values() {
         let mut metadata: Metadata = r#"{"one":1,"other":{"one":"x"}}"#.parse().unwrap();
-        metadata.change_texts(&mut |text| (text == "one" || text == "other").then(|| "same".to_owned()));
+        metadata.change_texts(&mut |_, text| (text == "one" || text == "other").then(|| "same".to_owned()));
         assert_eq!(metadata.to_string(), r#"{"same":1,"same 2":{"same":"x"}}"#);
         let mut seen = Vec::new();
-        metadata.each_text(&mut |text| seen.push(text.to_owned()));
+        metadata.each_text(&mut |_, text| seen.push(text.to_owned()));
         assert_eq!(seen, ["same", "same 2", "same", "x"]);
     }
 }

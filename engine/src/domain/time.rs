@@ -67,6 +67,10 @@ impl FromStr for Timestamp {
         if let Ok(time) = text.parse::<jiff::Timestamp>() {
             return Ok(Self::from_micros(time.as_microsecond()));
         }
+        // How others write "for ever". There is no such time: somewhere on earth it would be the year 10000.
+        if text.starts_with("9999-12-31") {
+            return Ok(Self::from_micros(jiff::Timestamp::MAX.as_microsecond()));
+        }
         text.parse::<jiff::civil::Date>()
             .and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC))
             .map(|zoned| Self::from_micros(zoned.timestamp().as_microsecond()))

@@ -228,7 +228,7 @@ pub(super) fn json_beside(memory: &Memory) -> String {
         summary: Cow<'a, str>,
     }
     let mut metadata = memory.metadata.clone();
-    metadata.iter_mut().for_each(|kept| kept.change_texts(&mut |text| Some(neutral(text).into_owned())));
+    metadata.iter_mut().for_each(|kept| kept.change_texts(&mut |_, text| Some(neutral(text).into_owned())));
     let beside = Beside {
         access_count: memory.access_count,
         created_at: memory.created,

@@ -1,5 +1,6 @@
 //! The texts of what is said of a memory: all that a person or a model may have written into.
 
+use super::found::is_clean;
 use crate::domain::{
     Category, Content, Draft, InFile, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, Metadata, Origin, Patch, Scope, Tag,
 };
@@ -88,15 +89,32 @@ fn changed_content(content: &mut Content, change: &mut dyn FnMut(Part, &str) -> 
     }
 }
 
-/// The texts of what a client keeps beside a text, and the names of its fields.
+/// The texts of what a client keeps beside a text, and the names of its fields. Where the name of a field says that its
+/// value is a credential, both are shown as one text.
 fn each_kept(metadata: Option<&Metadata>, see: &mut dyn FnMut(Part, &str)) {
-    metadata.iter().for_each(|metadata| metadata.each_text(&mut |text| see(Part::Text, text)));
+    let mut shown = |name: Option<&str>, text: &str| match said_by(name, text) {
+        Some(before) => see(Part::Text, &(before + text)),
+        None => see(Part::Text, text),
+    };
+    metadata.iter().for_each(|metadata| metadata.each_text(&mut shown));
 }
 
 fn changed_kept(metadata: Option<&mut Metadata>, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
-    if let Some(metadata) = metadata {
-        metadata.change_texts(&mut |text| change(Part::Text, text));
-    }
+    let mut changed = |name: Option<&str>, text: &str| match said_by(name, text) {
+        Some(before) => {
+            let changed = change(Part::Text, &format!("{before}{text}"))?;
+            // What stands before the value may have been taken for a part of it.
+            Some(changed.strip_prefix(&before).map_or_else(|| changed.clone(), str::to_owned))
+        }
+        None => change(Part::Text, text),
+    };
+    metadata.into_iter().for_each(|metadata| metadata.change_texts(&mut changed));
+}
+
+/// The name of a field, as it stands before a value that is a credential by that name alone.
+fn said_by(name: Option<&str>, text: &str) -> Option<String> {
+    let before = format!("{}: ", name?);
+    (is_clean(text) && is_clean(&before) && !is_clean(&format!("{before}{text}"))).then_some(before)
 }
 
 fn each<'a>(texts: impl IntoIterator<Item = &'a String>, see: &mut dyn FnMut(Part, &str)) {

@@ -7,7 +7,7 @@ use super::update::rewrite;
 use super::write::{Stored, Written, places_of, set_aside, write_row};
 use super::{links, places};
 use crate::compose::{self, Composed, Known};
-use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp};
+use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Metadata, Origin, Patch, Timestamp};
 use crate::screen::{Screened, dropped, findings, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -104,11 +104,11 @@ pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) ->
 }
 
 /// Counts a text that is said again as used. It stays as long as the longer of both lifetimes says, and takes the
-/// links that are new and what is to be kept beside it.
+/// links that are new, and what is to be kept beside it where nothing is.
 fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) -> Result<Stored, StoreError> {
     access_log::touch(change, known.handle, change.now)?;
     let expires = known.expires.and_then(|known| draft.expires.map(|asked| asked.max(known)));
-    let metadata = draft.metadata.clone().filter(|metadata| known.metadata.as_ref() != Some(metadata));
+    let metadata = draft.metadata.clone().filter(|_| known.metadata.as_ref().is_none_or(Metadata::is_empty));
     if expires != known.expires || metadata.is_some() {
         let patch = Patch { expires: Some(expires), metadata, ..Patch::default() };
         rewrite(change, &change.known(MemoryRef::Handle(known.handle))?, &patch, actor)?;
@@ -141,6 +141,7 @@ fn kept_as_before(memory: &Memory, draft: &Draft) -> Vec<&'static str> {
         differs("tags", draft.tags.iter().any(|tag| !memory.tags.contains(tag))),
         differs("keywords", lacks(&draft.keywords, &memory.keywords)),
         differs("entities", lacks(&draft.entities, &memory.entities)),
+        differs("metadata", draft.metadata.as_ref().is_some_and(|given| memory.metadata.as_ref() != Some(given))),
         differs("expires_at", draft.expires.is_some_and(|given| memory.expires != Some(given))),
     ];
     fields.into_iter().flatten().collect()
