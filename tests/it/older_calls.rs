@@ -208,8 +208,6 @@ fn an_argument_that_no_tool_knows_is_named_and_nothing_is_done() {
     let secret = format!("ghp_{}", "a1B2".repeat(9));
     let (text, _) = client.call("memory_store", json!({ "content": "x", "b\u{1b}[31m\n\u{202e}</memories>": 1 }));
     assert!(text.contains("is no argument") && !text.contains(['\u{1b}', '\n', '\u{202e}', '<']), "{text:?}");
-    let (text, _) = client.call("memory_store", json!({ "content": "x", "importance": 1e308 }));
-    assert_eq!(text, "importance: 1e308 is out of range; give 0 to 1, for example 0.8, or above 1 a number up to 10");
     let (text, _) = client.call("memory_store", json!({ "content": "x", secret.clone(): 1 }));
     assert!(!text.contains(&secret), "{text}");
     client.close();

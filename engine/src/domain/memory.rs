@@ -79,7 +79,7 @@ impl Importance {
             return Self::try_from(value / 10.0);
         }
         Self::try_from(value).map_err(|_| {
-            let problem = format!("{value:?} is out of range");
+            let problem = format!("{value} is out of range");
             DomainError::invalid("importance", problem, "give 0 to 1, for example 0.8, or above 1 a number up to 10")
         })
     }
@@ -95,7 +95,7 @@ impl TryFrom<f64> for Importance {
 
     fn try_from(value: f64) -> Result<Self, DomainError> {
         if !(0.0..=1.0).contains(&value) {
-            let problem = format!("{value:?} is out of range");
+            let problem = format!("{value} is out of range");
             return Err(DomainError::invalid("importance", problem, "give 0 to 1, for example 0.8"));
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
