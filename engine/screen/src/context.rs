@@ -19,6 +19,7 @@ mod phrases;
 mod prose;
 mod scan;
 mod stand_in;
+mod stated;
 mod tables;
 mod value;
 
@@ -269,6 +270,11 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
         }
     }
     search.found
+}
+
+/// The credentials of a text that its sentences state.
+pub(crate) fn stated(text: &str) -> Vec<Finding> {
+    stated::findings(text)
 }
 
 /// How many marks may have nothing near them, and for how many bytes one more may. No text of people or programs names

@@ -113,16 +113,16 @@ fn an_edit_of_the_same_size_within_one_tick_is_found() {
     let mut found = 0;
     for number in 0..500 {
         let then = now();
-        world.write("a.md", list(&[&format!("the pin is {:04}", 2 * number)]));
+        world.write("a.md", list(&[&format!("the mark is {:04}", 2 * number)]));
         touch(&world, then);
         world.look();
         let is_one_tick = now().duration_since(then).unwrap_or_default() < Duration::from_millis(90);
-        world.write("a.md", list(&[&format!("the pin is {:04}", 2 * number + 1)]));
+        world.write("a.md", list(&[&format!("the mark is {:04}", 2 * number + 1)]));
         touch(&world, then);
         world.look();
         // A busy machine was too slow for it to be one tick.
         if is_one_tick {
-            assert_eq!(world.says("a.md"), [format!("the pin is {:04}", 2 * number + 1)]);
+            assert_eq!(world.says("a.md"), [format!("the mark is {:04}", 2 * number + 1)]);
             found += 1;
         }
         if found == 20 {

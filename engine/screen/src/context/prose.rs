@@ -209,6 +209,10 @@ fn step(word: &str, lower: &str) -> Step {
 fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     let Some(inside) = text.get(value.span.clone()) else { return false };
     let lower = inside.to_lowercase();
+    // `root@oak:~#` is the next prompt of a shell.
+    if inside.contains('@') && inside.contains(':') && inside.ends_with(['#', '$', '>']) {
+        return false;
+    }
     if [BINDERS, HARMLESS, REFUSALS].iter().any(|words| scan::is_among(words, &lower)) {
         return false;
     }

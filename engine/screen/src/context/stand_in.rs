@@ -28,6 +28,12 @@ pub(super) fn is_stand_in(value: &str) -> bool {
         || value.contains('…')
 }
 
+/// True of templates, names of variables, and rows of one character: whoever states one of them states no secret.
+pub(super) fn is_template_or_row(value: &str) -> bool {
+    let length = value.chars().count();
+    length == 0 || is_template(value) || length >= 4 && is_monotone(value, length) || value.contains("...")
+}
+
 /// Values that a program fills in.
 fn is_template(value: &str) -> bool {
     const OPENINGS: [&str; 16] = [

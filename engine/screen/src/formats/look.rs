@@ -68,6 +68,14 @@ const WORDS: f32 = 0.6;
 /// Longer tokens are judged by their beginning: it tells enough, and time stays bounded.
 pub(super) const JUDGED: usize = 256;
 
+/// True for a token that says itself that it is none: `xxxx`, `your_token`, a key that contains EXAMPLE.
+pub(super) fn is_masked(token: &[u8]) -> bool {
+    let token = token.get(..counted(JUDGED)).unwrap_or(token);
+    let mut core = [0; JUDGED];
+    let core = kept(token, &mut core, u8::is_ascii_alphanumeric);
+    says_so(token) || core.len() >= 8 && distinct(core) <= 3.max(core.len() / 12).min(6)
+}
+
 /// True for what stands where a credential would: `xxxx`, `your_token`, `abcdef123456`, `0000`.
 pub(super) fn is_placeholder(token: &[u8]) -> bool {
     let token = token.get(..counted(JUDGED)).unwrap_or(token);

@@ -45,7 +45,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
         let Some((pattern, kind)) = rows::at(hit.pattern().as_usize()) else { continue };
         let pattern = Pattern::of(pattern);
         if let Some(matched) = pattern.matched(bytes, hit.start())
-            && is_token(bytes, pattern.anchor, &matched)
+            && is_token(text, pattern.anchor, &matched)
         {
             found.push(Finding { span: matched.span, kind: Kind::new(kind) });
         }
@@ -54,7 +54,8 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
 }
 
 /// Whether what matches is a token and no placeholder or name in a program.
-fn is_token(bytes: &[u8], anchor: &str, matched: &Match) -> bool {
+fn is_token(text: &str, anchor: &str, matched: &Match) -> bool {
+    let bytes = text.as_bytes();
     let slice = |range: &Range<usize>| bytes.get(range.clone()).unwrap_or_default();
     let random = slice(&matched.random);
     if CHECKED.contains(&anchor) && checksum::is_right(random) {
@@ -68,7 +69,34 @@ fn is_token(bytes: &[u8], anchor: &str, matched: &Match) -> bool {
     if anchor.len() <= SHORT && anchor != "ey" {
         return look::look(random) >= Look::Short;
     }
-    !look::is_placeholder(random) && !look::is_words(random)
+    // Who tries a made-up key must see that it is redacted: only where the line says so it is an example.
+    let is_example =
+        look::is_masked(random) || look::is_placeholder(random) && is_said_to_be_example(text, &matched.span);
+    !is_example && !look::is_words(random)
+}
+
+/// True where the line around a token says that it is an example.
+fn is_said_to_be_example(text: &str, token: &Range<usize>) -> bool {
+    const SAYS: [&str; 12] = [
+        "example",
+        "e.g.",
+        "for instance",
+        "placeholder",
+        "dummy",
+        "sample",
+        "fake",
+        "looks like",
+        "such as",
+        "beispiel",
+        "exemple",
+        "ejemplo",
+    ];
+    let before = text.get(..token.start).and_then(|head| head.rsplit('\n').next()).unwrap_or_default();
+    let after = text.get(token.end..).and_then(|rest| rest.split('\n').next()).unwrap_or_default();
+    [before, after].iter().any(|part| {
+        let part = part.to_lowercase();
+        SAYS.iter().any(|says| part.contains(says))
+    })
 }
 
 #[cfg(test)]

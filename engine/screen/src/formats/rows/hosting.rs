@@ -3,6 +3,8 @@
 use super::Row;
 
 pub(super) const ROWS: &[Row] = &[
+    // Keys of Tessera's own server.
+    ("tsr_{h12}_{t43}_{h8}", "Tessera key"),
     // Code and its building.
     ("ghp_{w36-255}", "GitHub token"),
     ("gho_{w36-255}", "GitHub token"),

@@ -1,0 +1,215 @@
+//! The nouns of a line.
+
+use std::ops::Range;
+
+use super::line::{Line, Word, is_joined};
+use super::words::{LANGUAGES, Language, PARTS, Sort};
+
+/// How many letters a noun may have more than is written in the table.
+const MOST_ENDING: usize = 5;
+/// Bits of pairs of first bytes.
+const BITS: usize = 65_536 / 64;
+
+/// A noun in a line.
+#[derive(Debug)]
+pub(super) struct Stated {
+    pub(super) sort: Sort,
+    /// Languages in which it is one, by their places in the table.
+    pub(super) languages: Vec<usize>,
+    pub(super) span: Range<usize>,
+    /// The last of its words.
+    pub(super) last: usize,
+}
+
+impl Stated {
+    /// Its languages; English beside them, whose words people mix into others.
+    pub(super) fn spoken(&self) -> impl Iterator<Item = &'static Language> {
+        let english = (!self.languages.contains(&0)).then_some(0);
+        self.languages.iter().copied().chain(english).filter_map(|at| LANGUAGES.get(at))
+    }
+
+    /// True where a value may follow with nothing between.
+    pub(super) fn is_bare(&self) -> bool {
+        self.languages.iter().filter_map(|at| LANGUAGES.get(*at)).any(|language| language.is_bare)
+    }
+
+    /// True where a word binds a value to it.
+    pub(super) fn is_bound_by(&self, word: &str) -> bool {
+        self.spoken().any(|language| language.binders.split_ascii_whitespace().any(|binder| binder == word))
+    }
+
+    /// True of a clause of a script without spaces that says something else of the noun.
+    pub(super) fn holds_other(&self, clause: &str) -> bool {
+        let others = self.spoken().flat_map(|language| language.others.split_ascii_whitespace());
+        others.filter(|other| other.contains(is_joined)).any(|other| clause.contains(other))
+    }
+
+    /// True of a word that no value begins with. Of words with hyphens the first counts: `on-the-fridge`.
+    pub(super) fn is_other(&self, word: &str) -> bool {
+        let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+        let is_one = |word: &str| {
+            self.spoken().any(|language| language.others.split_ascii_whitespace().any(|other| other == word))
+        };
+        let first = word.split('-').next().unwrap_or_default();
+        let is_place =
+            matches!(first, "on" | "in" | "at" | "by" | "under" | "see" | "ask" | "not" | "generated" | "stored");
+        word.is_empty() || is_one(word) || first.len() < word.len() && is_place
+    }
+
+    /// True where the noun is a part of something else: `password policy`.
+    pub(super) fn is_part_of_more(&self, line: &Line<'_>) -> bool {
+        let next = line.words.get(self.last + 1).map_or("", |word| word.lower.as_str());
+        PARTS.split_ascii_whitespace().any(|part| part == next)
+    }
+}
+
+/// Pairs of bytes that nouns begin with. Most words of a text begin with none of them.
+static BEGINNINGS: [u64; BITS] = beginnings();
+
+const fn beginnings() -> [u64; BITS] {
+    let mut bits = [0; BITS];
+    let mut language = 0;
+    while language < LANGUAGES.len() {
+        let nouns = LANGUAGES[language].nouns;
+        let mut sort = 0;
+        while sort < nouns.len() {
+            let spelled = nouns[sort].1;
+            let mut at = 0;
+            while at < spelled.len() {
+                let noun = spelled[at].as_bytes();
+                let pair = noun[0] as usize * 256 + noun[1] as usize;
+                bits[pair / 64] |= 1 << (pair % 64);
+                at += 1;
+            }
+            sort += 1;
+        }
+        language += 1;
+    }
+    bits
+}
+
+fn may_begin(word: &str) -> bool {
+    let [first, second, ..] = word.as_bytes() else { return false };
+    let pair = usize::from(*first) * 256 + usize::from(*second);
+    BEGINNINGS.get(pair / 64).is_some_and(|bits| bits & (1 << (pair % 64)) != 0)
+}
+
+/// The nouns of a line, the longest at each place.
+pub(super) fn in_line(line: &Line<'_>) -> Vec<Stated> {
+    let mut found: Vec<Stated> = Vec::new();
+    for (at, word) in line.words.iter().enumerate() {
+        if word.lower.chars().any(is_joined) {
+            joined(word, at, &mut found);
+            continue;
+        }
+        for part in parts(&word.lower) {
+            let before = found.len();
+            // `two-pass` goes through something twice.
+            let is_pass = part == "pass" && part.len() < word.lower.len();
+            if may_begin(part) && !is_pass {
+                spaced(line, at, part, &mut found);
+            }
+            if found.len() > before {
+                break;
+            }
+        }
+    }
+    found.sort_by_key(|noun| (noun.span.start, std::cmp::Reverse(noun.span.end)));
+    found.dedup_by(|next, kept| next.span.start < kept.span.end);
+    found
+}
+
+/// A word, what stands behind its last joint or an article, and what ends a compound.
+fn parts(word: &str) -> impl Iterator<Item = &str> {
+    const ENDS: [&str; 12] = [
+        "password",
+        "passwort",
+        "kennwort",
+        "passphrase",
+        "wachtwoord",
+        "lösenord",
+        "lösenordet",
+        "adgangskode",
+        "adgangskoden",
+        "salasana",
+        "passwd",
+        "pwd",
+    ];
+    let joint = word.rfind(['-', '_', '\'']).and_then(|at| word.get(at + 1..));
+    let compound = ENDS.iter().find(|end| word.len() > end.len() && word.ends_with(*end));
+    [Some(word), joint, compound.copied()].into_iter().flatten()
+}
+
+/// Adds the longest noun that begins with this part of a word.
+fn spaced(line: &Line<'_>, at: usize, part: &str, found: &mut Vec<Stated>) {
+    let Some(word) = line.words.get(at) else { return };
+    let mut longest: Option<Stated> = None;
+    for (number, language) in LANGUAGES.iter().enumerate() {
+        for (sort, spelled) in language.nouns {
+            for noun in *spelled {
+                let Some(last) = last_of(line, at, part, noun) else { continue };
+                let end = line.words.get(last).map_or(word.span.end, |last| last.span.end);
+                match &mut longest {
+                    Some(known) if known.span.end > end => {}
+                    Some(known) if known.span.end == end => known.languages.push(number),
+                    _ => {
+                        let span = word.span.start..end;
+                        longest = Some(Stated { sort: *sort, languages: vec![number], span, last });
+                    }
+                }
+            }
+        }
+    }
+    found.extend(longest.filter(|noun| !is_counted(line, at, part, noun)));
+}
+
+/// `first pass`, `cache key`, `public key`: the word before says that it is something else.
+fn is_counted(line: &Line<'_>, at: usize, part: &str, noun: &Stated) -> bool {
+    const PASSES: &str = "one two three single multi first second third next last final each every per dry full hot the a this that another";
+    const KEYS: &str = "cache idempotency sort primary foreign partition public dedup lookup map row object index shard routing json \
+        dictionary hash arrow shift ctrl alt tab enter escape composite unique natural surrogate group join config";
+    let before = at.checked_sub(1).and_then(|before| line.words.get(before)).map_or("", |word| word.lower.as_str());
+    let among = |words: &str| words.split_ascii_whitespace().any(|word| word == before);
+    match part {
+        "pass" => among(PASSES),
+        "key" => noun.span.len() == part.len() && among(KEYS),
+        _ => false,
+    }
+}
+
+/// The last word of a noun that begins at a word, of which this part counts.
+fn last_of(line: &Line<'_>, at: usize, part: &str, noun: &str) -> Option<usize> {
+    let (noun, may_end) = noun.strip_suffix('*').map_or((noun, false), |stem| (stem, true));
+    let mut spelled = noun.split(' ').enumerate().peekable();
+    while let Some((offset, expected)) = spelled.next() {
+        let word = if offset == 0 { part } else { line.words.get(at + offset)?.lower.as_str() };
+        let rest = word.strip_prefix(expected)?;
+        let is_last = spelled.peek().is_none();
+        let ending = if is_last && may_end { MOST_ENDING } else { 0 };
+        let is_owned = is_last && matches!(rest, "'s" | "’s");
+        if rest.chars().count() > ending && !is_owned {
+            return None;
+        }
+        if is_last {
+            return Some(at + offset);
+        }
+    }
+    None
+}
+
+/// Adds the nouns inside a word of a script without spaces.
+fn joined(word: &Word, at: usize, found: &mut Vec<Stated>) {
+    for (number, language) in LANGUAGES.iter().enumerate() {
+        for (sort, spelled) in language.nouns {
+            for noun in spelled.iter().filter(|noun| noun.contains(is_joined)) {
+                let noun = noun.to_lowercase();
+                for (from, _) in word.lower.match_indices(noun.as_str()) {
+                    let span = word.span.start + from..word.span.start + from + noun.len();
+                    if span.end <= word.span.end {
+                        found.push(Stated { sort: *sort, languages: vec![number], span, last: at });
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! A name and a password together: `login: admin / admin123`, `log in as bob with x`.
+
+use super::PASSWORD;
+use super::line::{Line, place_of};
+use super::value;
+use crate::finding::Finding;
+
+/// What a pair follows.
+const LOGINS: &str = "login logins log sign user username account credential credentials creds auth bind benutzer usuario identifiants zugang вход логин";
+
+/// Adds the passwords of pairs.
+pub(super) fn find(line: &Line<'_>, found: &mut Vec<Finding>) {
+    if line.is_code() {
+        return;
+    }
+    let text = line.head(line.span.end);
+    let is_login = line.words.iter().any(|word| LOGINS.split_ascii_whitespace().any(|login| login == word.lower));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let of_login = || behind_slash(&words).or_else(|| behind_with(&words)).or_else(|| behind_colon(&words));
+    let taken = of_command(&words).or_else(|| is_login.then(of_login).flatten());
+    let Some(word) = taken.map(value::trimmed).filter(|word| is_given(word)) else { return };
+    let start = line.span.start + place_of(word, text);
+    found.push(Finding { span: start..start + word.len(), kind: PASSWORD });
+}
+
+/// The option of a command that takes a password, whatever it spells.
+fn of_command<'a>(words: &[&'a str]) -> Option<&'a str> {
+    const COMMANDS: [(&str, &str); 3] = [("sshpass", "-p"), ("redis-cli", "-a"), ("ldapsearch", "-w")];
+    let (_, option) =
+        COMMANDS.iter().find(|(command, _)| words.iter().any(|word| word.trim_matches('`') == *command))?;
+    let at = words.iter().position(|word| word == option)?;
+    words.get(at + 1).copied().filter(|word| !word.starts_with(['\'', '"', '-']))
+}
+
+/// `basic auth on staging is acme:x`.
+fn behind_colon<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let at = words.windows(2).position(|two| matches!(two, ["is", pair] if pair.matches(':').count() == 1))?;
+    let (name, password) = words.get(at + 1)?.split_once(':')?;
+    let is_port = password.bytes().all(|byte| byte.is_ascii_digit());
+    (is_name(name) && !is_port && password.bytes().any(|byte| byte.is_ascii_digit())).then_some(password)
+}
+
+/// `login: admin / x`, `login: admin/x`, `credential for the FTP: bob / x`.
+fn behind_slash<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let lead = words.iter().position(|word| word.len() > 2 && word.ends_with([':', '=']))?;
+    let rest = words.get(lead + 1..)?;
+    match rest {
+        [name, "/" | "|" | ":", password, ..] if is_name(name) => Some(password),
+        [pair, ..] if lead == 0 => {
+            let (name, password) = pair.split_once('/')?;
+            (is_name(name) && !password.contains('/')).then_some(password)
+        }
+        _ => None,
+    }
+}
+
+/// `log into grafana as viewer with x`.
+fn behind_with<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let at = words.windows(4).position(|four| match four {
+        [by, name, with, _] => *by == "as" && *with == "with" && is_name(name),
+        _ => false,
+    })?;
+    words.get(at + 3).copied()
+}
+
+fn is_name(word: &str) -> bool {
+    word.len() >= 2 && word.chars().all(|letter| letter.is_alphanumeric() || "._-@+".contains(letter))
+}
+
+fn is_given(word: &str) -> bool {
+    const OTHERS: [&str; 14] =
+        ["a", "an", "the", "your", "my", "his", "her", "google", "email", "password", "sso", "github", "no", "full"];
+    let length = word.chars().count();
+    (4..=60).contains(&length)
+        && !OTHERS.contains(&word.to_lowercase().as_str())
+        && !word.starts_with(['$', '<', '{', '/', '~'])
+        && !word.contains(['/', '(', '{', '<', '*'])
+}
