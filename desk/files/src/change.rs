@@ -41,6 +41,7 @@ impl Tree {
         if path.is_root() {
             return Err(exists());
         }
+        path.check_writable()?;
         self.make_parents_under(path, lock)?;
         let Reach::There(at) = self.reach(path)? else {
             return Err(FileError::Changed { path: path.spelled().to_owned() });
@@ -91,6 +92,7 @@ impl Tree {
 
     /// The same while the folder is held.
     pub fn rename_under(&self, from: &RelativePath, to: &RelativePath, lock: &Lock) -> Result<(), FileError> {
+        to.check_writable()?;
         let (source, _) = self.movable(from, to)?;
         self.make_parents_under(to, lock)?;
         let changed = || FileError::Changed { path: to.spelled().to_owned() };
@@ -181,6 +183,7 @@ impl Tree {
 
     /// Makes the directories that a path is in, for their owner alone.
     pub fn make_parents(&self, path: &RelativePath) -> Result<(), FileError> {
+        path.check_writable()?;
         let lock = self.lock()?;
         self.make_parents_under(path, &lock)
     }

@@ -1,6 +1,7 @@
 //! A path as a caller spelled it, and the names beneath the folder that it stands for. One that cannot be is refused
 //! here, before anything is looked up.
 
+use tessera_markdown::names::why_refused;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::error::FileError;
@@ -18,22 +19,8 @@ const MOST_ENCODINGS: usize = 8;
 const ECHO_CHARS: usize = 200;
 /// What names of files begin with that are ours and last for one write.
 pub(crate) const OWN_PREFIX: &str = ".tessera-";
-/// Directories that programs take orders from: a text that is written there would be run.
-const ORDERS: [&str; 12] = [
-    ".git",
-    ".hg",
-    ".svn",
-    ".jj",
-    ".obsidian",
-    ".vscode",
-    ".idea",
-    ".claude",
-    ".cursor",
-    ".github",
-    ".husky",
-    ".devcontainer",
-];
-
+/// Files that Tessera keeps beside exported notes.
+const OWN_FILES: [&str; 1] = [".tessera.export"];
 /// A path beneath a folder: `/memories/user/preferences.md`, or the folder itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RelativePath {
@@ -78,7 +65,11 @@ impl RelativePath {
         for name in &names {
             check(name).map_err(refused)?;
         }
-        Ok(Self { spelled: spelled.to_owned(), folder: folder.to_owned(), relative: names.join("/") })
+        let relative = names.join("/");
+        if let Some(why) = why_refused(&relative) {
+            return Err(refused(why));
+        }
+        Ok(Self { spelled: spelled.to_owned(), folder: folder.to_owned(), relative })
     }
 
     /// The path of something that was found in the folder: a person's file may have any name that the system took.
@@ -119,6 +110,15 @@ impl RelativePath {
     /// Whether it is the folder itself.
     pub fn is_root(&self) -> bool {
         self.relative.is_empty()
+    }
+
+    /// Refuses a path at which other programs would run or obey what is written. Files of Tessera itself may be written.
+    pub(crate) fn check_writable(&self) -> Result<(), FileError> {
+        let is_own = self.names().next_back().is_some_and(|name| OWN_FILES.contains(&name));
+        match why_refused(&self.relative) {
+            Some(why) if !is_own => Err(FileError::Name { path: echo(&self.spelled), why }),
+            _ => Ok(()),
+        }
     }
 
     /// Whether it is hidden, or in a directory that is: listed nowhere and in no index, though it can be named.
@@ -270,7 +270,7 @@ fn check_name(name: &str) -> Result<(), &'static str> {
         return Err("it has a control character in it");
     }
     let lower = name.to_ascii_lowercase();
-    if lower.starts_with(OWN_PREFIX) || ORDERS.contains(&lower.as_str()) {
+    if lower.starts_with(OWN_PREFIX) {
         return Err("a name in it is kept for other programs");
     }
     Ok(())

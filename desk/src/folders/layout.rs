@@ -43,6 +43,10 @@ fn one_turn(store: &mut Store, makes_room: bool) -> Result<usize, StoreError> {
     let mut done = 0;
     for pending in store.pending_files()? {
         let Some(path) = pending.memory.file.as_ref().map(|file| file.path.clone()) else { continue };
+        // A server that does not check names may send one that other programs run: it is never written.
+        if path.is_obeyed() && pending.memory.deleted.is_none() {
+            continue;
+        }
         // Another may have taken its place on disk in this turn.
         let is_still =
             |row: &FileRow| Ok::<_, StoreError>(store.file_at(&row.path)?.is_some_and(|now| now.id == row.id));

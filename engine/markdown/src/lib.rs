@@ -14,6 +14,7 @@ mod inline;
 mod item;
 pub mod key;
 mod lines;
+pub mod names;
 mod note;
 mod parts;
 pub mod permalink;

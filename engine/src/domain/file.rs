@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tessera_markdown::names::why_refused;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::DomainError;
@@ -73,6 +74,11 @@ impl FilePath {
             end -= 1;
         }
         Self(format!("{before}{}{mark}{ending}", stem.get(..end).unwrap_or_default()))
+    }
+
+    /// True when other programs would run or obey what is written here: no machine writes it, and no server takes it.
+    pub fn is_obeyed(&self) -> bool {
+        why_refused(self.inside()).is_some()
     }
 
     fn parts(&self) -> (&str, &str) {

@@ -124,6 +124,9 @@ impl Details {
         check_words("entities", &self.entities)?;
         check_words("session", self.session.as_slice())?;
         check_words("origin", &[self.origin.to_string()])?;
+        if self.file.as_ref().is_some_and(FilePath::is_obeyed) {
+            return Err(DomainError::invalid("file", "is a name that other programs run or obey", "rename the file"));
+        }
         if self.conflict_of.is_some_and(|id| id.is_reserved()) {
             return Err(DomainError::invalid("conflict_of", "is a reserved UUID", "give the memory's own id"));
         }

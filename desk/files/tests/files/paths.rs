@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use tessera_files::{RelativePath, Tree};
+use tessera_files::{Expected, FileError, RelativePath, Tree};
 
 use crate::room::{Room, every_command};
 
@@ -114,17 +114,16 @@ fn spec_3_06_dots_and_slashes_normalise_and_names_of_other_systems_are_refused()
         ("/memories/.../x", "ends in a dot or a space"),
         ("/memories/a ", "ends in a dot or a space"),
         ("/memories/.tessera-1-1.tmp", "kept for other programs"),
-        ("/memories/.git/hooks/pre-commit", "kept for other programs"),
-        ("/memories/d/.GIT/config", "kept for other programs"),
+        ("/memories/.git/hooks/pre-commit", "begins with a dot"),
+        ("/memories/d/.GIT/config", "begins with a dot"),
+        ("/memories/HEAD", "Git repository"),
+        ("/memories/d/config", "run or obey"),
     ] {
         assert!(refused(path).contains(why), "{path}: {}", refused(path));
     }
-    let is_hidden = |path| RelativePath::parse(path, "memories").unwrap().is_hidden();
-    assert_eq!(
-        [is_hidden("/memories/a/.b"), is_hidden("/memories/.a/b"), is_hidden("/memories/./a.b")],
-        [true, true, false]
-    );
-    for path in ["/memories/console.md", "/memories/COM10", "/memories/.gitignore", "/memories/a b", "/memories/~"] {
+    let is_hidden = |path| RelativePath::found(path, "memories").unwrap().is_hidden();
+    assert_eq!([is_hidden("a/.b"), is_hidden(".a/b"), is_hidden("a.b")], [true, true, false]);
+    for path in ["/memories/console.md", "/memories/COM10", "/memories/./a.b", "/memories/a b", "/memories/~"] {
         RelativePath::parse(path, "memories").unwrap();
     }
 }
@@ -144,8 +143,8 @@ fn spec_3_06_a_persons_file_may_have_a_name_that_no_new_one_may() {
     room.rename(name, "/memories/meeting.md").unwrap();
     assert_eq!(room.text("meeting.md"), "notes");
     room.put(".git/config", "kept");
-    assert!(room.view("/memories/.git/config").unwrap_err().contains("kept for other programs"));
-    assert!(room.delete("/memories/.git").unwrap_err().contains("kept for other programs"));
+    assert!(room.view("/memories/.git/config").unwrap_err().contains("begins with a dot"));
+    assert!(room.delete("/memories/.git").unwrap_err().contains("begins with a dot"));
 }
 
 #[test]
@@ -182,6 +181,23 @@ fn a_folder_that_was_replaced_is_noticed() {
     assert!(!room.tree.is_current());
     fs::create_dir(room.at("")).unwrap();
     assert!(!room.tree.is_current());
+}
+
+/// Whatever asks for a write, also under a name that was found on the disk or came from a server.
+#[test]
+fn nothing_is_written_under_a_name_that_programs_run() {
+    let room = Room::new();
+    for name in ["HEAD", "config", "objects/k", ".git/config", ".claude/settings.json", "a/.envrc", "CLAUDE.md"] {
+        let path = RelativePath::found(name, "memories").unwrap();
+        let wrote = room.tree.write(&path, b"x", Expected::Absent).unwrap_err();
+        assert!(matches!(wrote, FileError::Name { .. }), "{name}: {wrote}");
+        room.put("plain.md", "x");
+        let plain = RelativePath::found("plain.md", "memories").unwrap();
+        assert!(matches!(room.tree.rename(&plain, &path).unwrap_err(), FileError::Name { .. }), "{name}");
+        assert!(room.create(&format!("/memories/{name}"), "x").is_err(), "{name}");
+        assert!(!room.at(name).exists(), "{name}");
+    }
+    assert!(!room.at("a").exists() && !room.at("objects").exists(), "no directory was made for a refused file");
 }
 
 #[test]

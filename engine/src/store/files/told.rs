@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 
-use crate::domain::{MAX_CONTENT_BYTES, MemoryId};
+use crate::domain::{FilePath, MAX_CONTENT_BYTES, MemoryId};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::outbox::tell;
@@ -19,13 +19,19 @@ pub struct HeldBack {
     pub too_large: u64,
     /// Their folder is not one that is told of.
     pub in_untold_folder: u64,
+    /// Other programs run or obey a file of their name, so no other machine may write it.
+    pub with_refused_name: u64,
     /// They came from the server, and no folder of their name may be written here.
     pub without_folder: u64,
 }
 
-/// A file is told of, if its text is kept and its folder is one that is told of; what the person kept to this machine stays.
+/// A file is told of, if its text is kept, its folder is one that is told of, and no other program obeys its name; what the
+/// person kept to this machine stays.
 pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryId, is_told: bool) -> Result<(), StoreError> {
-    if is_told {
+    let path = "SELECT file FROM memories WHERE id = ?1";
+    let path: Option<Option<String>> = change.tx.prepare_cached(path)?.query_row([id], |row| row.get(0)).optional()?;
+    let is_obeyed = path.flatten().is_some_and(|path| path.parse::<FilePath>().is_ok_and(|path| path.is_obeyed()));
+    if is_told && !is_obeyed {
         change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1 AND why = 'file'")?.execute([id])?;
         return tell(change, id);
     }
@@ -90,6 +96,9 @@ impl Store {
             with_credential: here("kept = 0 AND size <= ?1")?,
             too_large: here("kept = 0 AND size > ?1")?,
             in_untold_folder: here(&format!("kept = 1 AND ?1 > 0 AND NOT {TOLD}"))?,
+            with_refused_name: here(&format!(
+                "kept = 1 AND ?1 > 0 AND {TOLD} AND memory IN (SELECT memory FROM private WHERE why = 'file')"
+            ))?,
             without_folder: unplaced?,
         })
     }

@@ -1,0 +1,120 @@
+//! Names of files that other programs run or obey. A text that a model, another machine or a server writes under such a
+//! name could start a program or instruct an agent, so nothing of Tessera writes there. This is the one rule for all of
+//! them: the memory tool, watched folders, the sync, restoring, imports and exports, on machines and on the server.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Names that turn the directory around them into a bare Git repository, whose `config` names programs that `git status`
+/// runs. Git looks for them in every directory above the current one.
+const REPOSITORY: [&str; 7] = ["head", "objects", "refs", "packed-refs", "commondir", "gitdir", "hooks"];
+
+/// Files without a leading dot that a shell, an agent or a desktop reads without being asked.
+const OBEYED: [&str; 11] = [
+    "config",
+    "config.worktree",
+    "mise.toml",
+    "mise.local.toml",
+    "claude.md",
+    "claude.local.md",
+    "agents.md",
+    "agents.override.md",
+    "gemini.md",
+    "autorun.inf",
+    "desktop.ini",
+];
+
+/// Why nothing may be written at a path, which is relative to its folder; `None` where it may.
+///
+/// Names are compared as the most lenient file system compares them: without regard to case, to characters that nobody
+/// sees, to a stream behind a colon, and to dots and spaces at the end.
+pub fn why_refused(relative: &str) -> Option<&'static str> {
+    let mut names = relative.split('/').filter(|name| !name.is_empty()).peekable();
+    while let Some(name) = names.next() {
+        let name = folded(name);
+        if name.starts_with('.') {
+            return Some("a name in it begins with a dot, and other programs run or obey such files");
+        }
+        // Windows also calls `.git` by this name.
+        let is_short = name.strip_prefix("git~").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+        if is_short || REPOSITORY.contains(&name.as_str()) {
+            return Some("a name in it belongs to a Git repository, and Git runs what such files name");
+        }
+        if names.peek().is_none() && OBEYED.contains(&name.as_str()) {
+            return Some("other programs run or obey a file of this name");
+        }
+    }
+    None
+}
+
+fn folded(name: &str) -> String {
+    let seen: String = name.nfkc().filter(|letter| !is_ignored(*letter)).flat_map(char::to_lowercase).collect();
+    let stem = seen.split(':').next().unwrap_or_default();
+    stem.trim_end_matches(['.', ' ']).to_owned()
+}
+
+/// Characters that some file systems leave out of names when they compare them.
+fn is_ignored(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_programs_run_are_refused_however_they_are_spelled() {
+        for path in [
+            ".git/config",
+            ".GIT/config",
+            ".g\u{200c}it/config",
+            "\u{ff0e}git/config",
+            "git~1/config",
+            "notes/.git",
+            ".claude/settings.json",
+            ".vscode/tasks.json",
+            ".envrc",
+            ".mise.toml",
+            ".bashrc",
+            ".gitattributes",
+            "HEAD",
+            "head",
+            "HEAD:stream",
+            "HEAD.",
+            "a/b/HEAD",
+            "objects/k",
+            "refs/heads/main",
+            "hooks/post-commit",
+            "config",
+            "Config ",
+            "a/config",
+            "commondir",
+            "mise.toml",
+            "CLAUDE.md",
+            "team/AGENTS.md",
+        ] {
+            assert!(why_refused(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn names_of_notes_are_not_refused() {
+        for path in [
+            "",
+            "user/preferences.md",
+            "heads.md",
+            "HEAD.md",
+            "config.md",
+            "config/ports.md",
+            "references/a.md",
+            "objects.txt",
+            "hooks.md",
+            "git.md",
+            "my.git.notes.md",
+            "a.b/c.d",
+            "claude.txt",
+            "メモ.md",
+        ] {
+            assert_eq!(why_refused(path), None, "{path}");
+        }
+    }
+}
