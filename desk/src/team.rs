@@ -240,7 +240,7 @@ impl TeamVerb for RevealFromServer {
         };
         let shown = match team.remote.secrets_of(memory).await {
             // It knows no such memory, or has no place for secrets.
-            Err(RemoteError::Refused(_)) => {
+            Err(RemoteError::Refused(_) | RemoteError::NotFound(_)) => {
                 let why = ElsewhereBecause::NorOnServer;
                 return Err(StoreError::ValueElsewhere { name, memory, why }.into());
             }

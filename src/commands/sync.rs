@@ -173,13 +173,14 @@ fn status(context: &Context) -> anyhow::Result<()> {
         let mut value = serde_json::to_value(&status)?;
         if let Some(fields) = value.as_object_mut() {
             fields.insert("files_held_back".to_owned(), serde_json::to_value(files)?);
+            fields.insert("failing_changes".to_owned(), serde_json::to_value(store.failing_changes()?)?);
         }
         return output::json(&value);
     }
     if let (None, Ok(Some((remote, _)))) = (&status.server, &team) {
         return not_joined_yet(remote, store.stats()?.memories);
     }
-    let SyncStatus { server, waiting, refused, conflicts, shared_with_me, private, undecided } = status;
+    let SyncStatus { server, waiting, failing, refused, conflicts, shared_with_me, private, undecided } = status;
     let Some(server) = server else {
         let why = if config::is_left(context.home.clone())? { LEFT } else { "no server" };
         return output::line(&format!("local only: {why}. `tessera sync join URL` joins one."));
@@ -189,11 +190,15 @@ fn status(context: &Context) -> anyhow::Result<()> {
         vec!["server".to_owned(), server.url],
         vec!["user".to_owned(), server.user],
         count("changes to send", waiting),
+        count("changes the server failed to process (retried with each exchange)", failing),
         count("changes refused", refused),
         count("conflicts", conflicts),
         count("shared with you", shared_with_me),
         count("kept on this machine", private - undecided),
     ];
+    rows.extend(
+        store.failing_changes()?.into_iter().map(|change| vec![format!("failing: {}", change.handle), change.why]),
+    );
     if undecided > 0 {
         rows.push(count("from before, kept here (sync join --upload all sends them)", undecided));
     }
@@ -201,6 +206,7 @@ fn status(context: &Context) -> anyhow::Result<()> {
         ("files with a credential, kept here", files.with_credential),
         ("files too large to send, kept here", files.too_large),
         ("files of folders without --sync", files.in_untold_folder),
+        ("files whose name other programs run or obey, kept here", files.with_refused_name),
         ("files for folders not added here", files.without_folder),
     ];
     rows.extend(reasons.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| count(name, number)));

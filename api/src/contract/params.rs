@@ -60,7 +60,6 @@ pub(crate) struct SinceQuery {
 
 /// Where a machine stands.
 #[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ChangesQuery {
     /// The epoch that the cursor belongs to.
@@ -74,7 +73,6 @@ pub(crate) struct ChangesQuery {
 
 /// What a machine knew, and where it stands in the snapshot.
 #[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SnapshotQuery {
     /// The epoch that what the machine knows belongs to; 0 for a new one.

@@ -37,8 +37,8 @@ pub enum SyncError {
     /// The server, or the way to it.
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// What the server has was taken; what is here it did not take.
-    #[error("what came was taken, and what is here was not: {0}")]
+    /// The server's changes arrived. Some local changes could not be sent.
+    #[error("downloaded the server's changes, but could not upload all local changes: {0}")]
     NotSent(RemoteError),
     /// The store.
     #[error(transparent)]

@@ -44,6 +44,15 @@ pub enum RemoteError {
     /// What the machine knows is not of this server's present database.
     #[error("the server's database was replaced; everything is compared anew")]
     MustRefetch,
+    /// The server failed on this request. Another request may succeed.
+    #[error("the server failed to process it: {0}")]
+    Failed(String),
+    /// The server accepted the connection and did not answer in time.
+    #[error("the server did not answer within {} seconds", WHOLE.as_secs())]
+    TimedOut,
+    /// The server has no such row, or this user may not see it.
+    #[error("the server does not have it: {0}")]
+    NotFound(String),
     /// The request is too large.
     #[error("the server refuses it as too large")]
     TooLarge,
@@ -55,10 +64,21 @@ pub enum RemoteError {
 impl RemoteError {
     /// True when the same request may succeed later.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Wait { .. })
+        matches!(self, Self::Unreachable(_) | Self::TimedOut | Self::Failed(_) | Self::Wait { .. })
+    }
+
+    /// How long the server asked to wait.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        match self {
+            Self::Wait { after } => *after,
+            _ => None,
+        }
     }
 
     fn sent(error: reqwest::Error) -> Self {
+        if error.is_timeout() && !error.is_connect() {
+            return Self::TimedOut;
+        }
         let mut text = error.to_string();
         let mut cause = std::error::Error::source(&error);
         while let Some(error) = cause {
@@ -207,7 +227,17 @@ impl Remote {
             (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, _) => {
                 RemoteError::Wait { after: after.map(Duration::from_secs) }
             }
-            // Only a server of ours says what it refuses; anything else is no answer.
+            (StatusCode::INTERNAL_SERVER_ERROR, _) => RemoteError::Failed(words),
+            (StatusCode::NOT_FOUND, "not_found" | "no_such_user") => RemoteError::NotFound(words),
+            // These statuses describe the connection or a route, not the content: the same request may succeed later.
+            (
+                StatusCode::NOT_FOUND
+                | StatusCode::METHOD_NOT_ALLOWED
+                | StatusCode::REQUEST_TIMEOUT
+                | StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                _,
+            ) => RemoteError::Unreachable(words),
+            // Only a Tessera server sends a code. A page without a code comes from a proxy.
             (status, code) if status.is_client_error() && !code.is_empty() => RemoteError::Refused(words),
             _ => RemoteError::Unreachable(words),
         })

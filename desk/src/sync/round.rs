@@ -1,9 +1,11 @@
 //! One exchange with the server.
 
+use std::collections::BTreeSet;
+
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryId;
 use tessera_engine::store::{Anew, ServerState, StoreError, Whole};
-use tessera_engine::sync::{MOST_OPS, Mark, Op, Push, SentSecrets, Snapshot};
+use tessera_engine::sync::{MOST_OPS, MOST_SECRETS, Mark, Op, Push, SentSecrets, Snapshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{Remote, RemoteError, SyncError, Turn};
@@ -14,6 +16,10 @@ use crate::shared::SharedStore;
 const PAGE: u32 = 100;
 /// Pages, and batches of ops, of an exchange: the rest is the next one's.
 const MOST_STEPS: usize = 10_000;
+/// Changes that the server may fail to process before the exchange stops sending: then the server itself is at fault.
+const MOST_FAILING: usize = 8;
+/// Requests of an exchange that may time out. Each one takes twenty seconds.
+const MOST_TIMEOUTS: usize = 3;
 /// How often an exchange begins anew because the server says so.
 const MOST_REFETCHES: usize = 3;
 
@@ -26,6 +32,8 @@ pub struct Exchanged {
     pub received: u64,
     /// Changes that were set aside, because it will not take them.
     pub refused: u64,
+    /// Changes that the server failed to process. The next exchange retries them.
+    pub failing: u64,
 }
 
 /// Exchanges everything with the server, for a program that has a store to itself.
@@ -139,6 +147,7 @@ impl Round<'_> {
         let mut page = self.remote.snapshot(known.epoch, None, &marks).await?;
         let Snapshot { epoch, restored_seq, head, mark, .. } = page;
         let mut anew = Anew::default();
+        let (mut pages, mut last) = (0, None);
         loop {
             if page.epoch != epoch {
                 return Err(RemoteError::MustRefetch.into());
@@ -151,6 +160,12 @@ impl Round<'_> {
                 let (anew, whole) = taken.await?;
                 return on(self.desk, move |store| anew.end(store, &whole)).await;
             };
+            pages += 1;
+            if last.is_some_and(|last| after <= last) || pages >= MOST_STEPS {
+                taken.await?;
+                return Err(RemoteError::Unreachable("its snapshot does not end".to_owned()).into());
+            }
+            last = Some(after);
             // The next page is on its way meanwhile.
             let (taken, following) = tokio::join!(taken, self.remote.snapshot(known.epoch, Some(after), &marks));
             (anew, page) = (taken?.0, following?);
@@ -161,14 +176,13 @@ impl Round<'_> {
     async fn push(&mut self) -> Result<(), SyncError> {
         let mut most = MOST_OPS;
         let mut before: Vec<Op> = Vec::new();
+        let (mut skipped, mut failure, mut timeouts) = (BTreeSet::new(), None, 0);
         for _ in 0..MOST_STEPS {
-            let ops = on(self.desk, move |store| store.ops(most)).await?;
-            if ops.is_empty() {
-                return Ok(());
-            }
-            if ops == before {
-                // Answered, and still to be sent: the next exchange tries again.
-                return Ok(());
+            let skip = skipped.clone();
+            let ops = on(self.desk, move |store| store.ops_without(&skip, most)).await?;
+            // Ops that were answered and are still to be sent wait for the next exchange.
+            if ops.is_empty() || ops == before {
+                return failure.map_or(Ok(()), |error: RemoteError| Err(error.into()));
             }
             before.clone_from(&ops);
             let epoch = self.state().await?.epoch;
@@ -180,8 +194,23 @@ impl Round<'_> {
                     on(self.desk, move |store| store.answered(epoch, &pushed)).await?;
                 }
                 // One of them is at fault: it is found by sending fewer.
-                Err(RemoteError::TooLarge | RemoteError::Refused(_)) if ops.len() > 1 => {
+                Err(RemoteError::TooLarge | RemoteError::Refused(_) | RemoteError::Failed(_)) if ops.len() > 1 => {
                     most = (ops.len() / 2).max(1);
+                    before.clear();
+                }
+                Err(RemoteError::TimedOut) if ops.len() > 1 && timeouts + 1 < MOST_TIMEOUTS => {
+                    timeouts += 1;
+                    most = (ops.len() / 2).max(1);
+                    before.clear();
+                }
+                Err(error @ RemoteError::Failed(_)) if skipped.len() + 1 < MOST_FAILING => {
+                    let Some(op) = ops.first() else { return Ok(()) };
+                    let (memory, why) = (op.memory, error.to_string());
+                    skipped.insert(memory);
+                    self.done.failing += 1;
+                    on(self.desk, move |store| store.note_failing(memory, &why)).await?;
+                    failure = Some(error);
+                    most = MOST_OPS;
                     before.clear();
                 }
                 Err(error @ (RemoteError::TooLarge | RemoteError::Refused(_))) => {
@@ -201,17 +230,27 @@ impl Round<'_> {
     /// Gives the server the values of secrets that it has not got yet. Only its own route takes them; where it is not
     /// encrypted on its way there is no [`Remote`] at all.
     async fn give_secrets(&mut self) -> Result<(), SyncError> {
-        let mut after = None;
+        let mut after: Option<(MemoryId, String)> = None;
+        let (mut most, mut timeouts) = (MOST_SECRETS, 0);
         for _ in 0..MOST_STEPS {
-            let last: Option<(MemoryId, String)> = after.take();
+            let last = after.clone();
             let secrets = on(self.desk, move |store| {
                 store.untold_secrets(last.as_ref().map(|(memory, name)| (*memory, name.as_str())))
             });
-            let secrets = secrets.await?;
+            let mut secrets = secrets.await?;
+            secrets.truncate(most);
             let Some(sent) = secrets.last() else { return Ok(()) };
-            after = Some((sent.memory, sent.name.clone()));
+            let (to, count) = ((sent.memory, sent.name.clone()), secrets.len());
             let kept = match self.remote.keep_secrets(&SentSecrets { secrets }).await {
-                Ok(kept) => kept,
+                Ok(kept) => {
+                    after = Some(to);
+                    kept
+                }
+                Err(RemoteError::TimedOut) if count > 1 && timeouts + 1 < MOST_TIMEOUTS => {
+                    timeouts += 1;
+                    most = count / 2;
+                    continue;
+                }
                 // It has no place for them any more, or this key may not: they stay here, and `secret list` says so.
                 Err(RemoteError::Refused(_) | RemoteError::Forbidden(_) | RemoteError::TooLarge) => return Ok(()),
                 Err(error) => return Err(SyncError::NotSent(error)),
@@ -228,6 +267,9 @@ impl Round<'_> {
             let ServerState { epoch, cursor, .. } = self.state().await?;
             let page = self.remote.changes(epoch, cursor, PAGE, &self.known().await?).await?;
             let more = page.more;
+            if more && (page.next <= cursor || page.news.is_empty()) {
+                return Err(RemoteError::Unreachable("its list of changes does not end".to_owned()).into());
+            }
             keeps_secrets = page.keeps_secrets;
             self.done.received += page.news.len() as u64;
             on(self.desk, move |store| store.arrived(epoch, cursor, &page)).await?;

@@ -97,8 +97,11 @@ impl Worker {
             let now = Instant::now();
             last = Some(now);
             hurry_from = match &result {
-                Ok(_) | Err(SyncError::NotSent(_) | SyncError::Busy) => now,
-                Err(SyncError::Remote(RemoteError::Wait { after: Some(after) })) => now + (*after).min(LONGEST),
+                Ok(_) | Err(SyncError::Busy | SyncError::NotSent(RemoteError::Failed(_))) => now,
+                Err(SyncError::Remote(error) | SyncError::NotSent(error)) if error.wait().is_some() => {
+                    now + error.wait().unwrap_or(PATIENT).min(LONGEST)
+                }
+                Err(SyncError::NotSent(error)) if !error.is_transient() => now,
                 Err(_) => now + PATIENT,
             };
             let wait = match result {
@@ -106,11 +109,14 @@ impl Worker {
                     backoff = self::backoff();
                     self.every
                 }
-                // News come all the same: a key may be for reading alone.
+                // Changes still arrive: a key may only read, or the server fails on a single change.
+                Err(SyncError::NotSent(RemoteError::Failed(_))) => self.every,
                 Err(SyncError::NotSent(error)) if !error.is_transient() => self.every,
                 Err(SyncError::Busy) => TURN,
                 Err(SyncError::Remote(RemoteError::Unauthorized | RemoteError::Forbidden(_))) => LONGEST,
-                Err(SyncError::Remote(RemoteError::Wait { after: Some(after) })) => after.min(LONGEST),
+                Err(SyncError::Remote(error) | SyncError::NotSent(error)) if error.wait().is_some() => {
+                    error.wait().unwrap_or(PATIENT).min(LONGEST)
+                }
                 Err(SyncError::Ended) => return,
                 Err(error) => {
                     tracing::debug!(%error, "no exchange");

@@ -16,7 +16,6 @@ pub const MOST_SECRET_BYTES: usize = 65_536;
 
 /// A secret of a memory, with its value.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SentSecret {
     /// The memory.
     pub memory: MemoryId,
@@ -36,7 +35,6 @@ impl fmt::Debug for SentSecret {
 
 /// `PUT /v1/sync/secrets`: at most [`MOST_SECRETS`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SentSecrets {
     /// The secrets.
     pub secrets: Vec<SentSecret>,

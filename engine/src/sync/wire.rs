@@ -23,7 +23,6 @@ pub const MOST_ROWS: u32 = 500;
 
 /// `POST /v1/sync/push`: ops in the order they are to be carried out, each for itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Push {
     /// The epoch that the machine's revs belong to.
     pub epoch: u64,

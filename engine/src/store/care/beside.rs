@@ -9,7 +9,7 @@ use crate::store::change::clean::{self, Kinds};
 use crate::store::logs::small_files;
 
 /// Texts beside memories, in tables of which a row is known by these columns.
-pub(crate) const BESIDE: [(&str, &str, &str); 15] = [
+pub(crate) const BESIDE: [(&str, &str, &str); 16] = [
     ("history", "rev", "reason"),
     ("history", "rev", "session"),
     ("history", "rev", "client"),
@@ -22,6 +22,7 @@ pub(crate) const BESIDE: [(&str, &str, &str); 15] = [
     ("asked_in_vain", "n", "words"),
     ("asked_in_vain", "n", "scope"),
     ("outbox", "n", "refused"),
+    ("outbox", "n", "failing"),
     ("server", "only_row", "problem"),
     ("secret_uses", "n", "session"),
     ("imports", "n", "source"),

@@ -117,7 +117,7 @@ pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryId]) -> 
 }
 
 /// What stands beside a memory, in tables that not every schema has.
-const BESIDE: [(&str, &[&str], &str); 11] = [
+const BESIDE: [(&str, &[&str], &str); 12] = [
     (
         "history",
         &["before", "reason", "session", "client"],
@@ -125,6 +125,7 @@ const BESIDE: [(&str, &[&str], &str); 11] = [
     ),
     ("trails", &["memory"], "DELETE FROM trails WHERE memory = ?1"),
     ("outbox", &["refused"], "UPDATE outbox SET refused = NULL WHERE memory = ?1"),
+    ("outbox", &["failing"], "UPDATE outbox SET failing = NULL WHERE memory = ?1"),
     ("outbox", &["last_error"], "UPDATE outbox SET last_error = NULL WHERE memory = ?1"),
     ("links", &["source", "target"], "DELETE FROM links WHERE source = ?1 OR target = ?1"),
     ("secrets", &["memory"], "DELETE FROM secrets WHERE memory = ?1"),

@@ -14,9 +14,9 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 
 /// The schema this program writes.
-pub(crate) const SCHEMA: i64 = 12;
+pub(crate) const SCHEMA: i64 = 13;
 
-const STEPS: [&str; 12] = [
+const STEPS: [&str; 13] = [
     include_str!("migrations/0001_store.sql"),
     include_str!("migrations/0002_sessions.sql"),
     include_str!("migrations/0003_sync.sql"),
@@ -29,6 +29,7 @@ const STEPS: [&str; 12] = [
     include_str!("migrations/0010_secrets.sql"),
     include_str!("migrations/0011_files.sql"),
     include_str!("migrations/0012_coming_over.sql"),
+    include_str!("migrations/0013_failing.sql"),
 ];
 
 /// The steps from a schema that was found. What reads and writes memories comes after the last of them, in the same

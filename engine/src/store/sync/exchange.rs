@@ -1,5 +1,7 @@
 //! One exchange with a server: ops go out, answers and pages come in.
 
+use std::collections::BTreeSet;
+
 use rusqlite::params;
 
 use super::arrival::{Held, answer_one, save, settle_paths, take};
@@ -19,18 +21,30 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn ops(&mut self, most: usize) -> Result<Vec<Op>, StoreError> {
+        self.ops_without(&BTreeSet::new(), most)
+    }
+
+    /// Like [`Store::ops`], without the changes of some memories. Changes that the server failed to process come last.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn ops_without(&mut self, skipped: &BTreeSet<MemoryId>, most: usize) -> Result<Vec<Op>, StoreError> {
         let waiting = "SELECT EXISTS (SELECT 1 FROM outbox WHERE refused IS NULL)";
         if !self.connection.query_row(waiting, [], |row| row.get(0)).map_err(|error| self.failed(error))? {
             return Ok(Vec::new());
         }
         self.write(|change| {
-            let mut statement =
-                change.tx.prepare_cached("SELECT memory FROM outbox WHERE refused IS NULL ORDER BY n")?;
+            let mut statement = change
+                .tx
+                .prepare_cached("SELECT memory FROM outbox WHERE refused IS NULL ORDER BY failing IS NOT NULL, n")?;
             let mut waiting = statement.query([])?;
             let mut ops = Vec::new();
             while ops.len() < most {
                 let Some(next) = waiting.next()? else { break };
                 let id: MemoryId = next.get(0)?;
+                if skipped.contains(&id) {
+                    continue;
+                }
                 // A row of before may hold a credential: it is taken out before anything of it is told.
                 clean::memory(change, id, &KnownValues::default())?;
                 let op = match Held::of(change, id)? {
@@ -60,8 +74,10 @@ impl Store {
                 return Ok(false);
             }
             let mut purged = false;
+            let mut processed = change.tx.prepare_cached("UPDATE outbox SET failing = NULL WHERE memory = ?1")?;
             for answer in &pushed.answers {
                 purged |= answer_one(change, answer)?;
+                processed.execute([answer.memory])?;
             }
             note_mark(change, pushed.mark)?;
             Ok(purged)
@@ -80,6 +96,17 @@ impl Store {
                 save(change, memory, &held.local)?;
             }
             change.tx.execute("UPDATE outbox SET refused = ?2 WHERE memory = ?1", params![memory, dropped(why)])?;
+            Ok(())
+        })
+    }
+
+    /// Notes that the server failed to process a change: it is retried with each exchange, after the others.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn note_failing(&mut self, memory: MemoryId, why: &str) -> Result<(), StoreError> {
+        self.write(|change| {
+            change.tx.execute("UPDATE outbox SET failing = ?2 WHERE memory = ?1", params![memory, dropped(why)])?;
             Ok(())
         })
     }
@@ -210,6 +237,24 @@ mod tests {
         assert_eq!(store.retry_refused().unwrap(), 2);
         let again = store.ops(9).unwrap();
         assert!(again.len() == 2 && again[1].op_id != two.op_id, "what was set aside is told anew");
+    }
+
+    #[test]
+    fn a_change_that_the_server_fails_to_process_is_sent_last_until_it_is_answered() {
+        let mut store = joined();
+        for text in ["one", "two"] {
+            store.said(text);
+        }
+        let ops = store.ops(9).unwrap();
+        let failing = ops[0].memory;
+        assert_eq!(store.ops_without(&[failing].into(), 9).unwrap(), ops[1..]);
+        store.note_failing(failing, "the server failed").unwrap();
+        assert_eq!(store.ops(9).unwrap(), [ops[1].clone(), ops[0].clone()]);
+        let status = store.sync_status().unwrap();
+        assert_eq!((status.waiting, status.failing, status.refused), (2, 1, 0));
+        assert_eq!(store.failing_changes().unwrap()[0].why, "the server failed");
+        store.answered(1, &answer(&ops[0], None)).unwrap();
+        assert_eq!(store.sync_status().unwrap().failing, 0);
     }
 
     #[test]

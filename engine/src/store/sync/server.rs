@@ -53,6 +53,8 @@ pub struct SyncStatus {
     pub server: Option<ServerState>,
     /// Memories with changes that the server has not taken yet.
     pub waiting: u64,
+    /// Those of them that the server failed to process at the last exchange.
+    pub failing: u64,
     /// Memories with changes that it will not take.
     pub refused: u64,
     /// Texts of conflicts that somebody should look at.
@@ -65,7 +67,7 @@ pub struct SyncStatus {
     pub undecided: u64,
 }
 
-/// A change that the server will not take.
+/// A change that the server rejected or failed to process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RefusedChange {
     /// The memory.
@@ -74,7 +76,7 @@ pub struct RefusedChange {
     pub id: MemoryId,
     /// What it says, in short.
     pub summary: String,
-    /// Why it was refused.
+    /// The server's reason.
     pub why: String,
 }
 
@@ -97,7 +99,7 @@ read_columns! {
         "handle" => handle,
         "id" => id,
         "summary" => summary,
-        "refused" => why,
+        "why" => why,
     }
 }
 
@@ -181,6 +183,7 @@ impl Store {
         let one = |sql: &str| self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error));
         Ok(SyncStatus {
             waiting: one("SELECT count(*) FROM outbox WHERE refused IS NULL")?,
+            failing: one("SELECT count(*) FROM outbox WHERE refused IS NULL AND failing IS NOT NULL")?,
             refused: one("SELECT count(*) FROM outbox WHERE refused IS NOT NULL")?,
             conflicts: one("SELECT count(*) FROM memories WHERE conflict_of IS NOT NULL AND deleted IS NULL")?,
             shared_with_me: one("SELECT count(*) FROM memories WHERE shared_by IS NOT NULL AND deleted IS NULL")?,
@@ -197,13 +200,22 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn refused_changes(&self) -> Result<Vec<RefusedChange>, StoreError> {
+        self.changes_with("SELECT n, memory, refused AS why FROM outbox WHERE refused IS NOT NULL")
+    }
+
+    /// The changes that the server failed to process at the last exchange, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn failing_changes(&self) -> Result<Vec<RefusedChange>, StoreError> {
+        self.changes_with("SELECT n, memory, failing AS why FROM outbox WHERE refused IS NULL AND failing IS NOT NULL")
+    }
+
+    fn changes_with(&self, reasons: &str) -> Result<Vec<RefusedChange>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RefusedChange>> {
-            let sql = sql!(
-                "SELECT ",
-                RefusedColumns::LIST,
-                " FROM outbox JOIN memories ON id = memory WHERE refused IS NOT NULL ORDER BY n"
-            );
-            let mut statement = self.connection.prepare(sql)?;
+            let list = RefusedColumns::LIST;
+            let sql = format!("SELECT {list} FROM ({reasons}) JOIN memories ON id = memory ORDER BY n");
+            let mut statement = self.connection.prepare(&sql)?;
             let rows = statement.query_map([], |row| RefusedColumns::read(&mut Reader::new(row)))?;
             rows.collect()
         };
