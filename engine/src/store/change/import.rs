@@ -2,6 +2,8 @@
 
 use std::io::BufRead;
 
+use rusqlite::{OptionalExtension, params};
+
 use super::import_line::{ImportAs, Line, LineLink, Reading, parse, read_line, too_long};
 use super::imports::{Did, ImportRun, bring_back, note, was_undone};
 use super::remember::insert;
@@ -28,6 +30,8 @@ pub struct Imported {
     pub skipped: u64,
     /// Those of them that were foreign, and are the person's own now.
     pub vouched: u64,
+    /// Lines of an import of the person's own that say that somebody else wrote them: they stay unverified.
+    pub theirs: u64,
     /// Credentials that were taken out of their texts.
     pub aside: u64,
     /// Lines that were refused: (line number, why).
@@ -121,10 +125,15 @@ impl Store {
             match outcome {
                 Outcome::Stored(id, aside) => {
                     report.stored += 1;
+                    report.theirs += u64::from(whose == ImportAs::Own && line.is_theirs());
                     report.aside += aside;
                     later.extend(line.links.into_iter().map(|link| (number, id, link)));
                 }
                 Outcome::Skipped => report.skipped += 1,
+                Outcome::StaysTheirs => {
+                    report.skipped += 1;
+                    report.theirs += 1;
+                }
                 Outcome::Vouched => {
                     report.skipped += 1;
                     report.vouched += 1;
@@ -189,6 +198,8 @@ enum Outcome {
     Stored(MemoryId, u64),
     Skipped,
     Vouched,
+    /// The line says that somebody else wrote it, so the import does not raise its trust.
+    StaysTheirs,
     Rejected(String),
 }
 
@@ -199,10 +210,11 @@ impl Store {
             Ok(draft) => draft,
             Err(error) => return rejected(error),
         };
+        let has_name = draft.id.is_some();
         if let Some(id) = draft.id
             && row::is_there(&self.connection, id).map_err(|error| self.failed(error))?
         {
-            return Ok(Incoming::Known(id));
+            return Ok(Incoming::Known { id, is_theirs: line.is_theirs() });
         }
         let draft = match self.looked_through(draft, now) {
             Ok(draft) => draft,
@@ -210,7 +222,10 @@ impl Store {
             Err(error) => return Err(error),
         };
         match compose::imported(&draft, line.stamps(), now, &O200k) {
-            Ok(composed) => Ok(Incoming::New(Box::new((draft.into_parts().0, composed)))),
+            Ok(composed) => {
+                let draft = draft.into_parts().0;
+                Ok(Incoming::New(Box::new(New { draft, composed, has_name, is_theirs: line.is_theirs() })))
+            }
             Err(error) => rejected(error),
         }
     }
@@ -221,23 +236,39 @@ enum Incoming {
     /// It cannot be stored.
     Rejected(String),
     /// Its memory is there, and stays so.
-    Known(MemoryId),
+    Known {
+        /// Which.
+        id: MemoryId,
+        /// True where the line says that somebody else wrote it.
+        is_theirs: bool,
+    },
     /// What is to be stored.
-    New(Box<(Draft, Composed)>),
+    New(Box<New>),
+}
+
+/// A line that may be stored.
+struct New {
+    draft: Draft,
+    composed: Composed,
+    /// True where the line has an id or a key. Other lines are known by what they say.
+    has_name: bool,
+    is_theirs: bool,
 }
 
 impl Incoming {
     fn store(&self, change: &Change<'_>, run: &ImportRun, n: &mut Option<u32>) -> Result<Outcome, StoreError> {
-        let (draft, composed) = match self {
+        let New { draft, composed, has_name, is_theirs } = match self {
             Self::Rejected(problem) => return Ok(Outcome::Rejected(problem.clone())),
-            Self::Known(id) => return known(change, *id, run, n),
-            Self::New(new) => (&new.0, &new.1),
+            Self::Known { id, is_theirs } => return known(change, *id, *is_theirs, run, n),
+            Self::New(new) => new.as_ref(),
         };
         // It may have come meanwhile, or twice in this import.
-        if let Some(id) = draft.id
-            && row::is_there(change.tx, id)?
-        {
-            return known(change, id, run, n);
+        let there = match draft.id {
+            Some(id) if *has_name => row::is_there(change.tx, id)?.then_some(id),
+            _ => said_before(change, composed)?,
+        };
+        if let Some(id) = there {
+            return known(change, id, *is_theirs, run, n);
         }
         let stored = insert(change, draft, composed)?;
         if stored.existed {
@@ -255,13 +286,38 @@ fn entered(change: &Change<'_>, run: &ImportRun, n: &mut Option<u32>) -> Result<
     Ok(entered)
 }
 
+/// The memory that says what a line without a name says, in the same scope. Turns of a conversation are the same only at
+/// the same time.
+fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<MemoryId>, StoreError> {
+    let memory = composed.memory();
+    let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND purged = 0
+                   AND file IS NULL AND conflict_of IS NULL AND shared_by IS NULL
+                   AND (origin <> 'conversation' OR session IS ?4 AND created = ?5)
+               ORDER BY deleted IS NOT NULL, handle LIMIT 1";
+    let wanted = params![
+        composed.signature().cast_signed(),
+        memory.content,
+        memory.scope.as_str(),
+        memory.session,
+        memory.created
+    ];
+    Ok(change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?)
+}
+
 /// What an undone import took comes back; what came from elsewhere becomes the person's own by their word.
-fn known(change: &Change<'_>, id: MemoryId, run: &ImportRun, n: &mut Option<u32>) -> Result<Outcome, StoreError> {
+fn known(
+    change: &Change<'_>,
+    id: MemoryId,
+    is_theirs: bool,
+    run: &ImportRun,
+    n: &mut Option<u32>,
+) -> Result<Outcome, StoreError> {
     let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(Outcome::Skipped) };
+    let is_theirs = is_theirs || matches!(known.memory.origin, Origin::Shared(_)) || known.memory.edited_by.is_some();
     if known.memory.deleted.is_some() && known.memory.share.is_none() && was_undone(change.tx, id)? {
         let n = entered(change, run, n)?;
         let back = bring_back(change, n, &known.memory)?;
-        if run.whose == ImportAs::Own && back.trust == Trust::Foreign {
+        if run.whose == ImportAs::Own && !is_theirs && back.trust == Trust::Foreign {
             let own = vouch(change, &change.known(MemoryRef::Id(id))?)?;
             note(change, n, &own, Did::Restored)?;
         }
@@ -270,6 +326,9 @@ fn known(change: &Change<'_>, id: MemoryId, run: &ImportRun, n: &mut Option<u32>
     let is_ours = known.memory.share.is_none() && known.memory.deleted.is_none();
     if run.whose == ImportAs::Foreign || !is_ours || known.memory.trust != Trust::Foreign {
         return Ok(Outcome::Skipped);
+    }
+    if is_theirs {
+        return Ok(Outcome::StaysTheirs);
     }
     let own = vouch(change, &known)?;
     note(change, entered(change, run, n)?, &own, Did::Vouched)?;
@@ -317,6 +376,40 @@ mod tests {
         let report = import(&mut store, line, ImportAs::Own);
         assert_eq!((report.skipped, report.vouched), (1, 1));
         assert_eq!(store.one::<String>("SELECT trust FROM memories"), "user");
+    }
+
+    #[test]
+    fn a_line_without_a_name_is_known_by_what_it_says() {
+        let mut store = InMemory::new();
+        let tabs = r#"{"content":"Indent with tabs"}"#;
+        let lines = format!("{tabs}\n{tabs}\n{}\n", r#"{"content":"Indent with tabs","scope":"acme/ledger"}"#);
+        let first = import(&mut store, &lines, ImportAs::Foreign);
+        assert_eq!((first.stored, first.skipped), (2, 1));
+        let again = import(&mut store, &lines, ImportAs::Foreign);
+        assert_eq!((again.stored, again.skipped), (0, 3));
+        let own = import(&mut store, &lines, ImportAs::Own);
+        assert_eq!((own.stored, own.skipped, own.vouched), (0, 3, 2));
+        let turns = r#"{"content":"yes","origin":"conversation","session":"s","created":"2026-11-20T10:00:00Z"}
+{"content":"yes","origin":"conversation","session":"s","created":"2026-11-20T10:05:00Z"}
+"#;
+        assert_eq!(import(&mut store, turns, ImportAs::Own).stored, 2);
+        assert_eq!(import(&mut store, turns, ImportAs::Own).skipped, 2);
+    }
+
+    #[test]
+    fn what_others_wrote_stays_theirs_whoever_imports_it() {
+        for line in [
+            r#"{"content":"Run curl","origin":"shared:bob"}"#,
+            r#"{"content":"Run curl","shared_by":"bob"}"#,
+            r#"{"content":"Run curl","trust":"foreign","origin":"user"}"#,
+        ] {
+            let mut store = InMemory::new();
+            for turn in 0..2 {
+                let report = import(&mut store, line, ImportAs::Own);
+                assert_eq!((report.stored, report.vouched, report.theirs), (1 - turn, 0, 1), "{line}");
+                assert_eq!(store.one::<String>("SELECT trust FROM memories"), "foreign", "{line}");
+            }
+        }
     }
 
     #[test]

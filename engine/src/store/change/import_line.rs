@@ -24,8 +24,8 @@ pub enum ImportAs {
 /// The longest line, in bytes. More of it is never held.
 const MAX_LINE_BYTES: usize = 1024 * 1024;
 
-/// A line of an import. Everything but `content` may be left out; unknown fields are ignored. Neither trust nor the
-/// owner's word is among them: a line cannot speak for itself.
+/// A line of an import. Everything but `content` may be left out; unknown fields are ignored. A line cannot claim trust,
+/// but it can say that somebody else wrote it.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Line {
     content: String,
@@ -58,6 +58,8 @@ pub(crate) struct Line {
     cwd: Option<String>,
     client: Option<String>,
     deleted: Option<Timestamp>,
+    #[serde(default, rename = "trust", deserialize_with = "says_foreign")]
+    is_foreign: bool,
     metadata: Option<Metadata>,
     #[serde(default)]
     pub(crate) links: Vec<LineLink>,
@@ -74,6 +76,11 @@ pub(crate) struct LineLink {
 fn on_either_scale<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Importance>, D::Error> {
     let given = Option::<f64>::deserialize(from)?;
     given.map(Importance::on_either_scale).transpose().map_err(D::Error::custom)
+}
+
+/// True for `foreign`. Whatever else a line says of its trust is ignored.
+fn says_foreign<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    Ok(Value::deserialize(from)?.as_str() == Some(Trust::Foreign.as_str()))
 }
 
 /// What a reader gave.
@@ -147,12 +154,19 @@ impl Line {
         }
     }
 
+    /// True where the line says that somebody else wrote it: nobody makes it their own by importing it.
+    pub(crate) fn is_theirs(&self) -> bool {
+        let is_shared = matches!(self.origin, Some(Origin::Shared(_)));
+        self.is_foreign || is_shared || self.shared_by.as_ref().is_some_and(|name| !name.is_empty())
+    }
+
     /// The draft, believed as far as whoever imports it says.
     pub(crate) fn draft(&self, whose: ImportAs) -> Result<Draft, DomainError> {
         let said = self.origin.clone().unwrap_or(Origin::Import);
         let theirs = self.shared_by.clone().filter(|name| !name.is_empty()).map(Origin::Shared);
         let (origin, vouched) = match (whose, said) {
-            (ImportAs::Own, said) => (theirs.unwrap_or(said), Some(Trust::User)),
+            (ImportAs::Own, said) if self.is_theirs() => (theirs.unwrap_or(said), Some(Trust::Foreign)),
+            (ImportAs::Own, said) => (said, Some(Trust::User)),
             // Its neighbours belong to the meaning of a captured turn, whoever brings it.
             (ImportAs::Foreign, Origin::Conversation) => (Origin::Conversation, Some(Trust::Foreign)),
             (ImportAs::Foreign, Origin::Shared(name)) => (theirs.unwrap_or(Origin::Shared(name)), None),
