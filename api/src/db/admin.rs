@@ -88,6 +88,18 @@ impl Db {
         self.keep_key(user, &key, &NewKey { label: "imported".into(), ..NewKey::default() }, Deed::KeyImported).await
     }
 
+    /// True for a user who was removed and not added again.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn is_removed(&self, user: &UserId) -> Result<bool, DbError> {
+        let mut tx = self.begin(user).await?;
+        let removed = "SELECT EXISTS (SELECT FROM audit WHERE user_id = $1 AND what = $2)
+                           AND NOT EXISTS (SELECT FROM users WHERE user_id = $1)";
+        let query = sqlx::query_scalar(removed).bind(user.as_str()).bind(Deed::UserRemoved.as_str());
+        Ok(query.fetch_one(&mut *tx).await?)
+    }
+
     /// True for a key of the older API that was taken over, and holds.
     ///
     /// # Errors
@@ -158,17 +170,28 @@ impl Db {
         rows.iter().map(info).collect()
     }
 
-    /// Replaces a key: the new one holds at once, the old one ends after some hours. `None` when the user has no
-    /// such key.
+    /// Replaces a key, in one transaction: the new one is valid at once and as long as the old one was to be, and the old
+    /// one ends after some hours. `None` when the user has no such key, or it is revoked or expired.
     ///
     /// # Errors
-    /// When the database cannot be written.
+    /// When the database cannot be written: then the old key is as it was.
     pub async fn rotate_key(&self, user: &UserId, key_id: &str, hours: u32) -> Result<Option<Key>, DbError> {
-        let known = self.keys(user).await?.into_iter().find(|known| known.id == key_id && known.revoked.is_none());
-        let Some(known) = known else { return Ok(None) };
-        let new = NewKey { label: known.label, scopes: known.scopes, days: None };
-        let key = self.add_key(user, &new).await?;
+        let key = Key::generate().map_err(|error| DbError::Invalid(error.to_string()))?;
         let mut tx = self.begin(user).await?;
+        let scopes: Option<Vec<String>> = sqlx::query_scalar(
+            "INSERT INTO api_keys (user_id, key_id, hash, label, scopes, expires)
+             SELECT user_id, $3, $4, label, scopes, expires FROM api_keys
+             WHERE user_id = $1 AND key_id = $2 AND revoked IS NULL AND (expires IS NULL OR expires > now())
+             RETURNING scopes",
+        )
+        .bind(user.as_str())
+        .bind(key_id)
+        .bind(key.id())
+        .bind(key.hash().to_vec())
+        .fetch_optional(&mut *tx)
+        .await?;
+        let Some(scopes) = scopes else { return Ok(None) };
+        on_host(&mut tx, user, Deed::KeyMade, &format!("{} {}", key.id(), scopes.join(","))).await?;
         sqlx::query(
             "UPDATE api_keys SET expires = least(expires, now() + make_interval(hours => $3))
              WHERE user_id = $1 AND key_id = $2",

@@ -32,7 +32,7 @@ pub(crate) enum Deed {
 }
 
 impl Deed {
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Shared => "shared",
             Self::Unshared => "unshared",

@@ -344,7 +344,7 @@ impl UserTx {
             columns!(),
             ", ",
             derived_columns!(),
-            " FROM memories WHERE memories.owner = $1 AND memories.id = $2 FOR UPDATE"
+            " FROM memories WHERE memories.owner = $1 AND memories.id = $2 FOR NO KEY UPDATE"
         ))
         .bind(&seen.owner)
         .bind(uuid(id))

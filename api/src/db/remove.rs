@@ -117,6 +117,10 @@ impl Db {
         progress: impl Fn(usize, usize),
     ) -> Result<Counts, SecretError> {
         let mut counts = Counts::new();
+        // Noted first: a server that starts meanwhile does not add the user again by a key in its environment.
+        let mut tx = self.on_host(user).await?;
+        tx.audit(Deed::UserRemoved, "begun").await?;
+        tx.commit().await?;
         // Nobody writes as them from here on.
         for key in self.keys(user).await? {
             self.revoke_key(user, &key.id).await?;
@@ -174,7 +178,9 @@ impl Db {
     async fn remove_own(&self, user: &UserId) -> Result<Counts, DbError> {
         let mut counts = Counts::new();
         let mut tx = self.on_host(user).await?;
-        // However much it is; and until the end nobody writes or shares what is theirs.
+        // However much it is; and until the end nobody writes or shares what is theirs. Writes in progress hold the row.
+        let held = "SELECT user_id FROM users WHERE user_id = $1 FOR UPDATE";
+        sqlx::query(held).bind(user.as_str()).execute(&mut *tx.tx).await?;
         sqlx::query(
             "SELECT set_config('statement_timeout', '0', true), pg_advisory_xact_lock(hashtextextended($1, 0))",
         )

@@ -256,15 +256,20 @@ impl UserTx {
         hash: &[u8],
         current: Option<Current>,
     ) -> Result<Option<Option<Refusal>>, DbError> {
-        let is_new =
+        let made =
             sqlx::query("INSERT INTO applied_ops (user_id, op_id, hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
                 .bind(self.user.as_str())
                 .bind(uuid(op.op_id))
                 .bind(hash)
                 .execute(&mut *self.tx)
-                .await?
-                .rows_affected()
-                > 0;
+                .await;
+        let is_new = match made {
+            // Authenticated before the removal: the next request is not let in.
+            Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
+                return Err(DbError::Row("the user was removed meanwhile".into()));
+            }
+            made => made?.rows_affected() > 0,
+        };
         if is_new {
             let current = match current {
                 Some(current) => current,

@@ -126,6 +126,7 @@ fn say_secrets(secrets: &Secrets) {
 /// Takes over the keys that the environment names. They are the older system's, so their users may have other names here.
 async fn import_keys(db: &Db) -> anyhow::Result<usize> {
     let keys = settings::older_keys()?;
+    let mut imported = 0;
     for (name, key) in &keys {
         let user = match db.name_of_older(name).await? {
             Some(user) => user,
@@ -133,6 +134,16 @@ async fn import_keys(db: &Db) -> anyhow::Result<usize> {
             None if name.parse::<UserId>().is_err() && db.knows_key(key).await? => continue,
             None => name.parse()?,
         };
+        if db.is_removed(&user).await? {
+            let user = user.as_str();
+            tracing::warn!(user, "a key in the environment belongs to a removed user");
+            output::note(&format!(
+                "{user} was removed: the key of {user} in API_KEY or API_KEYS is ignored; `tessera-server user add {user}` \
+                 adds the user again"
+            ));
+            continue;
+        }
+        imported += 1;
         db.import_key(&user, key).await?;
         if Key::older(key).is_some_and(|key| key.is_short()) {
             let user = user.as_str();
@@ -142,7 +153,7 @@ async fn import_keys(db: &Db) -> anyhow::Result<usize> {
             ));
         }
     }
-    Ok(keys.len())
+    Ok(imported)
 }
 
 /// Resolves when the process is asked to end.
@@ -228,6 +239,9 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
 async fn users(json: bool, db: &Db, rules: SecretRules, task: UserTask) -> anyhow::Result<()> {
     match task {
         UserTask::Add { user } => {
+            // The first command on an empty database: nobody has to know that it needs a schema.
+            db.migrate().await?;
+            db.check().await?;
             db.add_user(&user.parse()?).await?;
             done(json, &format!("{user} may have keys now"))
         }

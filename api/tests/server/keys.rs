@@ -41,6 +41,36 @@ fn only_a_valid_key_is_let_in_and_all_others_are_told_the_same() {
     });
 }
 
+#[test]
+fn a_rotated_key_keeps_its_end_and_an_expired_one_is_not_rotated() {
+    with_site(|site| async move {
+        site.user("ada").await;
+        let ada = "ada".parse().unwrap();
+        let contractor = NewKey { days: Some(30), scopes: vec!["read".into()], label: "contractor".into() };
+        let old = site.db.add_key(&ada, &contractor).await.unwrap();
+        let fresh = site.db.rotate_key(&ada, old.id(), 24).await.unwrap().unwrap();
+        let keys = site.db.keys(&ada).await.unwrap();
+        let of = |id: &str| keys.iter().find(|key| key.id == id).unwrap();
+        assert_eq!(
+            (of(fresh.id()).label.as_str(), of(fresh.id()).scopes.as_slice()),
+            ("contractor", ["read".into()].as_slice())
+        );
+        let (end, soon) = (of(fresh.id()).expires.clone().unwrap(), of(old.id()).expires.clone().unwrap());
+        assert!(soon < end, "the old key ends first: {soon} {end}");
+        let pool = site.admin().await;
+        sqlx::query("UPDATE api_keys SET expires = now() - interval '1 minute' WHERE key_id = $1")
+            .bind(fresh.id())
+            .execute(&pool)
+            .await
+            .unwrap();
+        let count = site.db.keys(&ada).await.unwrap().len();
+        assert!(site.db.rotate_key(&ada, fresh.id(), 24).await.unwrap().is_none());
+        site.db.revoke_key(&ada, old.id()).await.unwrap();
+        assert!(site.db.rotate_key(&ada, old.id(), 24).await.unwrap().is_none());
+        assert_eq!(site.db.keys(&ada).await.unwrap().len(), count, "no key was made");
+    });
+}
+
 /// As the older system's own examples have them.
 #[test]
 fn short_keys_of_the_older_system_are_let_in() {

@@ -161,3 +161,35 @@ fn what_lies_in_a_vault_keeps_a_user_from_being_removed_without_it() {
         assert_eq!(site.get(&bob, "/api/auth-check").await.status(), 401, "nobody writes there any more");
     });
 }
+
+#[test]
+fn a_removed_user_stays_removed_and_a_write_in_progress_is_stored_nowhere() {
+    with_site(|site| async move {
+        let (ada, bob) = (site.user("ada").await, site.user("bob").await);
+        store(&site, &bob, json!({ "content": "The buoy is lit" })).await;
+        let secrets = Secrets::open(&site.db, SecretRules::default()).await.unwrap();
+        let user = "bob".parse().unwrap();
+        let pool = site.admin().await;
+        // A write that was authenticated before the removal, and that the removal has to wait for.
+        let mut tx = pool.begin().await.unwrap();
+        sqlx::query("INSERT INTO applied_ops (user_id, op_id, hash) VALUES ('bob', gen_random_uuid(), '')")
+            .execute(&mut *tx)
+            .await
+            .unwrap();
+        let db = site.db.clone();
+        let removing = tokio::spawn(async move { db.remove_user(&user, &secrets, |_, _| ()).await.map(drop) });
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        assert!(!removing.is_finished(), "it waits for writes in progress");
+        tx.commit().await.unwrap();
+        removing.await.unwrap().unwrap();
+        assert!(naming(&pool, "bob").await.is_empty(), "{:?}", naming(&pool, "bob").await);
+        let late = sqlx::query("INSERT INTO applied_ops (user_id, op_id, hash) VALUES ('bob', gen_random_uuid(), '')");
+        assert!(late.execute(&pool).await.is_err(), "nothing is stored for a user who is not there");
+        let bob = "bob".parse().unwrap();
+        assert!(site.db.is_removed(&bob).await.unwrap());
+        assert!(!site.db.is_removed(&"ada".parse().unwrap()).await.unwrap());
+        site.db.add_user(&bob).await.unwrap();
+        assert!(!site.db.is_removed(&bob).await.unwrap(), "added again by whoever runs the server");
+        drop(ada);
+    });
+}

@@ -300,6 +300,28 @@ fn a_file_that_is_removed_for_good_is_removed_everywhere_and_one_that_was_change
     assert_eq!(said(&now, "kept.md"), "- [x] one\n- [y] and mine\n");
 }
 
+/// A text that is deleted permanently is known by its bytes, however new its file is.
+#[test]
+fn a_file_that_is_removed_for_good_right_after_it_came_does_not_come_back() {
+    let Some(server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let (one, two) = (server.machine(&key), server.machine(&key));
+    let text = "- [x] nobody is to find again: quagga\n";
+    write(&one, "gone.md", text);
+    exchange(&one);
+    exchange(&two);
+    assert_eq!(read(&two, "gone.md"), text);
+    one.json(&["forget", "--hard", "/memories/gone.md"]);
+    exchange(&one);
+    // As an editor, a copy or a backup does.
+    write(&two, "gone.md", text);
+    for machine in [&two, &two, &one, &two] {
+        exchange(machine);
+    }
+    assert!(files(&one).is_empty() && files(&two).is_empty(), "{:?} {:?}", files(&one), files(&two));
+    assert!(!recalled(&one, "quagga").contains("nobody is to find"));
+}
+
 #[test]
 fn a_server_that_goes_back_loses_no_file_and_undoes_no_edit() {
     let Some(mut server) = TeamServer::start() else { return };
