@@ -2,7 +2,7 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    Category, Draft, Importance, Link, LinkKind, MemoryRef, MemoryType, Metadata, Scope, Tag, Timestamp,
+    Category, Draft, Importance, Link, LinkKind, MemoryRef, MemoryType, Metadata, Scope, Tag, Timestamp, Trust,
 };
 use tessera_engine::store::{StoreError, Stored};
 
@@ -41,6 +41,8 @@ pub struct Remember {
     pub session: Option<String>,
     /// The memory that it replaces.
     pub supersedes: Option<MemoryRef>,
+    /// Whether the owner vouches for it; what its origin earns, if absent.
+    pub vouched: Option<Trust>,
     /// True where the whole text is one secret, and what the memory says of it: see [`described`].
     pub sensitive: Option<String>,
 }
@@ -88,6 +90,7 @@ impl Verb for Remember {
             session: self.session.or_else(|| caller.session.clone()),
             client: caller.client.clone(),
             sensitive: self.sensitive,
+            vouched: self.vouched,
             altered: caller.altered.clone(),
             metadata: self.metadata,
             reason: self.reason,

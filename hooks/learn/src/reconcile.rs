@@ -6,9 +6,10 @@ use tessera_desk::queue::Job;
 use tessera_desk::verbs::{Forget, Remember};
 use tessera_desk::{Caller, Desk, Project};
 use tessera_engine::Store;
-use tessera_engine::domain::{Filters, Handle, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope};
+use tessera_engine::domain::{Filters, Handle, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope, Trust};
 use tessera_engine::store::{Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
+use tessera_hooks::said::runs_something;
 
 use crate::heuristic::is_passing;
 use crate::judge::Judge;
@@ -67,6 +68,8 @@ pub(crate) fn reconcile(
         scope: Some(scope),
         created: Some(said),
         expires: is_passing.then(|| said.plus_days(PASSING_DAYS)),
+        // It could come from somewhere else after all: the user accepts it before it is injected automatically.
+        vouched: runs_something(&lesson.content).then_some(Trust::Foreign),
         supersedes: replaced.map(|memory| MemoryRef::Id(memory.id)),
         ..Remember::default()
     };

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tessera_engine::domain::Timestamp;
 
 use tessera_desk::screen::screened;
-use tessera_hooks::prompt;
+use tessera_hooks::said::own_statements;
 
 /// What a person said, and what was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +147,7 @@ fn said(content: &Value) -> Option<String> {
         }
     }
     let texts: Vec<&str> = texts(content).into_iter().filter(|text| !NOT_SAID.is_match(text)).collect();
-    let own = screened(&prompt::own_words(&texts.join("\n")));
+    let own = screened(&own_statements(&texts.join("\n")));
     let own: String = own.chars().take(MOST_SAID).collect();
     (!own.trim().is_empty()).then(|| own.trim().to_owned())
 }
