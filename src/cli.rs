@@ -75,9 +75,12 @@ pub(crate) enum Command {
         /// Handles or ids, or paths of files.
         #[arg(required = true)]
         ids: Vec<Named>,
-        /// Remove them for good, from the history and the index too.
+        /// Delete them permanently, from the history, the index and the backups too.
         #[arg(long)]
         hard: bool,
+        /// Do not ask before deleting permanently.
+        #[arg(long, short, requires = "hard")]
+        yes: bool,
         /// Why; kept in the history.
         #[arg(long)]
         reason: Option<String>,
@@ -126,8 +129,8 @@ pub(crate) enum Command {
         /// Write a note for each part of a file that recall knows, too. Files are left out otherwise: copy them.
         #[arg(long, requires = "markdown")]
         parts: bool,
-        /// Write into a directory that holds other files, and over notes that were edited since the last export.
-        #[arg(long, requires = "markdown")]
+        /// Replace an existing file; with --markdown, write into a directory with other files and over edited notes.
+        #[arg(long)]
         force: bool,
     },
     /// Count what is there.
@@ -137,11 +140,28 @@ pub(crate) enum Command {
         /// Mend what can be mended.
         #[arg(long)]
         repair: bool,
+        /// Do not ask before a damaged store is set aside.
+        #[arg(long, short, requires = "repair")]
+        yes: bool,
     },
     /// Copy the store to a file.
     Backup {
         /// The file; the store's own backups if left out.
         file: Option<PathBuf>,
+        /// Replace an existing file.
+        #[arg(long, visible_alias = "yes", requires = "file")]
+        force: bool,
+        /// Write the keys of the secrets to FILE.key, too. Whoever has both files can read the secrets.
+        #[arg(long, requires = "file")]
+        with_key: bool,
+    },
+    /// Replace the store by a backup; the present content is kept aside.
+    RestoreBackup {
+        /// The backup. Keys in FILE.key are added to the store's own.
+        file: PathBuf,
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
     },
     /// Measure how much evidence comes back, per token.
     Eval {

@@ -56,12 +56,12 @@ mod plugins;
 mod switches;
 mod team;
 
-setting!(HOME, ["TESSERA_HOME", "MEMORY_HOME"], None, "directory of the store (default: the user's data directory)");
+setting!(HOME, ["TESSERA_HOME"], None, "directory of the store (default: the user's data directory)");
 setting!(
     DATABASE,
-    ["MEMORY_DB", "MEMORY_DB_PATH"],
+    ["MEMORY_HOME", "MEMORY_DB", "MEMORY_DB_PATH"],
     None,
-    "older names: a database file, in whose directory the store is kept"
+    "where an import looks for the data of an older system; it does not move this store"
 );
 setting!(NOW, ["TESSERA_NOW"], None, "the time to take for now, for replays and tests");
 setting!(
@@ -272,18 +272,33 @@ impl Setting {
 
 /// Where the store is.
 pub(crate) fn home(flag: Option<PathBuf>) -> Result<Home, SetupError> {
-    if let Some(home) = flag.or_else(|| HOME.value().map(PathBuf::from)) {
+    if let Some(home) = named_home(flag) {
         return Ok(home.into());
-    }
-    if let Some(database) = DATABASE.value() {
-        let dir = PathBuf::from(database).parent().map(|dir| dir.join("tessera"));
-        return dir.map(Home::from).ok_or_else(|| DATABASE.wrong("has no directory"));
     }
     let names =
         AppStrategyArgs { top_level_domain: "dev".into(), author: "tessera".into(), app_name: "tessera".into() };
     let dirs = etcetera::choose_app_strategy(names)
         .map_err(|error| HOME.wrong(format!("no home directory ({error}); set it")))?;
     Ok(dirs.data_dir().into())
+}
+
+/// The directory of the store as the user named it. A shell does not expand `~` in a variable or behind `=`.
+fn named_home(flag: Option<PathBuf>) -> Option<PathBuf> {
+    let named = flag.or_else(|| HOME.value().map(PathBuf::from))?;
+    Some(match (named.strip_prefix("~"), user_home()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => named,
+    })
+}
+
+/// A store that an earlier version kept where a variable of an older system points.
+pub(crate) fn store_of_older_variable() -> Option<PathBuf> {
+    let by_home = variable("MEMORY_HOME").map(PathBuf::from);
+    let by_database = ["MEMORY_DB", "MEMORY_DB_PATH"]
+        .into_iter()
+        .filter_map(|name| PathBuf::from(variable(name)?).parent().map(|dir| dir.join("tessera")));
+    let stores = by_home.into_iter().chain(by_database).map(|dir| Home::from(dir).database());
+    stores.into_iter().find(|database| database.is_file())
 }
 
 /// The clock: the machine's, or the one a replay sets.
@@ -416,7 +431,7 @@ pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
         claude: variable("CLAUDE_CONFIG_DIR").map(PathBuf::from),
         codex: variable("CODEX_HOME").map(PathBuf::from),
         program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
-        store: home_flag.map(|home| std::path::absolute(home).unwrap_or_else(|_| home.to_path_buf())),
+        store: named_home(home_flag.map(Path::to_path_buf)).map(|home| std::path::absolute(&home).unwrap_or(home)),
         home,
     })
 }

@@ -9,9 +9,11 @@ use tessera_desk::Desk;
 use tessera_desk::folders::{CountFiles, FilesChecked, FilesCounted, check as check_files};
 use tessera_desk::verbs::{Count, Counts};
 use tessera_engine::Store;
-use tessera_engine::store::{Check, Health, Stats, Usage, Verdict};
+use tessera_engine::store::{Check, Health, Replacing, Stats, Usage, Verdict, key_file};
 use tessera_setup::{RowVerdict, check};
 
+use super::overwrite::may_write;
+use super::setup::agreed_or;
 use super::{Access, Context, coming_over, files, meaning};
 use crate::config;
 use crate::output::{self, Style};
@@ -117,6 +119,61 @@ pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
+/// Replaces the store by a backup. Exits with 1 when keys of its secrets are missing.
+pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyhow::Result<ExitCode> {
+    let mut problem = None;
+    let agreed = |replacing: Replacing| {
+        let Replacing { memories, now, is_of_another_store } = replacing;
+        let other = if is_of_another_store && now > 0 { " It was made of another store." } else { "" };
+        let question = format!("Replace the {now} memories here by the {memories} of the backup?{other}");
+        let answer =
+            agreed_or(yes || now == 0, &question, "nobody to ask; pass --yes to replace the store by the backup");
+        answer.unwrap_or_else(|error| {
+            problem = Some(error);
+            false
+        })
+    };
+    let restored = Store::restore_backup(config::store(context.home.clone(), Usage::Write)?, file, agreed)?;
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    let Some(restored) = restored else { return Ok(ExitCode::from(1)) };
+    if context.json {
+        output::json(&restored)?;
+    } else {
+        output::line(&format!("{} memories restored from {}", restored.memories, file.display()))?;
+        if let Some(aside) = &restored.kept_aside {
+            output::note(&format!("the content of before is in {}", aside.display()));
+        }
+        if !restored.missing_keys.is_empty() {
+            output::note(&format!(
+                "the backup has secrets, and its key is not here (id {}): put the key's line into {}, or set \
+                 TESSERA_SECRET_KEY",
+                restored.missing_keys.join(", "),
+                config::home(context.home.clone())?.secret_key().display()
+            ));
+        }
+    }
+    meaning::make_waiting_after(context);
+    Ok(if restored.missing_keys.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// True unless the store is damaged and the user does not want it to be set aside.
+pub(super) fn may_salvage(context: &Context, yes: bool) -> anyhow::Result<bool> {
+    context.refuse_missing()?;
+    let Some(damage) = Store::damage(config::store(context.home.clone(), Usage::Write)?)? else { return Ok(true) };
+    let home = config::home(context.home.clone())?;
+    let backup = home.newest_backup().map_or_else(
+        || "There is no backup.".to_owned(),
+        |path| format!("The newest backup is {0}; `tessera restore-backup {0}` brings it back.", path.display()),
+    );
+    output::note(&format!(
+        "the store is damaged: {damage}. --repair sets the damaged files aside in {} and carries over what can be read. {backup}",
+        home.dir().display()
+    ));
+    agreed_or(yes, "Set the damaged files aside?", "nobody to ask; pass --yes to set the damaged files aside")
+}
+
 /// Makes the vectors that wait, and says so.
 fn make_meanings(context: &Context, health: &mut Health) -> anyhow::Result<()> {
     let store = context.open(Usage::Write)?;
@@ -169,14 +226,22 @@ fn doctor_line(word: &str, style: Style, name: &str, detail: &str) -> anyhow::Re
 }
 
 /// Copies the store.
-pub(super) fn backup(context: &Context, file: Option<&Path>) -> anyhow::Result<()> {
+pub(super) fn backup(context: &Context, file: Option<&Path>, is_forced: bool, with_key: bool) -> anyhow::Result<()> {
     let store = context.open_existing()?;
+    if let Some(file) = file
+        && !may_write(context, file, is_forced)?
+    {
+        return Ok(());
+    }
     let target = store.backup(file)?;
     let sealed = store.secrets(None)?.len();
+    let holds_key = with_key && store.backup_keys(&target)?;
     if context.json {
-        return output::json(&json!({ "file": target, "secrets": sealed, "holds_key": false }));
+        return output::json(&json!({ "file": target, "secrets": sealed, "holds_key": holds_key }));
     }
-    if sealed > 0 {
+    if holds_key {
+        output::note(&format!("the keys of its secrets are in {}", key_file(&target).display()));
+    } else if sealed > 0 {
         output::note(&format!(
             "its {sealed} secrets are sealed, and the key is not in it: `tessera secret key` says where that is"
         ));

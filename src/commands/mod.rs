@@ -15,6 +15,7 @@ mod maintenance;
 mod mcp;
 mod meaning;
 mod notes;
+mod overwrite;
 mod plugin;
 mod plugin_test;
 mod project;
@@ -46,7 +47,7 @@ use tessera_desk::verbs::{Meant, Named};
 use tessera_desk::{Caller, Desk, Project, SharedStore};
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryRef, Origin};
-use tessera_engine::store::Usage;
+use tessera_engine::store::{Erase, Usage};
 
 use crate::cli::{Cli, Command, ImportArguments, ImportKind};
 use crate::exit::UserError;
@@ -98,7 +99,7 @@ impl Context {
         let Some(remote) = config::direct_server(self.home.clone()) else {
             return self.at_local_desk_as(caller, access, work);
         };
-        if access != Access::Add {
+        if access != Access::Add && self.home.as_ref().is_some_and(|home| !home.is_dir()) {
             self.refuse_missing()?;
         }
         // What is here is shown without the server too, but nothing is stored that it did not take.
@@ -173,14 +174,20 @@ impl Context {
         Ok(Team::new(SharedStore::new(self.open(usage)?), remote, used.mode))
     }
 
-    /// A mistyped directory is not made by looking for something in it.
-    fn refuse_missing(&self) -> Result<(), UserError> {
-        match &self.home {
-            Some(home) if !home.is_dir() => {
-                Err(UserError(format!("{}: there is no store; `tessera remember` makes one", home.display())))
-            }
-            _ => Ok(()),
+    /// Looking for something makes no store, however its directory was named.
+    fn refuse_missing(&self) -> anyhow::Result<()> {
+        let home = config::home(self.home.clone())?;
+        // One that vanished is reported by whoever opens it.
+        if home.holds_store() || home.marker().exists() {
+            return Ok(());
         }
+        let older = config::store_of_older_variable().filter(|store| *store != home.database());
+        let older = older.map_or_else(String::new, |store| {
+            let store = store.display();
+            format!("; an earlier version kept one in {store}, and `tessera restore-backup {store}` copies it here")
+        });
+        let dir = home.dir().display();
+        Err(UserError(format!("{dir}: there is no store; `tessera remember` makes one{older}")).into())
     }
 }
 
@@ -202,7 +209,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Get { ids } => show::get(&context, ids)?,
         Command::List(args) => list::run(&context, args)?,
         Command::Update(args) => remember::update(&context, args)?,
-        Command::Forget { ids, hard, reason } => remember::forget(&context, ids, hard, reason)?,
+        Command::Forget { ids, hard, yes, reason } => {
+            let erase = if hard { Erase::Hard } else { Erase::Soft };
+            remember::forget(&context, ids, erase, yes, reason)?;
+        }
         Command::Restore { id, before } => remember::restore(&context, id, before)?,
         Command::History { id } => show::history(&context, id)?,
         Command::Link { id, kind, to, remove } => link::run(&context, id, &kind, to, remove)?,
@@ -210,10 +220,18 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Export { markdown: Some(dir), parts, force, .. } => {
             transfer::export_notes(&context, ExportNotes { dir, with_parts: parts, force })?;
         }
-        Command::Export { file, .. } => transfer::export(&context, file.as_deref())?,
+        Command::Export { file, force, .. } => transfer::export(&context, file.as_deref(), force)?,
         Command::Stats => maintenance::stats(&context)?,
-        Command::Doctor { repair } => return maintenance::doctor(&context, repair),
-        Command::Backup { file } => maintenance::backup(&context, file.as_deref())?,
+        Command::Doctor { repair, yes } => {
+            if repair && !maintenance::may_salvage(&context, yes)? {
+                return Ok(ExitCode::from(1));
+            }
+            return maintenance::doctor(&context, repair);
+        }
+        Command::Backup { file, force, with_key } => {
+            maintenance::backup(&context, file.as_deref(), force, with_key)?;
+        }
+        Command::RestoreBackup { file, yes } => return maintenance::restore_backup(&context, &file, yes),
         Command::Eval { what } => eval::run(&context, what)?,
         Command::Mcp { http } => mcp::run(&context, http)?,
         Command::Serve { arguments } => return serve::run(told, arguments),

@@ -1,5 +1,7 @@
 //! `remember`, `update`, `forget`, `restore`: the commands that change memories.
 
+use std::io::IsTerminal as _;
+
 use serde_json::json;
 use tessera_desk::Desk;
 use tessera_desk::folders::PutBack;
@@ -11,6 +13,7 @@ use tessera_desk::views::{StoredView, told_aside, told_kept};
 use tessera_engine::domain::{Category, Memory, MemoryRef, Patch, Scope, Tag};
 use tessera_engine::store::{Erase, Near, StoreError, Stored};
 
+use super::setup::agreed_or;
 use super::{Access, Context, all_or_stdin, text_or_stdin, without_last_newline};
 use crate::cli::{Remember, Update};
 use crate::{config, output};
@@ -39,6 +42,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
             metadata: args.metadata,
             reason: args.reason,
             supersedes,
+            vouched: None,
         })?;
         let near = if stored.existed || !context.json { Vec::new() } else { alike(desk, &stored) };
         print(desk, context, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
@@ -104,8 +108,22 @@ fn is_whole_file(desk: &mut Desk<'_>, which: &Which) -> anyhow::Result<bool> {
 }
 
 /// Forgets memories.
-pub(super) fn forget(context: &Context, named: Vec<Named>, hard: bool, reason: Option<String>) -> anyhow::Result<()> {
-    let erase = if hard { Erase::Hard } else { Erase::Soft };
+pub(super) fn forget(
+    context: &Context,
+    named: Vec<Named>,
+    erase: Erase,
+    yes: bool,
+    reason: Option<String>,
+) -> anyhow::Result<()> {
+    let hard = erase == Erase::Hard;
+    if hard && !yes && std::io::stdin().is_terminal() {
+        let ids = context.at_local_desk(Access::Change, |desk| Ok(desk.perform(Meant { named: named.clone() })?))?;
+        let list = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let question = format!("Permanently delete {list}, also from the history and the backups?");
+        if !agreed_or(false, &question, "")? {
+            return output::line("Nothing was deleted.");
+        }
+    }
     let Gone { forgotten, left, taken_out } = context.at_desk(Access::Change, |desk| {
         let ids = desk.perform(Meant { named })?;
         Ok(desk.perform(Forget { ids, erase, reason })?)

@@ -119,11 +119,16 @@ fn confirmed(context: &Context, plan: &Plan, dry_run: bool, yes: bool, question:
 }
 
 pub(super) fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
+    agreed_or(yes, question, "nobody to ask; look at the change above and pass --yes")
+}
+
+/// The same with what is said where nobody can be asked.
+pub(super) fn agreed_or(yes: bool, question: &str, nobody: &str) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
     }
     if !std::io::stdin().is_terminal() {
-        return Err(UserError("nobody to ask; look at the change above and pass --yes".into()).into());
+        return Err(UserError(nobody.to_owned()).into());
     }
     write!(std::io::stderr(), "{question} [y/N] ")?;
     let mut answer = String::new();

@@ -14,6 +14,7 @@ use tessera_desk::verbs::{Export, Import, ImportNotes, NotesImported};
 use tessera_engine::domain::{Scope, Trust};
 use tessera_engine::store::{ImportAs, ImportProgress, ImportRun};
 
+use super::overwrite::may_write;
 use super::{Access, Context, meaning};
 use crate::exit::UserError;
 use crate::{config, output};
@@ -52,7 +53,7 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         let trust = if is_mine { Trust::User } else { Trust::Foreign };
         output::json(&json!({
             "stored": report.stored, "skipped": report.skipped, "vouched": report.vouched, "rejected": rejected,
-            "trust": trust, "set_aside": report.aside,
+            "trust": trust, "set_aside": report.aside, "written_by_others": report.theirs,
         }))?;
     } else {
         let counts =
@@ -60,6 +61,13 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         output::line(&counts)?;
         if report.vouched > 0 {
             output::line(&format!("{} of those there already are yours now", report.vouched))?;
+        }
+        if report.theirs > 0 {
+            output::note(&format!(
+                "{} lines say that somebody else wrote them, so they are not injected automatically; `tessera update ID \
+                 --trust user` makes one yours",
+                report.theirs
+            ));
         }
         told_aside(report.aside)?;
         if !is_mine && report.stored > 0 {
@@ -75,13 +83,38 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
 fn refuse_older(file: &Path, first: &[u8]) -> Result<(), UserError> {
     let is_stdin = file == Path::new("-");
     let system = if is_stdin { of_line(first) } else { belongs_to(file, first) };
-    let Some(system) = system else { return Ok(()) };
+    let Some(system) = system else { return refuse_other(file, first) };
     let name = if is_stdin { "FILE".to_owned() } else { file.display().to_string() };
     let saved = if is_stdin { "; save them to a file first" } else { "" };
     let (title, file) = (system.title(), file.display());
     Err(UserError(format!(
         "{file}: holds memories of {title}; `tessera import {system} {name}` takes them over{saved}"
     )))
+}
+
+/// Names what a file is that holds no JSON lines.
+fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
+    const SQLITE: &[u8] = b"SQLite format 3\0";
+    /// Where a database names the program that made it.
+    const APPLICATION: std::ops::Range<usize> = 68..72;
+    let shown = file.display();
+    let text = String::from_utf8_lossy(first);
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    let problem = if first.starts_with(SQLITE) && first.get(APPLICATION) == Some(b"TESS") {
+        format!("{shown} is a Tessera store; `tessera restore-backup {shown}` brings it back")
+    } else if first.starts_with(SQLITE) {
+        format!(
+            "{shown} is an SQLite database of a program that Tessera does not know; `tessera import --detect` lists \
+             what it can import"
+        )
+    } else if start.starts_with('[') {
+        format!("{shown} is one JSON array; write one object per line, for example with `jq -c '.[]' {shown}`")
+    } else if file.extension().is_some_and(|ending| ending == "md" || ending == "markdown") {
+        format!("{shown} is Markdown; `tessera import claude-md {shown}` imports its notes")
+    } else {
+        return Ok(());
+    };
+    Err(UserError(problem))
 }
 
 /// Stores the notes of a client's memory file; those that are there already are kept as they are.
@@ -125,7 +158,7 @@ fn bar(size: u64) -> ProgressBar {
 }
 
 /// Writes all memories.
-pub(super) fn export(context: &Context, file: Option<&Path>) -> anyhow::Result<()> {
+pub(super) fn export(context: &Context, file: Option<&Path>, is_forced: bool) -> anyhow::Result<()> {
     let write = |out: &mut dyn Write| context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Export { out })?));
     let Some(file) = file else {
         let mut out = BufWriter::new(std::io::stdout().lock());
@@ -133,6 +166,9 @@ pub(super) fn export(context: &Context, file: Option<&Path>) -> anyhow::Result<(
         out.flush()?;
         return Ok(());
     };
+    if !may_write(context, file, is_forced)? {
+        return Ok(());
+    }
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut scratch = tempfile::NamedTempFile::new_in(dir).with_context(|| dir.display().to_string())?;
     let mut out = BufWriter::new(scratch.as_file_mut());
@@ -140,7 +176,7 @@ pub(super) fn export(context: &Context, file: Option<&Path>) -> anyhow::Result<(
     out.flush()?;
     drop(out);
     scratch.as_file().sync_all()?;
-    scratch.persist(file).with_context(|| file.display().to_string())?;
+    scratch.persist(file).map_err(|error| error.error).with_context(|| file.display().to_string())?;
     if context.json {
         return output::json(&json!({ "exported": count, "file": file }));
     }

@@ -216,7 +216,14 @@ fn what_is_no_database_of_theirs_is_refused_in_words() {
         bytes.truncate(bytes.len() / 2);
         at("cut.db", &bytes)
     };
+    // A view may never end: only tables are read.
+    let endless = world.path("endless.db");
+    let view = "CREATE VIEW memories AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+                SELECT i id, 'row ' || i content, 'facts' category, '' tags, '' expanded_keywords, 0 is_sensitive,
+                    '2026-01-01' created_at FROM n";
+    rusqlite::Connection::open(&endless).unwrap().execute_batch(view).unwrap();
     for (file, problem) in [
+        (path(&endless).to_owned(), "no table of memories"),
         (at("empty.db", b""), "is empty"),
         (at("text", b"hello"), "is neither a database of SQLite nor rows as JSON"),
         (at("list", b"[{\"a\":1}]"), "none has a content"),

@@ -143,7 +143,45 @@ fn looking_into_a_mistyped_home_or_changing_what_is_in_it_makes_none() {
         let ran = world.run(&[&["--home", typo.to_str().unwrap()], args].concat());
         assert!(!typo.exists(), "{args:?}");
         assert!(args == ["project"] || (ran.code == Some(1) && ran.stderr.contains("no store")), "{args:?}: {ran:?}");
+        // However it was named.
+        let ran: Ran = world.command(World::binary()).env("TESSERA_HOME", &typo).args(args).output().unwrap().into();
+        assert!(!typo.exists(), "{args:?}");
+        assert!(args == ["project"] || (ran.code == Some(1) && ran.stderr.contains("no store")), "{args:?}: {ran:?}");
     }
+}
+
+/// They say where an older system keeps its data, and nothing of this store.
+#[test]
+fn variables_of_older_systems_do_not_move_the_store() {
+    let world = World::new();
+    let theirs = world.path("theirs");
+    for (name, value) in [
+        ("MEMORY_HOME", theirs.clone()),
+        ("MEMORY_DB", theirs.join("memory.db")),
+        ("MEMORY_DB_PATH", theirs.join("memory.db")),
+    ] {
+        let run = |args: &[&str]| -> Ran {
+            let mut command = world.command(World::binary());
+            command.env_remove("TESSERA_HOME").env(name, &value).args(args).output().unwrap().into()
+        };
+        assert_eq!(run(&["remember", name]).code, Some(0));
+        assert!(!theirs.exists(), "{name}");
+        assert!(run(&["list"]).stdout.contains(name));
+    }
+    let mut command = world.command(World::binary());
+    let ran: Ran = command.env("TESSERA_HOME", "~/memories").args(["remember", "x"]).output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(world.path("user/memories/tessera.db").exists());
+    // A store that an earlier version kept there is named.
+    let run = |args: &[&str]| -> Ran {
+        let mut command = world.command(World::binary());
+        command.env("MEMORY_HOME", world.path("user/memories")).args(args).output().unwrap().into()
+    };
+    let ran = run(&["list"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("restore-backup"), "{ran:?}");
+    let older = world.path("user/memories/tessera.db");
+    assert_eq!(run(&["restore-backup", older.to_str().unwrap()]).code, Some(0));
+    assert_eq!(world.contents(), ["x"]);
 }
 
 #[test]

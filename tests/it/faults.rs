@@ -57,14 +57,24 @@ fn a_damaged_store_is_set_aside_and_salvaged() {
         bytes[damage.clone()].fill(0xa5);
         fs::write(database(&world), &bytes).unwrap();
         assert_ne!(world.run(&["doctor"]).code, Some(0));
-        let ran = world.run(&["doctor", "--repair", "--json"]);
-        assert_eq!(ran.code, Some(0), "{damage:?} {ran:?}");
+        // Without a terminal nobody can be asked.
+        let ran = world.run(&["doctor", "--repair"]);
+        assert!(ran.code == Some(1) && ran.stderr.contains("--yes"), "{ran:?}");
+        assert_eq!(fs::read(database(&world)).unwrap(), bytes, "nothing was set aside");
+        let ran = world.run(&["doctor", "--repair", "--yes", "--json"]);
         let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        let lost = report["salvage"]["lost"].as_u64();
+        assert_eq!(ran.code, Some(i32::from(lost != Some(0))), "{damage:?} {ran:?}");
+        if damage.start == 0 {
+            // The header is gone: how many there were is not known, and no number is made up.
+            assert_eq!((lost, &report["salvage"]["counted"]), (None, &serde_json::json!(400)), "{report}");
+        }
         let aside = report["salvage"]["set_aside"].as_str().unwrap();
         assert_eq!(fs::read(std::path::Path::new(aside).join("tessera.db")).unwrap(), bytes, "kept as it was");
         let kept = report["salvage"]["kept"].as_u64().unwrap();
         assert_eq!(kept, world.contents().len() as u64);
         assert!(damage.start == 0 || kept > 200, "{damage:?}: {kept}");
+        assert!(lost.is_none_or(|lost| kept + lost == 400), "{report}");
         world.assert_healthy();
         assert_eq!(world.run(&["remember", "and on it goes"]).code, Some(0));
     }

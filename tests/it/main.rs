@@ -40,6 +40,7 @@ mod plugins_bounds;
 mod plugins_hostile;
 mod projects;
 mod promises;
+mod putting_back;
 mod quality;
 mod restoring;
 mod round_trip;

@@ -4,9 +4,11 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::error::OlderError;
 use crate::scratch::Scratch;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 /// How a database of SQLite begins.
@@ -40,6 +42,13 @@ pub(crate) fn is_database(path: &Path) -> Result<bool, OlderError> {
     read().map_err(OlderError::file(path))
 }
 
+/// How long a database may be read. A hundred thousand rows take seconds.
+const MOST_TIME: Duration = Duration::from_mins(10);
+/// Instructions of SQLite between two looks at the clock.
+const STEPS: std::ffi::c_int = 100_000;
+/// The size of the largest row, in bytes.
+const MOST_BYTES: i32 = 64 * 1024 * 1024;
+
 impl Copy {
     /// Copies a database and opens the copy.
     pub(crate) fn of(path: &Path) -> Result<Self, OlderError> {
@@ -58,14 +67,21 @@ impl Copy {
                     PRAGMA temp_store = MEMORY; BEGIN";
         connection.execute_batch(calm).map_err(damaged)?;
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(())).map_err(damaged)?;
+        let since = Instant::now();
+        connection.progress_handler(STEPS, Some(move || since.elapsed() > MOST_TIME)).map_err(damaged)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_BYTES).map_err(damaged)?;
         // Its files are open: what is read in clear from them has no name any more, whatever becomes of this process.
         let kept = if cfg!(unix) { None } else { Some(dir) };
         Ok(Self { connection, _dir: kept })
     }
 
-    /// The columns of a table; none where there is no such table.
+    /// The columns of a table; none where there is no such table, or where it is a view or belongs to a module: their rows
+    /// may never end.
     pub(crate) fn columns(&self, table: &str) -> rusqlite::Result<Vec<String>> {
-        let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
+        let mut statement = self.connection.prepare(
+            "SELECT name FROM pragma_table_info(?1) WHERE EXISTS
+                 (SELECT 1 FROM pragma_table_list(?1) WHERE schema = 'main' AND type = 'table')",
+        )?;
         statement.query_map([table], |row| row.get(0))?.collect()
     }
 }

@@ -39,8 +39,12 @@ pub(crate) fn is_row(row: &Map<String, Value>) -> bool {
 pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
     let columns = copy.columns("memories")?;
     // Tables that an early version had not made yet are asked for nothing.
-    let mut names = copy.connection.prepare(NAMES).ok();
-    let mut done = copy.connection.prepare(DONE).ok();
+    let are_there = |tables: &[&str]| -> rusqlite::Result<bool> {
+        tables.iter().try_fold(true, |are, table| Ok(are && !copy.columns(table)?.is_empty()))
+    };
+    let has_names = are_there(&["memory_entities", "entities"])?;
+    let mut names = has_names.then(|| copy.connection.prepare(NAMES).ok()).flatten();
+    let mut done = are_there(&["provenance"])?.then(|| copy.connection.prepare(DONE).ok()).flatten();
     let mut statement = copy.connection.prepare("SELECT * FROM memories ORDER BY created_at, rowid")?;
     let mut rows = statement.query([])?;
     let (mut number, mut times) = (0_u64, key::Times::default());

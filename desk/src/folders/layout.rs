@@ -261,7 +261,8 @@ fn take_over(store: &mut Store, memory: &Memory, file: Option<SeenFile>) -> Resu
 fn remove_purged(store: &mut Store, row: &FileRow) -> Result<bool, StoreError> {
     let Some(place) = Place::of(store, &row.path)? else { return Ok(false) };
     let there = place.read()?;
-    if let Some(read) = there.as_ref().filter(|read| is_as_known(row, read)) {
+    // Its bytes tell, not when it was written: a file that has just arrived is the same text.
+    if let Some(read) = there.as_ref().filter(|read| xxh3_64(&read.bytes) == row.stamp.hash) {
         if !place.remove(read)? {
             return Ok(false);
         }

@@ -33,12 +33,19 @@ pub enum FileError {
     },
 }
 
+/// The size of the largest file of keys, in bytes.
+const MOST_BYTES: u64 = 64 * 1024;
+
 /// The keys in a file; `None` where there is no such file.
 ///
 /// # Errors
 /// When the file cannot be read, or holds something else.
 pub fn keys_in(path: &Path) -> Result<Option<Keys>, FileError> {
     let named = |source| FileError::Io { path: path.to_owned(), source };
+    // A pipe or a device would never end.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > MOST_BYTES) {
+        return Err(named(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file of keys")));
+    }
     let text = match fs::read_to_string(path) {
         Ok(text) => Zeroizing::new(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -203,6 +203,7 @@ fn texts() -> impl Strategy<Value = String> {
         "\\PC{1,60}",
     ]
     .prop_filter("not blank", |text| !text.trim().is_empty())
+    .prop_filter("no credential", |text| Screened::clean(Draft::new(text.clone())).is_some())
 }
 
 fn patches() -> impl Strategy<Value = Patch> {

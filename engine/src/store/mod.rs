@@ -34,6 +34,7 @@ pub use base::meaning::{MeaningTurn, Meanings};
 pub use base::secrets::KeyPlace;
 pub use base::store::Store;
 pub use care::doctor::{Check, Health, Verdict};
+pub use care::restore_backup::{Replacing, Restored, key_file};
 pub use care::rotate::Rotated;
 pub use care::salvage::Salvage;
 pub use care::scan::{Residue, Scan, ScanProgress, Scanning};

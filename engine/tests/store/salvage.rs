@@ -34,7 +34,7 @@ fn salvaged(home: &Home) -> Store {
     let health = Store::examine(home.config(NOW), true).unwrap();
     assert!(health.is_good(), "{health:?}");
     let salvage = health.salvage.unwrap();
-    assert_eq!(salvage.lost, 0);
+    assert_eq!(salvage.lost, Some(0));
     home.open(NOW)
 }
 

@@ -84,13 +84,8 @@ impl Store {
         let mut store = if is_damaged && repair {
             drop(opened);
             let (store, salvage) = salvage::salvage(config)?;
-            let told = format!(
-                "kept {}, lost {}; the damaged files are in {}",
-                salvage.kept,
-                salvage.lost,
-                salvage.set_aside.display()
-            );
-            health.add("database", Verdict::Mended, told);
+            let verdict = if salvage.lost == Some(0) { Verdict::Mended } else { Verdict::Bad };
+            health.add("database", verdict, salvage.to_string());
             health.salvage = Some(salvage);
             store
         } else {
@@ -111,8 +106,20 @@ impl Store {
         Ok(health)
     }
 
+    /// What is wrong with the database so that only a salvage helps; `None` where it is whole.
+    ///
+    /// # Errors
+    /// None so far: what else keeps the store from being opened is reported by whoever opens it.
+    pub fn damage(config: StoreConfig) -> Result<Option<String>, StoreError> {
+        match Self::open(config) {
+            Ok(store) => Ok(store.integrity().err()),
+            Err(error @ StoreError::Corrupt { .. }) => Ok(Some(error.to_string())),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// `integrity_check` and the foreign shapes that it does not see.
-    fn integrity(&self) -> Result<(), String> {
+    pub(super) fn integrity(&self) -> Result<(), String> {
         let mut statement = self.connection.prepare("PRAGMA integrity_check(5)").map_err(|error| error.to_string())?;
         let lines = statement.query_map([], |row| row.get::<_, String>(0)).map_err(|error| error.to_string())?;
         let lines: Vec<String> = lines.collect::<Result<_, _>>().map_err(|error| error.to_string())?;

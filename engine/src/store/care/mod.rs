@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 pub(crate) mod beside;
 pub(crate) mod doctor;
+pub(crate) mod restore_backup;
 pub(crate) mod rotate;
 pub(crate) mod salvage;
 pub(crate) mod scan;

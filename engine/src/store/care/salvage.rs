@@ -4,6 +4,7 @@
 //! does not come back as one's own, and what was to stay on this machine stays.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,7 @@ use crate::store::base::transaction::Change;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
+use crate::store::file::marker;
 use crate::store::file::private;
 use crate::store::open::give_back::{GIVEN_BACK, give_back};
 use crate::store::rows::columns::MEMORY;
@@ -32,8 +34,22 @@ pub struct Salvage {
     pub set_aside: PathBuf,
     /// Memories carried over.
     pub kept: u64,
-    /// Handles that could not be read.
-    pub lost: u64,
+    /// Memories that could not be read; `None` where the file does not tell how many there were.
+    pub lost: Option<u64>,
+    /// How many memories there were when they were last counted, as far as that is known.
+    pub counted: Option<u64>,
+}
+
+impl fmt::Display for Salvage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kept {}, ", self.kept)?;
+        match (self.lost, self.counted) {
+            (Some(lost), _) => write!(f, "lost {lost}")?,
+            (None, Some(counted)) => write!(f, "lost an unknown number ({counted} memories when last counted)")?,
+            (None, None) => write!(f, "lost an unknown number")?,
+        }
+        write!(f, "; the damaged files are in {}", self.set_aside.display())
+    }
 }
 
 /// Rows in a row that cannot be read before the rest is given up.
@@ -65,6 +81,20 @@ const BESIDE: [(&str, &str); 16] = [
 /// # Errors
 /// When the damaged files cannot be moved or the new store not be written; nothing is removed.
 pub(crate) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreError> {
+    let aside = set_files_aside(&config)?;
+    let damaged = Home::new(&aside);
+    let counted = marker::counted(&damaged);
+    let mut store = Store::open(config)?;
+    let salvage = match Wreck::open(&damaged.database()) {
+        Some(wreck) => Salvage { counted, ..wreck.carry_into(&mut store, aside)? },
+        None => Salvage { set_aside: aside, kept: 0, lost: None, counted },
+    };
+    store.rebuild_snapshot()?;
+    Ok((store, salvage))
+}
+
+/// Moves the files of a damaged store into a directory of their own, and returns it.
+pub(super) fn set_files_aside(config: &StoreConfig) -> Result<PathBuf, StoreError> {
     let home = config.home.clone();
     let lock = home.open_lock();
     let lock = private::lock(&lock).map_err(|source| StoreError::file(&lock, source))?;
@@ -80,13 +110,7 @@ pub(crate) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreErro
         }
     }
     drop(lock);
-    let mut store = Store::open(config)?;
-    let salvage = match Wreck::open(&damaged.database()) {
-        Some(wreck) => wreck.carry_into(&mut store, aside)?,
-        None => Salvage { set_aside: aside, kept: 0, lost: 0 },
-    };
-    store.rebuild_snapshot()?;
-    Ok((store, salvage))
+    Ok(aside)
 }
 
 /// A damaged database. Whatever it is asked may fail.
@@ -152,11 +176,12 @@ impl Wreck {
             )?;
             if self.number("PRAGMA user_version") < GIVEN_BACK.unsigned_abs() { give_back(change) } else { Ok(()) }
         })?;
-        Ok(Salvage { set_aside, kept, lost })
+        Ok(Salvage { set_aside, kept, lost, counted: None })
     }
 
-    /// Walks the rows by handle; a handle that cannot be read is skipped.
-    fn memories(&self) -> (Vec<Found>, u64) {
+    /// Walks the rows by handle; a handle that cannot be read is skipped. How many are lost is known only where the file
+    /// says how many there were, and all of them were tried.
+    fn memories(&self) -> (Vec<Found>, Option<u64>) {
         let there = self.columns("memories");
         // A file of an older version has fewer columns.
         let read = |name: &str| if there.contains(name) { name.to_owned() } else { format!("NULL AS {name}") };
@@ -168,6 +193,7 @@ impl Wreck {
             0 => u32::try_from(self.number("SELECT max(handle) FROM memories NOT INDEXED")).unwrap_or(0),
             known => u32::try_from(known).unwrap_or(u32::MAX),
         };
+        let is_known = highest > 0 || self.is_readable("SELECT count(*) FROM memories");
         let highest = if highest == 0 { 1_000_000 } else { highest };
         let found = |row: &rusqlite::Row<'_>| {
             Ok(Found { memory: row::memory(row)?, mark: row.get("purged")?, successor: row.get("superseded_by")? })
@@ -187,7 +213,13 @@ impl Wreck {
             }
             handle += 1;
         }
-        (memories, lost)
+        let is_known =
+            is_known && unreadable < MOST_UNREADABLE && self.is_readable("SELECT count(*) FROM sqlite_schema");
+        (memories, is_known.then_some(lost))
+    }
+
+    fn is_readable(&self, sql: &str) -> bool {
+        self.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).is_ok()
     }
 
     fn columns(&self, table: &str) -> BTreeSet<String> {
@@ -339,7 +371,7 @@ mod tests {
             )
             .unwrap();
         let (mut store, salvage) = salvage(config(&home)).unwrap();
-        assert_eq!((salvage.kept, salvage.lost), (2, 1));
+        assert_eq!((salvage.kept, salvage.lost), (2, Some(1)));
         assert!(Home::new(&salvage.set_aside).database().exists());
         assert_eq!(home.copies(), [Home::new(&salvage.set_aside).database()]);
         for (memory, was) in [&old, &new].into_iter().zip(before) {

@@ -15,6 +15,13 @@ impl Home {
         self.dir().join(SETUP_ORIGINALS)
     }
 
+    /// The backup that was made last.
+    pub fn newest_backup(&self) -> Option<PathBuf> {
+        let entries = std::fs::read_dir(self.backups()).ok()?.flatten();
+        let made = entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())));
+        made.filter(|(_, path)| path.extension().is_some_and(|ending| ending == "db")).max().map(|(_, path)| path)
+    }
+
     /// Held while data of other systems come over, by each that does so together, and alone while an import is undone.
     pub fn import_lock(&self) -> PathBuf {
         self.dir().join(IMPORT_LOCK)

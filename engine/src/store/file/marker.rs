@@ -17,6 +17,12 @@ pub(crate) fn write(home: &Home, memories: u64) -> Result<(), StoreError> {
     private::replace(&path, &text).map_err(|source| StoreError::file(&path, source))
 }
 
+/// How many memories there were when they were last counted.
+pub(crate) fn counted(home: &Home) -> Option<u64> {
+    let bytes = std::fs::read(home.marker()).ok()?;
+    serde_json::from_slice::<Marker>(&bytes).ok().map(|marker| marker.memories)
+}
+
 /// Refuses to begin a new store where one with memories has vanished.
 pub(crate) fn refuse_vanished(home: &Home) -> Result<(), StoreError> {
     let marker = home.marker();

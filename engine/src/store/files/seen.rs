@@ -166,6 +166,13 @@ impl Store {
     fn before(&self, file: &SeenFile, folders: &BTreeMap<String, Folder>) -> rusqlite::Result<Option<Before>> {
         let Some(folder) = folders.get(file.path.folder()).cloned() else { return Ok(None) };
         let connection = &self.connection;
+        // A text that was deleted permanently and is still to be removed on disk is not taken as a new file.
+        let sql = "SELECT EXISTS (SELECT 1 FROM files JOIN memories ON memories.id = files.memory
+                   WHERE files.hash = ?1 AND memories.purged <> 0)";
+        let hash = file.stamp.hash.cast_signed();
+        if connection.prepare_cached(sql)?.query_row([hash], |row| row.get(0))? {
+            return Ok(None);
+        }
         let id = standing_for(connection, &file.path)?;
         let whole = id.map(|id| row::remains(connection, id)).transpose()?.flatten().map(|(known, _)| known);
         let sql = "SELECT hash FROM files WHERE path = ?1";

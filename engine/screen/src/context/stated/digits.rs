@@ -54,7 +54,7 @@ pub(super) fn pin(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
 fn number_in(line: &Line<'_>, from: usize, most: usize) -> Option<Range<usize>> {
     let clause = line.rest(from);
     let mut before = "";
-    let is_space = |letter: char| letter.is_whitespace() || "，、。".contains(letter);
+    let is_space = |letter: char| letter.is_whitespace() || "，、。,".contains(letter);
     for (passed, word) in clause.split(is_space).filter(|word| !word.is_empty()).enumerate() {
         let at = from + place_of(word, clause);
         let bare = value::trimmed(word);

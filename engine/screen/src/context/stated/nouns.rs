@@ -19,7 +19,12 @@ pub(super) struct Stated {
     pub(super) span: Range<usize>,
     /// The last of its words.
     pub(super) last: usize,
+    /// True of a short word of many meanings, such as `key`.
+    pub(super) is_short: bool,
 }
+
+/// How many bytes a noun of many meanings has at most: `clave`.
+const SHORT: usize = 5;
 
 impl Stated {
     /// Its languages; English beside them, whose words people mix into others.
@@ -153,8 +158,8 @@ fn spaced(line: &Line<'_>, at: usize, part: &str, found: &mut Vec<Stated>) {
                     Some(known) if known.span.end > end => {}
                     Some(known) if known.span.end == end => known.languages.push(number),
                     _ => {
-                        let span = word.span.start..end;
-                        longest = Some(Stated { sort: *sort, languages: vec![number], span, last });
+                        let (span, is_short) = (word.span.start..end, noun.len() <= SHORT);
+                        longest = Some(Stated { sort: *sort, languages: vec![number], span, last, is_short });
                     }
                 }
             }
@@ -206,7 +211,7 @@ fn joined(word: &Word, at: usize, found: &mut Vec<Stated>) {
                 for (from, _) in word.lower.match_indices(noun.as_str()) {
                     let span = word.span.start + from..word.span.start + from + noun.len();
                     if span.end <= word.span.end {
-                        found.push(Stated { sort: *sort, languages: vec![number], span, last: at });
+                        found.push(Stated { sort: *sort, languages: vec![number], span, last: at, is_short: false });
                     }
                 }
             }

@@ -46,7 +46,7 @@ fn behind_slash<'a>(words: &[&'a str]) -> Option<&'a str> {
     let rest = words.get(lead + 1..)?;
     match rest {
         [name, "/" | "|" | ":", password, ..] if is_name(name) => Some(password),
-        [pair, ..] if lead == 0 => {
+        [pair, ..] if lead == 0 && is_of_login(words.first()?) => {
             let (name, password) = pair.split_once('/')?;
             (is_name(name) && !password.contains('/')).then_some(password)
         }
@@ -61,6 +61,11 @@ fn behind_with<'a>(words: &[&'a str]) -> Option<&'a str> {
         _ => false,
     })?;
     words.get(at + 3).copied()
+}
+
+fn is_of_login(word: &str) -> bool {
+    let name = word.trim_end_matches([':', '=']).to_lowercase();
+    LOGINS.split_ascii_whitespace().any(|login| login == name)
 }
 
 fn is_name(word: &str) -> bool {

@@ -86,7 +86,7 @@ fn bound_value(line: &Line<'_>, noun: &Stated, bond: Bond, at: usize) -> Option<
 /// True of a key: digits among letters. `key` alone is a word of many things, so only a verb gives it a value.
 fn is_key(noun: &Stated, bond: Bond, inside: &str) -> bool {
     let digits = inside.bytes().filter(u8::is_ascii_digit).count();
-    let is_alone = noun.span.len() <= "clave".len();
+    let is_alone = noun.is_short;
     let is_plain = inside.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let fits = if is_alone { bond == Bond::Word && !is_plain } else { bond != Bond::Setting };
     fits && inside.len() >= 8 && digits > 1 && value::is_mixed(inside) && !inside.contains(['_', ':'])

@@ -32,7 +32,8 @@ pub(super) fn clause<'a>(line: &Line<'a>, at: usize) -> &'a str {
     let mut end = rest.len();
     for (place, letter) in rest.char_indices() {
         let after = rest.get(place + letter.len_utf8()..).unwrap_or_default();
-        let is_last = after.is_empty() || after.starts_with(char::is_whitespace);
+        // Scripts without spaces write a comma without a blank behind it.
+        let is_last = after.is_empty() || after.starts_with(|next: char| next.is_whitespace() || is_joined(next));
         let ends = match letter {
             '。' | '；' | '，' | '、' | '！' | '？' | '।' | '؟' | '،' | '|' | '\\' => true,
             ',' | ';' | '?' => is_last,

@@ -1,0 +1,220 @@
+//! The way back from a backup: its content takes the place of the store's content, in one transaction.
+//!
+//! The database file itself stays, so that other processes that have it open go on with the restored content. Everything
+//! that may fail happens beforehand, on a copy beside the store. The content of before is kept.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+use serde::Serialize;
+use tessera_seal::{Keys, keys_in, write_keys};
+
+use super::salvage::set_files_aside;
+use crate::store::base::config::StoreConfig;
+use crate::store::base::secrets::no_key;
+use crate::store::base::store::Store;
+use crate::store::file::error::StoreError;
+use crate::store::file::home::Home;
+use crate::store::file::private;
+use crate::store::open::copy;
+
+/// A backup beside the store that it would replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replacing {
+    /// Memories in the backup.
+    pub memories: u64,
+    /// Memories in the store.
+    pub now: u64,
+    /// True where the backup was made of another store, for example on another machine.
+    pub is_of_another_store: bool,
+}
+
+/// What a restored backup left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// Memories that are in the store now.
+    pub memories: u64,
+    /// Where the content of before is; `None` where there was none.
+    pub kept_aside: Option<PathBuf>,
+    /// Keys that secrets in the backup were encrypted with and that are not here, by their ids.
+    pub missing_keys: Vec<String>,
+}
+
+/// Where `backup --with-key` writes the keys of a backup.
+pub fn key_file(backup: &Path) -> PathBuf {
+    let mut name = backup.as_os_str().to_owned();
+    name.push(".key");
+    PathBuf::from(name)
+}
+
+impl Store {
+    /// Writes the keys that encrypt the secrets of a backup beside it. False where there are none.
+    ///
+    /// # Errors
+    /// When the keys cannot be read or written.
+    pub fn backup_keys(&self, backup: &Path) -> Result<bool, StoreError> {
+        let Some(held) = self.secrets.known_keys(&self.connection)? else { return Ok(false) };
+        write_keys(&key_file(backup), &held.keys, true).map_err(no_key)?;
+        Ok(true)
+    }
+
+    /// Replaces the content of the store by that of a backup, if `agreed` says so. The next exchange with a server
+    /// compares everything anew.
+    ///
+    /// # Errors
+    /// When the backup is none or is damaged, or when the store cannot be written: the store is as before then.
+    pub fn restore_backup(
+        config: StoreConfig,
+        file: &Path,
+        agreed: impl FnOnce(Replacing) -> bool,
+    ) -> Result<Option<Restored>, StoreError> {
+        let home = config.home.clone();
+        let failed = |source| StoreError::file(file, source);
+        private::make_private_dir(home.dir()).map_err(|source| StoreError::file(home.dir(), source))?;
+        let scratch = tempfile::Builder::new().prefix(private::SCRATCH).tempdir_in(home.dir()).map_err(failed)?;
+        let prepared = Home::new(scratch.path());
+        copy_of(file, &prepared)?;
+        let mut backup = Self::open(StoreConfig { home: prepared.clone(), ..config.clone() })?;
+        if backup.integrity().is_err() {
+            return Err(StoreError::file(file, std::io::Error::other("it is damaged; give another backup")));
+        }
+        let (mut live, damaged) = present(&config)?;
+        let memories = backup.stats()?.memories;
+        let replacing = Replacing {
+            memories,
+            now: live.stats()?.memories,
+            is_of_another_store: backup.identity()? != live.identity()?,
+        };
+        if !agreed(replacing) {
+            return Ok(None);
+        }
+        let kept_aside = match damaged {
+            Some(damaged) => Some(damaged),
+            None if replacing.now == 0 => None,
+            None => Some(live.set_copy_aside()?),
+        };
+        // What was noted of the content of before belongs to it.
+        live.fold_accesses()?;
+        live.fold_questions()?;
+        live.fold_receipts()?;
+        backup.come_after(&live)?;
+        drop(backup);
+        let path = prepared.database();
+        let source = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+        let source = source.map_err(|error| StoreError::sqlite(&path, error))?;
+        put(&source, &mut live.connection, &home)?;
+        drop(source);
+        drop(live);
+        let mut store = Self::open(config)?;
+        store.rebuild_snapshot()?;
+        let missing_keys = store.take_keys(file)?;
+        Ok(Some(Restored { memories, kept_aside, missing_keys }))
+    }
+
+    /// Numbers and revisions go on from those of the present store, so that none means something else than before.
+    fn come_after(&mut self, live: &Self) -> Result<(), StoreError> {
+        let number = |key: &str| {
+            let sql = "SELECT value FROM meta WHERE key = ?1";
+            live.connection.query_row(sql, [key], |row| row.get::<_, i64>(0)).map_err(|error| live.failed(error))
+        };
+        let (rev, handle) = (number("rev")?, number("handle")?);
+        self.write(|change| {
+            let raise = "UPDATE meta SET value = max(value, ?2) WHERE key = ?1";
+            change.tx.execute(raise, ("rev", rev + 1))?;
+            change.tx.execute(raise, ("handle", handle))?;
+            change.tx.execute_batch("UPDATE server SET is_whole = 0; DELETE FROM intents;")?;
+            Ok(())
+        })
+    }
+
+    /// Keeps the present content among the backups, under a name that is never rotated away.
+    fn set_copy_aside(&self) -> Result<PathBuf, StoreError> {
+        let stamp = self.now().to_string().replace(':', "-");
+        let target = self.home.backups().join(format!("before-restore-{stamp}.db"));
+        copy::write(&self.connection, &self.path, &target)?;
+        Ok(target)
+    }
+
+    /// Adds the keys beside a backup to the store's own. Returns the ids of those that are still missing.
+    fn take_keys(&self, file: &Path) -> Result<Vec<String>, StoreError> {
+        let own = self.secrets.known_keys(&self.connection)?.map(|held| (*held.keys).clone());
+        let theirs = keys_in(&key_file(file)).map_err(no_key)?;
+        let known = match (own, theirs) {
+            (Some(own), None) => Some(own),
+            (own, Some(theirs)) => {
+                let all =
+                    own.into_iter().chain([theirs]).flat_map(|keys| std::iter::once(keys.current).chain(keys.before));
+                let mut keys: Vec<_> = Vec::new();
+                for key in all {
+                    if keys.iter().all(|known: &tessera_seal::Key| known.id() != key.id()) {
+                        keys.push(key);
+                    }
+                }
+                let mut keys = keys.into_iter();
+                let merged = keys.next().map(|current| Keys { current, before: keys.collect() });
+                merged.as_ref().map(|keys| self.secrets.replace(&self.connection, keys)).transpose()?;
+                merged
+            }
+            (None, None) => None,
+        };
+        let ids: Vec<String> = known
+            .iter()
+            .flat_map(|keys| std::iter::once(&keys.current).chain(&keys.before))
+            .map(|key| key.id().to_string())
+            .collect();
+        let mut needed = self.needed_keys().map_err(|error| self.failed(error))?;
+        needed.retain(|id| !ids.contains(id));
+        Ok(needed)
+    }
+
+    /// What tells this store from others.
+    fn identity(&self) -> Result<Vec<u8>, StoreError> {
+        let sql = "SELECT CAST(value AS BLOB) FROM meta WHERE key = 'store_id'";
+        self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))
+    }
+}
+
+/// How long other processes may hold the store, and how often it is tried meanwhile.
+const MOST_WAITS: u32 = 300;
+const WAIT: Duration = Duration::from_millis(50);
+
+/// Puts all pages in place in one transaction: other processes see the content of before or the content of the backup.
+fn put(source: &Connection, live: &mut Connection, home: &Home) -> Result<(), StoreError> {
+    let failed = |error| StoreError::sqlite(&home.database(), error);
+    let backup = Backup::new(source, live).map_err(failed)?;
+    for _ in 0..MOST_WAITS {
+        match backup.step(-1).map_err(failed)? {
+            StepResult::Done => return Ok(()),
+            _ => std::thread::sleep(WAIT),
+        }
+    }
+    Err(StoreError::Busy { path: home.database() })
+}
+
+/// Copies a backup to where it can be opened and migrated. The file itself is only read.
+fn copy_of(file: &Path, to: &Home) -> Result<(), StoreError> {
+    let found = std::fs::metadata(file).map_err(|source| StoreError::file(file, source))?;
+    if !found.is_file() {
+        return Err(StoreError::file(file, std::io::ErrorKind::InvalidInput.into()));
+    }
+    let source = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let source = source.map_err(|error| StoreError::sqlite(file, error))?;
+    copy::write(&source, file, &to.database())
+}
+
+/// The present store, made anew where it is missing or damaged; and where the damaged files are.
+fn present(config: &StoreConfig) -> Result<(Store, Option<PathBuf>), StoreError> {
+    match Store::open(config.clone()) {
+        Err(StoreError::Corrupt { .. }) => {
+            let aside = set_files_aside(config)?;
+            Ok((Store::open(config.clone())?, Some(aside)))
+        }
+        Err(StoreError::Vanished { marker, .. }) => {
+            std::fs::remove_file(&marker).map_err(|source| StoreError::file(&marker, source))?;
+            Ok((Store::open(config.clone())?, None))
+        }
+        other => Ok((other?, None)),
+    }
+}
