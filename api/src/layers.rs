@@ -58,13 +58,9 @@ pub(crate) fn around(routes: Router, probes: Router, gate: &Arc<Gate>) -> Router
             TraceLayer::new_for_http()
                 .make_span_with(|request: &Request| {
                     let id = request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
-                    // The path alone: what is asked in it, or in the body, is nobody's business.
-                    tracing::info_span!(
-                        "request",
-                        method = method_name(request.method()),
-                        path = request.uri().path(),
-                        id
-                    )
+                    // The pattern of the route: a path may hold whatever somebody put there, a credential too.
+                    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
+                    tracing::info_span!("request", method = method_name(request.method()), route, id)
                 })
                 .on_response(DefaultOnResponse::new().level(Level::INFO).latency_unit(LatencyUnit::Micros)),
         )

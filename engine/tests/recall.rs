@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    Draft, Filters, FixedClock, Handle, Link, LinkKind, Purpose, RecallRequest, Scope, Timestamp,
+    DomainError, Draft, Filters, FixedClock, Handle, Link, LinkKind, Purpose, RecallRequest, Scope, Timestamp,
 };
 use tessera_engine::pack::Recall;
 use tessera_engine::score::Weights;
-use tessera_engine::store::{SecretRules, StoreConfig, Usage};
+use tessera_engine::store::{SecretRules, StoreConfig, StoreError, Usage};
 use tessera_engine::text::{O200k, TokenCounter};
 
 struct Home {
@@ -270,4 +270,43 @@ fn an_expansion_can_only_help() {
         ..plain
     };
     assert_eq!(home.ask(&expanded).details.len(), 1);
+}
+
+/// The best row is on the page, named at least, or the error says what it needs.
+#[test]
+fn a_tight_budget_loses_no_row() {
+    let mut home = Home::of(&[
+        "The checkout service listens on port 7070 locally, and on port 7171 on the staging machine behind the proxy",
+        "Checkout totals are kept in cents",
+        "The checkout page is rendered by Svelte",
+        "Checkout was moved to its own repository",
+    ]);
+    for budget in 30..120 {
+        let mut request = RecallRequest { budget: budget.try_into().unwrap(), ..RecallRequest::new("checkout") };
+        let page = match home.store.recall(&request) {
+            Ok(page) => page,
+            Err(StoreError::Domain(DomainError::BudgetTooSmall { minimum, .. })) => {
+                assert!(budget < minimum, "{budget} {minimum}");
+                request.budget = minimum.try_into().unwrap();
+                home.ask(&request)
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let total = page.total_count as usize;
+        let is_shown = !page.details.is_empty() || !page.index.is_empty();
+        assert!(total > 1 && is_shown, "{budget}: {}", page.body);
+        // Page after page shows every row once.
+        let (mut seen, mut page) = (Vec::new(), page);
+        loop {
+            seen.extend(page.details.iter().map(|detail| detail.memory.handle));
+            seen.extend(page.index.iter().map(|entry| entry.memory.handle));
+            let Some(cursor) = page.next_cursor.clone() else { break };
+            request.cursor = Some(cursor.parse().unwrap());
+            page = home.ask(&request);
+        }
+        let all = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!((seen.len(), all), (total, total), "{budget}: {seen:?}");
+    }
 }

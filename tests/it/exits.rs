@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::json;
 
 use crate::support::hooks::{context_of, event};
-use crate::support::{World, ended};
+use crate::support::{Ran, World, ended};
 
 fn pipe(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();

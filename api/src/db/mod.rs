@@ -62,7 +62,7 @@ use tokio::sync::Mutex;
 use crate::keys::Key;
 
 /// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
-const MIGRATIONS: [(i64, &str, &str); 10] = [
+const MIGRATIONS: [(i64, &str, &str); 11] = [
     (1, "server", include_str!("../../migrations/0001_server.sql")),
     (2, "distributed", include_str!("../../migrations/0002_distributed.sql")),
     (3, "rights", include_str!("../../migrations/0003_rights.sql")),
@@ -73,6 +73,7 @@ const MIGRATIONS: [(i64, &str, &str); 10] = [
     (8, "care", include_str!("../../migrations/0008_care.sql")),
     (9, "waiting", include_str!("../../migrations/0009_waiting.sql")),
     (10, "metadata", include_str!("../../migrations/0010_metadata.sql")),
+    (11, "leaving", include_str!("../../migrations/0011_leaving.sql")),
 ];
 
 fn migrator(is_spread: bool) -> migrate::Migrator {

@@ -46,7 +46,7 @@ pub enum SealError {
     #[error("it was sealed by a newer program; update this one")]
     Newer,
     /// Another key sealed it.
-    #[error("it was sealed with key {needed}, and the key at hand is {at_hand}; give back the key of then")]
+    #[error("it was sealed with key #{needed}, and the key at hand is #{at_hand}; give back the key of then")]
     OtherKey {
         /// The key that sealed it.
         needed: KeyId,

@@ -1,7 +1,7 @@
 //! What a memory says: the fields that are given, those that are derived where they are not, and how far it is believed.
 
 use crate::domain::{
-    DomainError, Draft, Handle, InFile, Memory, MemoryId, Patch, Share, Timestamp, Trust, has_long_name,
+    DomainError, Draft, Handle, InFile, Memory, MemoryId, Origin, Patch, Share, Timestamp, Trust, has_long_name,
 };
 use crate::enrich;
 use crate::sync::Document;
@@ -46,8 +46,10 @@ pub(super) fn patched(before: &Memory, patch: &Patch) -> Result<Memory, DomainEr
         memory.content.clone_from(content);
         // Whoever writes a text here writes it as themselves.
         memory.edited_by = None;
-        // A word of mistrust was of the text before.
-        memory.vouched = memory.vouched.filter(|vouched| *vouched != Trust::Foreign);
+        // A word of mistrust was of the text before. Of what was learned it stays: a model that rewrites the text accepts
+        // nothing for the user.
+        let stays = before.origin == Origin::AutoLearn;
+        memory.vouched = memory.vouched.filter(|vouched| *vouched != Trust::Foreign || stays);
         // Of another user's memory the text alone may be changed.
         if memory.share.is_none() {
             follow(&mut memory, before, patch.entities.is_some());

@@ -51,13 +51,17 @@ pub fn answer(
     let weights = &*ranking.packed_by(weights);
     let total = ranking.total();
     let frame = AnyFrame::new(request, total, form, ranking.is_broad());
-    let minimum = frame.minimum(ranking.is_broad());
-    if request.budget.get() < minimum {
-        return Err(DomainError::BudgetTooSmall { budget: request.budget.get(), minimum });
-    }
     let mut rows: HashMap<Handle, Row> = rows.into_iter().map(|row| (row.memory.handle, row)).collect();
     let found: Vec<(Ranked, Row)> =
         page.into_iter().filter_map(|ranked| rows.remove(&ranked.handle).map(|row| (ranked, row))).collect();
+    let minimum = frame.minimum(ranking.is_broad());
+    if request.budget.get() < minimum {
+        // Enough to show something, where there is something to show.
+        let least = found.first().filter(|_| request.purpose == Purpose::Asked && !ranking.is_broad() && total > 0);
+        let least =
+            least.map_or(0, |(ranked, row)| frame.least(&frame.item(ranked, row, false, request.packing), request));
+        return Err(DomainError::BudgetTooSmall { budget: request.budget.get(), minimum: minimum.max(least) });
+    }
     if ranking.total() == 0 {
         return Ok(without_match(request, ranking, &frame, found));
     }
@@ -94,8 +98,13 @@ pub fn answer(
     let page = Page { items: &items, ranks: &ranks, bounds, is_asked: request.purpose == Purpose::Asked };
     let chosen = frame.choose(page, weights, &mut cut, is_kept);
     let mut reply = Reply { lists_all: request.packing == Packing::All, ..Reply::default() };
-    // What has no room even as a line at the head of a page has none on any page: it is stepped over.
+    // What has no room even as a line at the head of a page has none on any page. A page that shows nothing at all says
+    // what it needs; else the item is stepped over, and counted among those left out.
     if chosen.first() == Some(&Shown::Not) && request.purpose == Purpose::Asked {
+        let minimum = items.first().map_or(0, |first| frame.least(first, request));
+        if chosen.iter().all(|shown| *shown == Shown::Not) && minimum > request.budget.get() {
+            return Err(DomainError::BudgetTooSmall { budget: request.budget.get(), minimum });
+        }
         reply.dealt_with.extend(ranks.first());
     }
     for (((found, shown), (item, excerpt)), same) in
@@ -331,13 +340,30 @@ impl AnyFrame {
             return chosen;
         };
         let TokenCount(budget) = bounds.budget;
-        let needed = self.envelope() + first.index;
-        if needed > budget {
-            return chosen;
-        }
-        let bounds = Bounds { budget: TokenCount(budget - first.index), ..bounds };
+        let room = budget.saturating_sub(self.envelope());
+        // Named by its ID alone where not even its summary fits: it is on this page or on none.
+        let (how, cost) = match self.bare_line() {
+            _ if first.index <= room => (Shown::Index, first.index),
+            Some(line) if line + first.bare <= room => (Shown::Bare, line + first.bare),
+            _ => return chosen,
+        };
+        let bounds = Bounds { budget: TokenCount(budget - cost), ..bounds };
         let others = self.select(rest, bounds, weights, |at, room| cut(at + 1, room));
-        std::iter::once(Shown::Index).chain(others).collect()
+        std::iter::once(how).chain(others).collect()
+    }
+
+    /// What a line of IDs costs, where the form has one.
+    fn bare_line(&self) -> Option<u32> {
+        match self {
+            Self::Text(frame) => frame.bare_line(),
+            Self::Json(frame) => frame.bare_line(),
+        }
+    }
+
+    /// The smallest budget that shows something of an item, in the tokens of the request.
+    fn least(&self, first: &Item, request: &RecallRequest) -> u32 {
+        let item = self.bare_line().map_or(first.index, |line| first.index.min(line + first.bare));
+        request.profile.of_o200k(TokenCount(self.envelope() + item))
     }
 
     fn select(

@@ -110,7 +110,7 @@ impl Secrets {
         }
         Err(StoreError::NoKey {
             problem: format!(
-                "what is kept here was sealed with key {needed}, which is not at hand, so nothing is sealed with another                  one; give it back as a line of {}, or by TESSERA_SECRET_KEY (TESSERA_SECRET_KEY_BEFORE beside a new one), or                  let go of what it sealed with `tessera secret forget`",
+                "what is kept here was sealed with key #{needed}, which is not at hand, so nothing is sealed with another one; give it back as a line of {}, or by TESSERA_SECRET_KEY (TESSERA_SECRET_KEY_BEFORE beside a new one), or let go of what it sealed with `tessera secret forget`",
                 self.file.display()
             ),
         })
@@ -265,7 +265,7 @@ impl Secrets {
         let Some(held) = held else {
             return Err(StoreError::NoKey {
                 problem: format!(
-                    "secret {name} was sealed with key {needed}, and there is none here; put the line of \
+                    "secret {name} was sealed with key #{needed}, and there is none here; put the line of \
                      its key into {}, or set TESSERA_SECRET_KEY",
                     self.file.display()
                 ),
@@ -273,7 +273,7 @@ impl Secrets {
         };
         if let Some(problem) = held.missing.filter(|_| held.keys.of_id(needed).id() != needed) {
             return Err(StoreError::NoKey {
-                problem: format!("secret {name} was sealed with key {needed}: {problem}"),
+                problem: format!("secret {name} was sealed with key #{needed}: {problem}"),
             });
         }
         let (user, memory) = (whose(connection)?, memory.to_string());

@@ -7,7 +7,7 @@ use super::update::rewrite;
 use super::write::{Stored, Written, places_of, set_aside, write_row};
 use super::{links, places};
 use crate::compose::{self, Composed, Known};
-use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Metadata, Origin, Patch, Timestamp};
+use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Metadata, Origin, Patch, Timestamp, Trust};
 use crate::screen::{Screened, dropped, findings, screened};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
@@ -109,8 +109,11 @@ fn said_again(change: &Change<'_>, known: Memory, draft: &Draft, actor: &Actor) 
     access_log::touch(change, known.handle, change.now)?;
     let expires = known.expires.and_then(|known| draft.expires.map(|asked| asked.max(known)));
     let metadata = draft.metadata.clone().filter(|_| known.metadata.as_ref().is_none_or(Metadata::is_empty));
-    if expires != known.expires || metadata.is_some() {
-        let patch = Patch { expires: Some(expires), metadata, ..Patch::default() };
+    // Whoever types what was learned accepts it.
+    let is_learned = known.origin == Origin::AutoLearn && known.vouched == Some(Trust::Foreign);
+    let vouched = (is_learned && draft.origin == Origin::User).then_some(Trust::User);
+    if expires != known.expires || metadata.is_some() || vouched.is_some() {
+        let patch = Patch { expires: Some(expires), metadata, vouched, ..Patch::default() };
         rewrite(change, &change.known(MemoryRef::Handle(known.handle))?, &patch, actor)?;
     } else if draft.reason.is_some() {
         // Nothing of it changed, and where it was heard again is kept.

@@ -49,14 +49,14 @@ impl Store {
     }
 
     /// The live memories that came from elsewhere and that nobody vouches for, oldest first: not those that other
-    /// users share or have written in.
+    /// users share or have written in, and not what was learned, which the user accepts one by one.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn imported(&self) -> Result<Vec<MemoryRef>, StoreError> {
         let read = || -> rusqlite::Result<Vec<MemoryRef>> {
             let sql = "SELECT handle FROM memories WHERE trust = 'foreign' AND shared_by IS NULL AND edited_by IS NULL
-                       AND deleted IS NULL AND file IS NULL ORDER BY handle";
+                       AND origin NOT IN ('auto_learn') AND deleted IS NULL AND file IS NULL ORDER BY handle";
             let mut statement = self.connection.prepare(sql)?;
             statement.query_map([], |row| row.get(0).map(MemoryRef::Handle))?.collect()
         };
