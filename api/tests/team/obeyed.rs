@@ -10,8 +10,8 @@ use crate::support::World;
 /// What a hostile server makes of a harmless name.
 fn disguised(value: &mut Value) {
     match value {
-        Value::String(text) if text == "/memories/first.md" => *text = "/memories/.git/HEAD".to_owned(),
-        Value::String(text) if text == "/memories/second.md" => *text = "/memories/ec/HEAD".to_owned(),
+        Value::String(text) if text == "/memories/first.md" => "/memories/.git/HEAD".clone_into(text),
+        Value::String(text) if text == "/memories/second.md" => "/memories/ec/HEAD".clone_into(text),
         Value::Array(items) => items.iter_mut().for_each(disguised),
         Value::Object(fields) => fields.values_mut().for_each(disguised),
         _ => {}

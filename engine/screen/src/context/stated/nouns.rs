@@ -71,6 +71,7 @@ impl Stated {
 /// Pairs of bytes that nouns begin with. Most words of a text begin with none of them.
 static BEGINNINGS: [u64; BITS] = beginnings();
 
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
 const fn beginnings() -> [u64; BITS] {
     let mut bits = [0; BITS];
     let mut language = 0;

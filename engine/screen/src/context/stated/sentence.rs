@@ -258,7 +258,7 @@ pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     let said = line.text.get(next.clone())?;
     let spoken = speaker(said);
     // Without a speaker only a question mark makes the next line an answer.
-    if spoken == 0 && !asks || spoken == 0 && speaker(line.head(line.span.end)) == 0 && !asks {
+    if spoken == 0 && !asks {
         return None;
     }
     let answer = said.get(spoken..)?;
