@@ -67,6 +67,9 @@ const SHORTEST: usize = 6;
 /// Adds the parts of private links that let in.
 pub(super) fn find(line: &Line<'_>, found: &mut Vec<Finding>) {
     let text = line.head(line.span.end);
+    if !text.contains("://") {
+        return;
+    }
     let lower = text.to_lowercase();
     let is_said = SAID.iter().any(|said| lower.contains(said));
     for (at, _) in text.match_indices("://") {

@@ -7,8 +7,6 @@ use super::words::{LANGUAGES, Language, PARTS, Sort};
 
 /// How many letters a noun may have more than is written in the table.
 const MOST_ENDING: usize = 5;
-/// Bits of pairs of first bytes.
-const BITS: usize = 65_536 / 64;
 
 /// A noun in a line.
 #[derive(Debug)]
@@ -68,36 +66,71 @@ impl Stated {
     }
 }
 
-/// Pairs of bytes that nouns begin with. Most words of a text begin with none of them.
-static BEGINNINGS: [u64; BITS] = beginnings();
+/// A noun of the tables.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    language: usize,
+    sort: Sort,
+    noun: &'static str,
+}
+
+const COUNT: usize = count();
+const BYTES: usize = 256;
+
+/// All nouns in the order of their first bytes, and where those of each byte begin: made while compiling, so that nothing
+/// is built at start.
+static NOUNS: ([Entry; COUNT], [usize; BYTES + 1]) = nouns();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
-const fn beginnings() -> [u64; BITS] {
-    let mut bits = [0; BITS];
-    let mut language = 0;
+const fn count() -> usize {
+    let (mut count, mut language) = (0, 0);
     while language < LANGUAGES.len() {
-        let nouns = LANGUAGES[language].nouns;
         let mut sort = 0;
-        while sort < nouns.len() {
-            let spelled = nouns[sort].1;
-            let mut at = 0;
-            while at < spelled.len() {
-                let noun = spelled[at].as_bytes();
-                let pair = noun[0] as usize * 256 + noun[1] as usize;
-                bits[pair / 64] |= 1 << (pair % 64);
-                at += 1;
-            }
+        while sort < LANGUAGES[language].nouns.len() {
+            count += LANGUAGES[language].nouns[sort].1.len();
             sort += 1;
         }
         language += 1;
     }
-    bits
+    count
 }
 
-fn may_begin(word: &str) -> bool {
-    let [first, second, ..] = word.as_bytes() else { return false };
-    let pair = usize::from(*first) * 256 + usize::from(*second);
-    BEGINNINGS.get(pair / 64).is_some_and(|bits| bits & (1 << (pair % 64)) != 0)
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+const fn nouns() -> ([Entry; COUNT], [usize; BYTES + 1]) {
+    let mut sorted = [Entry { language: 0, sort: Sort::Password, noun: "" }; COUNT];
+    let mut starts = [0; BYTES + 1];
+    let (mut byte, mut filled) = (0, 0);
+    while byte < BYTES {
+        starts[byte] = filled;
+        let mut language = 0;
+        while language < LANGUAGES.len() {
+            let mut sort = 0;
+            while sort < LANGUAGES[language].nouns.len() {
+                let (of, spelled) = LANGUAGES[language].nouns[sort];
+                let mut at = 0;
+                while at < spelled.len() {
+                    if spelled[at].as_bytes()[0] as usize == byte {
+                        sorted[filled] = Entry { language, sort: of, noun: spelled[at] };
+                        filled += 1;
+                    }
+                    at += 1;
+                }
+                sort += 1;
+            }
+            language += 1;
+        }
+        byte += 1;
+    }
+    starts[BYTES] = filled;
+    (sorted, starts)
+}
+
+/// The nouns that begin with the first byte of a word.
+fn beginning_as(word: &str) -> &'static [Entry] {
+    let (entries, starts) = &NOUNS;
+    let first = word.as_bytes().first().map_or(0, |byte| usize::from(*byte));
+    let range = starts.get(first).zip(starts.get(first + 1));
+    range.and_then(|(from, to)| entries.get(*from..*to)).unwrap_or_default()
 }
 
 /// The nouns of a line, the longest at each place.
@@ -112,7 +145,7 @@ pub(super) fn in_line(line: &Line<'_>) -> Vec<Stated> {
             let before = found.len();
             // `two-pass` goes through something twice.
             let is_pass = part == "pass" && part.len() < word.lower.len();
-            if may_begin(part) && !is_pass {
+            if !is_pass {
                 spaced(line, at, part, &mut found);
             }
             if found.len() > before {
@@ -150,19 +183,19 @@ fn parts(word: &str) -> impl Iterator<Item = &str> {
 fn spaced(line: &Line<'_>, at: usize, part: &str, found: &mut Vec<Stated>) {
     let Some(word) = line.words.get(at) else { return };
     let mut longest: Option<Stated> = None;
-    for (number, language) in LANGUAGES.iter().enumerate() {
-        for (sort, spelled) in language.nouns {
-            for noun in *spelled {
-                let Some(last) = last_of(line, at, part, noun) else { continue };
-                let end = line.words.get(last).map_or(word.span.end, |last| last.span.end);
-                match &mut longest {
-                    Some(known) if known.span.end > end => {}
-                    Some(known) if known.span.end == end => known.languages.push(number),
-                    _ => {
-                        let (span, is_short) = (word.span.start..end, noun.len() <= SHORT);
-                        longest = Some(Stated { sort: *sort, languages: vec![number], span, last, is_short });
-                    }
-                }
+    for Entry { language, sort, noun } in beginning_as(part) {
+        // Most of them go on otherwise.
+        if noun.as_bytes().get(1) != part.as_bytes().get(1) {
+            continue;
+        }
+        let Some(last) = last_of(line, at, part, noun) else { continue };
+        let end = line.words.get(last).map_or(word.span.end, |last| last.span.end);
+        match &mut longest {
+            Some(known) if known.span.end > end => {}
+            Some(known) if known.span.end == end => known.languages.push(*language),
+            _ => {
+                let (span, is_short) = (word.span.start..end, noun.len() <= SHORT);
+                longest = Some(Stated { sort: *sort, languages: vec![*language], span, last, is_short });
             }
         }
     }

@@ -10,10 +10,10 @@ const LOGINS: &str = "login logins log sign user username account credential cre
 
 /// Adds the passwords of pairs.
 pub(super) fn find(line: &Line<'_>, found: &mut Vec<Finding>) {
-    if line.is_code() {
+    let text = line.head(line.span.end);
+    if ![" -", "/", ":", "with"].iter().any(|sign| text.contains(sign)) || line.is_code() {
         return;
     }
-    let text = line.head(line.span.end);
     let is_login = line.words.iter().any(|word| LOGINS.split_ascii_whitespace().any(|login| login == word.lower));
     let words: Vec<&str> = text.split_whitespace().collect();
     let of_login = || behind_slash(&words).or_else(|| behind_with(&words)).or_else(|| behind_colon(&words));
