@@ -163,6 +163,13 @@ pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 }
 
 fn status(context: &Context) -> anyhow::Result<()> {
+    // Before the first exchange there may be no store: what the server says is all there is to know.
+    if !context.json
+        && !config::home(context.home.clone())?.holds_store()
+        && let Ok(Some((remote, _))) = config::team(context.home.clone())
+    {
+        return not_joined_yet(&remote, 0);
+    }
     let mut store = context.open(Usage::ReadOnce)?;
     let (status, files) = (store.sync_status()?, store.files_held_back()?);
     let team = config::team(context.home.clone());

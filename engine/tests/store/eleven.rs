@@ -18,7 +18,7 @@ fn kept(json: &str) -> Metadata {
 fn every_row_is_there_and_a_copy_was_made_before() {
     let home = Home::with("v11.db");
     let mut store = home.open(THEN);
-    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-12-from-11.db")).unwrap();
+    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-13-from-11.db")).unwrap();
     let schema: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     assert_eq!(schema, 11);
     assert_eq!(shown(&store), [1, 2, 3, 7, 8]);

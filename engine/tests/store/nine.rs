@@ -17,7 +17,7 @@ const THERE: [u32; 15] = [1, 2, 3, 4, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
 fn every_kind_of_row_is_there_and_a_copy_was_made_before() {
     let home = Home::with("v9.db");
     let store = home.open(THEN);
-    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-12-from-9.db")).unwrap();
+    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-13-from-9.db")).unwrap();
     let schema: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     assert_eq!(schema, 9);
     assert_eq!(shown(&store), THERE);

@@ -24,7 +24,7 @@ fn what_the_rule_deleted_is_there_again_and_what_a_person_forgot_is_not() {
     let history = store.history(named(1)).unwrap();
     assert_eq!(history[0].operation, "restore");
     assert_eq!(history[1].operation, "expire");
-    assert!(home.dir.path().join("t/backups/pre-schema-12-from-3.db").exists());
+    assert!(home.dir.path().join("t/backups/pre-schema-13-from-3.db").exists());
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn what_stands_there_is_counted_then_set_aside_and_nothing_of_it_is_left() {
     let mut store = home.open(THEN);
     store.rebuild_snapshot().unwrap();
     let before = standing(&home);
-    assert!(VALUES.iter().all(|value| before.contains(&format!("pre-schema-12-from-9.db: {value}"))), "{before:?}");
+    assert!(VALUES.iter().all(|value| before.contains(&format!("pre-schema-13-from-9.db: {value}"))), "{before:?}");
     let seen = store.scan(Scanning::Look, &mut |_, _| {}).unwrap();
     assert_eq!(standing(&home), before, "looking changes nothing");
     assert!(seen.left() >= 10 && seen.residues.iter().all(|residue| !residue.fixed), "{seen:#?}");

@@ -19,7 +19,7 @@ const THERE: [u32; 22] = [1, 2, 3, 4, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19, 
 fn every_kind_of_row_is_there_and_a_copy_was_made_before() {
     let home = Home::with("v7.db");
     let store = home.open(THEN);
-    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-12-from-7.db")).unwrap();
+    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-13-from-7.db")).unwrap();
     let schema: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     let rows: i64 = copy.query_row("SELECT count(*) FROM memories", [], |row| row.get(0)).unwrap();
     assert_eq!((schema, rows), (7, 26));

@@ -17,7 +17,7 @@ const THERE: [u32; 20] = [1, 2, 3, 4, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19, 
 fn every_kind_of_row_is_there() {
     let home = Home::with("v6.db");
     let store = home.open(THEN);
-    assert!(home.dir.path().join("t/backups/pre-schema-12-from-6.db").exists());
+    assert!(home.dir.path().join("t/backups/pre-schema-13-from-6.db").exists());
     assert_eq!(shown(&store), THERE);
     assert_eq!(listed(&store, ListRequest { expired: true, ..ListRequest::default() }), [6]);
     assert_eq!(listed(&store, ListRequest { deleted: true, ..ListRequest::default() }), [8, 12]);

@@ -29,7 +29,7 @@ fn opened(home: &Home) -> Store {
 fn every_kind_of_row_is_there_and_a_copy_was_made_before() {
     let home = Home::with("v10.db");
     let store = opened(&home);
-    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-12-from-10.db")).unwrap();
+    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-13-from-10.db")).unwrap();
     let schema: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     assert_eq!(schema, 10);
     assert_eq!(shown(&store), THERE);
