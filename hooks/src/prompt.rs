@@ -115,7 +115,12 @@ impl Reading {
 
 /// What a person wrote themselves: no code, no pasted output, nothing that a harness put around it.
 pub fn own_words(text: &str) -> String {
-    parts(&WRAPPED.replace_all(text, " ")).0
+    parts(&unwrapped(text)).0
+}
+
+/// A prompt without what a harness put around it.
+pub(crate) fn unwrapped(text: &str) -> String {
+    WRAPPED.replace_all(text, " ").into_owned()
 }
 
 /// A prompt of bounded length.

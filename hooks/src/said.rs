@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-use super::prompt::own_words;
+use super::prompt::{own_words, unwrapped};
 
 fn pattern(source: &str) -> Regex {
     Regex::new(source).expect("the pattern is a constant, compiled in a test")
@@ -58,6 +58,7 @@ static RUNS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The person's own statements: the beginning of the prompt, without what is pasted into it or repeated in it.
 pub fn own_statements(text: &str) -> String {
+    let text = &unwrapped(text);
     let own = own_words(text);
     // Lines of a program cut a text in two: what stands behind them belongs to them.
     let shown = text.lines().map(str::trim_end).position(|line| !line.trim().is_empty() && !own.contains(line.trim()));

@@ -266,6 +266,7 @@ fn everything_is_private_and_backups_open() {
 #[test]
 fn help_completions_man_page_settings_and_demo_print() {
     let world = World::new();
+    world.remember("there is something to count");
     for args in
         [vec!["--help"], vec!["completions", "fish"], vec!["man"], vec!["settings"], vec!["stats"], vec!["demo"]]
     {

@@ -360,10 +360,11 @@ impl AnyFrame {
         }
     }
 
-    /// The smallest budget that shows something of an item, in the tokens of the request.
+    /// The smallest budget that shows something of an item, in the tokens of the request. JSON has no line of IDs, and
+    /// counts what it does not show.
     fn least(&self, first: &Item, request: &RecallRequest) -> u32 {
-        let item = self.bare_line().map_or(first.index, |line| first.index.min(line + first.bare));
-        request.profile.of_o200k(TokenCount(self.envelope() + item))
+        let item = self.bare_line().map(|line| first.index.min(line + first.bare));
+        item.map_or(0, |item| request.profile.of_o200k(TokenCount(self.envelope() + item)))
     }
 
     fn select(
