@@ -79,7 +79,7 @@ fn told_meaning(stats: &Stats) -> String {
 
 /// Examines the store. Exits with 1 when something is bad.
 pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode> {
-    context.refuse_missing()?;
+    context.refuse_missing_home()?;
     let mut health = Store::examine(config::store(context.home.clone(), Usage::Write)?, repair)?;
     if repair {
         make_meanings(context, &mut health)?;
@@ -160,7 +160,7 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
 
 /// True unless the store is damaged and the user does not want it to be set aside.
 pub(super) fn may_salvage(context: &Context, yes: bool) -> anyhow::Result<bool> {
-    context.refuse_missing()?;
+    context.refuse_missing_home()?;
     let Some(damage) = Store::damage(config::store(context.home.clone(), Usage::Write)?)? else { return Ok(true) };
     let home = config::home(context.home.clone())?;
     let backup = home.newest_backup().map_or_else(

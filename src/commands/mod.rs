@@ -174,6 +174,11 @@ impl Context {
         Ok(Team::new(SharedStore::new(self.open(usage)?), remote, used.mode))
     }
 
+    /// A mistyped directory is not made by examining it. One that set-up made has things to examine without a store.
+    fn refuse_missing_home(&self) -> anyhow::Result<()> {
+        if config::home(self.home.clone())?.dir().is_dir() { Ok(()) } else { self.refuse_missing() }
+    }
+
     /// Looking for something makes no store, however its directory was named.
     fn refuse_missing(&self) -> anyhow::Result<()> {
         let home = config::home(self.home.clone())?;

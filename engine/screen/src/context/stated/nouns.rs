@@ -69,7 +69,7 @@ impl Stated {
 /// A noun of the tables.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    language: usize,
+    language: u8,
     sort: Sort,
     noun: &'static str,
 }
@@ -102,7 +102,7 @@ const fn nouns() -> ([Entry; COUNT], [usize; BYTES + 1]) {
     let (mut byte, mut filled) = (0, 0);
     while byte < BYTES {
         starts[byte] = filled;
-        let mut language = 0;
+        let (mut language, mut number) = (0, 0_u8);
         while language < LANGUAGES.len() {
             let mut sort = 0;
             while sort < LANGUAGES[language].nouns.len() {
@@ -110,7 +110,7 @@ const fn nouns() -> ([Entry; COUNT], [usize; BYTES + 1]) {
                 let mut at = 0;
                 while at < spelled.len() {
                     if spelled[at].as_bytes()[0] as usize == byte {
-                        sorted[filled] = Entry { language, sort: of, noun: spelled[at] };
+                        sorted[filled] = Entry { language: number, sort: of, noun: spelled[at] };
                         filled += 1;
                     }
                     at += 1;
@@ -118,6 +118,7 @@ const fn nouns() -> ([Entry; COUNT], [usize; BYTES + 1]) {
                 sort += 1;
             }
             language += 1;
+            number += 1;
         }
         byte += 1;
     }
@@ -192,10 +193,10 @@ fn spaced(line: &Line<'_>, at: usize, part: &str, found: &mut Vec<Stated>) {
         let end = line.words.get(last).map_or(word.span.end, |last| last.span.end);
         match &mut longest {
             Some(known) if known.span.end > end => {}
-            Some(known) if known.span.end == end => known.languages.push(*language),
+            Some(known) if known.span.end == end => known.languages.push(usize::from(*language)),
             _ => {
                 let (span, is_short) = (word.span.start..end, noun.len() <= SHORT);
-                longest = Some(Stated { sort: *sort, languages: vec![*language], span, last, is_short });
+                longest = Some(Stated { sort: *sort, languages: vec![usize::from(*language)], span, last, is_short });
             }
         }
     }
