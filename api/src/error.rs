@@ -109,6 +109,14 @@ impl IntoResponse for Retry {
 
 impl From<DbError> for Problem {
     fn from(error: DbError) -> Self {
+        if let DbError::Quota(used) = &error {
+            let detail = format!(
+                "your quota on this server is used up ({used}): delete memories permanently with `tessera forget --hard`, or \
+                 ask whoever runs the server for more"
+            );
+            let problem = Self::new(StatusCode::INSUFFICIENT_STORAGE, "quota_exceeded", detail);
+            return problem.with("quota", json!(used));
+        }
         let remedy = error.remedy();
         tracing::error!(%error, ?remedy, "database");
         match remedy {

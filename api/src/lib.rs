@@ -18,6 +18,7 @@ mod contract;
 mod db;
 mod error;
 mod extract;
+mod heard;
 pub mod keys;
 mod layers;
 mod limits;
@@ -28,10 +29,13 @@ mod reply_body;
 mod routes;
 mod secrets;
 mod server;
+mod threads;
 mod tls;
 
 pub use address::{NoProxy, Proxy};
-pub use db::{Audited, Cleaned, Counts, Db, DbError, KeyInfo, Migrated, NewKey, Patience, TakenOver, UserId};
+pub use db::{
+    Audited, Cleaned, Counts, Db, DbError, KeyInfo, Migrated, NewKey, Patience, Quota, TakenOver, Used, UserId,
+};
 pub use layers::metrics_text;
 pub use limits::Limits;
 pub use secrets::{SecretError, SecretMode, SecretRules, Secrets};

@@ -20,6 +20,7 @@ const ROUND: Duration = Duration::from_hours(1);
 /// Between two tries, where the database was in the way.
 const AGAIN: Duration = Duration::from_secs(30);
 /// The priority of a thread that nobody waits for.
+#[cfg(target_os = "linux")]
 const NICE: i32 = 19;
 
 /// Makes what waits, for as long as the server runs.
@@ -27,20 +28,25 @@ pub(crate) async fn make(app: App) {
     if app.meaning != MeaningUse::On {
         return;
     }
-    let mut work = Work { db: app.db, rest: VecDeque::new(), waiting: HashMap::new() };
+    let mut work = Work { db: app.db, rest: VecDeque::new(), later: HashMap::new(), waiting: HashMap::new() };
     let mut round = Instant::now();
     loop {
-        let Some(user) = work.db.active().next().or_else(|| work.rest.pop_front()) else {
+        let Some(user) = work.next() else {
+            let again = work.later.values().min().copied().unwrap_or(round);
             tokio::select! {
                 () = work.db.active().some() => {}
-                () = sleep_until(round) => round = Instant::now() + work.begin_round().await,
+                () = sleep_until(round.min(again)) => {
+                    if round <= Instant::now() {
+                        round = Instant::now() + work.begin_round().await;
+                    }
+                }
             }
             continue;
         };
         if let Err(error) = work.some_of(&user).await {
-            tracing::warn!(%error, "what memories mean is found out later");
-            work.rest.push_back(user);
-            sleep(AGAIN).await;
+            // The others go on meanwhile.
+            tracing::warn!(%error, user = user.as_str(), "what memories mean is found out later");
+            work.later.insert(user, Instant::now() + AGAIN);
         }
         sleep(PAUSE).await;
     }
@@ -51,11 +57,31 @@ struct Work {
     db: Db,
     /// Users of this round whose turn has not come.
     rest: VecDeque<UserId>,
+    /// Users whose work failed, and when it is tried again.
+    later: HashMap<UserId, Instant>,
     /// How many rows waited, when it was last looked.
     waiting: HashMap<UserId, u64>,
 }
 
 impl Work {
+    /// The next user: with activity, of this round, or to be tried again.
+    fn next(&mut self) -> Option<UserId> {
+        let now = Instant::now();
+        let due = |later: &HashMap<UserId, Instant>| {
+            later.iter().filter(|(_, at)| **at <= now).map(|(user, _)| user.clone()).min()
+        };
+        if let Some(user) = due(&self.later) {
+            self.later.remove(&user);
+            return Some(user);
+        }
+        loop {
+            let user = self.db.active().next().or_else(|| self.rest.pop_front())?;
+            if !self.later.contains_key(&user) {
+                return Some(user);
+            }
+        }
+    }
+
     /// Looks through all users; gives the time until the next round.
     async fn begin_round(&mut self) -> Duration {
         match self.db.users().await {
@@ -77,7 +103,7 @@ impl Work {
             rows = self.db.to_make(user, BATCH).await?;
         }
         if !rows.is_empty() {
-            let kept = self.db.keep_made(user, &made(rows).await?).await?;
+            let kept = self.db.keep_made(user, &made_or_none(user, rows).await?).await?;
             note(user, kept);
             self.db.active().note(user.clone());
         }
@@ -101,11 +127,31 @@ fn note(user: &UserId, kept: Kept) {
     }
 }
 
+/// Makes the vectors of some texts. If the encoder panics, each text is tried alone: one that makes it panic gets none, and is
+/// found by its words.
+async fn made_or_none(user: &UserId, rows: Vec<Unmade>) -> Result<Vec<(Unmade, Vec<u8>)>, DbError> {
+    if let Ok(made) = made(rows.clone()).await {
+        return Ok(made);
+    }
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        match made(vec![row.clone()]).await {
+            Ok(made) => all.extend(made),
+            Err(error) => {
+                tracing::error!(%error, user = user.as_str(), "the encoder cannot read a text");
+                all.push((row, Meaning::of(&[]).into_bytes()));
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// Makes the vectors of some texts, on a thread of its own that gives way to all others.
 async fn made(rows: Vec<Unmade>) -> Result<Vec<(Unmade, Vec<u8>)>, DbError> {
     let (tell, told) = oneshot::channel();
     let work = move || {
-        // Where the system does not allow it, it is done at the priority of the rest.
+        // On Linux alone a thread has a priority of its own. If the system refuses, the work has the priority of the rest.
+        #[cfg(target_os = "linux")]
         let _ = rustix::process::setpriority_process(None, NICE);
         let texts: Vec<&str> = rows.iter().map(|row| row.content.as_str()).collect();
         let made: Vec<Vec<u8>> =

@@ -1,16 +1,20 @@
 //! The server: its state, and how it listens and ends.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
+use futures_util::FutureExt as _;
 use tessera_engine::domain::{Clock, SystemClock};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use crate::address::Proxy;
-use crate::db::{Cleaned, Db, DbError};
+use crate::db::{Chore, Cleaned, Db, DbError, derived_form};
+use crate::heard::Heard;
 use crate::limits::{Gate, Limits};
 use crate::recall::Recaller;
 use crate::secrets::{Secrets, reap, state_of};
@@ -29,6 +33,8 @@ const CLEAN: Duration = Duration::from_hours(6);
 const CLEAN_LOOK: Duration = Duration::from_mins(10);
 /// How often the vault is looked after, unless set.
 const TEND_VAULT: Duration = Duration::from_secs(20);
+/// How long a background task that panicked waits before it starts again.
+const RESTART: Duration = Duration::from_secs(5);
 /// How often uses are counted, unless set.
 const FLUSH: Duration = Duration::from_secs(5);
 
@@ -65,6 +71,8 @@ pub struct Settings {
     pub tend_vault_every: Duration,
     /// How often what grows is cleaned up, by one replica of all; never, if absent.
     pub clean_every: Option<Duration>,
+    /// How long requests are still accepted after the server was told to stop.
+    pub drain_delay: Duration,
 }
 
 impl Default for Settings {
@@ -79,6 +87,7 @@ impl Default for Settings {
             secrets: Arc::new(Secrets::refusing()),
             tend_vault_every: TEND_VAULT,
             clean_every: Some(CLEAN),
+            drain_delay: Duration::ZERO,
         }
     }
 }
@@ -106,6 +115,8 @@ pub struct App {
     count_uses_every: Duration,
     reanalyse_every: Option<Duration>,
     is_draining: Arc<AtomicBool>,
+    drain_delay: Duration,
+    pub(crate) heard: Arc<Heard>,
     pub(crate) vault_state: VaultState,
 }
 
@@ -149,6 +160,8 @@ impl App {
             count_uses_every: settings.count_uses_every,
             reanalyse_every: settings.reanalyse_every,
             is_draining: Arc::default(),
+            drain_delay: settings.drain_delay,
+            heard: Arc::default(),
             vault_state: VaultState::default(),
         }
     }
@@ -187,29 +200,51 @@ pub async fn serve(listener: TcpListener, app: App, tls: Option<Tls>, stop: impl
     let stopped = async move {
         stop.await;
         draining.is_draining.store(true, Ordering::Relaxed);
+        // `/ready` answers 503, and requests are served until load balancers have noticed.
+        tokio::time::sleep(draining.drain_delay).await;
     };
-    let (chores, reanalysis) = (tokio::spawn(chores(app.clone())), tokio::spawn(reanalyse(app.clone())));
-    let meanings = tokio::spawn(meaning::make(app.clone()));
-    let vault = tokio::spawn(keep_vault(app.clone()));
-    let cleaning = tokio::spawn(clean(app.clone()));
+    let mut tasks = JoinSet::new();
+    watched(&mut tasks, "uses", &app, count_uses);
+    watched(&mut tasks, "limits", &app, prune);
+    watched(&mut tasks, "reanalysis", &app, reanalyse);
+    watched(&mut tasks, "meaning", &app, meaning::make);
+    watched(&mut tasks, "vault", &app, keep_vault);
+    watched(&mut tasks, "cleaning", &app, clean);
     listener::take(listener, app.router(), app.gate.limits(), tls, stopped).await;
-    chores.abort();
-    reanalysis.abort();
-    meanings.abort();
-    vault.abort();
-    cleaning.abort();
+    tasks.shutdown().await;
     app.recaller.flush(&app.db).await;
 }
 
-/// Counts uses and forgets idle callers, now and then.
-async fn chores(app: App) {
+/// Runs a background task, and starts it again if it panics.
+fn watched<F>(tasks: &mut JoinSet<()>, name: &'static str, app: &App, task: impl Fn(App) -> F + Send + 'static)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let app = app.clone();
+    tasks.spawn(async move {
+        while AssertUnwindSafe(task(app.clone())).catch_unwind().await.is_err() {
+            tracing::error!(task = name, "a background task panicked and starts again");
+            metrics::counter!("tessera_background_restarts_total", "task" => name).increment(1);
+            tokio::time::sleep(RESTART).await;
+        }
+    });
+}
+
+/// Counts uses, now and then.
+async fn count_uses(app: App) {
     let mut count = tokio::time::interval(app.count_uses_every);
+    loop {
+        count.tick().await;
+        app.recaller.flush(&app.db).await;
+    }
+}
+
+/// Forgets idle callers, now and then.
+async fn prune(app: App) {
     let mut prune = tokio::time::interval(PRUNE);
     loop {
-        tokio::select! {
-            _ = count.tick() => app.recaller.flush(&app.db).await,
-            _ = prune.tick() => app.gate.prune(),
-        }
+        prune.tick().await;
+        app.gate.prune();
     }
 }
 
@@ -223,7 +258,13 @@ async fn keep_vault(app: App) {
             if app.vault_state.replace(state) != state {
                 tracing::info!(state, "the vault");
             }
-            match reap(&app.db, &app.secrets).await {
+            // Each replica sees how the vault is; one of them cleans it up.
+            let reaped = match app.db.is_due(Chore::Vault, "", app.tend_vault_every).await {
+                Ok(true) => reap(&app.db, &app.secrets).await,
+                Ok(false) => Ok(0),
+                Err(error) => Err(error.into()),
+            };
+            match reaped {
                 Ok(0) => {}
                 Ok(values) => tracing::info!(values, "values without a row left the vault"),
                 Err(error) => tracing::warn!(%error, "what has no row leaves the vault later"),
@@ -258,7 +299,7 @@ async fn clean(app: App) {
 async fn reanalyse(app: App) {
     let Some(every) = app.reanalyse_every else { return };
     loop {
-        let wait = match reanalyse_all(&app.db).await {
+        let wait = match reanalyse_if_due(&app.db, every).await {
             Ok(0) => every,
             Ok(rows) => {
                 tracing::info!(rows, "rows of an older program are current");
@@ -266,11 +307,22 @@ async fn reanalyse(app: App) {
             }
             Err(error) => {
                 tracing::warn!(%error, "rows of an older program are made current later");
+                if let Err(error) = app.db.is_still_due(Chore::Reanalysis).await {
+                    tracing::warn!(%error, "another replica goes on with it");
+                }
                 REANALYSE_AGAIN.min(every)
             }
         };
         tokio::time::sleep(wait).await;
     }
+}
+
+/// Looks for such rows, unless a replica of the same form did so lately.
+async fn reanalyse_if_due(db: &Db, every: Duration) -> Result<usize, DbError> {
+    if !db.is_due(Chore::Reanalysis, &derived_form(), every).await? {
+        return Ok(0);
+    }
+    reanalyse_all(db).await
 }
 
 async fn reanalyse_all(db: &Db) -> Result<usize, DbError> {
@@ -288,4 +340,27 @@ async fn reanalyse_all(db: &Db) -> Result<usize, DbError> {
 pub async fn serve_metrics(listener: TcpListener, app: App) -> std::io::Result<()> {
     let text = || async { ([(axum::http::header::CONTENT_TYPE, "text/plain; version=0.0.4")], layers::metrics_text()) };
     axum::serve(listener, routes::probes(app).route("/metrics", get(text))).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_background_task_that_panics_starts_again() {
+        let starts = Arc::new(AtomicUsize::new(0));
+        let (counted, mut tasks) = (Arc::clone(&starts), JoinSet::new());
+        let app = App::new(Db::unconnected(), Settings::default());
+        watched(&mut tasks, "test", &app, move |_| {
+            let counted = Arc::clone(&counted);
+            async move {
+                let before = counted.fetch_add(1, Ordering::Relaxed);
+                assert!(before >= 2, "the first two fail");
+            }
+        });
+        tasks.join_next().await.unwrap().unwrap();
+        assert_eq!(starts.load(Ordering::Relaxed), 3);
+    }
 }

@@ -190,6 +190,11 @@ impl MemoryPatch {
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
 
+    /// True if the whole text is to be hidden, and the caller does not send it.
+    pub(crate) fn hides_unseen_text(&self) -> bool {
+        self.force_sensitive && self.content.is_none()
+    }
+
     /// What is to be changed of a text; nothing, where no field is given.
     pub(crate) fn patch(&self, now: &str) -> Result<Patch, DomainError> {
         let kept = || self.force_sensitive.then(|| now.to_owned());

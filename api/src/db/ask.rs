@@ -6,9 +6,10 @@ use tessera_engine::Timestamp;
 use tessera_engine::domain::MemoryId;
 use tessera_engine::meaning::ENCODER_VERSION;
 use tessera_engine::screen::Screened;
-use tessera_engine::sync::{Action, Refusal};
+use tessera_engine::sync::{Action, Op, Refusal};
 
 use super::current::Current;
+use super::foreseen::Foreseen;
 use super::memories::{Stored, columns, numbered, seen, uuid};
 use super::sync::MOST_PAGE_BYTES;
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
@@ -28,6 +29,17 @@ pub(crate) struct Ask {
     pub(crate) idempotency: Option<Idempotency>,
     /// The server's time.
     pub(crate) at: Timestamp,
+}
+
+impl Ask {
+    /// The change as the sync carries it out, on a memory at this rev.
+    pub(super) fn op(&self, base_rev: u64) -> Screened<Op> {
+        let op_id = match &self.idempotency {
+            Some(idempotency) => idempotency.op_id(),
+            None => MemoryId::generate(self.at),
+        };
+        self.action.asked(op_id, self.memory, base_rev, self.at)
+    }
 }
 
 /// The caller's name for a request.
@@ -65,15 +77,17 @@ impl Db {
 
     /// Carries out changes in one transaction.
     pub(crate) async fn ask_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
-        unless_overtaken(|| self.ask_all_now(caller, asks)).await
+        self.has_room(&caller.user, asks.iter().map(|ask| &*ask.action)).await?;
+        let foreseen = self.foresee_all(caller, asks).await?;
+        unless_overtaken(|| self.ask_all_now(caller, asks, &foreseen)).await
     }
 
-    async fn ask_all_now(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
+    async fn ask_all_now(&self, caller: &Caller, asks: &[Ask], foreseen: &[Foreseen]) -> Result<Vec<Reply>, DbError> {
         'again: for _ in 0..super::sync::ATTEMPTS {
             let mut tx = self.by(caller).await?;
             let mut all = Vec::with_capacity(asks.len());
-            for ask in asks {
-                match tx.ask(ask).await? {
+            for (ask, foreseen) in asks.iter().zip(foreseen) {
+                match tx.ask(ask, foreseen).await? {
                     Some(done) => all.push(done),
                     None => continue 'again,
                 }
@@ -93,22 +107,18 @@ impl Db {
 }
 
 impl UserTx {
-    async fn ask(&mut self, ask: &Ask) -> Result<Option<Reply>, DbError> {
+    async fn ask(&mut self, ask: &Ask, foreseen: &Foreseen) -> Result<Option<Reply>, DbError> {
         let current = if ask.is_unheard { Current::Unheard } else { self.current(ask.memory).await? };
         let base_rev = current.stored().map_or(0, |found| found.row.rev);
-        let op_id = match &ask.idempotency {
-            Some(idempotency) => idempotency.op_id(),
-            None => MemoryId::generate(ask.at),
-        };
-        let op = ask.action.asked(op_id, ask.memory, base_rev, ask.at);
+        let op = ask.op(base_rev);
         let is_moved = ask.only_at.is_some_and(|rev| rev != base_rev);
-        if is_moved && !self.is_applied(op_id).await? {
+        if is_moved && !self.is_applied(op.op_id).await? {
             return Ok(Some(Reply::Moved(current.into_stored().map(Box::new))));
         }
         let decided = match &ask.idempotency {
-            Some(idempotency) => self.apply(&op, &Sha256::digest(&idempotency.body), Some(current)).await?,
+            Some(idempotency) => self.apply(&op, &Sha256::digest(&idempotency.body), Some(current), foreseen).await?,
             // Nobody can ask for it again under the same name.
-            None => self.decide(&op, current).await?,
+            None => self.decide(&op, current, foreseen).await?,
         };
         let Some(refused) = decided else { return Ok(None) };
         match refused {
@@ -117,7 +127,7 @@ impl UserTx {
         }
     }
 
-    async fn is_applied(&mut self, op_id: MemoryId) -> Result<bool, DbError> {
+    pub(super) async fn is_applied(&mut self, op_id: MemoryId) -> Result<bool, DbError> {
         Ok(sqlx::query_scalar("SELECT EXISTS (SELECT FROM applied_ops WHERE user_id = $1 AND op_id = $2)")
             .bind(self.user.as_str())
             .bind(uuid(op_id))
@@ -212,8 +222,9 @@ impl Db {
         with_gone: bool,
     ) -> Result<(Vec<Stored>, Timestamp, bool), DbError> {
         let mut tx = self.of(user).await?;
-        let now: i64 =
-            sqlx::query_scalar("SELECT (extract(epoch FROM now()) * 1000000)::bigint").fetch_one(&mut *tx.tx).await?;
+        // A change has the time at which its transaction began. Those that are under way now come with the next question.
+        let sql = "SELECT (extract(epoch FROM unfinished_since()) * 1000000)::bigint";
+        let now: i64 = sqlx::query_scalar(sql).fetch_one(&mut *tx.tx).await?;
         let rows = sqlx::query(concat!(
             "WITH page AS (
                  SELECT id, octet_length(content) AS bytes, row_number() OVER (ORDER BY updated, id) AS place
@@ -276,7 +287,7 @@ impl Db {
         let mut tx = self.of(user).await?;
         let rows = sqlx::query(
             "SELECT id, split_part(link, ':', 1) AS type FROM memories, unnest(links) AS link
-             WHERE owner = $1 AND state = 'live' AND split_part(link, ':', 2) = $2 ORDER BY id",
+             WHERE owner = $1 AND state = 'live' AND links <> '{}' AND split_part(link, ':', 2) = $2 ORDER BY id",
         )
         .bind(user.as_str())
         .bind(id.to_string())

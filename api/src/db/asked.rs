@@ -109,7 +109,8 @@ async fn read(connection: &mut PgConnection, keys: &[String]) -> Result<HashMap<
         let mark = stamp.map(|stamp| Mark { seq: head, stamp });
         let user: Option<String> = row.try_get("key_user")?;
         let known = Known {
-            user: user.map(|name| name.parse()).transpose()?,
+            // Many wait for this reply. One name that this program does not know is no reason to fail for all of them.
+            user: user.and_then(|name| name.parse().ok()),
             hash: row.try_get::<Option<_>, _>("key_hash")?.unwrap_or_default(),
             scopes: row.try_get::<Option<_>, _>("key_scopes")?.unwrap_or_default(),
             at: Position { epoch: number(row.try_get("epoch")?), head, mark, common: None },

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Used;
 use super::shares::ShareError;
 
 /// How often a transaction is tried again that PostgreSQL ended in favour of another one.
@@ -29,6 +30,9 @@ pub enum DbError {
     /// A name or id that is not allowed.
     #[error("{0}")]
     Invalid(String),
+    /// The user's quota is used up.
+    #[error("the quota is used up: {0}")]
+    Quota(Used),
     /// What several waited for did not come.
     #[error("{0}")]
     Shared(Arc<DbError>),

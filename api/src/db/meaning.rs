@@ -60,7 +60,7 @@ impl Sent {
 }
 
 /// A text of which vectors are to be made.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Unmade {
     id: Uuid,
     content_rev: i64,

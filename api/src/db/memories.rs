@@ -315,6 +315,19 @@ fn link_of(text: &str) -> Result<Link, DbError> {
     Ok(Link { kind, to: read::<MemoryId>("links", to)? })
 }
 
+/// One memory with its derived columns, by owner and id.
+macro_rules! with_derived {
+    () => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", ",
+            derived_columns!(),
+            " FROM memories WHERE memories.owner = $1 AND memories.id = $2"
+        )
+    };
+}
+
 impl UserTx {
     /// A memory that the user may see, as they see it.
     pub(crate) async fn memory(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
@@ -335,23 +348,22 @@ impl UserTx {
 
     /// The same, locked until the transaction ends, where the user may change it.
     pub(super) async fn memory_to_change(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
+        self.with_derived(id, concat!(with_derived!(), " FOR NO KEY UPDATE")).await
+    }
+
+    /// The same without a lock: another transaction may change the memory at any time.
+    pub(super) async fn memory_to_foresee(&mut self, id: MemoryId) -> Result<Option<Stored>, DbError> {
+        self.with_derived(id, with_derived!()).await
+    }
+
+    async fn with_derived(&mut self, id: MemoryId, sql: &'static str) -> Result<Option<Stored>, DbError> {
         let Some(seen) = self.meant(id).await? else { return Ok(None) };
         if seen.rights < Rights::Write {
             return Ok(Some(seen));
         }
-        let locked = sqlx::query(concat!(
-            "SELECT ",
-            columns!(),
-            ", ",
-            derived_columns!(),
-            " FROM memories WHERE memories.owner = $1 AND memories.id = $2 FOR NO KEY UPDATE"
-        ))
-        .bind(&seen.owner)
-        .bind(uuid(id))
-        .fetch_optional(&mut *self.tx)
-        .await?;
-        // Access may have been lost while waiting.
-        match locked {
+        let found = sqlx::query(sql).bind(&seen.owner).bind(uuid(id)).fetch_optional(&mut *self.tx).await?;
+        // Access may have been lost while waiting for the lock.
+        match found {
             Some(row) => {
                 let mut found = Stored { handle: seen.handle, ..stored(&row)? };
                 found.known = known(&row, &found)?;

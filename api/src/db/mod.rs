@@ -5,10 +5,13 @@ mod admin;
 mod ask;
 mod asked;
 mod audit;
+mod chores;
 mod clean;
 mod current;
 mod error;
+mod foreseen;
 mod heard;
+mod indexes;
 mod kept;
 mod meaning;
 mod memories;
@@ -16,6 +19,7 @@ mod migrated;
 mod numbers;
 mod older;
 mod own_role;
+mod quota;
 mod ready;
 mod remove;
 mod secrets;
@@ -31,6 +35,7 @@ pub use admin::{KeyInfo, NewKey};
 pub(crate) use ask::{Ask, ChangedAfter, Idempotency, Listed, Reply};
 pub use audit::Audited;
 pub(crate) use audit::{By, Deed};
+pub(crate) use chores::Chore;
 pub use clean::Cleaned;
 pub use error::DbError;
 pub(crate) use error::{Remedy, unless_overtaken};
@@ -41,10 +46,11 @@ pub use migrated::Migrated;
 pub(crate) use migrated::Migrator;
 pub(crate) use numbers::Browsed;
 pub use older::TakenOver;
+pub use quota::{Quota, Used};
 pub use remove::Counts;
 pub(crate) use secrets::Kept as KeptSecret;
 pub(crate) use shares::{MyShares, ShareError, Target};
-pub(crate) use stale::Remade;
+pub(crate) use stale::{Remade, derived_form};
 pub(crate) use sync::Position;
 pub(crate) use uses::Use;
 
@@ -62,7 +68,7 @@ use tokio::sync::Mutex;
 use crate::keys::Key;
 
 /// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
-const MIGRATIONS: [(i64, &str, &str); 11] = [
+const MIGRATIONS: [(i64, &str, &str); 12] = [
     (1, "server", include_str!("../../migrations/0001_server.sql")),
     (2, "distributed", include_str!("../../migrations/0002_distributed.sql")),
     (3, "rights", include_str!("../../migrations/0003_rights.sql")),
@@ -74,6 +80,7 @@ const MIGRATIONS: [(i64, &str, &str); 11] = [
     (9, "waiting", include_str!("../../migrations/0009_waiting.sql")),
     (10, "metadata", include_str!("../../migrations/0010_metadata.sql")),
     (11, "leaving", include_str!("../../migrations/0011_leaving.sql")),
+    (12, "load", include_str!("../../migrations/0012_load.sql")),
 ];
 
 fn migrator(is_spread: bool) -> migrate::Migrator {
@@ -178,6 +185,7 @@ pub struct Db {
     active: Arc<Active>,
     lookup: asked::Lookup,
     options: Arc<PgConnectOptions>,
+    quota: Arc<quota::Quotas>,
     /// Over several machines, by Citus.
     is_spread: bool,
 }
@@ -217,6 +225,22 @@ impl Db {
         Self::connect_as(PgConnectOptions::from_str(url)?, patience).await
     }
 
+    /// A database that nobody asks anything: for the contract of the API.
+    pub fn unconnected() -> Self {
+        let options = PgConnectOptions::new_without_pgpass();
+        let pool = PgPoolOptions::new().connect_lazy_with(options.clone());
+        Self {
+            probe: pool.clone(),
+            pool,
+            is_spread: false,
+            readiness: Arc::default(),
+            active: Arc::default(),
+            quota: Arc::default(),
+            lookup: asked::Lookup::new(options.clone(), Patience::default().connection),
+            options: Arc::new(options),
+        }
+    }
+
     async fn connect_as(options: PgConnectOptions, patience: &Patience) -> Result<Self, DbError> {
         let limited = options.clone().options([
             ("statement_timeout", patience.statement.as_millis()),
@@ -250,6 +274,7 @@ impl Db {
             is_spread,
             readiness: Arc::default(),
             active: Arc::default(),
+            quota: Arc::default(),
             lookup: asked::Lookup::new(planned, patience.connection),
             options: Arc::new(options),
         })
@@ -273,6 +298,7 @@ impl Db {
         if is_spread {
             spread::spread(&mut conn).await?;
         }
+        indexes::create(&mut conn).await?;
         Ok(conn.close().await?)
     }
 
@@ -360,8 +386,14 @@ impl Db {
             spread::act(&mut tx, user.as_str(), true).await?;
             return Ok(self.user_tx(tx, user));
         }
+        self.beginning(user, "").await
+    }
+
+    /// A transaction that begins with these settings.
+    async fn beginning(&self, user: &UserId, settings: &str) -> Result<UserTx, DbError> {
         // In one go: a name has no character that ends the text.
-        let begin = format!("BEGIN; SET LOCAL ROLE tessera_app; SET LOCAL app.user_id = '{}'", user.as_str());
+        let user_id = user.as_str();
+        let begin = format!("BEGIN{settings}; SET LOCAL ROLE tessera_app; SET LOCAL app.user_id = '{user_id}'");
         Ok(self.user_tx(self.pool.begin_with(AssertSqlSafe(begin)).await?, user))
     }
 
@@ -385,9 +417,15 @@ impl Db {
         }
     }
 
-    /// A transaction of whoever asks, with what is known of them for the audit.
+    /// A transaction of whoever asks, with what is known of them for the audit. It is about to write, and says so to others by
+    /// its name (`unfinished_since` of the schema).
     pub(crate) async fn by(&self, caller: &Caller) -> Result<UserTx, DbError> {
-        Ok(UserTx { by: By::of(caller), ..self.of(&caller.user).await? })
+        let tx = if self.is_spread {
+            self.of(&caller.user).await?
+        } else {
+            self.beginning(&caller.user, "; SET LOCAL application_name = 'tessera writes'").await?
+        };
+        Ok(UserTx { by: By::of(caller), ..tx })
     }
 
     /// Whose key it is; `None` for one that is unknown, wrong, revoked or over. All of them take as long.

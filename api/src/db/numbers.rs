@@ -72,7 +72,8 @@ impl Db {
             "SELECT feed.handle, ",
             columns!(),
             " FROM memories JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = memories.id
-              WHERE memories.owner = $1 AND state = 'live' AND content = $2 ORDER BY feed.handle LIMIT 1"
+              WHERE memories.owner = $1 AND state = 'live' AND content_md5 <> ''
+                  AND content_md5 = md5($2) AND content = $2 ORDER BY feed.handle LIMIT 1"
         ))
         .bind(user.as_str())
         .bind(content)

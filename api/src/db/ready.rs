@@ -23,7 +23,12 @@ impl Db {
     ///
     /// # Errors
     /// When the address is none, the database refuses, or nobody answers in time.
-    pub async fn connect_once_up(url: &str, wait: Duration, tell: impl Fn(&str)) -> Result<Self, DbError> {
+    pub async fn connect_once_up(
+        url: &str,
+        patience: &Patience,
+        wait: Duration,
+        tell: impl Fn(&str),
+    ) -> Result<Self, DbError> {
         let options = PgConnectOptions::from_str(url)?;
         let started = Instant::now();
         let mut told: Option<Instant> = None;
@@ -44,8 +49,8 @@ impl Db {
             })
             .await?;
         match own_role::own(url).await? {
-            Some(options) => Self::connect_as(options, &Patience::default()).await,
-            None => Self::connect(url).await,
+            Some(options) => Self::connect_as(options, patience).await,
+            None => Self::connect_with(url, patience).await,
         }
     }
 }

@@ -187,6 +187,13 @@ impl Db {
         .bind(user.as_str())
         .execute(&mut *tx.tx)
         .await?;
+        let grantees: Vec<String> = sqlx::query_scalar("SELECT DISTINCT grantee FROM tag_shares WHERE owner = $1")
+            .bind(user.as_str())
+            .fetch_all(&mut *tx.tx)
+            .await?;
+        for grantee in grantees {
+            tx.offers_changed(&grantee.parse()?);
+        }
         for (table, column) in tx.own_tables().await? {
             let sql = AssertSqlSafe(format!("DELETE FROM {table} WHERE {column} = $1"));
             let rows = sqlx::query(sql).bind(user.as_str()).execute(&mut *tx.tx).await?.rows_affected();

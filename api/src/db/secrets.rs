@@ -155,7 +155,7 @@ impl Db {
         .fetch_optional(&mut *tx.tx)
         .await?;
         let deed = if forgotten.is_some() { Deed::SecretForgotten } else { Deed::SecretDenied };
-        tx.audit(deed, &memory.to_string()).await?;
+        tx.audit(deed, &target(memory, name)).await?;
         tx.commit().await?;
         Ok(forgotten.is_some())
     }
@@ -211,6 +211,15 @@ impl Db {
         .await?;
         let Some(row) = row else { return Ok(None) };
         Ok(Some(Orphan { memory: MemoryId::from_uuid(row.try_get("memory")?), name: row.try_get("name")?, tx }))
+    }
+
+    /// Users with values on their way into the vault or out of it.
+    pub(crate) async fn users_of_vault(&self) -> Result<Vec<String>, DbError> {
+        if self.is_spread {
+            return self.users().await;
+        }
+        let sql = "SELECT owner FROM vault_writes UNION SELECT owner FROM vault_removals ORDER BY 1";
+        Ok(sqlx::query_scalar(sql).fetch_all(&self.pool).await?)
     }
 
     /// The memories whose values are to leave the vault: their rows are gone.

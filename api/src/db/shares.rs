@@ -151,6 +151,9 @@ impl Db {
                 tx.drop_indexes_of([with.as_str().to_owned()]);
             }
             tx.told_of(with, owner, seen);
+            if matches!(target, Target::Tag(_)) {
+                tx.offers_changed(with);
+            }
         }
         tx.commit().await?;
         Ok(changed)
@@ -185,6 +188,9 @@ impl Db {
         let done = sqlx::query(sql).bind(user.as_str()).bind(owner.as_str()).bind(memory).execute(&mut *tx.tx).await?;
         let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
         tx.told_of(user, owner, before.symmetric_difference(&after).copied());
+        if done.rows_affected() > 0 {
+            tx.offers_changed(user);
+        }
         tx.commit().await?;
         Ok(done.rows_affected() > 0)
     }
@@ -227,6 +233,7 @@ impl Db {
         if changed {
             let answer = if is_accepted { "accepted" } else { "declined" };
             tx.audit(Deed::OfferAnswered, &format!("{} {} {answer}", owner.as_str(), tag.as_str())).await?;
+            tx.offers_changed(user);
         }
         if !before.is_subset(&after) {
             tx.drop_indexes_of([user.as_str().to_owned()]);

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use futures_util::TryStreamExt as _;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgExecutor, Postgres, Row as _, Transaction};
 
@@ -15,7 +16,7 @@ use super::{DbError, UserTx};
 pub(crate) type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
 
 /// What lies on every machine: small, read by all and seldom written.
-const EVERYWHERE: [&str; 5] = ["server_meta", "users", "api_keys", "tag_shares", "mutes"];
+const EVERYWHERE: [&str; 6] = ["server_meta", "users", "api_keys", "tag_shares", "mutes", "chores"];
 /// All tables of users lie where this one's rows do.
 const FIRST: &str = "memories";
 /// Nobody else spreads tables meanwhile.
@@ -186,6 +187,23 @@ impl UserTx {
             found = numbered.into_iter().map(|(_, row)| row).collect();
         }
         Ok(found)
+    }
+
+    /// The same one row at a time, for a statement about everything that a user sees: rows are not held together.
+    pub(crate) async fn fed_each(
+        &mut self,
+        sql: &'static str,
+        mut take: impl FnMut(&PgRow) -> Result<(), DbError>,
+    ) -> Result<(), DbError> {
+        if self.is_spread {
+            return self.fed(sql, |query| query).await?.iter().try_for_each(take);
+        }
+        let user = self.user.as_str().to_owned();
+        let mut rows = sqlx::query(sql).bind(user).fetch(&mut *self.tx);
+        while let Some(row) = rows.try_next().await? {
+            take(&row)?;
+        }
+        Ok(())
     }
 
     /// Others of whom the user was told a memory: from one name to the next, however many rows each has.

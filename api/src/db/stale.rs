@@ -30,6 +30,12 @@ impl Remade {
     }
 }
 
+/// The form of what this program derives from a text.
+pub(crate) fn derived_form() -> String {
+    let heads: Vec<String> = current_heads().iter().map(|head| format!("{head:?}")).collect();
+    format!("{} {}", LineCosts::FORM, heads.join(" "))
+}
+
 /// True for what an older program made. A newer server's is left alone.
 fn is_older(known: &Known) -> bool {
     match Freshness::of(&known.forward) {

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use tessera_engine::compose::{Decided, Outcome, outcome};
+use tessera_engine::compose::{Decided, Outcome};
 use tessera_engine::domain::MemoryId;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{
-    Action, Answer, Arrival, Author, MOST_ROWS, Mark, News, Op, Page, Refusal, Rights, SentMeaning, Shadow, Snapshot,
-    State, copy_id,
+    Action, Answer, Arrival, MOST_ROWS, Mark, News, Op, Page, Refusal, SentMeaning, Shadow, Snapshot, State, copy_id,
 };
-use tessera_engine::text::O200k;
 use uuid::Uuid;
 
 use super::current::Current;
+use super::foreseen::{Foreseen, outcome_on};
 use super::meaning::Sent;
 use super::memories::{Stored, seen, stored, uuid};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
@@ -40,7 +39,9 @@ impl Db {
         hash: &[u8],
         sent: Option<&Sent>,
     ) -> Result<Answer, DbError> {
-        unless_overtaken(|| self.carry_out_now(caller, op, hash, sent)).await
+        self.has_room_for(&caller.user, op).await?;
+        let foreseen = self.foresee(caller, op).await?;
+        unless_overtaken(|| self.carry_out_now(caller, op, hash, sent, &foreseen)).await
     }
 
     async fn carry_out_now(
@@ -49,11 +50,12 @@ impl Db {
         op: &Screened<Op>,
         hash: &[u8],
         sent: Option<&Sent>,
+        foreseen: &Foreseen,
     ) -> Result<Answer, DbError> {
         for _ in 0..ATTEMPTS {
             let mut tx = self.by(caller).await?;
             tx.sent = sent.cloned();
-            let Some(answer) = tx.carry_out(op, hash).await? else { continue };
+            let Some(answer) = tx.carry_out(op, hash, foreseen).await? else { continue };
             tx.commit().await?;
             return Ok(answer);
         }
@@ -78,6 +80,8 @@ impl Db {
         let rows = tx.told_after(after, i64::from(limit) + 1).await?;
         let (mut news, mut meanings, mut next, mut bytes) = (Vec::new(), BTreeMap::new(), after, 0);
         let mut more = rows.len() > limit as usize;
+        // A counter may have moved without a memory. No smaller number than the head can appear later.
+        let head = position.head;
         for told in rows.iter().take(limit as usize) {
             if bytes > MOST_PAGE_BYTES {
                 more = true;
@@ -95,8 +99,11 @@ impl Db {
             };
             news.push(News { memory, arrival });
         }
+        if !more {
+            next = next.max(head);
+        }
         let mark = tx.mark_from(next).await?;
-        let offers = if more { Vec::new() } else { tx.offers().await? };
+        let offers = if more { None } else { Some(tx.offers().await?) };
         Ok(Some(Page { news, next, more, mark, offers, meanings, keeps_secrets: false }))
     }
 
@@ -157,6 +164,12 @@ pub(crate) struct Position {
 }
 
 impl Position {
+    /// True if a machine with this cursor and these marks has everything that the database had when the request arrived.
+    pub(crate) fn is_known_to(&self, epoch: u64, after: u64, marks: &[Mark]) -> bool {
+        let newest = marks.iter().max_by_key(|mark| mark.seq);
+        self.epoch == epoch && self.head == after && self.mark.is_some() && self.mark.as_ref() == newest
+    }
+
     /// True for the database that gave the newest of these marks. Without any, nothing is known against it.
     pub(crate) fn knows(&self, marks: &[Mark]) -> bool {
         marks.iter().map(|mark| mark.seq).max().is_none_or(|newest| self.common == Some(newest))
@@ -168,7 +181,8 @@ impl Position {
 pub(super) struct Told {
     those: Vec<String>,
     owners: Vec<String>,
-    memories: Vec<Uuid>,
+    /// `None` moves the user's counter alone.
+    memories: Vec<Option<Uuid>>,
 }
 
 impl Told {
@@ -177,8 +191,15 @@ impl Told {
         for who in those {
             self.those.push(who);
             self.owners.push(owner.to_owned());
-            self.memories.push(uuid(memory));
+            self.memories.push(Some(uuid(memory)));
         }
+    }
+
+    /// Moves a user's counter: something changed that belongs to no memory.
+    fn add_change(&mut self, who: &str) {
+        self.those.push(who.to_owned());
+        self.owners.push(String::new());
+        self.memories.push(None);
     }
 
     fn is_empty(&self) -> bool {
@@ -235,8 +256,13 @@ impl UserTx {
     }
 
     /// `None` when another transaction made the memory meanwhile: then all of it is to be done anew.
-    async fn carry_out(&mut self, op: &Screened<Op>, hash: &[u8]) -> Result<Option<Answer>, DbError> {
-        let Some(refused) = self.apply(op, hash, None).await? else { return Ok(None) };
+    async fn carry_out(
+        &mut self,
+        op: &Screened<Op>,
+        hash: &[u8],
+        foreseen: &Foreseen,
+    ) -> Result<Option<Answer>, DbError> {
+        let Some(refused) = self.apply(op, hash, None, foreseen).await? else { return Ok(None) };
         let text = op.action.text();
         // The numbers of what was done are part of the answer.
         self.tell().await?;
@@ -255,6 +281,7 @@ impl UserTx {
         op: &Screened<Op>,
         hash: &[u8],
         current: Option<Current>,
+        foreseen: &Foreseen,
     ) -> Result<Option<Option<Refusal>>, DbError> {
         let made =
             sqlx::query("INSERT INTO applied_ops (user_id, op_id, hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
@@ -275,7 +302,7 @@ impl UserTx {
                 Some(current) => current,
                 None => self.current(op.memory).await?,
             };
-            let decided = self.decide(op, current).await?;
+            let decided = self.decide(op, current, foreseen).await?;
             if let Some(Some(refusal)) = decided {
                 self.note_refusal(op, refusal).await?;
             }
@@ -310,6 +337,7 @@ impl UserTx {
         &mut self,
         op: &Screened<Op>,
         current: Current,
+        foreseen: &Foreseen,
     ) -> Result<Option<Option<Refusal>>, DbError> {
         if matches!(current, Current::Anothers) {
             let is_new = matches!(op.action, Action::Create(_));
@@ -317,10 +345,11 @@ impl UserTx {
         }
         let is_unheard = matches!(current, Current::Unheard);
         let current = current.into_stored();
-        let rights = current.as_ref().map_or(Rights::None, |found| found.rights);
-        let name = self.user.as_str().to_owned();
-        let known = current.as_ref().map(|found| (&found.row, found.known.as_deref()));
-        let (row, copy) = match outcome(known, op, Author { name: &name, rights }, &O200k) {
+        let outcome = match foreseen.if_still(current.as_ref()) {
+            Some(outcome) => outcome,
+            None => outcome_on(current.as_ref(), op, &self.user).await?,
+        };
+        let (row, copy) = match outcome {
             Outcome::Refuse(refusal) => return Ok(Some(Some(refusal))),
             Outcome::Keep => return Ok(Some(None)),
             Outcome::Write { row, copy } => (row, copy),
@@ -392,6 +421,11 @@ impl UserTx {
         }
     }
 
+    /// Notes that a user's offers changed: no memory did, and the user's machines are to ask.
+    pub(super) fn offers_changed(&mut self, who: &UserId) {
+        self.told.add_change(who.as_str());
+    }
+
     /// Notes that users are to be told of a memory of the user's own.
     pub(super) fn told_all(&mut self, those: Vec<String>, memory: MemoryId) {
         let owner = self.user.as_str().to_owned();
@@ -404,7 +438,7 @@ impl UserTx {
             return Ok(());
         }
         let Told { those, owners, memories } = std::mem::take(&mut self.told);
-        self.changed.extend(owners.iter().cloned());
+        self.changed.extend(owners.iter().filter(|owner| !owner.is_empty()).cloned());
         let query = sqlx::query("SELECT tell($1, $2, $3)").bind(those).bind(owners).bind(memories);
         query.execute(&mut *self.tx).await?;
         // Last: nobody keeps one while the counters are held.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use tessera_api::Proxy;
+use tessera_engine::Timestamp;
 
 use crate::{exit, settings};
 
@@ -30,6 +31,9 @@ pub(crate) struct Cli {
     /// Seconds to wait for a database that is not up yet; 60 to serve and to migrate, else none.
     #[arg(long, global = true, value_name = "SECONDS")]
     pub(crate) database_wait: Option<u64>,
+    /// Connections to the database for requests.
+    #[arg(long, global = true, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) database_connections: u32,
     /// Say more on stderr (-v, -vv).
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
@@ -69,10 +73,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "MB", default_value_t = 256)]
     pub(crate) index_mb: usize,
     /// Requests of one key in a second, over time.
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) key_rate: u64,
     /// Requests of one address in a second, over time.
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) address_rate: u64,
     /// Connections at one time; fewer where the system allows fewer open files.
     #[arg(long, value_name = "N", default_value_t = 4096)]
@@ -80,6 +84,16 @@ pub(crate) struct Serve {
     /// Connections of one address at one time, proxies aside.
     #[arg(long, value_name = "N", default_value_t = 256)]
     pub(crate) address_connections: usize,
+    /// Seconds for which requests are still accepted after the server was told to stop: /ready answers 503 meanwhile, so that
+    /// load balancers send no more of them.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=3600))]
+    pub(crate) drain_delay: u64,
+    /// Memories that one user may store; 0 for no limit.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) user_memories: u64,
+    /// Megabytes of text that one user may store; 0 for no limit.
+    #[arg(long, value_name = "MB", default_value_t = 0)]
+    pub(crate) user_mb: u64,
 }
 
 /// Work on the server's host.
@@ -107,7 +121,7 @@ pub(crate) enum Task {
         #[arg(long)]
         user: Option<String>,
         /// From a time on, such as 2026-11-01 or 2026-11-01T12:00:00Z.
-        #[arg(long, value_name = "TIME")]
+        #[arg(long, value_name = "TIME", value_parser = time)]
         since: Option<String>,
     },
     /// Manage users.
@@ -123,6 +137,13 @@ pub(crate) enum Task {
     },
     /// Print the manual page.
     Man,
+}
+
+/// A time as PostgreSQL reads it: a date, or RFC 3339.
+fn time(text: &str) -> Result<String, String> {
+    let of_day = format!("{text}T00:00:00Z");
+    let is_time = [text, &of_day].iter().any(|text| text.parse::<Timestamp>().is_ok());
+    is_time.then(|| text.to_owned()).ok_or_else(|| "use a time such as 2026-11-01 or 2026-11-01T12:00:00Z".to_owned())
 }
 
 /// Work on users.

@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::CommandFactory;
 use serde_json::json;
 use tessera_api::keys::Key;
-use tessera_api::{App, Db, Limits, Migrated, NewKey, SecretMode, SecretRules, Secrets, Settings, Tls, UserId};
+use tessera_api::{
+    App, Db, Limits, Migrated, NewKey, Patience, Quota, SecretMode, SecretRules, Secrets, Settings, Tls, UserId,
+};
 use tokio::net::TcpListener;
 
 use crate::cli::{Cli, KeyTask, Serve, Task, UserTask};
@@ -27,6 +29,11 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
             clap_complete::generate(shell, &mut Cli::command(), "tessera-server", &mut script);
             return Ok(std::io::stdout().write_all(&script)?);
         }
+        Some(Task::Openapi) => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let _entered = runtime.enter();
+            return output::line(&tessera_api::openapi(&App::new(Db::unconnected(), Settings::default()))?);
+        }
         Some(Task::Man) => return Ok(clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?),
         Some(_) | None => {}
     }
@@ -37,7 +44,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
     let usual = if matches!(cli.task, None | Some(Task::Migrate)) { DATABASE_WAIT } else { 0 };
     let wait = Duration::from_secs(cli.database_wait.unwrap_or(usual));
     runtime.block_on(async {
-        let db = Db::connect_once_up(&url, wait, output::note).await?;
+        let patience = Patience { connections: cli.database_connections, ..Patience::default() };
+        let db = Db::connect_once_up(&url, &patience, wait, output::note).await?;
         match cli.task {
             Some(task) => work(cli.json, db, rules, task).await,
             None => serve(db, rules, &cli.serve).await,
@@ -86,12 +94,14 @@ async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
         clock,
         limits,
         secrets: Arc::clone(&secrets),
+        drain_delay: Duration::from_secs(args.drain_delay),
         ..Settings::default()
     };
     if args.behind_proxy && args.trusted_proxy.is_empty() {
         output::note("no --trusted-proxy is named: all requests of one connection's address share one allowance");
     }
-    let app = App::new(db, settings);
+    let quota = Quota { memories: args.user_memories, bytes: args.user_mb << 20 };
+    let app = App::new(db.with_quota(quota), settings);
     if let Some(address) = args.metrics {
         let listener = TcpListener::bind(address).await?;
         output::note(&format!("metrics on http://{}/metrics", listener.local_addr()?));
@@ -177,7 +187,7 @@ async fn stopped() {
 async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Result<()> {
     match task {
         // Printed before there is a database to connect to.
-        Task::Completions { .. } | Task::Man => Ok(()),
+        Task::Completions { .. } | Task::Man | Task::Openapi => Ok(()),
         Task::Migrate => {
             db.migrate().await?;
             db.check().await?;
@@ -189,7 +199,6 @@ async fn work(json: bool, db: Db, rules: SecretRules, task: Task) -> anyhow::Res
         Task::MigrateSecrets { user, dry_run } => migrate_secrets(json, &db, rules, user, dry_run).await,
         Task::Audit { user, since } => audit(json, &db, user, since.as_deref()).await,
         Task::User(task) => users(json, &db, rules, task).await,
-        Task::Openapi => output::line(&tessera_api::openapi(&App::new(db, Settings::default()))?),
         Task::Restored => {
             let epoch = db.begin_epoch().await?;
             done(json, &format!("epoch {epoch} begins: machines compare what they have when they next ask"))

@@ -7,7 +7,7 @@ use tessera_engine::Timestamp;
 use tessera_engine::domain::RecallRequest;
 use tessera_engine::recall::{Ranking, meant};
 use tessera_engine::score::Weights;
-use tokio::sync::{Mutex as Turn, Semaphore};
+use tokio::sync::{Mutex as Turn, OwnedSemaphorePermit, Semaphore};
 
 use super::index::UserIndex;
 use super::texts::Shelf;
@@ -51,19 +51,72 @@ impl Slot {
 pub(super) struct Cache {
     most_bytes: usize,
     turns_of_user: usize,
-    held: Mutex<Held>,
+    held: Arc<Mutex<Held>>,
+    /// KiB that indexes which are being built may take together: all of them, for one that needs more than there are.
+    building: Arc<Semaphore>,
+}
+
+/// The memory that one index takes while it is built. Others were let go for it.
+pub(super) struct Room {
+    bytes: usize,
+    held: Arc<Mutex<Held>>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).building -= self.bytes;
+    }
 }
 
 struct Held {
     /// With the bytes that were counted for each: what it counts for when it goes, whatever it holds by then.
     by_user: LruCache<UserId, (Arc<Slot>, usize)>,
     bytes: usize,
+    /// Bytes of indexes that are being built.
+    building: usize,
+}
+
+impl Held {
+    /// Lets indexes go, the least recently asked first, until all fit; `kept` of them stay.
+    fn shrink(&mut self, most_bytes: usize, kept: usize) {
+        while self.bytes + self.building > most_bytes && self.by_user.len() > kept {
+            let Some((_, (_, counted))) = self.by_user.pop_lru() else { break };
+            self.bytes -= counted;
+            metrics::counter!("tessera_index_evictions_total").increment(1);
+        }
+        metrics::gauge!("tessera_index_bytes").set(self.bytes as f64);
+        metrics::gauge!("tessera_index_building_bytes").set(self.building as f64);
+        metrics::gauge!("tessera_indexes").set(self.by_user.len() as f64);
+    }
 }
 
 impl Cache {
     /// `turns_of_user` questions of one user are worked on at one time.
     pub(super) fn new(most_bytes: usize, turns_of_user: usize) -> Self {
-        Self { most_bytes, turns_of_user, held: Mutex::new(Held { by_user: LruCache::unbounded(), bytes: 0 }) }
+        let held = Held { by_user: LruCache::unbounded(), bytes: 0, building: 0 };
+        let building = Arc::new(Semaphore::new((most_bytes / 1024).clamp(1, Semaphore::MAX_PERMITS)));
+        Self { most_bytes, turns_of_user, held: Arc::new(Mutex::new(held)), building }
+    }
+
+    /// Waits until there is memory to build an index that takes so many bytes meanwhile, and lets others go for it.
+    pub(super) async fn room(&self, bytes: usize) -> Room {
+        let most_kib = (self.most_bytes / 1024).max(1);
+        if bytes > self.most_bytes {
+            tracing::warn!(
+                bytes,
+                most_bytes = self.most_bytes,
+                "an index is larger than --index-mb; it is built alone"
+            );
+        }
+        let kib = u32::try_from((bytes / 1024).clamp(1, most_kib)).unwrap_or(u32::MAX);
+        let permit = Arc::clone(&self.building).acquire_many_owned(kib).await.ok();
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.building += bytes;
+        // The one that is built is the last that was asked.
+        held.shrink(self.most_bytes, 1);
+        drop(held);
+        Room { bytes, held: Arc::clone(&self.held), _permit: permit }
     }
 
     /// The place of a user: empty, if there was none.
@@ -97,19 +150,38 @@ impl Cache {
             held.bytes = held.bytes - *counted + SLOT_BYTES + bytes;
             *counted = SLOT_BYTES + bytes;
         }
-        while held.bytes > self.most_bytes && held.by_user.len() > 1 {
-            let Some((_, (_, counted))) = held.by_user.pop_lru() else { break };
-            held.bytes -= counted;
-            metrics::counter!("tessera_index_evictions_total").increment(1);
-        }
-        metrics::gauge!("tessera_index_bytes").set(held.bytes as f64);
-        metrics::gauge!("tessera_indexes").set(held.by_user.len() as f64);
+        held.shrink(self.most_bytes, 1);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn indexes_that_are_built_together_take_no_more_than_all_may_hold() {
+        let cache = Cache::new(100 * SLOT_BYTES, 1);
+        for name in ["ada", "bob"] {
+            let user: UserId = name.parse().unwrap();
+            let slot = cache.of(&user);
+            cache.resized(&user, &slot, 40 * SLOT_BYTES);
+        }
+        let first = cache.room(50 * SLOT_BYTES).await;
+        let (users, building) = {
+            let held = cache.held.lock().unwrap();
+            (held.by_user.len(), held.building)
+        };
+        assert_eq!((users, building), (1, 50 * SLOT_BYTES), "an index goes for the one that is built");
+        let mut second = std::pin::pin!(cache.room(60 * SLOT_BYTES));
+        let is_waiting = tokio::time::timeout(std::time::Duration::from_millis(20), second.as_mut()).await.is_err();
+        assert!(is_waiting, "two that do not fit are built one after the other");
+        drop(first);
+        let second = second.await;
+        assert_eq!(cache.held.lock().unwrap().building, 60 * SLOT_BYTES);
+        drop(second);
+        // One that is larger than all of it is built alone, and does not wait for ever.
+        let _alone = cache.room(1_000 * SLOT_BYTES).await;
+    }
 
     #[test]
     fn an_index_that_goes_while_it_is_used_counts_no_more() {

@@ -206,9 +206,13 @@ impl UserIndex {
     /// True when so much changed that building it anew costs less, or a turn of a conversation was changed or went:
     /// nobody knows any more what it stood beside. A new turn is no reason.
     pub(super) fn is_rebuild_due(&self, changed: &[Fed]) -> bool {
+        self.is_too_much(changed.len()) || changed.iter().any(|fed| self.captured.contains(&fed.facts.handle))
+    }
+
+    /// True when so much changed that building it anew costs less.
+    pub(super) fn is_too_much(&self, changed: usize) -> bool {
         let snapshot = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.rows() as usize);
-        self.tail.pushed() + changed.len() > REBUILD_AT_ROWS.max(snapshot / 20)
-            || changed.iter().any(|fed| self.captured.contains(&fed.facts.handle))
+        self.tail.pushed() + changed > REBUILD_AT_ROWS.max(snapshot / 20)
     }
 
     /// What rows replaced until now.

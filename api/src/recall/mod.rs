@@ -21,7 +21,7 @@ use tessera_engine::text::O200k;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::db::{Caller, Db, DbError, Stored, Use, UserId, UserTx, believed, columns, costs, stored};
-use cache::{Cache, Slot};
+use cache::{Cache, Room, Slot};
 use index::UserIndex;
 use news::News;
 use texts::{Label, Texts};
@@ -168,21 +168,27 @@ impl Recaller {
             return Ok(());
         }
         let taken = if slot.is_loaded() { None } else { self.take_kept(db, user, slot, turn).await? };
-        let (news, used) = {
+        let (mut news, used) = {
             let mut tx = db.of(user).await?;
             let news = News::read(&slot.index, &mut tx).await?;
             let used = match taken {
-                Some(time) if !matches!(news, News::All(..)) => tx.used_since(time).await?,
+                Some(time) if !matches!(news, News::TooMuch(_)) => tx.used_since(time).await?,
                 _ => Vec::new(),
             };
             (news, used)
         };
+        let mut room = None;
+        if let News::TooMuch(bytes) = news {
+            // Whoever waits for memory holds no connection.
+            room = Some(self.cache.room(bytes).await);
+            news = News::everything(&slot.index, &mut db.of(user).await?).await?;
+        }
         match news.handles() {
             Some(handles) => self.texts.take(&slot.shelf, handles),
             None => slot.shelf.clear(),
         }
         let is_built = matches!(news, News::All(..));
-        self.put(db, user, slot, turn, news).await?;
+        self.put(db, user, slot, turn, news, room).await?;
         slot.count(turn, used).await?;
         if is_built {
             self.keep(db, user, slot);
@@ -230,7 +236,15 @@ impl Recaller {
     }
 
     /// Puts news into an index; the caller holds its `refreshing`.
-    async fn put(&self, db: &Db, user: &UserId, slot: &Arc<Slot>, turn: &Turn, news: News) -> Result<(), DbError> {
+    async fn put(
+        &self,
+        db: &Db,
+        user: &UserId,
+        slot: &Arc<Slot>,
+        turn: &Turn,
+        news: News,
+        room: Option<Room>,
+    ) -> Result<(), DbError> {
         if matches!(news, News::None) {
             return Ok(());
         }
@@ -241,6 +255,8 @@ impl Recaller {
             Ok::<_, DbError>((remade, to.index.read().unwrap_or_else(PoisonError::into_inner).bytes()))
         })
         .await??;
+        // From here on the index counts as one that is held.
+        drop(room);
         self.cache.resized(user, slot, bytes);
         if let Err(error) = db.keep(user, &remade).await {
             // They are made again at the next build.

@@ -53,7 +53,14 @@ pub(super) enum News {
     Again(Vec<Fed>),
     /// Everything, as of where the database stands.
     All(Vec<Fed>, Position),
+    /// Everything is to be read, and takes so many bytes while the index is built.
+    TooMuch(usize),
 }
+
+/// While an index is built there are its rows, their blobs and the snapshot that is made of them.
+const BUILD_FACTOR: usize = 3;
+/// Bytes of a row beside its blob and vectors, about.
+const ROW_BYTES: usize = 400;
 
 macro_rules! fed {
     ($which:literal) => {
@@ -76,17 +83,17 @@ impl News {
         // A database that was taken back is not the one that the index was built from.
         let cursor = looked_at(index, |index| index.cursor_in(position.epoch, position.head));
         let Some(cursor) = cursor.filter(|_| position.knows(&known)) else {
-            return Self::everything(tx, position).await;
+            return Self::size(tx).await;
         };
         let Position { head, mark, .. } = position;
         if head == cursor {
-            return Self::meant(index, position, tx).await;
+            return Self::meant(index, tx).await;
         }
         let after = i64::try_from(cursor).unwrap_or(i64::MAX);
         let rows = tx.fed(fed!("feed.seq > $2"), |query| query.bind(after)).await?;
         let mut changed = fed(&rows, tx.user.as_str())?;
         if is_of_removed(&rows)? || looked_at(index, |index| index.is_rebuild_due(&changed)) {
-            return Self::everything(tx, position).await;
+            return Self::size(tx).await;
         }
         // The statement may have seen later changes than the head: the next look sees them once more. Several statements may
         // each have seen others.
@@ -100,7 +107,7 @@ impl News {
 
     /// Rows that waited for what they mean, and do no more: that is no change of them, so no feed tells of it. It is
     /// looked for now and then while an index has any that wait.
-    async fn meant(index: &RwLock<UserIndex>, position: Position, tx: &mut UserTx) -> Result<Self, DbError> {
+    async fn meant(index: &RwLock<UserIndex>, tx: &mut UserTx) -> Result<Self, DbError> {
         let waiting = looked_at(index, UserIndex::take_a_look);
         if waiting.is_empty() {
             return Ok(Self::None);
@@ -115,16 +122,35 @@ impl News {
         if changed.is_empty() {
             return Ok(Self::None);
         }
-        if looked_at(index, |index| index.is_rebuild_due(&changed)) {
-            return Self::everything(tx, position).await;
+        if looked_at(index, |index| index.is_too_much(changed.len())) {
+            return Self::size(tx).await;
         }
+        // A turn of a conversation is known with those around it. They did not change: only its vectors came.
+        add_turns_around(&mut changed, tx).await?;
         read_stale(&mut changed, tx).await?;
         Ok(Self::Again(changed))
     }
 
-    async fn everything(tx: &mut UserTx, position: Position) -> Result<Self, DbError> {
-        let rows = tx.fed(fed!("m.id IS NOT NULL"), |query| query).await?;
-        let mut all = fed(&rows, tx.user.as_str())?;
+    /// How much memory building the index takes.
+    async fn size(tx: &mut UserTx) -> Result<Self, DbError> {
+        let sql = "SELECT count(*) AS rows, coalesce(sum(octet_length(m.forward) + octet_length(m.meaning)), 0)::bigint AS bytes
+                   FROM feed JOIN memories m ON m.owner = feed.owner AND m.id = feed.memory AND m.state = 'live'
+                   WHERE feed.user_id = $1";
+        let mut all = 0;
+        for row in tx.fed(sql, |query| query).await? {
+            let number = |name: &str| row.try_get::<i64, _>(name).map(|number| usize::try_from(number).unwrap_or(0));
+            all += number("bytes")? + number("rows")? * ROW_BYTES;
+        }
+        Ok(Self::TooMuch(all * BUILD_FACTOR))
+    }
+
+    /// Everything, as of where the database stands.
+    pub(super) async fn everything(index: &RwLock<UserIndex>, tx: &mut UserTx) -> Result<Self, DbError> {
+        let known = looked_at(index, UserIndex::known);
+        let position = tx.history(&known).await?;
+        let user = tx.user.as_str().to_owned();
+        let mut all = Vec::new();
+        tx.fed_each(fed!("m.id IS NOT NULL"), |row| Ok(all.push(read(row, &user)?))).await?;
         read_stale(&mut all, tx).await?;
         Ok(Self::All(all, position))
     }
@@ -134,7 +160,7 @@ impl News {
         let rows: &[Fed] = match self {
             Self::None => &[],
             Self::Some(rows, ..) | Self::Again(rows) => rows,
-            Self::All(..) => return None,
+            Self::All(..) | Self::TooMuch(_) => return None,
         };
         Some(rows.iter().map(|fed| fed.facts.handle))
     }
@@ -149,7 +175,7 @@ impl News {
     /// Puts it into the index: for a thread that may work for a while. Gives what was analysed again.
     pub(super) fn put(self, index: &RwLock<UserIndex>, user: &UserId) -> Result<Vec<Remade>, DbError> {
         let (mut rows, place, whole) = match self {
-            Self::None => return Ok(Vec::new()),
+            Self::None | Self::TooMuch(_) => return Ok(Vec::new()),
             Self::Again(rows) => (rows, None, None),
             Self::Some(rows, cursor, mark) => (rows, Some((cursor, mark)), None),
             Self::All(rows, position) => (rows, None, Some(position)),

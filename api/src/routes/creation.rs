@@ -1,5 +1,7 @@
 //! From what a caller says of a memory to what is asked of the database: opened, looked through for credentials, composed.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,6 +16,7 @@ use crate::contract::NewMemory;
 use crate::db::{Ask, Caller, Deed, Idempotency, Stored};
 use crate::error::Problem;
 use crate::secrets::{Aside, Looked, NoPlace, SetAside, Taken, field_of, unhinted};
+use crate::threads::off_runtime;
 
 /// What stores a memory, and what was set aside of it. Under a name for the request its id follows from that name.
 pub(super) async fn creation(
@@ -32,9 +35,13 @@ pub(super) async fn creation(
         }
         (None, None) => (MemoryId::generate(now), true),
     };
-    let mut aside = Aside::own(&app.secrets, caller.user.as_str());
-    let draft = aside.look(new.draft()?, memory).map_err(|why| named(why, body))?;
-    let looked = aside.looked(Screened::of(compose::document(&draft, now)?));
+    let (secrets, owner, body) = (Arc::clone(&app.secrets), caller.user.clone(), body.to_vec());
+    let looked = off_runtime(move || {
+        let mut aside = Aside::own(&secrets, owner.as_str());
+        let draft = aside.look(new.draft()?, memory).map_err(|why| named(why, &body))?;
+        Ok::<_, Problem>(aside.looked(Screened::of(compose::document(&draft, now)?)))
+    })
+    .await??;
     let (ask, aside) = app.keep(caller, memory, looked, None, idempotency).await?;
     Ok((Ask { is_unheard, ..ask }, aside))
 }

@@ -1,6 +1,7 @@
 //! `/api/memories`: the routes of the older API, and what was missing there.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
@@ -24,6 +25,7 @@ use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Params, Raw, if_match};
 use crate::recall::RecallError;
 use crate::secrets::Aside;
+use crate::threads::off_runtime;
 
 /// Bytes of the texts of an answer without a budget, about.
 const MOST_MATCH_BYTES: usize = 1024 * 1024;
@@ -284,27 +286,34 @@ pub(super) async fn update(
     let memory = app.one(&caller, &text).await?;
     let idempotency = idempotency(&headers, &format!("update {memory}"), &body)?;
     let current = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
-    let base = current.row.state.live().ok_or_else(Problem::not_found)?;
     if current.rights == Rights::Write
         && let Some(field) = patch.field_beside_text()
     {
         let detail = format!("{field}: is its owner's to change; a share for writing allows the text alone");
         return Err(Problem::new(StatusCode::FORBIDDEN, "not_allowed", detail));
     }
-    let patch = patch.patch(base.content.as_str())?;
-    if patch.is_empty() {
-        let detail = "no field is given; give content, tags, importance or another to change";
-        return Err(Problem::new(StatusCode::BAD_REQUEST, "no_fields", detail));
-    }
-    let owner = (current.rights != Rights::Owner).then_some(current.owner.as_str());
-    let mut aside = match owner {
-        None => Aside::own(&app.secrets, caller.user.as_str()),
-        Some(_) => Aside::anothers(&app.secrets, caller.user.as_str()),
-    };
-    let patch = aside.look(patch, memory).map_err(|why| named(why, &body))?;
-    let edit = compose::edit(base, owner, &patch)?;
-    let edit = aside.look(edit, memory).map_err(|why| named(why, &body))?.beside(patch.secrets());
-    let (ask, secrets) = app.keep(&caller, memory, aside.looked(Screened::of(edit)), only_at, idempotency).await?;
+    // The whole text is hidden as it was read: an edit in between must not be overwritten with it.
+    let only_at = only_at.or(patch.hides_unseen_text().then_some(current.row.rev));
+    let (kept, user) = (Arc::clone(&app.secrets), caller.user.clone());
+    let looked = off_runtime(move || {
+        let base = current.row.state.live().ok_or_else(Problem::not_found)?;
+        let patch = patch.patch(base.content.as_str())?;
+        if patch.is_empty() {
+            let detail = "no field is given; give content, tags, importance or another to change";
+            return Err(Problem::new(StatusCode::BAD_REQUEST, "no_fields", detail));
+        }
+        let owner = (current.rights != Rights::Owner).then_some(current.owner.as_str());
+        let mut aside = match owner {
+            None => Aside::own(&kept, user.as_str()),
+            Some(_) => Aside::anothers(&kept, user.as_str()),
+        };
+        let patch = aside.look(patch, memory).map_err(|why| named(why, &body))?;
+        let edit = compose::edit(base, owner, &patch)?;
+        let edit = aside.look(edit, memory).map_err(|why| named(why, &body))?.beside(patch.secrets());
+        Ok(aside.looked(Screened::of(edit)))
+    })
+    .await??;
+    let (ask, secrets) = app.keep(&caller, memory, looked, only_at, idempotency).await?;
     let stored = done(app.db.ask(&caller, &ask).await?)?.ok_or_else(Problem::not_found)?;
     let mut reply = json!({ "updated": stored.handle, "uuid": memory, "rev": stored.row.rev });
     if let Some(fields) = reply.as_object_mut().filter(|_| !secrets.is_empty()) {
@@ -360,9 +369,14 @@ pub(super) async fn restore(
         return Err(Problem::not_allowed());
     }
     // It may be older than the looking through of texts.
-    let mut aside = Aside::own(&app.secrets, caller.user.as_str());
-    let edit = aside.look(Edit::to(document), memory)?;
-    let (ask, _) = app.keep(&caller, memory, aside.looked(Screened::of(edit)), Some(current.row.rev), None).await?;
+    let (kept, user, edit) = (Arc::clone(&app.secrets), caller.user.clone(), Edit::to(document));
+    let looked = off_runtime(move || {
+        let mut aside = Aside::own(&kept, user.as_str());
+        let edit = aside.look(edit, memory)?;
+        Ok::<_, Problem>(aside.looked(Screened::of(edit)))
+    })
+    .await??;
+    let (ask, _) = app.keep(&caller, memory, looked, Some(current.row.rev), None).await?;
     let stored = done(app.db.ask(&caller, &ask).await?)?.ok_or_else(Problem::not_found)?;
     Ok(tagged(stored.row.rev, Json(MemoryView::of(&stored))))
 }
@@ -419,5 +433,9 @@ pub(super) async fn categories(State(app): State<App>, caller: Caller) -> Result
 #[utoipa::path(get, path = "/api/stats", responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn stats(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may("read")?;
-    Ok(Json(app.db.stats(&caller.user).await?))
+    let mut stats = app.db.stats(&caller.user).await?;
+    if let (Some(used), Some(fields)) = (app.db.used_quota(&caller.user).await?, stats.as_object_mut()) {
+        fields.insert("quota".into(), json!(used));
+    }
+    Ok(Json(stats))
 }

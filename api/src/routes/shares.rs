@@ -21,21 +21,24 @@ impl From<ShareError> for Problem {
     fn from(error: ShareError) -> Self {
         match error {
             ShareError::NoMemory => Self::not_found(),
-            ShareError::NoUser => {
-                let detail = "shared_with: there is no user of that name; ask whoever runs the server to add them";
-                Self::new(StatusCode::NOT_FOUND, "no_such_user", detail)
-            }
+            ShareError::NoUser => no_user("shared_with"),
             ShareError::Self_ => Self::new(StatusCode::BAD_REQUEST, "self", "shared_with: that is yourself"),
             ShareError::Db(error) => error.into(),
         }
     }
 }
 
-fn user(text: &str) -> Result<UserId, Problem> {
+fn no_user(field: &str) -> Problem {
+    let detail = format!("{field}: there is no user of that name; ask whoever runs the server to add them");
+    Problem::new(StatusCode::NOT_FOUND, "no_such_user", detail)
+}
+
+/// The user that a field names.
+fn user(field: &str, text: &str) -> Result<UserId, Problem> {
     if !(1..=100).contains(&text.chars().count()) {
-        return Err(Problem::invalid("shared_with: is no name; give 1 to 100 characters"));
+        return Err(Problem::invalid(format!("{field}: is no name; give 1 to 100 characters")));
     }
-    text.parse().map_err(|_| ShareError::NoUser.into())
+    text.parse().map_err(|_| no_user(field))
 }
 
 fn permission(text: Option<&str>) -> Result<Permission, DomainError> {
@@ -63,7 +66,7 @@ pub(super) async fn share(
     caller.may("share")?;
     let permission = permission(with.permission.as_deref())?;
     let Named { memory, handle } = app.named(&caller, &text).await?;
-    let grantee = user(&with.shared_with)?;
+    let grantee = user("shared_with", &with.shared_with)?;
     app.db.share(&caller, &Target::Memory(memory), &grantee, Some(permission)).await?;
     Ok(Json(json!({ "shared": handle, "uuid": memory, "with": grantee.as_str(), "permission": permission })))
 }
@@ -79,7 +82,7 @@ pub(super) async fn unshare(
 ) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
     let Named { memory, handle } = app.named(&caller, &text).await?;
-    let grantee = user(&with)?;
+    let grantee = user("username", &with)?;
     app.db.share(&caller, &Target::Memory(memory), &grantee, None).await?;
     Ok(Json(json!({ "unshared": handle, "uuid": memory, "from": grantee.as_str() })))
 }
@@ -94,7 +97,7 @@ pub(super) async fn share_tag(
 ) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
     let (tag, permission) = (clean_tag(with.tag)?, permission(with.permission.as_deref())?);
-    let grantee = user(&with.shared_with)?;
+    let grantee = user("shared_with", &with.shared_with)?;
     app.db.share(&caller, &Target::Tag(tag.clone()), &grantee, Some(permission)).await?;
     Ok(Json(json!({ "shared_tag": tag, "with": grantee.as_str(), "permission": permission })))
 }
@@ -123,7 +126,7 @@ pub(super) async fn unshare_tag_by_post(
 
 async fn no_longer(app: &App, caller: &Caller, with: ShareTagWith) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
-    let (tag, grantee) = (Tag::try_from(with.tag)?, user(&with.shared_with)?);
+    let (tag, grantee) = (Tag::try_from(with.tag)?, user("shared_with", &with.shared_with)?);
     app.db.share(caller, &Target::Tag(tag.clone()), &grantee, None).await?;
     Ok(Json(json!({ "unshared_tag": tag, "from": grantee.as_str() })))
 }
@@ -176,7 +179,7 @@ pub(super) async fn answer_offer(
     Body(answer): Body<OfferAnswer>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
-    let (tag, owner) = (Tag::try_from(answer.tag)?, user(&answer.owner)?);
+    let (tag, owner) = (Tag::try_from(answer.tag)?, user("owner", &answer.owner)?);
     let changed = app.db.answer_offer(&caller, &owner, &tag, answer.accept).await?;
     Ok(Json(json!({ "owner": owner.as_str(), "tag": tag, "accepted": answer.accept, "changed": changed })))
 }
@@ -193,7 +196,7 @@ pub(super) async fn mute(
     let memory = app.one(&caller, &text).await?;
     let stored = app.db.get(&caller.user, memory).await?.filter(|stored| stored.share().is_some());
     let stored = stored.ok_or_else(Problem::not_found)?;
-    app.db.mute(&caller.user, &user(&stored.owner)?, Some(memory), true).await?;
+    app.db.mute(&caller.user, &user("owner", &stored.owner)?, Some(memory), true).await?;
     Ok(Json(json!({ "muted": stored.handle, "uuid": memory })))
 }
 
@@ -231,7 +234,7 @@ pub(super) async fn mute_owner(
     InPath(text): InPath<String>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
-    let owner = user(&text)?;
+    let owner = user("owner", &text)?;
     app.db.mute(&caller.user, &owner, None, true).await?;
     Ok(Json(json!({ "muted": owner.as_str() })))
 }
@@ -245,7 +248,7 @@ pub(super) async fn unmute_owner(
     InPath(text): InPath<String>,
 ) -> Result<Json<Value>, Problem> {
     caller.may("write")?;
-    let owner = user(&text)?;
+    let owner = user("owner", &text)?;
     app.db.mute(&caller.user, &owner, None, false).await?;
     Ok(Json(json!({ "unmuted": owner.as_str() })))
 }

@@ -1,5 +1,7 @@
 //! `/v1/sync`: push, changes, snapshot.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use sha2::{Digest, Sha256};
@@ -12,7 +14,9 @@ use crate::contract::{ChangesQuery, SnapshotQuery};
 use crate::db::{Caller, Remedy, Sent};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, FreeLinks, Machine, Marks, Params};
-use crate::secrets::{Aside, unhinted};
+use crate::heard::Place;
+use crate::secrets::{Aside, NoPlace, unhinted};
+use crate::threads::off_runtime;
 
 /// Carries out ops of a machine, each once.
 #[utoipa::path(post, path = "/v1/sync/push", request_body = serde_json::Value,
@@ -50,23 +54,26 @@ async fn carried_out(app: &App, caller: &Caller, sent: SentOp, now: Timestamp) -
     let body = serde_json::to_vec(&op).map_err(|error| Problem::invalid(error.to_string()))?;
     // A clock that is ahead must not make its details win for years.
     let op = Op { at: op.at.min(now), ..op };
-    let mut aside = Aside::own(&app.secrets, caller.user.as_str());
-    if Screened::clean(op.clone()).is_none()
-        && app.db.get(&caller.user, memory).await?.is_some_and(|found| found.share().is_some())
-    {
-        aside = Aside::anothers(&app.secrets, caller.user.as_str());
-    }
-    let op = match aside.look(op, memory) {
-        Ok(op) => op,
+    let (is_clean, op) = off_runtime(move || (Screened::clean(op.clone()).is_some(), op)).await?;
+    let is_anothers = !is_clean && app.db.get(&caller.user, memory).await?.is_some_and(|found| found.share().is_some());
+    let (secrets, user) = (Arc::clone(&app.secrets), caller.user.clone());
+    let screened = off_runtime(move || {
+        let aside = if is_anothers { Aside::anothers } else { Aside::own };
+        let mut aside = aside(&secrets, user.as_str());
+        let op = aside.look(op, memory)?;
+        let taken = aside.into_taken();
+        let hash = Sha256::digest(unhinted(&body, &taken));
+        Ok::<_, NoPlace>((op, taken, hash))
+    });
+    let (op, taken, hash) = match screened.await? {
+        Ok(screened) => screened,
         Err(why) => {
             tracing::warn!(%why, "an op is refused");
             return Ok(invalid());
         }
     };
-    let taken = aside.into_taken();
     app.secrets.put(&app.db, &caller.user, memory, &taken).await?;
     app.note_dropped(caller, memory, &taken).await?;
-    let hash = Sha256::digest(unhinted(&body, &taken));
     // What it means was found out of another text, where something was taken out of it.
     let sent = meaning.filter(|_| taken.is_empty()).map(|meaning| Sent { meaning, key: caller.key.clone() });
     match app.db.carry_out(caller, &op, &hash, sent.as_ref()).await {
@@ -91,12 +98,22 @@ pub(super) async fn changes(
     Params(query): Params<ChangesQuery>,
 ) -> Result<Json<Page>, Problem> {
     caller.may("read")?;
+    let place = Place { epoch: query.epoch, after: query.after };
+    let is_noted = app.heard.is_noted(&caller.key, &machine, place);
+    if is_noted && caller.at.is_known_to(query.epoch, query.after, &marks) {
+        // The look-up of the key has said it all.
+        return Ok(Json(Page {
+            keeps_secrets: app.secrets.has_place(),
+            ..Page::nothing_new(query.after, caller.at.mark)
+        }));
+    }
     let limit = query.limit.unwrap_or(MOST_ROWS);
     let page = app.db.changes(&caller.user, query.epoch, &marks, query.after, limit).await?;
     let page = page.ok_or_else(Problem::must_refetch)?;
     // News go out though nobody can be told that they were asked for.
-    if let Err(error) = app.db.asked_after(&caller, &machine, query.after).await {
-        tracing::warn!(%error, "how far a machine has taken the news");
+    match app.db.asked_after(&caller, &machine, query.after).await {
+        Ok(()) => app.heard.note(&caller.key, &machine, place),
+        Err(error) => tracing::warn!(%error, "how far a machine has taken the news"),
     }
     let page = Page { keeps_secrets: app.secrets.has_place(), ..page };
     Ok(Json(if reads_all { page } else { page.with_known_links() }))

@@ -80,11 +80,11 @@ pub(crate) async fn state_of(vault: &Vault) -> &'static str {
     vault.token().await.map_or_else(|error| cause_of(&error), |_| "ok")
 }
 
-/// Takes out of the vault what has no row, of all users. Gives how much that was.
+/// Takes out of the vault what has no row, of all users who have anything on its way into the vault or out of it. Gives how much that was.
 pub(crate) async fn reap(db: &Db, secrets: &Secrets) -> Result<u64, VaultedError> {
     let Some(vault) = &secrets.vault else { return Ok(0) };
     let mut reaped = 0;
-    for user in db.users().await? {
+    for user in db.users_of_vault().await? {
         let user: UserId = user.parse()?;
         for memory in db.leaving_vault(&user).await? {
             vault.delete(&vault.template().path(user.as_str(), &memory.to_string())?).await?;

@@ -72,7 +72,7 @@ fn every_table_of_users_is_guarded_and_keyed_by_its_user() {
                  (SELECT a.attname::text FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
                   WHERE i.indrelid = c.oid AND i.indisprimary) AS first_key
              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-             WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relname NOT IN ('server_meta', '_sqlx_migrations')",
+             WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relname NOT IN ('server_meta', 'chores', '_sqlx_migrations')",
         )
         .fetch_all(&pool)
         .await

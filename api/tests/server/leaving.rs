@@ -167,6 +167,7 @@ fn a_removed_user_stays_removed_and_a_write_in_progress_is_stored_nowhere() {
     with_site(|site| async move {
         let (ada, bob) = (site.user("ada").await, site.user("bob").await);
         store(&site, &bob, json!({ "content": "The buoy is lit" })).await;
+        store(&site, &ada, json!({ "content": "The pier is lit" })).await;
         let secrets = Secrets::open(&site.db, SecretRules::default()).await.unwrap();
         let user = "bob".parse().unwrap();
         let pool = site.admin().await;
@@ -185,6 +186,13 @@ fn a_removed_user_stays_removed_and_a_write_in_progress_is_stored_nowhere() {
         assert!(naming(&pool, "bob").await.is_empty(), "{:?}", naming(&pool, "bob").await);
         let late = sqlx::query("INSERT INTO applied_ops (user_id, op_id, hash) VALUES ('bob', gen_random_uuid(), '')");
         assert!(late.execute(&pool).await.is_err(), "nothing is stored for a user who is not there");
+        let late = sqlx::query("INSERT INTO memories (owner, id, updated, rev, content_rev, details_at, state, content, tags, links,
+             category, type, importance, keywords, entities, scope, created, origin, summary, standing, length, signature, forward,
+             costs, passages) SELECT 'bob', gen_random_uuid(), updated, rev, content_rev, details_at, state, content, tags, links,
+             category, type, importance, keywords, entities, scope, created, origin, summary, standing, length, signature, forward,
+             costs, passages FROM memories LIMIT 1");
+        let said = late.execute(&pool).await.unwrap_err().to_string();
+        assert!(said.contains("memories_user"), "{said}");
         let bob = "bob".parse().unwrap();
         assert!(site.db.is_removed(&bob).await.unwrap());
         assert!(!site.db.is_removed(&"ada".parse().unwrap()).await.unwrap());

@@ -17,6 +17,7 @@ mod leaving;
 mod limits;
 mod links;
 mod lists;
+mod load;
 mod meaning;
 mod metadata;
 mod older;

@@ -26,10 +26,11 @@ const TABLES: [&str; 18] = [
 ];
 
 /// Statements that are not local to one user, with the words that tell them; docs/SCALING.md says what each costs.
-const BEYOND: [(&str, &str); 5] = [
+const BEYOND: [(&str, &str); 6] = [
     ("asked($1)", "whose keys are, and where the feeds of their users stand"),
     ("presented_key($1)", "whose a key is, where rows are spread over machines"),
     ("SELECT every_user()", "all users, on the server's host"),
+    ("SELECT owner FROM vault_writes UNION", "whose values are on their way into a vault or out of it"),
     ("memories.owner = feed.owner AND memories.id = feed.memory", "what is shared with a user: by its owner and id"),
     ("memories.owner = ANY ($1) AND memories.id = ANY ($2)", "the same where rows are spread over machines"),
 ];

@@ -59,12 +59,15 @@ pub enum RemoteError {
     /// It will never take this request.
     #[error("the server refuses it: {0}")]
     Refused(String),
+    /// The user's quota is used up. Changes that need no room are still accepted.
+    #[error("the server has no room: {0}")]
+    Full(String),
 }
 
 impl RemoteError {
     /// True when the same request may succeed later.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::TimedOut | Self::Failed(_) | Self::Wait { .. })
+        matches!(self, Self::Unreachable(_) | Self::TimedOut | Self::Failed(_) | Self::Full(_) | Self::Wait { .. })
     }
 
     /// How long the server asked to wait.
@@ -227,6 +230,7 @@ impl Remote {
             (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, _) => {
                 RemoteError::Wait { after: after.map(Duration::from_secs) }
             }
+            (StatusCode::INSUFFICIENT_STORAGE, "quota_exceeded") => RemoteError::Full(words),
             (StatusCode::INTERNAL_SERVER_ERROR, _) => RemoteError::Failed(words),
             (StatusCode::NOT_FOUND, "not_found" | "no_such_user") => RemoteError::NotFound(words),
             // These statuses describe the connection or a route, not the content: the same request may succeed later.

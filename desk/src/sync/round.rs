@@ -176,7 +176,7 @@ impl Round<'_> {
     async fn push(&mut self) -> Result<(), SyncError> {
         let mut most = MOST_OPS;
         let mut before: Vec<Op> = Vec::new();
-        let (mut skipped, mut failure, mut timeouts) = (BTreeSet::new(), None, 0);
+        let (mut skipped, mut failure, mut failed, mut timeouts) = (BTreeSet::new(), None, 0, 0);
         for _ in 0..MOST_STEPS {
             let skip = skipped.clone();
             let ops = on(self.desk, move |store| store.ops_without(&skip, most)).await?;
@@ -194,7 +194,9 @@ impl Round<'_> {
                     on(self.desk, move |store| store.answered(epoch, &pushed)).await?;
                 }
                 // One of them is at fault: it is found by sending fewer.
-                Err(RemoteError::TooLarge | RemoteError::Refused(_) | RemoteError::Failed(_)) if ops.len() > 1 => {
+                Err(
+                    RemoteError::TooLarge | RemoteError::Refused(_) | RemoteError::Failed(_) | RemoteError::Full(_),
+                ) if ops.len() > 1 => {
                     most = (ops.len() / 2).max(1);
                     before.clear();
                 }
@@ -203,9 +205,12 @@ impl Round<'_> {
                     most = (ops.len() / 2).max(1);
                     before.clear();
                 }
-                Err(error @ RemoteError::Failed(_)) if skipped.len() + 1 < MOST_FAILING => {
+                Err(error @ (RemoteError::Failed(_) | RemoteError::Full(_)))
+                    if matches!(error, RemoteError::Full(_)) || failed + 1 < MOST_FAILING =>
+                {
                     let Some(op) = ops.first() else { return Ok(()) };
                     let (memory, why) = (op.memory, error.to_string());
+                    failed += usize::from(matches!(error, RemoteError::Failed(_)));
                     skipped.insert(memory);
                     self.done.failing += 1;
                     on(self.desk, move |store| store.note_failing(memory, &why)).await?;

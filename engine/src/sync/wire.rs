@@ -110,9 +110,9 @@ pub struct Page {
     /// The mark of `next`, or of a change after it that was made with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
-    /// What other users want to share with this one, and nobody answered yet.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub offers: Vec<Offer>,
+    /// What other users want to share with this one, and nobody answered yet. `None` if nothing changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offers: Option<Vec<Offer>>,
     /// What texts of these rows mean, where the server knows that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
     pub meanings: BTreeMap<MemoryId, SentMeaning>,
@@ -122,6 +122,19 @@ pub struct Page {
 }
 
 impl Page {
+    /// The page for a machine that knows everything.
+    pub fn nothing_new(after: u64, mark: Option<Mark>) -> Self {
+        Self {
+            news: Vec::new(),
+            next: after,
+            more: false,
+            mark,
+            offers: None,
+            meanings: BTreeMap::new(),
+            keeps_secrets: false,
+        }
+    }
+
     /// The same for a machine that knows four types of links.
     #[must_use]
     pub fn with_known_links(mut self) -> Self {

@@ -133,7 +133,9 @@ impl Store {
             settle_paths(change, page.news.iter().map(|news| news.memory))?;
             change.tx.execute("UPDATE server SET cursor = ?1", [page.next])?;
             note_mark(change, page.mark)?;
-            offers::keep(change, &page.offers)?;
+            if let Some(open) = &page.offers {
+                offers::keep(change, open)?;
+            }
             Ok(purged)
         })?;
         self.after_news(purged)
@@ -141,11 +143,13 @@ impl Store {
 
     /// True when a page has a mark that is new, offers that are not known, or lacks some that are.
     fn has_news_beside(&self, page: &Page) -> Result<bool, StoreError> {
-        let mut offers = page.offers.clone();
-        offers.sort_unstable();
         let marks = self.marks()?;
-        let is_marked = page.mark.is_none_or(|mark| marks.first() == Some(&mark));
-        Ok(!is_marked || self.offers()? != offers)
+        if page.mark.is_some_and(|mark| marks.first() != Some(&mark)) {
+            return Ok(true);
+        }
+        let Some(mut offers) = page.offers.clone() else { return Ok(false) };
+        offers.sort_unstable();
+        Ok(self.offers()? != offers)
     }
 
     pub(in crate::store) fn after_news(&mut self, purged: bool) -> Result<(), StoreError> {
@@ -198,7 +202,7 @@ mod tests {
             next,
             more: false,
             mark: None,
-            offers: Vec::new(),
+            offers: Some(Vec::new()),
             meanings: BTreeMap::new(),
             keeps_secrets: false,
         }
@@ -295,7 +299,7 @@ mod tests {
         let mark = Mark { seq: 1, stamp: 7 };
         let tag = "ci".to_owned().try_into().unwrap();
         let offer = Offer { owner: "bob".into(), tag, permission: Permission::Read };
-        let news = Page { mark: Some(mark), offers: vec![offer.clone()], ..page(&[], 1) };
+        let news = Page { mark: Some(mark), offers: Some(vec![offer.clone()]), ..page(&[], 1) };
         store.arrived(1, 0, &news).unwrap();
         assert_eq!((store.marks().unwrap(), store.offers().unwrap()), (vec![mark], vec![offer]));
         let before = store.connection.total_changes();

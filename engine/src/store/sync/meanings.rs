@@ -148,7 +148,7 @@ mod tests {
             next: seq,
             more: false,
             mark: None,
-            offers: Vec::new(),
+            offers: None,
             meanings: BTreeMap::from([(ids[0], meaning)]),
             keeps_secrets: false,
         };

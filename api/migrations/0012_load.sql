@@ -1,0 +1,63 @@
+-- The server under its own load: requests that find nothing new ask nothing, and replicas share their background work.
+
+-- A new memory holds its owner's row: whoever removes a user waits for writes in progress, and a later write fails. Citus has no
+-- such constraint between tables that it spreads afterwards.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN
+        ALTER TABLE memories ADD CONSTRAINT memories_user FOREIGN KEY (owner) REFERENCES users NOT VALID;
+    END IF;
+END $$;
+
+-- Older clients send a text again that they sent before: it is looked up by this.
+ALTER TABLE memories ADD COLUMN content_md5 text GENERATED ALWAYS AS (md5(content)) STORED;
+
+-- When which background work was last done, and by which form of the program. One replica does it for all.
+CREATE TABLE chores (
+    name text PRIMARY KEY,
+    form text NOT NULL,
+    done timestamptz NOT NULL DEFAULT now()
+);
+
+-- Since when a transaction that writes is under way, or now: rows of an earlier time are all there. A transaction that is about
+-- to write says so by its name; one that has written has a number.
+CREATE FUNCTION unfinished_since() RETURNS timestamptz LANGUAGE sql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp AS $$
+    SELECT least(now(), min(xact_start)) - interval '1 microsecond' FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND (application_name = 'tessera writes' OR backend_xid IS NOT NULL)
+$$;
+REVOKE ALL ON FUNCTION unfinished_since FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION unfinished_since TO tessera_app;
+
+-- The owner of the tables may list whose values are on their way into a vault or out of it: no value, no text.
+CREATE POLICY listed ON vault_writes FOR SELECT TO CURRENT_USER USING (true);
+CREATE POLICY listed ON vault_removals FOR SELECT TO CURRENT_USER USING (true);
+
+-- Moves memories to the end of feeds: users, and the owners and ids of memories. Without an id the user's counter moves alone:
+-- an offer changed. All of a user's in one go, and users in the order of their names, so that no two transactions wait for each
+-- other.
+CREATE OR REPLACE FUNCTION tell(those text[], of_owners text[], of_memories uuid[]) RETURNS void LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    caller text := current_setting('app.user_id', true);
+    one    text;
+    many   bigint;
+    last   bigint;
+BEGIN
+    FOR one, many IN SELECT who, greatest(1, count(DISTINCT (whose, what)) FILTER (WHERE what IS NOT NULL))
+        FROM unnest(those, of_owners, of_memories) told (who, whose, what) GROUP BY who ORDER BY who LOOP
+        PERFORM set_config('app.user_id', one, true);
+        INSERT INTO user_seq VALUES (one, many) ON CONFLICT (user_id) DO UPDATE SET seq = user_seq.seq + many
+            RETURNING seq INTO last;
+        -- If some of the tables were restored and this one was not, its marks of later changes are void.
+        INSERT INTO marks (user_id, seq) VALUES (one, last) ON CONFLICT (user_id, seq) DO UPDATE SET stamp = DEFAULT;
+        INSERT INTO feed (user_id, memory, owner, seq, handle)
+            SELECT one, what, whose, n, n FROM (
+                SELECT whose, what, last - many + row_number() OVER (ORDER BY whose, what) AS n FROM (
+                    SELECT DISTINCT whose, what FROM unnest(those, of_owners, of_memories) told (who, whose, what)
+                    WHERE who = one AND what IS NOT NULL) those_of_one) numbered
+            ON CONFLICT (user_id, owner, memory) DO UPDATE SET seq = excluded.seq;
+    END LOOP;
+    PERFORM set_config('app.user_id', caller, true);
+END $$;

@@ -1,0 +1,47 @@
+//! Background work that one replica does for all.
+
+use std::time::Duration;
+
+use super::{Db, DbError};
+
+/// Work of the background that replicas share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chore {
+    /// Looking for rows whose derived values an older program made.
+    Reanalysis,
+    /// Taking values out of the vault that no row has.
+    Vault,
+}
+
+impl Chore {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Reanalysis => "reanalysis",
+            Self::Vault => "vault",
+        }
+    }
+}
+
+impl Db {
+    /// True for the one replica that is to do the work now: no replica of this form of the program did it for so long.
+    pub(crate) async fn is_due(&self, chore: Chore, form: &str, every: Duration) -> Result<bool, DbError> {
+        // A replica that sleeps as long as this may wake a moment early.
+        let every = every.mul_f64(0.9);
+        let done = sqlx::query(
+            "INSERT INTO chores (name, form) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET form = $2, done = now()
+             WHERE chores.form <> $2 OR chores.done < now() - make_interval(secs => $3)",
+        )
+        .bind(chore.name())
+        .bind(form)
+        .bind(every.as_secs_f64())
+        .execute(&self.pool)
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Leaves the work to whichever replica asks next: it was not finished.
+    pub(crate) async fn is_still_due(&self, chore: Chore) -> Result<(), DbError> {
+        sqlx::query("DELETE FROM chores WHERE name = $1").bind(chore.name()).execute(&self.pool).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! The result of a change, computed before its transaction begins. Analysing a text, counting its tokens and merging two
+//! texts takes milliseconds; inside the transaction, other requests would wait for the locks meanwhile.
+
+use tessera_engine::compose::{Known, Outcome, outcome};
+use tessera_engine::screen::Screened;
+use tessera_engine::sync::{Action, Author, Op, Rights, Row};
+use tessera_engine::text::O200k;
+
+use super::ask::Ask;
+use super::memories::Stored;
+use super::{Caller, Db, DbError, UserId};
+use crate::threads::off_runtime;
+
+/// The memory that a change applies to, and what its author may do with it.
+#[derive(Debug, Clone)]
+struct Base {
+    owner: String,
+    row: Row,
+    rights: Rights,
+    known: Option<Box<Known>>,
+}
+
+impl Base {
+    fn of(stored: &Stored) -> Self {
+        let Stored { owner, row, rights, known, .. } = stored;
+        Self { owner: owner.clone(), row: row.clone(), rights: *rights, known: known.clone() }
+    }
+
+    /// True if nothing changed between two reads that the outcome depends on.
+    fn is_as(&self, stored: &Stored) -> bool {
+        let meaning = |known: &Option<Box<Known>>| known.as_ref().map_or(0, |known| known.meaning.len());
+        self.row == stored.row
+            && self.owner == stored.owner
+            && self.rights == stored.rights
+            && meaning(&self.known) == meaning(&stored.known)
+    }
+}
+
+/// The outcome of a change on a memory as it was read without a lock.
+#[derive(Debug)]
+pub(super) struct Foreseen {
+    base: Option<Base>,
+    outcome: Outcome,
+}
+
+impl Foreseen {
+    /// The outcome, if the memory is still as it was read.
+    pub(super) fn if_still(&self, current: Option<&Stored>) -> Option<Outcome> {
+        let is_same = match (&self.base, current) {
+            (None, None) => true,
+            (Some(base), Some(stored)) => base.is_as(stored),
+            _ => false,
+        };
+        is_same.then(|| self.outcome.clone())
+    }
+}
+
+fn computed(base: Option<&Base>, op: &Screened<Op>, author: &UserId) -> Outcome {
+    let rights = base.map_or(Rights::None, |base| base.rights);
+    let current = base.map(|base| (&base.row, base.known.as_deref()));
+    outcome(current, op, Author { name: author.as_str(), rights }, &O200k)
+}
+
+/// Computes the outcome for a memory that changed after it was read.
+pub(super) async fn outcome_on(
+    current: Option<&Stored>,
+    op: &Screened<Op>,
+    author: &UserId,
+) -> Result<Outcome, DbError> {
+    let (base, op, author) = (current.map(Base::of), op.clone(), author.clone());
+    off_runtime(move || computed(base.as_ref(), &op, &author)).await
+}
+
+impl Db {
+    /// Computes the outcome of one change. A new memory is not looked up: it rarely exists.
+    pub(super) async fn foresee(&self, caller: &Caller, op: &Screened<Op>) -> Result<Foreseen, DbError> {
+        let base = match op.action {
+            Action::Create(_) => None,
+            _ => self.of(&caller.user).await?.memory_to_foresee(op.memory).await?.as_ref().map(Base::of),
+        };
+        let (op, author) = (op.clone(), caller.user.clone());
+        off_runtime(move || {
+            let outcome = computed(base.as_ref(), &op, &author);
+            Foreseen { base, outcome }
+        })
+        .await
+    }
+
+    /// Computes the outcomes of several changes, in their order. If two of them change the same memory, the second one is
+    /// computed again in its transaction.
+    pub(super) async fn foresee_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<Foreseen>, DbError> {
+        let mut bases = Vec::with_capacity(asks.len());
+        let mut tx = None;
+        for ask in asks {
+            if matches!(*ask.action, Action::Create(_)) {
+                bases.push(None);
+                continue;
+            }
+            let tx = match &mut tx {
+                Some(tx) => tx,
+                None => tx.insert(self.of(&caller.user).await?),
+            };
+            bases.push(tx.memory_to_foresee(ask.memory).await?.as_ref().map(Base::of));
+        }
+        drop(tx);
+        let (asks, author) = (asks.to_vec(), caller.user.clone());
+        off_runtime(move || {
+            let foreseen = asks.iter().zip(bases).map(|(ask, base)| {
+                let op = ask.op(base.as_ref().map_or(0, |base| base.row.rev));
+                let outcome = computed(base.as_ref(), &op, &author);
+                Foreseen { base, outcome }
+            });
+            foreseen.collect()
+        })
+        .await
+    }
+}
