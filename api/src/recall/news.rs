@@ -150,7 +150,11 @@ impl News {
         let position = tx.history(&known).await?;
         let user = tx.user.as_str().to_owned();
         let mut all = Vec::new();
-        tx.fed_each(fed!("m.id IS NOT NULL"), |row| Ok(all.push(read(row, &user)?))).await?;
+        let take = |row: &PgRow| {
+            all.push(read(row, &user)?);
+            Ok(())
+        };
+        tx.fed_each(fed!("m.id IS NOT NULL"), take).await?;
         read_stale(&mut all, tx).await?;
         Ok(Self::All(all, position))
     }
