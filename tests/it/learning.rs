@@ -208,6 +208,25 @@ fn a_model_is_not_asked_where_its_cost_cannot_be_noted() {
 }
 
 #[test]
+fn a_turn_whose_transcript_is_missing_waits_and_holds_up_no_other() {
+    let world = World::new();
+    world.remember("x marks the spot");
+    let path = world.path("logs/t.jsonl");
+    transcript(&path, &[("I prefer Svelte for front ends.", "Noted.")]);
+    let queue = world.home().join("queue");
+    fs::create_dir_all(&queue).unwrap();
+    for number in 1..=6 {
+        let transcript = if number == 6 { path.clone() } else { world.path("logs/missing.jsonl") };
+        let job = json!({ "session": format!("s{number}"), "transcript": transcript, "scope": "global", "cwd": null,
+            "answer": "Noted.", "claude": null, "at": "2026-11-20T12:00:00Z" });
+        fs::write(queue.join(format!("{number}.json")), job.to_string()).unwrap();
+    }
+    assert_eq!(world.run(&["learn"]).code, Some(0));
+    assert!(world.contents().contains(&"I prefer Svelte for front ends.".to_owned()), "{:?}", faults(&world));
+    assert_eq!(fs::read_dir(&queue).unwrap().count(), 5, "a client may still write them");
+}
+
+#[test]
 fn a_worker_on_a_disk_that_takes_nothing_ends_and_its_job_waits() {
     use std::process::Stdio;
     let world = World::new();

@@ -227,6 +227,13 @@ fn a_view_keeps_the_budget_of_its_call() {
     let part = client.ok("memory", view);
     let cost = tiktoken_rs::o200k_base_singleton().encode_ordinary(&part).len();
     assert!(cost <= 300 && part.contains("view_range") && part.contains("line 3 of"), "{cost}: {part}");
+    client.ok("memory", create("/memories/line.md", &"one long line of words ".repeat(20_000)));
+    for (path, most) in ["long.md", "line.md", ""].iter().flat_map(|path| (1..48).map(move |most| (path, most))) {
+        let view = json!({ "command": "view", "path": format!("/memories/{path}"), "max_tokens": most });
+        let (part, _) = client.call("memory", view);
+        let cost = tiktoken_rs::o200k_base_singleton().encode_ordinary(&part).len();
+        assert!(cost <= most, "{path}: {cost} of {most}: {part}");
+    }
     let (wrong, is_refused) =
         client.call("memory", json!({ "command": "view", "path": "/memories", "max_tokens": "x" }));
     assert!(is_refused && wrong.starts_with("max_tokens: "), "{wrong}");

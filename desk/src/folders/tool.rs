@@ -18,6 +18,8 @@ use crate::desk::{Effect, Verb};
 
 /// Directories that the end of a listing names: the first number of these that leaves room.
 const NAMED: [usize; 4] = [8, 3, 1, 0];
+/// The bytes of the longest token of o200k_base.
+const LONGEST_TOKEN: usize = 128;
 /// One token in so many is for that end, at most.
 const ENDS_IN: u32 = 3;
 
@@ -269,16 +271,25 @@ fn file_path(path: &RelativePath) -> Result<FilePath, StoreError> {
 
 /// The beginning of a text that may cost so many tokens.
 fn clipped(text: &str, most: u32) -> String {
-    if O200k.count(text) <= most {
+    if text.len() <= most as usize * LONGEST_TOKEN && O200k.count(text) <= most {
         return text.to_owned();
     }
     let with_mark = |bytes: usize| format!("{}…", text.get(..text.floor_char_boundary(bytes)).unwrap_or_default());
     with_mark(most_that_fits(text.len(), |bytes| O200k.count(&with_mark(bytes)) <= most))
 }
 
-/// The largest number below one that is too much, or 0 where none fits.
+/// The largest number below one that is too much, or 0 where none fits. Numbers are tried from below: what is tried costs as
+/// much as what fits, however long the whole is.
 fn most_that_fits(too_much: usize, is_fit: impl Fn(usize) -> bool) -> usize {
     let (mut fits, mut too_much) = (0, too_much);
+    let mut next = 64;
+    while next < too_much {
+        if is_fit(next) {
+            (fits, next) = (next, next * 2);
+        } else {
+            too_much = next;
+        }
+    }
     while fits + 1 < too_much {
         let middle = usize::midpoint(fits, too_much);
         if is_fit(middle) { fits = middle } else { too_much = middle }
@@ -289,8 +300,8 @@ fn most_that_fits(too_much: usize, is_fit: impl Fn(usize) -> bool) -> usize {
 /// A reply of so many tokens at most; what is left out is said, and how to see it.
 fn within(reply: &Reply, most: u32) -> String {
     let text = reply.text();
-    // A token has a byte at least.
-    if text.len() <= most as usize || O200k.count(&text) <= most {
+    // A token has a byte at least, and no more than so many.
+    if text.len() <= most as usize || text.len() <= most as usize * LONGEST_TOKEN && O200k.count(&text) <= most {
         return text;
     }
     // Where the names of directories would take the place of what is listed, fewer are named.
@@ -302,7 +313,8 @@ fn within(reply: &Reply, most: u32) -> String {
             break;
         }
     }
-    cut
+    // The budget holds also where it leaves no room for the heading.
+    clipped(&cut, most)
 }
 
 /// The first rows of a reply that is too long.
@@ -314,4 +326,24 @@ fn cut_within(reply: &Reply, most: u32) -> String {
     }
     let longest = reply.rows.first().map_or(0, String::len);
     reply.first(0, most_that_fits(longest, |bytes| is_within(&reply.first(0, bytes))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn a_cut_is_found_without_looking_at_much_more_than_fits() {
+        for fits in [0, 1, 63, 64, 65, 5_000, 8_000_000] {
+            let looked_at = Cell::new(0);
+            let found = most_that_fits(8_388_608, |bytes| {
+                looked_at.set(looked_at.get().max(bytes));
+                bytes <= fits
+            });
+            assert_eq!(found, fits);
+            assert!(looked_at.get() <= 2 * fits.max(64), "{} for {fits}", looked_at.get());
+        }
+    }
 }

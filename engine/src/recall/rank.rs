@@ -69,6 +69,8 @@ pub(super) struct Match {
 const MAX_WEAK: usize = 3;
 const MAX_EXPLAINED: usize = 10;
 
+/// A row whose share of the query is larger holds all of its words.
+const WHOLE_SHARE: f64 = 0.999;
 /// In the orders that are not by relevance, a match must have this share of the best one's evidence.
 const RELEVANT_SHARE: f64 = 0.5;
 
@@ -464,8 +466,15 @@ fn by_score(a: &Match, b: &Match) -> Ordering {
     b.score.total_cmp(&a.score).then(b.handle.cmp(&a.handle))
 }
 
+/// Rows that hold every word of the query come first, then by score and importance together: the order of claude-memory-mcp,
+/// whose clients ask for it unless told otherwise.
 fn by_importance(a: &Match, b: &Match) -> Ordering {
-    b.importance.cmp(&a.importance).then_with(|| by_score(a, b))
+    let holds_all = |found: &Match| found.share > WHOLE_SHARE;
+    let blend = |found: &Match| 0.4 * found.score + 0.6 * f64::from(found.importance) / 100.0;
+    holds_all(b)
+        .cmp(&holds_all(a))
+        .then_with(|| blend(b).total_cmp(&blend(a)))
+        .then_with(|| by_score(a, b))
 }
 
 fn by_creation(a: &Match, b: &Match) -> Ordering {

@@ -87,6 +87,12 @@ fn classes() -> Vec<u8> {
     table
 }
 
+/// What is longer than its budget times this cannot fit (`desk/src/folders/tool.rs`).
+#[test]
+fn no_token_is_longer_than_128_bytes() {
+    assert_eq!(vocabulary().iter().map(Vec::len).max(), Some(128));
+}
+
 #[test]
 fn the_tables_are_what_is_made_of_the_vocabulary_and_of_unicode() {
     for (name, made) in [("count/tokens.bin", tokens()), ("count/pairs.bin", pairs()), ("classes.bin", classes())] {

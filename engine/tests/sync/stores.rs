@@ -79,7 +79,7 @@ impl Machine {
                     next,
                     more: false,
                     mark,
-                    offers: Vec::new(),
+                    offers: None,
                     meanings: BTreeMap::new(),
                     keeps_secrets: false,
                 };

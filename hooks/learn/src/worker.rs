@@ -1,6 +1,7 @@
 //! The worker: one a machine, detached from every client. It empties the queue and ends.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -132,6 +133,10 @@ fn written_turns(job: &Job, cursor: Option<&str>) -> std::io::Result<Turns> {
     let started = Instant::now();
     loop {
         let read = turns(&job.transcript, cursor, MOST_TURNS);
+        // A transcript that is not there is not being written: other turns do not wait for it.
+        if read.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput)) {
+            return read;
+        }
         // The turn before may have ended in the same words: one that was not learned from yet must be there.
         let is_whole = read.as_ref().is_ok_and(|read| {
             read.first < read.all.len() && read.all.last().is_some_and(|turn| turn.assistant.contains(&answer))
