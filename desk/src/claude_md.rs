@@ -1,37 +1,96 @@
-//! Notes out of a client's own memory files (CLAUDE.md, MEMORY.md): read, never written.
+//! Notes out of a client's own memory files: read, never written.
+//!
+//! CLAUDE.md and MEMORY.md hold lists and paragraphs: each item is a memory. Claude Code's auto-memory keeps one fact in a file of
+//! its own, with a front matter that names and describes it: the file is one memory.
+
+use std::collections::BTreeSet;
 
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
-use tessera_engine::domain::Scope;
+use serde_json::Value;
+use tessera_engine::domain::{Category, Scope, Timestamp, Trust};
+use tessera_markdown::{Bound, Note, parse};
 
 use crate::verbs::Remember;
 
 /// Characters below which an item says nothing by itself.
 const SHORTEST: usize = 8;
+/// Bytes of a file that is one memory. A longer one is read item by item.
+const MOST_WHOLE: usize = 16 * 1024;
+
+/// A memory file of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteFile {
+    /// Its name in its directory, such as `MEMORY.md`.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The memories of several files of one directory. `trust` overrides what their origin earns.
+pub(crate) fn notes(files: &[NoteFile], scope: &Scope, trust: Option<Trust>) -> Vec<Remember> {
+    let names: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let of_file = files.iter().flat_map(|file| {
+        let note = parse(&file.text, file.name.trim_end_matches(".md"), Bound::default());
+        match whole(&note, &file.text) {
+            Some(memory) => vec![memory],
+            None => items(file.text.get(note.body..).unwrap_or_default(), &names),
+        }
+    });
+    let tags: Vec<_> = "claude-md".parse().ok().into_iter().collect();
+    of_file.map(|note| Remember { tags: tags.clone(), scope: Some(scope.clone()), vouched: trust, ..note }).collect()
+}
+
+/// The one memory of a file that names and describes it; `None` for every other file.
+fn whole(note: &Note, text: &str) -> Option<Remember> {
+    let text_of = |name: &str| note.fields.get(name).and_then(Value::as_str).map(str::trim);
+    let metadata = note.fields.get("metadata").and_then(Value::as_object);
+    let described = text_of("description").filter(|text| !text.is_empty())?;
+    let body = text.get(note.body..)?.trim();
+    // The parser takes a type in the front matter itself as the note's own.
+    let of_metadata = |name: &str| metadata.and_then(|fields| fields.get(name)).and_then(Value::as_str);
+    let kind = of_metadata("type").or_else(|| note.is_kind_said.then_some(note.kind.as_str()));
+    if body.len() > MOST_WHOLE || kind.is_none() {
+        return None;
+    }
+    let category = match kind {
+        Some("user" | "feedback") => Some("preferences"),
+        Some("project") => Some("projects"),
+        Some("reference") => Some("facts"),
+        _ => None,
+    };
+    let content = if body.is_empty() { described.to_owned() } else { format!("{described}\n\n{body}") };
+    let modified = of_metadata("modified").and_then(|time| time.parse::<Timestamp>().ok());
+    Some(Remember {
+        content,
+        category: category.and_then(|name| Category::try_from(name.to_owned()).ok()),
+        keywords: text_of("name").map(|name| name.replace('-', " ")).into_iter().collect(),
+        created: modified,
+        ..Remember::default()
+    })
+}
 
 /// One memory for each list item and paragraph; the headings above it are its keywords. Code and
-/// tables stay with what they explain.
-pub(crate) fn notes(text: &str, scope: &Scope) -> Vec<Remember> {
-    let mut reader = Reader { headings: Vec::new(), open: None, depth: 0, start: 0, notes: Vec::new(), text };
+/// tables stay with what they explain. `files` are the names of files that are read themselves.
+fn items(text: &str, files: &BTreeSet<&str>) -> Vec<Remember> {
+    let (notes, headings) = (Vec::new(), Vec::new());
+    let mut reader = Reader { headings, open: None, depth: 0, start: 0, notes, leads_to_file: false, text, files };
     for (event, range) in Parser::new(text).into_offset_iter() {
         reader.take(&event, range.start, range.end);
     }
-    let note = |(content, keywords): (String, Vec<String>)| Remember {
-        content,
-        keywords,
-        tags: "claude-md".parse().ok().into_iter().collect(),
-        scope: Some(scope.clone()),
-        ..Remember::default()
-    };
+    let note = |(content, keywords): (String, Vec<String>)| Remember { content, keywords, ..Remember::default() };
     reader.notes.into_iter().map(note).collect()
 }
 
 struct Reader<'a> {
     text: &'a str,
+    files: &'a BTreeSet<&'a str>,
     headings: Vec<(HeadingLevel, String)>,
     open: Option<HeadingLevel>,
     /// How deep in an item or a paragraph.
     depth: usize,
     start: usize,
+    /// True once the item names a file that is read itself: it is the line of an index.
+    leads_to_file: bool,
     notes: Vec<(String, Vec<String>)>,
 }
 
@@ -48,6 +107,9 @@ impl Reader<'_> {
                 if let Some((_, heading)) = self.headings.last_mut() {
                     heading.push_str(words);
                 }
+            }
+            Event::Start(Tag::Link { dest_url, .. }) if self.files.contains(dest_url.trim_start_matches("./")) => {
+                self.leads_to_file = true;
             }
             // An item with items in it is one note: they belong together.
             Event::Start(Tag::Item | Tag::Paragraph) => {
@@ -68,9 +130,11 @@ impl Reader<'_> {
 
     fn note(&mut self, end: usize) {
         let raw = self.text.get(self.start..end).unwrap_or("").trim();
-        let content = raw.trim_start_matches(['-', '*', '+']).trim();
+        // The marker of a list has a space behind it, the stars of bold text have none.
+        let content = ["- ", "* ", "+ "].iter().find_map(|marker| raw.strip_prefix(marker)).unwrap_or(raw).trim();
         let is_import = content.starts_with('@') && !content.contains(' ');
-        if content.chars().count() >= SHORTEST && !is_import {
+        let is_index = std::mem::take(&mut self.leads_to_file);
+        if content.chars().count() >= SHORTEST && !is_import && !is_index {
             let keywords = self.headings.iter().map(|(_, heading)| heading.trim().to_owned());
             self.notes.push((content.to_owned(), keywords.filter(|heading| !heading.is_empty()).collect()));
         }
@@ -81,22 +145,45 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
+    fn file(name: &str, text: &str) -> NoteFile {
+        NoteFile { name: name.to_owned(), text: text.to_owned() }
+    }
+
+    fn shown(notes: &[Remember]) -> Vec<(&str, Vec<&str>)> {
+        let shown =
+            notes.iter().map(|note| (note.content.as_str(), note.keywords.iter().map(String::as_str).collect()));
+        shown.collect()
+    }
+
     #[test]
     fn items_and_paragraphs_become_notes_under_their_headings() {
         let text = "# Ledger\n\nThe ledger is append-only.\n\n@docs/rules.md\n\n## Style\n- Use tabs, `never` spaces\n  - in Go too\n\
-                    * Commit messages in English\n\n```sh\nmake\n```\n";
-        let notes = notes(text, &Scope::Global);
-        let shown: Vec<(&str, Vec<&str>)> = notes
-            .iter()
-            .map(|note| (note.content.as_str(), note.keywords.iter().map(String::as_str).collect()))
-            .collect();
+                    * Commit messages in English\n\n**Why:** so that all can read them\n\n```sh\nmake\n```\n";
+        let notes = notes(&[file("CLAUDE.md", text)], &Scope::Global, None);
         assert_eq!(
-            shown,
+            shown(&notes),
             [
                 ("The ledger is append-only.", vec!["Ledger"]),
                 ("Use tabs, `never` spaces\n  - in Go too", vec!["Ledger", "Style"]),
                 ("Commit messages in English", vec!["Ledger", "Style"]),
+                ("**Why:** so that all can read them", vec!["Ledger", "Style"]),
             ]
         );
+    }
+
+    #[test]
+    fn a_file_of_the_auto_memory_is_one_note_and_its_line_in_the_index_is_none() {
+        let index =
+            "- [Indent with tabs](indent-with-tabs.md) — tabs, never spaces\n- [Elsewhere](other.md) — is not here\n";
+        let fact = "---\nname: indent-with-tabs\ndescription: The user indents with tabs\nmetadata:\n  node_type: memory\n  \
+                    type: feedback\n  originSessionId: 9bb3ea06-3772-46fc-a650-b142d937fec0\n  \
+                    modified: 2026-11-21T19:11:58.425Z\n---\n\nIndent with tabs.\n\n**Why:** the user said so.\n";
+        let files = [file("MEMORY.md", index), file("indent-with-tabs.md", fact)];
+        let notes = notes(&files, &Scope::Global, Some(Trust::Foreign));
+        let whole = "The user indents with tabs\n\nIndent with tabs.\n\n**Why:** the user said so.";
+        assert_eq!(shown(&notes), [("[Elsewhere](other.md) — is not here", vec![]), (whole, vec!["indent with tabs"])]);
+        assert_eq!(notes[1].category.as_ref().map(Category::as_str), Some("preferences"));
+        assert_eq!(notes[1].created, "2026-11-21T19:11:58.425Z".parse().ok());
+        assert!(notes.iter().all(|note| note.vouched == Some(Trust::Foreign)));
     }
 }

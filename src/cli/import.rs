@@ -55,10 +55,14 @@ pub(crate) enum ImportKind {
     BasicMemory(OlderArguments),
     /// List the imports.
     List,
-    /// Notes of a CLAUDE.md or MEMORY.md: one memory for each item or paragraph.
+    /// Notes of a CLAUDE.md or MEMORY.md, with the files that it lists, or of a directory of them: one memory for each item or
+    /// paragraph, and for each file of Claude Code's auto-memory.
     ClaudeMd {
-        /// The file.
+        /// The file or directory.
         path: PathBuf,
+        /// Whose they are.
+        #[command(flatten)]
+        whose: Whose,
         /// The project they belong to; the file's own if left out.
         #[arg(long)]
         scope: Option<Scope>,

@@ -99,9 +99,14 @@ fn take(
 
 /// Whose it is: as it is said, else as it is answered, else nobody's here.
 fn whose(args: &OlderArguments) -> ImportAs {
-    let Whose { mine, foreign } = args.whose;
-    let is_asked = !mine && !foreign && !args.yes && !args.dry_run && std::io::stdin().is_terminal();
-    if mine || (is_asked && is_own().unwrap_or(false)) { ImportAs::Own } else { ImportAs::Foreign }
+    if is_mine(args.whose, !args.yes && !args.dry_run) { ImportAs::Own } else { ImportAs::Foreign }
+}
+
+/// True if notes are the user's own: as the arguments say, else as the user answers at a terminal.
+pub(super) fn is_mine(whose: Whose, may_ask: bool) -> bool {
+    let Whose { mine, foreign } = whose;
+    let is_asked = !mine && !foreign && may_ask && std::io::stdin().is_terminal();
+    mine || (is_asked && is_own().unwrap_or(false))
 }
 
 fn is_own() -> std::io::Result<bool> {

@@ -1,5 +1,6 @@
 //! One file a command: parse, call the library, print.
 
+mod client_notes;
 mod coming_over;
 mod demo;
 mod eval;
@@ -104,7 +105,7 @@ impl Context {
         }
         // What is here is shown without the server too, but nothing is stored that it did not take.
         let goes_on = |error: &SyncError| match error {
-            SyncError::NotJoined => access == Access::Read,
+            SyncError::NotJoined | SyncError::NotAgreed { .. } => access == Access::Read,
             SyncError::Remote(error) => access == Access::Read && error.is_transient(),
             _ => false,
         };
@@ -291,8 +292,8 @@ fn import(context: &Context, args: ImportArguments) -> anyhow::Result<ExitCode> 
             return coming_over::run(context, System::BasicMemory, &older);
         }
         ImportArguments { kind: Some(ImportKind::List), .. } => coming_over::list(context)?,
-        ImportArguments { kind: Some(ImportKind::ClaudeMd { path, scope }), .. } => {
-            return transfer::import_claude_md(context, &path, scope);
+        ImportArguments { kind: Some(ImportKind::ClaudeMd { path, whose, scope }), .. } => {
+            return client_notes::import(context, &path, whose, scope);
         }
         ImportArguments { file, whose, .. } => {
             return transfer::import(context, &file.unwrap_or_else(|| "-".into()), whose.mine);

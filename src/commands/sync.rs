@@ -233,13 +233,19 @@ fn not_joined_yet(remote: &Remote, held: u64) -> anyhow::Result<()> {
         Ok(Err(error)) => error.to_string(),
         Err(_) => "the server does not answer".to_owned(),
     };
+    let address = remote.address();
+    if held > 0 && !remote.is_chosen() {
+        return output::line(&format!(
+            "{address} is set by an environment variable, and not joined: {said}. {held} memories are here already, so \
+             `tessera sync join {address}` asks you first."
+        ));
+    }
     let kept = match held {
         0 => String::new(),
         held => format!(
             " {held} memories are here already: of these it is told those that it has word for word; `tessera sync join --upload all` sends all."
         ),
     };
-    let address = remote.address();
     output::line(&format!(
         "{address} is set, and not joined yet: {said}. The first exchange (`tessera mcp`, `tessera sync now`) joins it.{kept}"
     ))

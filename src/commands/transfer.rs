@@ -10,14 +10,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tessera_desk::folders::ExportNotes;
 use tessera_desk::older::places::{belongs_to, of_line};
-use tessera_desk::verbs::{Export, Import, ImportNotes, NotesImported};
-use tessera_engine::domain::{Scope, Trust};
+use tessera_desk::verbs::{Export, Import};
+use tessera_engine::domain::Trust;
 use tessera_engine::store::{ImportAs, ImportProgress, ImportRun};
 
 use super::overwrite::may_write;
 use super::{Access, Context, meaning};
 use crate::exit::UserError;
-use crate::{config, output};
+use crate::output;
 
 /// Bytes of a file that are looked at before it is read: a line of it, where that is not longer than any other.
 const PEEKED: usize = 64 * 1024;
@@ -117,29 +117,8 @@ fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
     Err(UserError(problem))
 }
 
-/// Stores the notes of a client's memory file; those that are there already are kept as they are.
-pub(super) fn import_claude_md(context: &Context, path: &Path, scope: Option<Scope>) -> anyhow::Result<ExitCode> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let dir = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
-    let scope = scope.unwrap_or_else(|| dir.map_or(Scope::Global, |dir| config::project(&dir)));
-    let import = ImportNotes { text, scope: scope.clone() };
-    let NotesImported { stored, skipped, aside, rejected } =
-        context.at_desk(Access::Add, |desk| Ok(desk.perform(import)?))?;
-    if context.json {
-        output::json(
-            &json!({ "stored": stored, "skipped": skipped, "rejected": rejected, "scope": scope, "set_aside": aside }),
-        )?;
-    } else {
-        output::line(&format!("{stored} stored, {skipped} already there, {} refused, scope {scope}", rejected.len()))?;
-        told_aside(aside as u64)?;
-        rejected.iter().for_each(|problem| output::note(problem));
-    }
-    meaning::make_waiting_after(context);
-    Ok(if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
-}
-
 /// Says that credentials stood in what was read.
-fn told_aside(count: u64) -> anyhow::Result<()> {
+pub(super) fn told_aside(count: u64) -> anyhow::Result<()> {
     if count == 0 {
         return Ok(());
     }

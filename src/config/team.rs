@@ -92,7 +92,10 @@ fn server(home_flag: Option<PathBuf>) -> Result<Option<(String, String, Used)>, 
 }
 
 fn remote(address: &str, key: &str) -> Result<Remote, SetupError> {
-    Remote::new(address, key).map_err(|error| SERVER.wrong(error))
+    let remote = Remote::new(address, key).map_err(|error| SERVER.wrong(error))?;
+    // A directory can set variables; the file in the store's directory is the user's own.
+    let is_own = SERVER.text().is_none() && KEY.text().is_none();
+    Ok(if is_own { remote } else { remote.named_by_environment() })
 }
 
 /// The team server, and how it is used; `None` where none is set or it is switched off.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Ran, World};
 
@@ -199,4 +199,34 @@ fn notes_of_claude_code_are_imported_once_and_their_file_left_alone() {
     ok(world.run(&["import", "claude-md", path.to_str().unwrap()]));
     assert_eq!(world.contents(), contents, "a second time adds nothing");
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn the_auto_memory_of_claude_code_comes_with_its_files_and_is_believed_once_somebody_says_whose_it_is() {
+    let world = World::new();
+    let index = "- [Indent with tabs](indent-with-tabs.md) — tabs, never spaces\n- The build needs Rust 1.95\n";
+    let fact = "---\nname: indent-with-tabs\ndescription: The user indents with tabs in all projects\nmetadata:\n  \
+                node_type: memory\n  type: feedback\n  originSessionId: 9bb3ea06-3772-46fc-a650-b142d937fec0\n---\n\n\
+                Indent with tabs.\n\n**Why:** the user said so.\n";
+    let path = user_file(&world, "memory/MEMORY.md", index.as_bytes());
+    user_file(&world, "memory/indent-with-tabs.md", fact.as_bytes());
+    user_file(&world, "memory/broken.md", &[0xff, 0xfe, 0x00]);
+    let whole = "The user indents with tabs in all projects\n\nIndent with tabs.\n\n**Why:** the user said so.";
+    let done = world.json(&["import", "claude-md", path.to_str().unwrap()]);
+    assert_eq!(
+        (&done["stored"], &done["set_aside"], &done["trust"]),
+        (&json!(2), &json!(0), &json!("foreign")),
+        "{done}"
+    );
+    assert_eq!(world.contents(), ["The build needs Rust 1.95", whole]);
+    assert_eq!(world.json(&["get", "2"])["trust"], "foreign");
+    let dir = path.parent().unwrap().to_str().unwrap();
+    let again = ok(world.run(&["import", "claude-md", dir, "--mine"]));
+    assert!(again.stdout.contains("0 stored, 2 already there") && again.stdout.contains("2 of those"), "{again:?}");
+    assert!(again.stderr.contains("broken.md"), "{again:?}");
+    assert_eq!(world.json(&["get", "2"])["trust"], "user");
+    let empty = world.path("user/nothing");
+    fs::create_dir_all(&empty).unwrap();
+    let refused = world.run(&["import", "claude-md", empty.to_str().unwrap()]);
+    assert!(refused.code == Some(1) && refused.stderr.contains("has no Markdown files"), "{refused:?}");
 }

@@ -46,6 +46,17 @@ pub enum SyncError {
     /// This store belongs to no server.
     #[error("this store belongs to no server; run `tessera sync join`")]
     NotJoined,
+    /// The environment names a server, and the store has memories that the user did not agree to sync.
+    #[error(
+        "{address} is set by an environment variable, and this store has {held} memories; run `tessera sync join {address}` once \
+         to agree"
+    )]
+    NotAgreed {
+        /// The server.
+        address: String,
+        /// The memories of the store, deleted ones included.
+        held: u64,
+    },
     /// Another process is at it.
     #[error("another process synchronises this store right now")]
     Busy,

@@ -145,6 +145,8 @@ pub struct Remote {
     key: String,
     /// How this machine names itself, so that the server can say which ones have heard of something.
     machine: OnceLock<String>,
+    /// False if anybody but the user may have chosen it.
+    is_chosen: bool,
 }
 
 impl std::fmt::Debug for Remote {
@@ -190,7 +192,19 @@ impl Remote {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(|error| wrong(&error))?;
-        Ok(Self { client, base, key: key.into(), machine: OnceLock::new() })
+        Ok(Self { client, base, key: key.into(), machine: OnceLock::new(), is_chosen: true })
+    }
+
+    /// The same server, named by variables of the environment: a directory can set them, so a store that has memories joins it
+    /// only after `tessera sync join`.
+    #[must_use]
+    pub fn named_by_environment(self) -> Self {
+        Self { is_chosen: false, ..self }
+    }
+
+    /// True if a store that has memories may join it without a question.
+    pub fn is_chosen(&self) -> bool {
+        self.is_chosen
     }
 
     /// The address, in the form that stores keep.

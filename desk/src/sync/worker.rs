@@ -53,6 +53,7 @@ impl Trouble {
             Ok(_) => None,
             Err(SyncError::Remote(error)) => Some(error.to_string()),
             Err(SyncError::Store(error @ StoreError::OtherServer { .. })) => Some(error.to_string()),
+            Err(error @ SyncError::NotAgreed { .. }) => Some(error.to_string()),
             Err(_) => return,
         };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
@@ -138,13 +139,15 @@ impl Worker {
     async fn round_or_join(&self) -> Result<round::Exchanged, SyncError> {
         match round::run(&self.desk, &self.remote).await {
             Err(SyncError::NotJoined) => {
-                let (user, address) = (self.remote.user().await?, self.remote.address().to_owned());
-                let joined = self.on(move |store| {
-                    let stats = store.stats()?;
-                    let is_empty = stats.memories == 0 && stats.deleted == 0;
-                    store.join(&address, &user, if is_empty { Upload::All } else { Upload::Known })
-                });
-                let joined = joined.await;
+                let address = self.remote.address().to_owned();
+                let held = self.on(|store| store.stats().map(|stats| stats.memories + stats.deleted)).await;
+                let held = held.ok_or(SyncError::Ended)??;
+                if held > 0 && !self.remote.is_chosen() {
+                    return Err(SyncError::NotAgreed { address, held });
+                }
+                let user = self.remote.user().await?;
+                let upload = if held == 0 { Upload::All } else { Upload::Known };
+                let joined = self.on(move |store| store.join(&address, &user, upload)).await;
                 joined.ok_or(SyncError::Ended)??;
                 round::run(&self.desk, &self.remote).await
             }

@@ -32,6 +32,6 @@ pub use project::{BelieveProject, DoubtProject, IsBelieved, Places};
 pub use remember::{Remember, described};
 pub use residue::{Purged, ScanSecrets};
 pub use secret::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
-pub use transfer::{Export, Import, ImportNotes, NotesImported};
+pub use transfer::{Export, Import, ImportNotes, NoteFile, NotesImported};
 pub use unasked::{Brief, Context, Event, Notice, Prompted, Question, SetAside, StandingNotice};
 pub use view::{Count, Counts, Day, Ledger, Log, Logged, Reason, Why};

@@ -1,14 +1,16 @@
 //! In from files, and out to them.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::{BufRead, Write};
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Filters, Origin, Scope, Tag};
+use tessera_engine::domain::{Filters, MemoryId, MemoryRef, Origin, Patch, Scope, Tag, Trust};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{ImportProgress, ImportRun, Imported, ListRequest, StoreError};
 
+use super::change::{Update, Which};
 use crate::caller::{Caller, PluginRules};
+pub use crate::claude_md::NoteFile;
 use crate::claude_md::notes;
 use crate::desk::{Desk, Effect, Verb};
 
@@ -32,13 +34,15 @@ impl Verb for Import<'_> {
     }
 }
 
-/// Stores the notes of a client's memory file; those that are there already are kept as they are.
+/// Stores the notes of a client's memory files; those that are there already are kept as they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportNotes {
-    /// The text of the file.
-    pub text: String,
+    /// The files, of one directory.
+    pub files: Vec<NoteFile>,
     /// The project they belong to.
     pub scope: Scope,
+    /// True if the user says that they wrote the notes, or had them written: also of those that are there already.
+    pub is_mine: bool,
 }
 
 /// What became of notes.
@@ -48,6 +52,8 @@ pub struct NotesImported {
     pub stored: usize,
     /// Notes that were there already.
     pub skipped: usize,
+    /// Notes of those that are the user's own now.
+    pub vouched: usize,
     /// Credentials that were taken out of their texts.
     pub aside: usize,
     /// Notes that were refused: how they begin, and why.
@@ -59,7 +65,7 @@ impl Verb for ImportNotes {
     const EFFECT: Effect = Effect::Adds;
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<NotesImported, StoreError> {
-        let notes = notes(&self.text, &self.scope);
+        let notes = notes(&self.files, &self.scope, (!self.is_mine).then_some(Trust::Foreign));
         let tags = notes.first().map_or_else(Vec::new, |note| note.tags.clone());
         let known = listed(store, &self.scope, &tags)?;
         // The file speaks, whoever had it read.
@@ -68,8 +74,14 @@ impl Verb for ImportNotes {
         let mut desk = Desk::new(store, &file);
         let mut done = NotesImported::default();
         for note in notes {
-            if known.contains(&note.content) {
+            if let Some((id, trust)) = known.get(&note.content) {
                 done.skipped += 1;
+                if self.is_mine && *trust == Trust::Foreign {
+                    let patch = Patch { vouched: Some(Trust::User), ..Patch::default() };
+                    let which = Which::Named(vec![MemoryRef::Id(*id)]);
+                    desk.perform(Update { which, patch, reason: Some("import claude-md --mine".to_owned()) })?;
+                    done.vouched += 1;
+                }
                 continue;
             }
             let head: String = dropped(&note.content).chars().take(40).collect();
@@ -91,13 +103,16 @@ impl Verb for ImportNotes {
 }
 
 /// Texts of a scope and of tags that are there.
-fn listed(store: &Store, scope: &Scope, tags: &[Tag]) -> Result<HashSet<String>, StoreError> {
-    let mut known = HashSet::new();
+fn listed(store: &Store, scope: &Scope, tags: &[Tag]) -> Result<HashMap<String, (MemoryId, Trust)>, StoreError> {
+    let mut known = HashMap::new();
     let filters = Filters { scopes: vec![scope.clone()], tags: tags.to_vec(), ..Filters::default() };
     let mut request = ListRequest { filters, limit: 200, ..ListRequest::default() };
     loop {
         let page = store.list(&request)?;
-        known.extend(page.memories.into_iter().map(|memory| memory.content));
+        known.extend(page.memories.into_iter().map(|memory| {
+            let of_memory = (memory.id, memory.earned_trust());
+            (memory.content, of_memory)
+        }));
         match page.next {
             Some(next) => request.after = Some(next),
             None => return Ok(known),

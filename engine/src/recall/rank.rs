@@ -471,10 +471,7 @@ fn by_score(a: &Match, b: &Match) -> Ordering {
 fn by_importance(a: &Match, b: &Match) -> Ordering {
     let holds_all = |found: &Match| found.share > WHOLE_SHARE;
     let blend = |found: &Match| 0.4 * found.score + 0.6 * f64::from(found.importance) / 100.0;
-    holds_all(b)
-        .cmp(&holds_all(a))
-        .then_with(|| blend(b).total_cmp(&blend(a)))
-        .then_with(|| by_score(a, b))
+    holds_all(b).cmp(&holds_all(a)).then_with(|| blend(b).total_cmp(&blend(a))).then_with(|| by_score(a, b))
 }
 
 fn by_creation(a: &Match, b: &Match) -> Ordering {

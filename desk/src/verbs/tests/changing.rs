@@ -7,7 +7,8 @@ use tessera_engine::store::{Erase, ImportAs, ImportRun, Resolution, StoreError};
 
 use super::{World, id, model_in, person, scope};
 use crate::verbs::{
-    Conflicts, Export, Forget, Get, Import, ImportNotes, List, Remember, Resolve, Restore, SetLink, Update, Which,
+    Conflicts, Export, Forget, Get, Import, ImportNotes, List, NoteFile, Remember, Resolve, Restore, SetLink, Update,
+    Which,
 };
 use crate::{Caller, Desk, Project};
 
@@ -130,7 +131,11 @@ fn lines_of_others_are_foreign_until_somebody_vouches_for_them() {
 #[test]
 fn notes_of_a_file_are_imported_once() {
     let mut world = World::new();
-    let notes = || ImportNotes { text: "# Style\n- Use tabs, never spaces\n- short\n".into(), scope: scope("ledger") };
+    let notes = || ImportNotes {
+        files: vec![NoteFile { name: "CLAUDE.md".into(), text: "# Style\n- Use tabs, never spaces\n- short\n".into() }],
+        scope: scope("ledger"),
+        is_mine: true,
+    };
     let first = world.perform(&person(), notes()).unwrap();
     assert_eq!((first.stored, first.skipped, first.rejected.len()), (1, 0, 0));
     let again = world.perform(&person(), notes()).unwrap();

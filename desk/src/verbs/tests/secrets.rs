@@ -6,7 +6,7 @@ use tessera_engine::{Store, score::Weights};
 
 use super::{World, id, model_in, person};
 use crate::Desk;
-use crate::verbs::{ForgetSecret, ImportNotes, ListSecrets, Remember, Reveal, SecretUses, described};
+use crate::verbs::{ForgetSecret, ImportNotes, ListSecrets, NoteFile, Remember, Reveal, SecretUses, described};
 
 const SAID: &str = "the staging password is hunter2!X9";
 
@@ -37,7 +37,11 @@ fn who_asked_is_noted_with_session_and_client() {
 fn a_file_that_is_read_again_is_known_by_its_credentials_too() {
     let mut world = World::new();
     let text = format!("- {SAID}\n- Deploys run on Tuesdays\n");
-    let import = ImportNotes { text, scope: "acme/ledger".parse().unwrap() };
+    let import = ImportNotes {
+        files: vec![NoteFile { name: "CLAUDE.md".into(), text }],
+        scope: "acme/ledger".parse().unwrap(),
+        is_mine: true,
+    };
     let first = world.perform(&person(), import.clone()).unwrap();
     assert_eq!((first.stored, first.skipped, first.aside), (2, 0, 1));
     let again = world.perform(&person(), import).unwrap();
@@ -55,7 +59,13 @@ fn a_person_who_wants_none_kept_is_told_which_note_was_refused() {
     let person = person();
     let mut desk = Desk::new(&mut store, &person);
     let text = format!("- {SAID}\n- Deploys run on Tuesdays\n");
-    let done = desk.perform(ImportNotes { text, scope: "acme/ledger".parse().unwrap() }).unwrap();
+    let done = desk
+        .perform(ImportNotes {
+            files: vec![NoteFile { name: "CLAUDE.md".into(), text }],
+            scope: "acme/ledger".parse().unwrap(),
+            is_mine: true,
+        })
+        .unwrap();
     assert_eq!((done.stored, done.rejected.len()), (1, 1));
     assert!(!done.rejected[0].contains("hunter2") && done.rejected[0].contains("refuse"), "{:?}", done.rejected);
     let sensitive = Some(described(Some(" Door code ".into()), None));
