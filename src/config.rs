@@ -237,6 +237,12 @@ fn variable(name: &str) -> Option<OsString> {
     })
 }
 
+/// The names of all variables of the environment.
+#[expect(clippy::disallowed_methods, reason = "as above")]
+fn variable_names() -> impl Iterator<Item = String> {
+    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
+}
+
 impl Setting {
     /// True for a value that is shown to nobody.
     pub(crate) fn is_secret(&self) -> bool {
@@ -365,6 +371,7 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
         home,
         clock: clock()?,
         settings,
+        unknown_settings: unknown(&file),
         project_dir: variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute()),
         user_home: user_home(),
         older: older_places(),
@@ -391,6 +398,33 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         plugins: plugins::of_hooks(file)?,
         deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
     })
+}
+
+/// Names that look like settings and are none: of the file, and of variables with the beginning of a group of ours.
+pub(crate) fn unknown(file: &ConfigFile) -> Vec<String> {
+    const GROUPS: [&str; 7] = ["HOOKS", "RECALL", "LEARN", "SYNC", "FILES", "SECRETS", "PLUGINS"];
+    let is_ours = |name: &str| {
+        let rest = name.strip_prefix("TESSERA_").unwrap_or_default();
+        GROUPS.iter().any(|group| rest.strip_prefix(group).is_some_and(|rest| rest.starts_with('_')))
+    };
+    let is_known = |name: &str| SETTINGS.iter().any(|setting| setting.names.contains(&name));
+    let mut variables: Vec<String> = variable_names().filter(|name| is_ours(name) && !is_known(name)).collect();
+    variables.sort();
+    let of_file = file.unknown().into_iter().map(|key| format!("{key} in config.toml"));
+    of_file.chain(variables.into_iter().map(|name| format!("the variable {name}"))).collect()
+}
+
+/// What is wrong with the settings, in words for the person; nothing where all of them can be used.
+pub(crate) fn problem(home_flag: Option<PathBuf>) -> Option<String> {
+    let file = match home(home_flag).and_then(|home| ConfigFile::read(&home)) {
+        Ok(file) => file,
+        Err(problem) => return Some(problem.to_string()),
+    };
+    if let Err(problem) = check(&file) {
+        return Some(problem.to_string());
+    }
+    let unknown = unknown(&file);
+    (!unknown.is_empty()).then(|| format!("no such setting: {}; `tessera settings` lists all", unknown.join(", ")))
 }
 
 /// Refuses a file with a value that cannot be used.
@@ -440,6 +474,22 @@ pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
 fn running_claude() -> Option<PathBuf> {
     let pid: u32 = variable("CLAUDE_PID")?.to_str()?.parse().ok()?;
     std::fs::read_link(format!("/proc/{pid}/exe")).ok().filter(|program| program.is_file())
+}
+
+/// True if the plugin of a client runs this hook, and the client's settings run one too: that one acts.
+pub(crate) fn leaves_hook_to_settings() -> bool {
+    let project = variable("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    is_of_plugin() && places(None).is_ok_and(|places| tessera_setup::runs_hooks(&places, project.as_deref()))
+}
+
+/// The same for the server.
+pub(crate) fn leaves_tools_to_settings() -> bool {
+    is_of_plugin() && places(None).is_ok_and(|places| tessera_setup::starts_server(&places))
+}
+
+/// True inside what a client's plugin started.
+fn is_of_plugin() -> bool {
+    variable("CLAUDE_PLUGIN_ROOT").is_some()
 }
 
 /// The client's session, and its project with its directory, for a server that it started.

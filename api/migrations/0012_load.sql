@@ -30,6 +30,28 @@ $$;
 REVOKE ALL ON FUNCTION unfinished_since FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION unfinished_since TO tessera_app;
 
+-- Memories that are shared with the caller, and that their owners call by this number.
+CREATE FUNCTION shared_under(of_number bigint) RETURNS SETOF uuid LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = public, pg_temp AS $$
+DECLARE
+    caller text := current_setting('app.user_id', true);
+    those  text[];
+    whose  text;
+    what   uuid;
+BEGIN
+    SELECT array_agg(DISTINCT owner) INTO those FROM feed WHERE user_id = caller AND owner <> caller AND owner <> '';
+    FOREACH whose IN ARRAY coalesce(those, '{}') LOOP
+        PERFORM set_config('app.user_id', whose, true);
+        SELECT memory INTO what FROM feed WHERE user_id = whose AND owner = whose AND handle = of_number;
+        PERFORM set_config('app.user_id', caller, true);
+        IF EXISTS (SELECT FROM feed WHERE user_id = caller AND owner = whose AND memory = what) THEN
+            RETURN NEXT what;
+        END IF;
+    END LOOP;
+END $$;
+REVOKE ALL ON FUNCTION shared_under FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION shared_under TO tessera_app;
+
 -- The owner of the tables may list whose values are on their way into a vault or out of it: no value, no text.
 CREATE POLICY listed ON vault_writes FOR SELECT TO CURRENT_USER USING (true);
 CREATE POLICY listed ON vault_removals FOR SELECT TO CURRENT_USER USING (true);

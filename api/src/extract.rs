@@ -1,5 +1,7 @@
 //! What handlers take from requests; what cannot be taken is a problem that names the field.
 
+use std::collections::HashSet;
+
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
@@ -12,7 +14,7 @@ use tessera_engine::sync::{FREE_LINKS_HEADER, MACHINE_HEADER, Mark};
 
 use crate::App;
 use crate::address;
-use crate::db::Caller;
+use crate::db::{Caller, Stored};
 use crate::error::Problem;
 use crate::keys::{Key, SCOPES};
 
@@ -150,13 +152,52 @@ pub(crate) struct Named {
     pub(crate) handle: Option<u32>,
 }
 
+/// Words that two texts have in common, each once.
+fn common_words(one: &str, other: &str) -> usize {
+    let words = |text: &str| text.to_lowercase().split_whitespace().map(str::to_owned).collect::<HashSet<_>>();
+    words(one).intersection(&words(other)).count()
+}
+
+/// A short number: digits and nothing else, so that `+1` and `-1` name no memory.
+fn number(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 impl App {
     /// The memory that a request names by its short number or its UUID. `None` for a number that the caller has for none.
     pub(crate) async fn meant(&self, caller: &Caller, text: &str) -> Result<Option<MemoryId>, Problem> {
-        match text.parse::<i64>() {
-            Ok(handle) => Ok(self.db.of_handle(&caller.user, handle).await?),
-            Err(_) => uuid(text).map(Some),
+        match number(text) {
+            Some(handle) => match self.db.of_handle(&caller.user, handle).await? {
+                Some(memory) => Ok(Some(memory)),
+                // The older system had one number for all users. If the caller has none of their own by it, and one other
+                // user's is called so, it means that one.
+                None => match self.db.shared_under(&caller.user, handle).await?.as_slice() {
+                    [only] => Ok(Some(only.row.memory)),
+                    _ => Ok(None),
+                },
+            },
+            None => uuid(text).map(Some),
         }
+    }
+
+    /// Refuses a new text under a number that means one memory to the caller, where it reads like the text of another one, which
+    /// is shared with the caller under that number of its owner's: the older system had one number for all.
+    pub(crate) async fn means_own(&self, caller: &Caller, text: &str, own: &Stored, said: &str) -> Result<(), Problem> {
+        let Some(handle) = number(text) else { return Ok(()) };
+        let alike = |stored: &Stored| {
+            stored.row.state.live().map_or(0, |document| common_words(document.content.as_str(), said))
+        };
+        let others = self.db.shared_under(&caller.user, handle).await?;
+        let other = others.iter().filter(|other| other.row.memory != own.row.memory).max_by_key(|other| alike(other));
+        let Some(other) = other.filter(|other| alike(other) > alike(own)) else { return Ok(()) };
+        let (number, owner) =
+            (other.handle.map_or_else(String::new, |number| format!(", your {number},")), &other.owner);
+        let detail = format!(
+            "{handle}: is another memory for you than for {owner}, whose memory{number} this text is like; name the memory by its \
+             UUID: {} is {owner}'s, {} is yours",
+            other.row.memory, own.row.memory
+        );
+        Err(Problem::new(StatusCode::CONFLICT, "ambiguous_number", detail))
     }
 
     /// The memory that a request names, where there must be one.
@@ -167,9 +208,9 @@ impl App {
     /// The same, with its short number for an answer that is not about the memory's fields.
     pub(crate) async fn named(&self, caller: &Caller, text: &str) -> Result<Named, Problem> {
         let memory = self.one(caller, text).await?;
-        let handle = match text.parse() {
-            Ok(handle) => Some(handle),
-            Err(_) => self.db.handles(&caller.user, &[memory]).await?.get(&memory).copied(),
+        let handle = match number(text).and_then(|number| u32::try_from(number).ok()) {
+            Some(handle) => Some(handle),
+            None => self.db.handles(&caller.user, &[memory]).await?.get(&memory).copied(),
         };
         Ok(Named { memory, handle })
     }

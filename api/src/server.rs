@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::address::Proxy;
+use crate::contract::exact;
 use crate::db::{Chore, Cleaned, Db, DbError, derived_form};
 use crate::heard::Heard;
 use crate::limits::{Gate, Limits};
@@ -179,7 +180,7 @@ impl App {
     /// Every route, with its layers.
     fn router(&self) -> Router {
         let (router, contract) = routes::router(self.clone());
-        let contract = Arc::new(contract.to_json().unwrap_or_default());
+        let contract = Arc::new(exact(&contract).0.to_string());
         let json = [(axum::http::header::CONTENT_TYPE, "application/json")];
         let router = router.route("/openapi.json", get(move || async move { (json, contract.as_str().to_owned()) }));
         layers::around(router, routes::probes(self.clone()), &self.gate)
@@ -191,7 +192,7 @@ impl App {
 /// # Errors
 /// When it cannot be written as JSON.
 pub fn openapi(app: &App) -> Result<String, serde_json::Error> {
-    routes::router(app.clone()).1.to_pretty_json()
+    serde_json::to_string_pretty(&exact(&routes::router(app.clone()).1).0)
 }
 
 /// Serves until `stop` resolves; requests that began are finished.
@@ -347,6 +348,14 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
+
+    #[tokio::test]
+    async fn every_bound_of_the_contract_is_of_a_field_that_is_there() {
+        let app = App::new(Db::unconnected(), Settings::default());
+        let (contract, missing) = exact(&routes::router(app).1);
+        assert!(missing.is_empty(), "{missing:?}");
+        assert!(contract["paths"]["/api/memories/{id}"]["put"]["parameters"][0]["schema"]["pattern"].is_string());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_background_task_that_panics_starts_again() {

@@ -27,5 +27,5 @@ mod stop;
 
 pub use approve::{NOTE_TOOLS, SAFE_TOOLS, SERVERS};
 pub use judge_choice::{JudgeChoice, UnknownJudge};
-pub use run::{answer, events, run};
+pub use run::{answer, events, run, told_of_settings};
 pub use surroundings::{MOST_CHARACTERS, Settings, Surroundings};

@@ -93,6 +93,14 @@ const HANDLERS: [(&str, Handler); 8] = [
     ("SessionEnd", session::on_end),
 ];
 
+/// What a person is told at the start of a session about settings that cannot be used; nothing at any other event.
+pub fn told_of_settings(input: impl Read, named: Option<String>, problem: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    input.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    let event = Payload::read(&bytes).ok()?.event().or(named)?;
+    (squeezed(&event) == squeezed("SessionStart")).then(|| session::settings_are_wrong(problem).to_string())
+}
+
 /// The names of the events that are handled.
 pub fn events() -> impl Iterator<Item = &'static str> {
     HANDLERS.iter().map(|(name, _)| *name)

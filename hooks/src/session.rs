@@ -23,6 +23,8 @@ use crate::{asked, stop};
 const EVENT: &str = "SessionStart";
 /// Characters of a project's name in a notice.
 const LONGEST_NAME: usize = 80;
+/// Characters of a problem in one.
+const LONGEST_PROBLEM: usize = 400;
 /// Characters of a path in one.
 const LONGEST_PATH: usize = 200;
 
@@ -48,7 +50,8 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
     let given = desk.perform(Brief { event: event(EVENT, started, &claim), context, budget })?;
     let notice = desk.perform(StandingNotice { claim: claim.clone() })?;
     let mut came_over = |system, path| desk.perform(HasImported { system, path }).unwrap_or(true);
-    let notice = of_team(&notice, surroundings)
+    let notice = of_settings(surroundings)
+        .or_else(|| of_team(&notice, surroundings))
         .or_else(|| of_project(&notice, &claim, surroundings))
         .or_else(|| of_plugins(surroundings))
         .or_else(|| of_older(surroundings, &mut came_over));
@@ -61,6 +64,24 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
         (None, Some(notice)) => Some(Reply::notice(&notice)),
         (reply, None) => reply,
     })
+}
+
+/// The notice about settings that cannot be used.
+pub(crate) fn settings_are_wrong(problem: &str) -> Reply {
+    let problem: String = neutral(&dropped(problem)).chars().take(LONGEST_PROBLEM).collect();
+    Reply::notice(&format!(
+        "Tessera: no memories are given in this session, because a setting cannot be used: {problem}"
+    ))
+}
+
+/// Settings that do not exist: said once for each list of them.
+fn of_settings(surroundings: &Surroundings) -> Option<String> {
+    let unknown = surroundings.unknown_settings.join(", ");
+    if unknown.is_empty() || !asked::is_first(&surroundings.home, &format!("settings {unknown}")) {
+        return None;
+    }
+    let unknown: String = neutral(&dropped(&unknown)).chars().take(LONGEST_PROBLEM).collect();
+    Some(format!("Tessera: no such setting: {unknown}; `tessera settings` lists all"))
 }
 
 /// What the person should know of a directory that says it is a project with memories, and is not believed: once.

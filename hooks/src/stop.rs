@@ -89,6 +89,7 @@ mod tests {
             home: home.path().into(),
             clock: Arc::new(FixedClock(Timestamp::from_micros(1_000_000))),
             settings: Settings::default(),
+            unknown_settings: Vec::new(),
             project_dir: None,
             older: tessera_desk::older::Places::default(),
             user_home: None,

@@ -70,6 +70,8 @@ pub struct Surroundings {
     pub clock: Arc<dyn Clock>,
     /// What the user set.
     pub settings: Settings,
+    /// What the user set, and is no setting.
+    pub unknown_settings: Vec<String>,
     /// The directory the client was started in.
     pub project_dir: Option<PathBuf>,
     /// The user's home directory, which is no project.

@@ -17,16 +17,12 @@ pub(super) fn rows(context: &Context) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |name, verdict, detail: String| rows.push(Row { name, verdict, detail });
     let file = config::home(context.home.clone()).and_then(|home| ConfigFile::read(&home));
-    if let Ok(file) = file {
-        let unknown = file.unknown();
-        match config::check(&file) {
-            Err(problem) => add("settings", RowVerdict::Bad, problem.to_string()),
-            Ok(()) if !unknown.is_empty() => {
-                let detail = format!("config.toml: no setting of these names: {}", unknown.join(", "));
-                add("settings", RowVerdict::Ok, detail);
-            }
-            Ok(()) => {}
+    match file.and_then(|file| config::check(&file).map(|()| config::unknown(&file))) {
+        Err(problem) => add("settings", RowVerdict::Bad, problem.to_string()),
+        Ok(unknown) if !unknown.is_empty() => {
+            add("settings", RowVerdict::Bad, format!("no such setting: {}", unknown.join(", ")));
         }
+        Ok(_) => {}
     }
     match config::team(context.home.clone()) {
         Ok(None) => {}

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::Value;
 use tessera_hooks::Surroundings;
@@ -49,7 +50,7 @@ impl Arguments {
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { home, event } = arguments;
     // Inside a judge's child, or a plugin's: its hooks are not ours to run.
-    if config::is_child_of_ours() {
+    if config::is_child_of_ours() || config::leaves_hook_to_settings() {
         return ExitCode::SUCCESS;
     }
     let reply = match config::surroundings(home.clone()) {
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             if let (Ok(home), Ok(clock)) = (config::home(home), config::clock()) {
                 tessera_desk::log::line_in_passing(&home, clock.now(), &error.to_string());
             }
-            None
+            told(event, error.to_string())
         }
     };
     if let Some(reply) = reply {
@@ -67,6 +68,17 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         let _ = output::text(&reply);
     }
     ExitCode::SUCCESS
+}
+
+/// What is said of settings that cannot be used. The deadline is one of them: a client that does not close its end is given up
+/// on after a second.
+fn told(event: Option<String>, problem: String) -> Option<String> {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // Whoever waited may have given up.
+        let _ = tell.send(tessera_hooks::told_of_settings(std::io::stdin().lock(), event, &problem));
+    });
+    told.recv_timeout(Duration::from_secs(1)).ok().flatten()
 }
 
 /// The same, with a line on stderr about what was asked and what came of it: no text of a prompt or of a memory.

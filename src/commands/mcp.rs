@@ -18,6 +18,8 @@ pub(super) fn run(context: &Context, http: Option<SocketAddr>) -> anyhow::Result
     let caller = Caller { session, project, plugins: config::plugin_rules(), ..Caller::new(Origin::Agent) };
     let caller = config::asking(caller, None, context.home.clone())?;
     let server = Server::new(context.open(Usage::Serve)?, caller);
+    // The tools of both would stand side by side, each with its cost.
+    let server = if config::leaves_tools_to_settings() { server.without_tools() } else { server };
     let server = server.with_files(config::memory_files(context.home.clone())?);
     let server = match config::team(context.home.clone()) {
         Ok(Some((remote, used))) => server.with_team(remote, used.mode, used.every),

@@ -209,6 +209,21 @@ fn caller() -> Caller {
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let told = serve::Told { json: cli.json, verbose: cli.verbose };
     let context = Context { json: cli.json, home: cli.home };
+    // Those that speak to a program, and those that list all of it anyway, do without.
+    let is_silent = matches!(
+        cli.command,
+        Command::Mcp { .. }
+            | Command::Hook { .. }
+            | Command::Learn
+            | Command::Serve { .. }
+            | Command::Doctor { .. }
+            | Command::Settings { .. }
+            | Command::Completions { .. }
+            | Command::Man
+    );
+    if !is_silent && let Some(problem) = config::problem(context.home.clone()) {
+        output::note(&format!("settings: {}", output::shown(&problem)));
+    }
     match cli.command {
         Command::Remember(args) => remember::run(&context, args)?,
         Command::Recall(args) => recall::run(&context, *args)?,

@@ -36,8 +36,8 @@ pub(super) fn run(context: &Context, change: Option<SettingsChange>) -> anyhow::
 }
 
 fn list(context: &Context, file: &ConfigFile) -> anyhow::Result<()> {
-    for key in file.unknown() {
-        output::note(&format!("{}: {} is no setting", file.path().display(), output::shown(&key)));
+    for name in config::unknown(file) {
+        output::note(&format!("no such setting: {}", output::shown(&name)));
     }
     if let Err(problem) = config::check(file) {
         output::note(&format!("cannot be used, and keeps hooks silent: {problem}"));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::hooks::{asked, context_of, event, hook};
 use crate::support::older::{states, v_alone, v_database, v_stores, vault, w_database, w_stores};
 use crate::support::terminal::start_on_terminal;
-use crate::support::{Ran, World};
+use crate::support::{Ran, World, left_out};
 
 /// A credential that was made up.
 const KEY: &str = "qX7pL2vN9dRtW4mZ8kBy";
@@ -461,7 +461,7 @@ fn what_another_shared_there_becomes_nobodys_own_and_a_text_nobody_vouches_for_t
 fn what_the_systems_wrote_themselves_comes_over() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/import-samples");
     if !samples.is_dir() {
-        eprintln!("left out: there are no samples");
+        left_out("Samples of older systems", "there are none");
         return;
     }
     let world = World::new();

@@ -208,7 +208,7 @@ fn a_change_of_the_settings_says_what_changed_and_where() {
     let key = world.run(&["settings", "set", "sync.key", "tsr_secret"]);
     assert!(key.stdout.starts_with("sync.key = set ") && !key.stdout.contains("secret"), "{key:?}");
     fs::write(&file, "[hooks]\nreccall = \"off\"\n").unwrap();
-    assert!(world.run(&["settings"]).stderr.contains("hooks.reccall is no setting"));
+    assert!(world.run(&["settings"]).stderr.contains("no such setting: hooks.reccall in config.toml"));
     let mut command = world.command(World::binary());
     let mute = command.env("TESSERA_HOOKS_RECALL", "banana").arg("settings").output().unwrap();
     assert!(String::from_utf8_lossy(&mute.stderr).contains("is neither on nor off"), "{mute:?}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::World;
+use crate::support::{World, left_out};
 
 fn database(world: &World) -> std::path::PathBuf {
     world.home().join("tessera.db")
@@ -149,7 +149,7 @@ fn a_read_only_home_can_be_read_and_says_why_it_cannot_be_written() {
         command.args(["-m", "sh", "-c", &script]).arg(World::binary()).args(args).output().unwrap()
     };
     if !Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success()) {
-        eprintln!("left out: mounts cannot be made here");
+        left_out("Mounts", "they cannot be made here");
         return;
     }
     let read = run(&["recall", "note subject"]);

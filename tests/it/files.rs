@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::planted::{Search, planted};
 use crate::support::hooks::{event, hook};
-use crate::support::{Client, World};
+use crate::support::{Client, World, left_out};
 
 /// A world with a folder of some files that is known.
 fn noted(files: &[(&str, &str)]) -> World {
@@ -192,7 +192,7 @@ fn a_read_only_home_answers_from_what_it_holds() {
     let ran =
         command.args(["-m", "sh", "-c", &script]).arg(World::binary()).args(["recall", "kettle"]).output().unwrap();
     if String::from_utf8_lossy(&ran.stderr).contains("unshare") {
-        eprintln!("left out: mounts cannot be made here");
+        left_out("Mounts", "they cannot be made here");
         return;
     }
     assert!(ran.status.success() && String::from_utf8_lossy(&ran.stdout).contains("kettle is blue"), "{ran:?}");

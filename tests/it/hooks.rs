@@ -419,3 +419,62 @@ fn a_client_that_is_killed_with_its_group_loses_no_lesson() {
     settled(&world);
     assert!(world.contents().contains(&"I prefer Svelte for front ends.".to_owned()), "{:?}", faults(&world));
 }
+
+#[test]
+fn beside_hooks_of_the_settings_those_of_the_plugin_leave_everything_to_them() {
+    let world = World::new();
+    world.remember("I prefer Svelte for front ends");
+    let start = event(&world, "SessionStart", "s", json!({ "source": "startup" }));
+    let plugin = [("CLAUDE_PLUGIN_ROOT", "/opt/plugin")];
+    let by_plugin = || hook(&world, start.to_string().as_bytes(), &plugin);
+    assert!(by_plugin().stdout.contains("Svelte"), "{:?}", by_plugin());
+    let tools = |variables: &[(&str, &str)]| {
+        let mut client = Client::start_with(&world, variables);
+        let tools = client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len();
+        client.close();
+        tools
+    };
+    assert!(tools(&plugin) > 10);
+    assert_eq!(world.run(&["setup", "claude-code", "--yes"]).code, Some(0));
+    let silent = by_plugin();
+    assert_eq!((silent.code, silent.stdout.as_str(), silent.stderr.as_str()), (Some(0), "", ""));
+    assert!(hook(&world, start.to_string().as_bytes(), &[]).stdout.contains("Svelte"), "those of the settings act");
+    assert_eq!(tools(&plugin), 0);
+    assert!(tools(&[]) > 10);
+    assert_eq!(world.run(&["uninstall", "--yes"]).code, Some(0));
+    assert!(by_plugin().stdout.contains("Svelte"), "and the plugin again");
+    assert!(tools(&plugin) > 10);
+}
+
+#[test]
+fn settings_that_do_not_exist_or_cannot_be_used_are_told_where_people_look() {
+    let world = World::new();
+    world.remember("I prefer Svelte for front ends");
+    let start = event(&world, "SessionStart", "s", json!({ "source": "startup" })).to_string();
+    let config = world.home().join("config.toml");
+    fs::write(&config, "[recall]\nmeening = \"on\"\n").unwrap();
+    let told = hook(&world, start.as_bytes(), &[("TESSERA_HOOKS_RECAL", "off")]).stdout;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let words = told["systemMessage"].as_str().unwrap();
+    assert!(words.contains("recall.meening in config.toml, the variable TESSERA_HOOKS_RECAL;"), "{words}");
+    assert!(told["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("Svelte"), "{told}");
+    let again = hook(&world, start.as_bytes(), &[("TESSERA_HOOKS_RECAL", "off")]).stdout;
+    assert!(!again.contains("systemMessage"), "once: {again}");
+    for command in [&["recall", "Svelte"][..], &["list"], &["doctor"], &["settings"]] {
+        let ran = world.run(command);
+        assert!((ran.stdout + &ran.stderr).contains("recall.meening"), "{command:?}");
+    }
+    for (text, words) in
+        [("[hooks]\nrecall_tokens = \"many\"\n", "hooks.recall_tokens"), ("hooks = [\n", "config.toml")]
+    {
+        fs::write(&config, text).unwrap();
+        let told: Value = serde_json::from_str(&hook(&world, start.as_bytes(), &[]).stdout).unwrap();
+        assert!(told["systemMessage"].as_str().unwrap().contains(words), "{told}");
+        let prompt = event(&world, "UserPromptSubmit", "s", json!({ "prompt": "which port?" })).to_string();
+        assert_eq!(hook(&world, prompt.as_bytes(), &[]).stdout, "", "a prompt gets no words of ours");
+        for command in [&["recall", "Svelte"][..], &["doctor"]] {
+            let ran = world.run(command);
+            assert!((ran.stdout + &ran.stderr).contains(words), "{command:?}");
+        }
+    }
+}

@@ -106,11 +106,12 @@ impl NewMemory {
 
     /// The id that the caller chose.
     pub(crate) fn id(&self) -> Result<Option<MemoryId>, DomainError> {
-        match (&self.uuid, &self.id) {
-            (Some(uuid), _) => parsed("uuid", uuid).map(Some),
-            (None, Some(MemoryName::Text(id))) => parsed("id", id).map(Some),
-            (None, Some(MemoryName::Number(_)) | None) => Ok(None),
-        }
+        let id = match &self.id {
+            Some(MemoryName::Text(id)) => Some(parsed("id", id)?),
+            Some(MemoryName::Number(_)) | None => None,
+        };
+        let uuid = self.uuid.as_deref().map(|uuid| parsed("uuid", uuid)).transpose()?;
+        Ok(uuid.or(id))
     }
 
     /// What the sender calls it.
@@ -188,6 +189,11 @@ impl MemoryPatch {
             ("metadata", self.metadata.is_some()),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
+    }
+
+    /// The new text, if one is given.
+    pub(crate) fn content(&self) -> Option<&str> {
+        self.content.as_deref()
     }
 
     /// True if the whole text is to be hidden, and the caller does not send it.

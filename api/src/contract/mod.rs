@@ -1,6 +1,7 @@
 //! What REST requests and answers look like. `/api/*` is the older API: its clients find the names, numbers, texts and
 //! defaults there that they know, what they send beside is ignored, and what is new stands beside what is theirs.
 
+mod exact;
 mod memory;
 mod params;
 mod question;
@@ -15,10 +16,11 @@ use serde::Deserialize;
 use tessera_engine::domain::{DomainError, MAX_TAGS, Tag};
 use utoipa::ToSchema;
 
+pub(crate) use exact::exact;
 pub(crate) use memory::{MemoryPatch, NewLink, NewMemory};
 pub(crate) use params::{ChangesQuery, ListQuery, MigrateQuery, OfMemory, PageQuery, SinceQuery, SnapshotQuery};
 pub(crate) use question::{Answer, Everything, Question};
-pub(crate) use shares::{CategoryCount, OfferAnswer, ShareTagWith, ShareWith, TagCount};
+pub(crate) use shares::{CategoryCount, OfferAnswer, ShareTagWith, ShareWith, TagCount, UnshareTag};
 pub(crate) use views::{
     GoneView, ImportedRow, LinkedView, MatchView, MatchesView, MemoriesView, MemoryView, SinceView, StoredView,
 };

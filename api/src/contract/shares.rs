@@ -26,6 +26,17 @@ pub(crate) struct ShareTagWith {
     pub(crate) permission: Option<String>,
 }
 
+/// A tag and with whom to share it no longer.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct UnshareTag {
+    /// The tag.
+    #[schema(min_length = 1, max_length = 100)]
+    pub(crate) tag: String,
+    /// A user.
+    #[schema(min_length = 1, max_length = 100)]
+    pub(crate) shared_with: String,
+}
+
 /// The answer to what another user offers by a tag.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct OfferAnswer {

@@ -40,6 +40,19 @@ impl Db {
         Ok(found.map(MemoryId::from_uuid))
     }
 
+    /// The memories that are shared with a user and that their owners call by a number: what the number meant where one number
+    /// was for all users. Those that the user may see no more are left out.
+    pub(crate) async fn shared_under(&self, user: &UserId, handle: i64) -> Result<Vec<Stored>, DbError> {
+        let mut tx = self.of(user).await?;
+        let those: Vec<Uuid> =
+            sqlx::query_scalar("SELECT shared_under($1)").bind(handle).fetch_all(&mut *tx.tx).await?;
+        let mut found = Vec::with_capacity(those.len());
+        for memory in those {
+            found.extend(tx.memory(MemoryId::from_uuid(memory)).await?.filter(|stored| stored.share().is_some()));
+        }
+        Ok(found)
+    }
+
     /// The short numbers of memories, as far as the user has some.
     pub(crate) async fn handles(
         &self,

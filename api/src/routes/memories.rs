@@ -286,6 +286,9 @@ pub(super) async fn update(
     let memory = app.one(&caller, &text).await?;
     let idempotency = idempotency(&headers, &format!("update {memory}"), &body)?;
     let current = app.db.get(&caller.user, memory).await?.ok_or_else(Problem::not_found)?;
+    if let Some(said) = patch.content() {
+        app.means_own(&caller, &text, &current, said).await?;
+    }
     if current.rights == Rights::Write
         && let Some(field) = patch.field_beside_text()
     {

@@ -30,8 +30,7 @@ pub(crate) const MOST_IMPORT_BYTES: usize = 16 * 1024 * 1024;
         title = "Tessera",
         description = "A team's memory for coding agents. Under /api a memory is named by the caller's short number for \
                        it, which it keeps, or by its UUID; lists of words may be sent as text; fields that are not known \
-                       are ignored, and a change needs no If-Match. Under /v1 machines speak with the server, and \
-                       nothing is ignored.",
+                       are ignored, and a change needs no If-Match. Under /v1 machines speak with the server.",
         license(name = "MIT")
     ),
     modifiers(&Bearer),

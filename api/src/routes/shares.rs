@@ -12,7 +12,7 @@ use tessera_engine::sync::Offer;
 use super::memories::page_limit;
 use super::pages::{WithMe, sent};
 use crate::App;
-use crate::contract::{MemoriesView, OfMemory, OfferAnswer, PageQuery, ShareTagWith, ShareWith};
+use crate::contract::{MemoriesView, OfMemory, OfferAnswer, PageQuery, ShareTagWith, ShareWith, UnshareTag};
 use crate::db::{Caller, MyShares, ShareError, Target, UserId};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, InPath, Named, Ours, Params};
@@ -103,28 +103,28 @@ pub(super) async fn share_tag(
 }
 
 /// Shares a tag no longer. Proxies that drop the body of a DELETE have `POST /api/memories/unshare-tag`.
-#[utoipa::path(delete, path = "/api/memories/share-tag", request_body = ShareTagWith,
+#[utoipa::path(delete, path = "/api/memories/share-tag", request_body = UnshareTag,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unshare_tag(
     State(app): State<App>,
     caller: Caller,
-    Body(with): Body<ShareTagWith>,
+    Body(with): Body<UnshareTag>,
 ) -> Result<Json<Value>, Problem> {
     no_longer(&app, &caller, with).await
 }
 
 /// Shares a tag no longer.
-#[utoipa::path(post, path = "/api/memories/unshare-tag", request_body = ShareTagWith,
+#[utoipa::path(post, path = "/api/memories/unshare-tag", request_body = UnshareTag,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unshare_tag_by_post(
     State(app): State<App>,
     caller: Caller,
-    Body(with): Body<ShareTagWith>,
+    Body(with): Body<UnshareTag>,
 ) -> Result<Json<Value>, Problem> {
     no_longer(&app, &caller, with).await
 }
 
-async fn no_longer(app: &App, caller: &Caller, with: ShareTagWith) -> Result<Json<Value>, Problem> {
+async fn no_longer(app: &App, caller: &Caller, with: UnshareTag) -> Result<Json<Value>, Problem> {
     caller.may("share")?;
     let (tag, grantee) = (Tag::try_from(with.tag)?, user("shared_with", &with.shared_with)?);
     app.db.share(caller, &Target::Tag(tag.clone()), &grantee, None).await?;

@@ -215,6 +215,7 @@ impl Notes {
             home: self.scratch.store.home().clone(),
             clock: Arc::new(FixedClock(self.scratch.store.now())),
             settings: Settings::default(),
+            unknown_settings: Vec::new(),
             project_dir: None,
             older: tessera_desk::older::Places::default(),
             user_home: None,

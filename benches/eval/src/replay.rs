@@ -97,6 +97,7 @@ pub fn replay(path: &Path, vectors: &Vectors) -> Result<BTreeMap<String, ReplayR
         home: scratch.store.home().clone(),
         clock: Arc::new(FixedClock(scratch.store.now())),
         settings: Settings::default(),
+        unknown_settings: Vec::new(),
         project_dir: None,
         older: tessera_desk::older::Places::default(),
         user_home: None,

@@ -40,11 +40,24 @@ pub enum RowVerdict {
     Bad,
 }
 
+/// True if the client's own settings run a hook of ours: those of the user, or of the project.
+pub fn runs_hooks(places: &Places, project: Option<&Path>) -> bool {
+    let levels = std::iter::once(Level::User).chain(project.map(|dir| Level::Project(dir.to_owned())));
+    // The settings of a project leave it to the path where the program is.
+    let is_there = |program: PathBuf| program.is_file() || program.components().count() == 1;
+    levels.filter_map(|level| hook_program(&level, places)).any(is_there)
+}
+
+/// True if the client's own settings start our server.
+pub fn starts_server(places: &Places) -> bool {
+    server_entry(places).is_some_and(|program| program.is_file())
+}
+
 /// Looks at Claude Code's set-up for this user.
 pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
     let row = |name, verdict, detail: String| Row { name, verdict, detail };
     let entry = server_entry(places);
-    let hook = hook_program(places);
+    let hook = hook_program(&Level::User, places);
     let mut rows = Vec::new();
     if entry.is_none() && hook.is_none() {
         let detail = "not set up here; `tessera setup claude-code` does it, unless the plugin is installed".to_owned();
@@ -92,8 +105,8 @@ fn server_entry(places: &Places) -> Option<PathBuf> {
     Some(PathBuf::from(settings.get("mcpServers")?.get(SERVER)?.get("command")?.as_str()?))
 }
 
-fn hook_program(places: &Places) -> Option<PathBuf> {
-    let settings = parsed(&hooks_file(&Level::User, places))?;
+fn hook_program(level: &Level, places: &Places) -> Option<PathBuf> {
+    let settings = parsed(&hooks_file(level, places))?;
     let groups = settings.get("hooks")?.get("UserPromptSubmit")?.as_array()?.clone();
     let hooks = groups.iter().filter_map(|group| group.get("hooks")?.as_array()).flatten();
     let ours = hooks.into_iter().find(|hook| is_our_hook(hook))?;

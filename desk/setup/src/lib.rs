@@ -10,7 +10,7 @@ mod plan;
 mod record;
 mod toml;
 
-pub use check::{Row, RowVerdict, check};
+pub use check::{Row, RowVerdict, check, runs_hooks, starts_server};
 pub use client::{Client, EVENTS, Level, Places};
 pub use plan::{Edit, Plan, SetupError};
 pub use record::{apply, uninstall_plan};

@@ -1,5 +1,9 @@
 //! A home directory, and the binary run in it.
 
+#[path = "../../../fixtures/left_out.rs"]
+mod left_out;
+pub(crate) use left_out::left_out;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
@@ -138,7 +142,7 @@ impl From<Output> for Ran {
 pub(crate) fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !found {
-        eprintln!("left out: {program} is not installed");
+        left_out(program, "it is not installed");
     }
     found
 }
