@@ -112,6 +112,10 @@ fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
     for line in &lines {
         output::note(&output::shown(line));
     }
+    if !args.yes && args.command.iter().skip(1).any(|argument| argument == "--yes" || argument == "-y") {
+        let problem = "what follows --command belongs to the program, --yes included; put --yes before --command";
+        return Err(UserError(problem.into()).into());
+    }
     let added = agreed(args.yes, "Add it?")?;
     let name = name.clone();
     if added {

@@ -20,6 +20,7 @@ pub(super) async fn may_migrate(conn: &mut PgConnection) -> Result<(), DbError> 
         "SELECT current_user::text AS role, to_regclass('public._sqlx_migrations') IS NOT NULL AS is_begun,
              rolsuper AS is_superuser, rolcreaterole AS may_make, current_setting('server_version_num')::int < 160000 AS is_before_16,
              EXISTS (SELECT FROM pg_roles WHERE rolname = 'tessera_app') AS is_there,
+             has_schema_privilege(current_user, 'public', 'CREATE') AS may_create, current_database()::text AS database,
              coalesce((SELECT pg_has_role(current_user, oid, 'MEMBER WITH ADMIN OPTION') FROM pg_roles WHERE rolname = 'tessera_app'), false)
                  AS may_grant
          FROM pg_roles WHERE rolname = current_user",
@@ -27,11 +28,17 @@ pub(super) async fn may_migrate(conn: &mut PgConnection) -> Result<(), DbError> 
     .fetch_one(conn)
     .await?;
     let is = |name: &str| row.try_get::<bool, _>(name);
+    let role: String = row.try_get("role")?;
+    if !is("is_begun")? && !is("may_create")? {
+        let database: String = row.try_get("database")?;
+        return Err(DbError::Unsafe(format!(
+            "{role} may not create tables; as an administrator: ALTER DATABASE \"{database}\" OWNER TO \"{role}\""
+        )));
+    }
     let may_grant = is("may_grant")? || is("may_make")? && (!is("is_there")? || is("is_before_16")?);
     if is("is_begun")? || is("is_superuser")? || may_grant {
         return Ok(());
     }
-    let role: String = row.try_get("role")?;
     Err(DbError::Unsafe(format!(
         "requests run as a role of their own, and {role} may not make it; as an administrator: CREATE ROLE tessera_app NOLOGIN; \
          GRANT tessera_app TO \"{role}\" WITH ADMIN OPTION"

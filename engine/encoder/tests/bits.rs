@@ -99,6 +99,16 @@ fn every_kernel_makes_the_same_vectors_as_ever() {
     }
 }
 
+/// Few enough texts for a memory checker (`.ci/memory`), which knows no newer instructions than AVX2.
+#[test]
+fn plain_kernels_make_the_vectors_of_the_best() {
+    let texts = ["", "a", "The staging port is 7433", "naïve café 東京 👍🏽"];
+    let expected = Encoder::on(Kernel::best()).passages(&texts);
+    for kernel in Kernel::here().into_iter().take(2) {
+        assert!(Encoder::on(kernel).passages(&texts) == expected, "{kernel:?}");
+    }
+}
+
 #[test]
 fn a_text_has_the_same_vector_alone_as_among_others() {
     let texts = texts(40);
