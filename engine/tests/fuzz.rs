@@ -46,8 +46,32 @@ fn store() -> (tempfile::TempDir, Store) {
 #[test]
 fn markdown() {
     const PIECES: [&str; 26] = [
-        "---\n", "title: ", "tags: [", "]\n", "- ", "* ", "[fact] ", "[[", "]]", "#tag ", "`", "```\n", "\n", "\n\n", "# ", "> ", "<!-- ",
-        " -->", "|", "é", "\u{202e}", "part_of ", "memory://", "\t", "  ", "\r\n",
+        "---\n",
+        "title: ",
+        "tags: [",
+        "]\n",
+        "- ",
+        "* ",
+        "[fact] ",
+        "[[",
+        "]]",
+        "#tag ",
+        "`",
+        "```\n",
+        "\n",
+        "\n\n",
+        "# ",
+        "> ",
+        "<!-- ",
+        " -->",
+        "|",
+        "é",
+        "\u{202e}",
+        "part_of ",
+        "memory://",
+        "\t",
+        "  ",
+        "\r\n",
     ];
     let path: FilePath = "/memories/a.md".parse().unwrap();
     check!().with_iterations(tries(4_000)).for_each(|picks: &[u8]| {
@@ -63,9 +87,30 @@ fn markdown() {
 #[test]
 fn import_lines() {
     const PIECES: [&str; 24] = [
-        "{\"content\":\"", "\"", "\",\"tags\":[\"", "\"]", "}", "\n", "\"id\":\"01a20a64-0000-7000-8000-000000000001\",", "\"scope\":\"a/b\",",
-        "{", "\"created\":\"2026-11-20\",", "\"importance\":", "1e999", "-1", "null", ",", "\\u0000", "\\ud800", "[", "]",
-        "\"deleted\":true,", "\"links\":[{\"id\":1}],", "password is hunter2 ", "é", "\u{feff}",
+        "{\"content\":\"",
+        "\"",
+        "\",\"tags\":[\"",
+        "\"]",
+        "}",
+        "\n",
+        "\"id\":\"01a20a64-0000-7000-8000-000000000001\",",
+        "\"scope\":\"a/b\",",
+        "{",
+        "\"created\":\"2026-11-20\",",
+        "\"importance\":",
+        "1e999",
+        "-1",
+        "null",
+        ",",
+        "\\u0000",
+        "\\ud800",
+        "[",
+        "]",
+        "\"deleted\":true,",
+        "\"links\":[{\"id\":1}],",
+        "password is hunter2 ",
+        "é",
+        "\u{feff}",
     ];
     let (_dir, mut store) = store();
     let cell = std::sync::Mutex::new(&mut store);
@@ -130,10 +175,33 @@ fn snapshots() {
 #[test]
 fn wire_messages() {
     const PIECES: [&str; 27] = [
-        "{\"epoch\":1,\"ops\":[", "{\"op_id\":\"01a20a64-0000-7000-8000-000000000001\",", "\"memory\":\"01a20a64-0000-7000-8000-000000000002\",",
-        "\"base_rev\":0,", "\"at\":\"2026-11-20T12:00:00Z\",", "\"action\":", "\"delete\"", "\"purge\"", "{\"create\":{\"content\":\"x\",",
-        "\"tags\":[],", "\"links\":[],", "\"details\":{", "}", "]", "{", "[", ",", "\"news\":[", "\"next\":1,", "\"more\":false",
-        "\"rows\":[", "\"mark\":{\"seq\":1,\"stamp\":2}", "null", "18446744073709551616", "-1", "\"meanings\":{", "\"answers\":[",
+        "{\"epoch\":1,\"ops\":[",
+        "{\"op_id\":\"01a20a64-0000-7000-8000-000000000001\",",
+        "\"memory\":\"01a20a64-0000-7000-8000-000000000002\",",
+        "\"base_rev\":0,",
+        "\"at\":\"2026-11-20T12:00:00Z\",",
+        "\"action\":",
+        "\"delete\"",
+        "\"purge\"",
+        "{\"create\":{\"content\":\"x\",",
+        "\"tags\":[],",
+        "\"links\":[],",
+        "\"details\":{",
+        "}",
+        "]",
+        "{",
+        "[",
+        ",",
+        "\"news\":[",
+        "\"next\":1,",
+        "\"more\":false",
+        "\"rows\":[",
+        "\"mark\":{\"seq\":1,\"stamp\":2}",
+        "null",
+        "18446744073709551616",
+        "-1",
+        "\"meanings\":{",
+        "\"answers\":[",
     ];
     check!().with_iterations(tries(20_000)).for_each(|picks: &[u8]| {
         let bytes = built(picks, &PIECES);
@@ -148,8 +216,32 @@ fn wire_messages() {
 #[test]
 fn query_text() {
     const PIECES: [&str; 26] = [
-        "which ", "port ", "NOT ", "AND ", "\"", "*", "(", ")", "NEAR/3 ", "content:", "staging-port_7433 ", "東京", "ф", "🏽", "\u{200d}",
-        "#", "last week ", "2026-11-20 ", "\u{0}", "'", ";--", "%", "\n", "ﬁ", "ı", "between May and ",
+        "which ",
+        "port ",
+        "NOT ",
+        "AND ",
+        "\"",
+        "*",
+        "(",
+        ")",
+        "NEAR/3 ",
+        "content:",
+        "staging-port_7433 ",
+        "東京",
+        "ф",
+        "🏽",
+        "\u{200d}",
+        "#",
+        "last week ",
+        "2026-11-20 ",
+        "\u{0}",
+        "'",
+        ";--",
+        "%",
+        "\n",
+        "ﬁ",
+        "ı",
+        "between May and ",
     ];
     let (_dir, mut store) = store();
     for text in ["The staging port is 7433", "Tokyo 東京 office opens in May", "The crane is serviced in May"] {

@@ -108,6 +108,43 @@ fn text_of(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// Input that somebody else made is read or refused, and never a reason to panic (`engine/tests/fuzz.rs`).
+    #[test]
+    fn any_input_is_read_or_refused() {
+        const PIECES: [&str; 18] = [
+            "{\"hook_event_name\":\"",
+            "UserPromptSubmit",
+            "\",",
+            "\"prompt\":",
+            "\"which port?\"",
+            "}",
+            "{",
+            "[",
+            "]",
+            ",",
+            ":",
+            "\"session_id\":",
+            "1e999",
+            "null",
+            "\\ud800",
+            "é",
+            "\"cwd\":\"/\"",
+            "\"tool_input\":{",
+        ];
+        bolero::check!().with_iterations(5_000).for_each(|picks: &[u8]| {
+            let mut bytes = Vec::new();
+            for pick in picks {
+                match PIECES.get(usize::from(*pick) % (PIECES.len() + 2)) {
+                    Some(piece) => bytes.extend_from_slice(piece.as_bytes()),
+                    None => bytes.push(*pick),
+                }
+            }
+            if let Ok(payload) = Payload::read(&bytes) {
+                let _ = (payload.event(), payload.text(&["prompt"]));
+            }
+        });
+    }
+
     #[test]
     fn fields_of_the_wrong_type_are_not_there() {
         let payload =

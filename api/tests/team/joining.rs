@@ -1,5 +1,6 @@
 //! A team server from the environment alone: what is said before the store belongs to it, and what it takes to join.
 
+use std::fs;
 use std::io::Read;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,7 +30,7 @@ fn texts(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn variables_alone_join_and_of_what_was_here_nothing_new_is_told() {
+fn variables_alone_join_an_empty_store_and_of_what_was_here_nothing_new_is_told() {
     let Some(server) = TeamServer::start() else { return };
     let (ada, url) = (server.user("ada"), server.url());
     let laptop = server.machine(&ada);
@@ -55,6 +56,26 @@ fn variables_alone_join_and_of_what_was_here_nothing_new_is_told() {
     full.remember("Deploys happen on Tuesdays");
     let status = with(&full, &variables, &["sync", "status"]);
     assert!(status.stdout.contains("2 memories are here already") && !status.stdout.contains(&ada), "{status:?}");
+    // A directory can set variables: a store that has memories joins nobody by them.
+    let now = with(&full, &variables, &["sync", "now"]);
+    assert!(now.code == Some(1) && now.stderr.contains(&format!("run `tessera sync join {url}`")), "{now:?}");
+    let mut client = Client::start_with(&full, &variables);
+    client.ok("memory_store", json!({ "content": "Told to nobody" }));
+    // The server is asked in the background.
+    let asked = Instant::now();
+    let mut count = String::new();
+    while !count.contains("run `tessera sync join") {
+        assert!(asked.elapsed() < Duration::from_secs(30), "{count}");
+        thread::sleep(Duration::from_millis(50));
+        count = client.ok("memory_count", json!({}));
+    }
+    assert!(client.close().success());
+    assert!(with(&full, &[], &["sync", "status"]).stdout.contains("local only"));
+    assert_eq!(there(&server, &ada), ["Deploys happen on Tuesdays"]);
+    full.run(&["forget", "3", "--hard", "--yes"]);
+    // The file in the store's directory is the user's own.
+    fs::write(full.home().join("config.toml"), format!("[sync]\nserver = \"{url}\"\nkey = \"{ada}\"\n")).unwrap();
+    let variables = [];
     let now = with(&full, &variables, &["sync", "now"]);
     assert_eq!((now.code, now.stdout.as_str()), (Some(0), "0 changes sent, 1 received\n"), "{now:?}");
     full.remember("Release notes are written by Ines");

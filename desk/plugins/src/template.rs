@@ -18,7 +18,11 @@ pub struct File {
 }
 
 fn file(path: &'static str, text: &str, name: &Name) -> File {
-    File { path, text: text.replace("FILE", &name.as_str().replace('-', "_")).replace("NAME", name.as_str()), is_program: false }
+    File {
+        path,
+        text: text.replace("FILE", &name.as_str().replace('-', "_")).replace("NAME", name.as_str()),
+        is_program: false,
+    }
 }
 
 /// A plugin in Rust, for WebAssembly.

@@ -194,6 +194,46 @@ mod tests {
         assert!(turns(Path::new("/dev/zero"), None, 1).is_err());
     }
 
+    /// Input that somebody else made is read or refused, and never a reason to panic (`engine/tests/fuzz.rs`).
+    #[test]
+    fn any_transcript_is_read() {
+        const PIECES: [&str; 22] = [
+            "{\"type\":\"user\",\"uuid\":\"u1\",",
+            "\"message\":{",
+            "\"content\":",
+            "\"I prefer tabs\"",
+            "}",
+            "}\n",
+            "\n",
+            "{\"type\":\"assistant\",",
+            "[{\"type\":\"text\",\"text\":\"",
+            "\"}]",
+            "\"isMeta\":true,",
+            "\"isSidechain\":1,",
+            "null",
+            "-1",
+            "[",
+            "]",
+            "<system-reminder>",
+            "</system-reminder>",
+            "\\ud800",
+            "é",
+            "{",
+            ",",
+        ];
+        bolero::check!().with_iterations(600).for_each(|picks: &[u8]| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            for pick in picks {
+                match PIECES.get(usize::from(*pick) % (PIECES.len() + 2)) {
+                    Some(piece) => file.write_all(piece.as_bytes()).unwrap(),
+                    None => file.write_all(&[*pick]).unwrap(),
+                }
+            }
+            let read = turns(file.path(), Some("u1"), 10).unwrap();
+            assert!(read.first <= read.all.len());
+        });
+    }
+
     #[test]
     fn a_huge_transcript_is_read_at_its_end() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
