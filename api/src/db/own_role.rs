@@ -28,16 +28,16 @@ pub(super) async fn may_migrate(conn: &mut PgConnection) -> Result<(), DbError> 
     .fetch_one(conn)
     .await?;
     let is = |name: &str| row.try_get::<bool, _>(name);
+    let may_grant = is("may_grant")? || is("may_make")? && (!is("is_there")? || is("is_before_16")?);
+    if is("is_begun")? || is("is_superuser")? || may_grant && is("may_create")? {
+        return Ok(());
+    }
     let role: String = row.try_get("role")?;
-    if !is("is_begun")? && !is("may_create")? {
+    if may_grant {
         let database: String = row.try_get("database")?;
         return Err(DbError::Unsafe(format!(
             "{role} may not create tables; as an administrator: ALTER DATABASE \"{database}\" OWNER TO \"{role}\""
         )));
-    }
-    let may_grant = is("may_grant")? || is("may_make")? && (!is("is_there")? || is("is_before_16")?);
-    if is("is_begun")? || is("is_superuser")? || may_grant {
-        return Ok(());
     }
     Err(DbError::Unsafe(format!(
         "requests run as a role of their own, and {role} may not make it; as an administrator: CREATE ROLE tessera_app NOLOGIN; \

@@ -316,6 +316,9 @@ fn what_is_missing_is_said_before_anything_is_done() {
         let db = tessera_api::Db::connect(&cluster.url("plain")).await.unwrap();
         let said = db.migrate().await.unwrap_err().to_string();
         assert!(said.contains("CREATE ROLE tessera_app NOLOGIN") && said.contains("WITH ADMIN OPTION"), "{said}");
+        cluster.sql_on("tessera", "ALTER ROLE plain CREATEROLE; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+        let said = db.migrate().await.unwrap_err().to_string();
+        assert!(said.contains("ALTER DATABASE \"tessera\" OWNER TO \"plain\""), "{said}");
         let pool = PgPool::connect(&cluster.url("admin")).await.unwrap();
         let there: i64 = sqlx::query_scalar("SELECT count(*) FROM public.memories").fetch_one(&pool).await.unwrap();
         assert_eq!(there, 21, "nothing was touched");

@@ -111,9 +111,9 @@ fn what_is_forgotten_while_the_queues_are_read_leaves_the_vault() {
             let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE";
             until(what, async || count(&format!("{sql} '{what}%'")).await > 0).await;
         };
-        // Whoever reads the queues stands before the one of writes, and a write is noted whose row is there.
+        // Whoever reads the queues stands before the one of removals, and a write is noted whose row is there.
         let before = locked("vault_removals").await;
-        waits_to("SELECT memory FROM vault_removals").await;
+        waits_to("SELECT owner FROM vault_writes").await;
         let noted =
             "INSERT INTO vault_writes SELECT owner, memory, name, now() FROM memory_secrets ON CONFLICT DO NOTHING";
         sqlx::query(noted).execute(&pool).await.unwrap();

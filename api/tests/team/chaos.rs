@@ -78,7 +78,10 @@ impl Team {
                 self.kills += 1;
                 exchange(&self.machines[number].world, Some(self.random.u64(1..120)));
             }
-            17 => self.proxy.set([Weather::Fair, Weather::Cut, Weather::Hole][self.random.usize(..3)]),
+            17 => {
+                let weathers = [Weather::Fair, Weather::Cut, Weather::Hole, Weather::Errors, Weather::Errors];
+                self.proxy.set(weathers[self.random.usize(..weathers.len())]);
+            }
             18 => self.crash(),
             _ => self.proxy.set(Weather::Fair),
         }

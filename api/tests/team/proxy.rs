@@ -17,6 +17,28 @@ pub(crate) enum Weather {
     Cut = 1,
     /// Connections are taken, and nothing comes of them.
     Hole = 2,
+    /// Answers are replaced by those of a failing server or of another proxy: what was asked may have been done.
+    Errors = 3,
+}
+
+/// What is answered then: statuses that say nothing of what was sent.
+const ERRORS: [(&str, &str, &str); 4] = [
+    (
+        "500 Internal Server Error",
+        "application/problem+json",
+        r#"{"status":500,"code":"internal","detail":"injected"}"#,
+    ),
+    ("408 Request Timeout", "application/problem+json", r#"{"status":408,"code":"incomplete","detail":"injected"}"#),
+    ("404 Not Found", "text/html", "<html>no such page</html>"),
+    ("502 Bad Gateway", "text/html", "<html>try again</html>"),
+];
+
+fn error(to: &mut &TcpStream) -> std::io::Result<()> {
+    let (status, kind, body) = ERRORS[fastrand::usize(..ERRORS.len())];
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    to.write_all(format!("{head}{body}").as_bytes())
 }
 
 /// A running proxy. It ends with the test's process.
@@ -50,6 +72,13 @@ impl Proxy {
 }
 
 fn carry(client: TcpStream, to: &str, weather: &Arc<AtomicU8>) {
+    if weather.load(Ordering::SeqCst) == Weather::Errors as u8 && fastrand::u8(..6) == 0 {
+        // The server never hears of it.
+        let _ = (&client).read(&mut [0; 4096]);
+        drop(error(&mut &client));
+        let _ = client.shutdown(Shutdown::Both);
+        return;
+    }
     let Ok(server) = TcpStream::connect(to) else { return };
     let (up, down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
     thread::spawn(move || drop(copy(&up, &down, &AtomicU8::new(0))));
@@ -73,6 +102,9 @@ fn copy(mut from: &TcpStream, mut to: &TcpStream, weather: &AtomicU8) -> std::io
         if is == Weather::Cut as u8 && fastrand::u8(..3) == 0 {
             to.write_all(&buffer[..count / 2])?;
             return Ok(());
+        }
+        if is == Weather::Errors as u8 && fastrand::u8(..6) == 0 {
+            return error(&mut to);
         }
         to.write_all(&buffer[..count])?;
     }
