@@ -181,3 +181,53 @@ fn a_share_and_a_write_at_once_tell_of_the_memory() {
         }
     });
 }
+
+#[test]
+fn a_number_of_the_older_system_never_changes_another_memory_without_a_word() {
+    with_site(|site| async move {
+        let (ada, bob) = (site.user("ada").await, site.user("bob").await);
+        let texts = ["One buoy", "Two buoys", "Three buoys", "Four buoys", "The crane is serviced in May by Ines"];
+        let mut last = String::new();
+        for text in texts {
+            last = stored(&site, &ada, text, "port").await;
+        }
+        for text in ["Bob's first note", "Bob's second note"] {
+            stored(&site, &bob, text, "own").await;
+        }
+        let share = json!({ "shared_with": "bob", "permission": "write" });
+        Site::ok(site.post(&ada, &format!("/api/memories/{last}/share"), &share).await).await;
+        let text = json!({ "content": "The crane is serviced in June by Ines" });
+        // He has no five of his own: hers is meant, as where one number was for all.
+        Site::ok(site.put(&bob, "/api/memories/5", "", &text).await).await;
+        let now = Site::ok(site.get(&ada, &format!("/api/memories/{last}")).await).await;
+        assert_eq!((&now["content"], &now["edited_by"]), (&text["content"], &json!("bob")));
+        assert_eq!(site.delete(&bob, "/api/memories/5", "").await.status(), StatusCode::FORBIDDEN);
+        // Of what is not shared with him no number tells him anything.
+        assert_eq!(site.get(&bob, "/api/memories/4").await.status(), StatusCode::NOT_FOUND);
+        let mut own = String::new();
+        for text in ["Bob's third note on tea", "Bob's lamp is green", "Bob's kettle is blue", "Bob's mug is red"] {
+            let id = stored(&site, &bob, text, "own").await;
+            let view = Site::ok(site.get(&bob, &format!("/api/memories/{id}")).await).await;
+            if view["id"] == 5 {
+                own = id;
+            }
+        }
+        let before = Site::ok(site.get(&bob, &format!("/api/memories/{own}")).await).await;
+        assert_eq!(before["id"], 5, "he has a five of his own now");
+        let said = json!({ "content": "The crane is serviced in July by Ines" });
+        let refused = site.put(&bob, "/api/memories/5", "", &said).await;
+        assert_eq!(refused.status(), StatusCode::CONFLICT);
+        let problem: serde_json::Value = refused.json().await.unwrap();
+        let words = problem["detail"].as_str().unwrap();
+        assert!(problem["code"] == "ambiguous_number" && words.contains(&last) && words.contains(&own), "{problem}");
+        let said = json!({ "content": format!("{} today", before["content"].as_str().unwrap()) });
+        Site::ok(site.put(&bob, "/api/memories/5", "", &said).await).await;
+        assert_eq!(Site::ok(site.get(&bob, &format!("/api/memories/{own}")).await).await["content"], said["content"]);
+        for text in ["+5", "-5", "5.0"] {
+            assert_eq!(
+                site.get(&bob, &format!("/api/memories/{text}")).await.status(),
+                StatusCode::UNPROCESSABLE_ENTITY
+            );
+        }
+    });
+}
