@@ -32,6 +32,7 @@ use switches::NO_APPROVAL;
 pub(crate) use switches::{DEBUG_HOOKS, DEBUG_MODE};
 use team::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE};
 pub(crate) use team::{Used, direct_server, is_left, is_switched_off, team, team_address, team_key};
+pub(crate) use unknown::{problem, unknown};
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.
 pub(crate) struct Setting {
@@ -55,6 +56,7 @@ mod files;
 mod plugins;
 mod switches;
 mod team;
+mod unknown;
 
 setting!(HOME, ["TESSERA_HOME"], None, "directory of the store (default: the user's data directory)");
 setting!(
@@ -237,12 +239,6 @@ fn variable(name: &str) -> Option<OsString> {
     })
 }
 
-/// The names of all variables of the environment.
-#[expect(clippy::disallowed_methods, reason = "as above")]
-fn variable_names() -> impl Iterator<Item = String> {
-    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
-}
-
 impl Setting {
     /// True for a value that is shown to nobody.
     pub(crate) fn is_secret(&self) -> bool {
@@ -398,33 +394,6 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         plugins: plugins::of_hooks(file)?,
         deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
     })
-}
-
-/// Names that look like settings and are none: of the file, and of variables with the beginning of a group of ours.
-pub(crate) fn unknown(file: &ConfigFile) -> Vec<String> {
-    const GROUPS: [&str; 7] = ["HOOKS", "RECALL", "LEARN", "SYNC", "FILES", "SECRETS", "PLUGINS"];
-    let is_ours = |name: &str| {
-        let rest = name.strip_prefix("TESSERA_").unwrap_or_default();
-        GROUPS.iter().any(|group| rest.strip_prefix(group).is_some_and(|rest| rest.starts_with('_')))
-    };
-    let is_known = |name: &str| SETTINGS.iter().any(|setting| setting.names.contains(&name));
-    let mut variables: Vec<String> = variable_names().filter(|name| is_ours(name) && !is_known(name)).collect();
-    variables.sort();
-    let of_file = file.unknown().into_iter().map(|key| format!("{key} in config.toml"));
-    of_file.chain(variables.into_iter().map(|name| format!("the variable {name}"))).collect()
-}
-
-/// What is wrong with the settings, in words for the person; nothing where all of them can be used.
-pub(crate) fn problem(home_flag: Option<PathBuf>) -> Option<String> {
-    let file = match home(home_flag).and_then(|home| ConfigFile::read(&home)) {
-        Ok(file) => file,
-        Err(problem) => return Some(problem.to_string()),
-    };
-    if let Err(problem) = check(&file) {
-        return Some(problem.to_string());
-    }
-    let unknown = unknown(&file);
-    (!unknown.is_empty()).then(|| format!("no such setting: {}; `tessera settings` lists all", unknown.join(", ")))
 }
 
 /// Refuses a file with a value that cannot be used.

@@ -26,6 +26,8 @@ use tessera_engine::text::O200k;
 #[path = "../../api/tests/server/cluster.rs"]
 #[expect(dead_code, reason = "what tests use of it is more")]
 mod cluster;
+#[path = "../../fixtures/skip.rs"]
+mod skip;
 
 use cluster::Cluster;
 

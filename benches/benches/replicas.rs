@@ -4,7 +4,7 @@
 //! It needs `cargo build --release --locked -p tessera-api` before (it runs the real binary), and PostgreSQL. `TESSERA_REPLICAS_EACH`
 //! is how many memories each of 16 users has. PostgreSQL, servers and clients share the machine.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the table is what a benchmark is for")]
+#![expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops when something is wrong")]
 
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ use tessera_benches::Corpus;
 #[path = "../../api/tests/server/cluster.rs"]
 #[expect(dead_code, reason = "what tests use of it is more")]
 mod cluster;
+#[path = "../../fixtures/skip.rs"]
+mod skip;
 
 use cluster::Cluster;
 

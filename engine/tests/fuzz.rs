@@ -159,7 +159,7 @@ fn snapshots() {
     let rows: Vec<IndexRow> = (1..20).map(row).collect();
     let sound = Snapshot::build(Identity { store: [1; 16], rev: 3, stamp: [2; 16] }, &rows);
     check!().with_iterations(tries(10_000)).for_each(|bytes: &[u8]| {
-        drop(Snapshot::open(bytes.to_vec()));
+        drop(Snapshot::open(bytes));
         let mut changed = sound.clone();
         for three in bytes.chunks_exact(3) {
             let at = usize::from(u16::from_le_bytes([three[0], three[1]])) % changed.len();
@@ -250,7 +250,7 @@ fn query_text() {
     let cell = std::sync::Mutex::new(&mut store);
     check!().with_iterations(tries(1_500)).for_each(|picks: &[u8]| {
         let bytes = built(picks, &PIECES);
-        let budget = 60 + picks.len() as u32 % 300;
+        let budget = 60 + u32::try_from(picks.len() % 300).unwrap();
         let request = RecallRequest {
             budget: TokenBudget::try_from(budget).unwrap(),
             ..RecallRequest::new(String::from_utf8_lossy(&bytes))

@@ -205,13 +205,11 @@ fn caller() -> Caller {
     Caller { project, client: Some("tessera".into()), plugins, ..Caller::new(Origin::User) }
 }
 
-/// Runs a command; its exit code is 0 unless it found something wrong.
-pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    let told = serve::Told { json: cli.json, verbose: cli.verbose };
-    let context = Context { json: cli.json, home: cli.home };
-    // Those that speak to a program, and those that list all of it anyway, do without.
+/// Reports settings that do not exist or cannot be used. Commands that speak to a program do without, and so do those that list
+/// all of it anyway.
+fn report_settings(context: &Context, command: &Command) {
     let is_silent = matches!(
-        cli.command,
+        command,
         Command::Mcp { .. }
             | Command::Hook { .. }
             | Command::Learn
@@ -224,6 +222,13 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     if !is_silent && let Some(problem) = config::problem(context.home.clone()) {
         output::note(&format!("settings: {}", output::shown(&problem)));
     }
+}
+
+/// Runs a command; its exit code is 0 unless it found something wrong.
+pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let told = serve::Told { json: cli.json, verbose: cli.verbose };
+    let context = Context { json: cli.json, home: cli.home };
+    report_settings(&context, &cli.command);
     match cli.command {
         Command::Remember(args) => remember::run(&context, args)?,
         Command::Recall(args) => recall::run(&context, *args)?,

@@ -7,10 +7,11 @@ use std::path::Path;
 use rusqlite::params;
 use serde_json::{Value, json};
 
+use crate::skip::left_out;
 use crate::support::hooks::{asked, context_of, event, hook};
 use crate::support::older::{states, v_alone, v_database, v_stores, vault, w_database, w_stores};
 use crate::support::terminal::start_on_terminal;
-use crate::support::{Ran, World, left_out};
+use crate::support::{Ran, World};
 
 /// A credential that was made up.
 const KEY: &str = "qX7pL2vN9dRtW4mZ8kBy";

@@ -3,7 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{World, left_out};
+use crate::skip::left_out;
+use crate::support::World;
 
 fn database(world: &World) -> std::path::PathBuf {
     world.home().join("tessera.db")

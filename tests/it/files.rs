@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::planted::{Search, planted};
+use crate::skip::left_out;
 use crate::support::hooks::{event, hook};
-use crate::support::{Client, World, left_out};
+use crate::support::{Client, World};
 
 /// A world with a folder of some files that is known.
 fn noted(files: &[(&str, &str)]) -> World {

@@ -1,5 +1,5 @@
 //! Tests of the real binary, and of the house rules.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr, reason = "tests may")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
 mod architecture;
 mod cli;
@@ -47,6 +47,8 @@ mod round_trip;
 mod secrets;
 mod serve;
 mod setup;
+#[path = "../../fixtures/skip.rs"]
+mod skip;
 mod support;
 mod terminal;
 mod unread;

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::{World, left_out};
+use crate::skip::left_out;
+use crate::support::World;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 

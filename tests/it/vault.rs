@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Ran, Running, World, left_out};
+use crate::skip::left_out;
+use crate::support::{Client, Ran, Running, World};
 
 /// How long an OpenBao may take to answer.
 const READY: Duration = Duration::from_secs(10);

@@ -12,7 +12,7 @@ const ANY_UUID: &str = "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$";
 /// The name of a category: no comma, quote or control character, and no space at an end.
 const CATEGORY: &str = r#"[^\s",\x00-\x1f\x7f-\x9f]([^",\x00-\x1f\x7f-\x9f]{0,62}[^\s",\x00-\x1f\x7f-\x9f])?"#;
 /// A tag: the same, without a `#` at its beginning.
-const TAG: &str = r##"[^\s#",\x00-\x1f\x7f-\x9f]([^",\x00-\x1f\x7f-\x9f]{0,62}[^\s",\x00-\x1f\x7f-\x9f])?"##;
+const TAG: &str = r#"[^\s#",\x00-\x1f\x7f-\x9f]([^",\x00-\x1f\x7f-\x9f]{0,62}[^\s",\x00-\x1f\x7f-\x9f])?"#;
 const KIND: &str = "(fact|entity|relationship|self)";
 /// A date, or a time of RFC 3339, of the years 1 to 9999 but for their last two days.
 const TIME: &str = concat!(

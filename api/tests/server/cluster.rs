@@ -1,8 +1,5 @@
 //! A PostgreSQL of the test's own: in a temporary directory, on a socket in it, gone with the test.
 
-#[path = "../../../fixtures/left_out.rs"]
-pub(crate) mod left_out;
-
 use std::fs;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
@@ -60,7 +57,7 @@ impl Cluster {
         let told = Command::new("pg_config").arg("--sharedir").output().ok();
         let shared = told.and_then(|out| String::from_utf8(out.stdout).ok()).unwrap_or_default();
         if !Path::new(shared.trim()).join("extension/citus.control").exists() {
-            left_out::left_out("Citus", "the extension is not installed");
+            crate::skip::left_out("Citus", "the extension is not installed");
             return None;
         }
         Self::start_with(2, false)
@@ -68,7 +65,7 @@ impl Cluster {
 
     fn start_with(others: u16, is_durable: bool) -> Option<Self> {
         let Some(programs) = programs() else {
-            left_out::left_out("PostgreSQL", "it is not installed");
+            crate::skip::left_out("PostgreSQL", "it is not installed");
             return None;
         };
         // Short, for the socket, and open to whomever PostgreSQL runs as.

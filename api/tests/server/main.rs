@@ -31,6 +31,8 @@ mod scale;
 mod secrets;
 mod shares;
 mod site;
+#[path = "../../../fixtures/skip.rs"]
+mod skip;
 mod slow;
 mod spread;
 mod stale;

@@ -217,7 +217,7 @@ fn a_number_of_the_older_system_never_changes_another_memory_without_a_word() {
         let said = json!({ "content": "The crane is serviced in July by Ines" });
         let refused = site.put(&bob, "/api/memories/5", "", &said).await;
         assert_eq!(refused.status(), StatusCode::CONFLICT);
-        let problem: serde_json::Value = refused.json().await.unwrap();
+        let problem: Value = refused.json().await.unwrap();
         let words = problem["detail"].as_str().unwrap();
         assert!(problem["code"] == "ambiguous_number" && words.contains(&last) && words.contains(&own), "{problem}");
         let said = json!({ "content": format!("{} today", before["content"].as_str().unwrap()) });

@@ -26,6 +26,8 @@ mod restore;
 mod secrets;
 mod serve;
 mod server;
+#[path = "../../../fixtures/skip.rs"]
+mod skip;
 #[expect(dead_code, unused_imports, reason = "tests of one machine need more of it")]
 #[path = "../../../tests/it/support/mod.rs"]
 mod support;

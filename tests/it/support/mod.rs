@@ -7,4 +7,4 @@ pub(crate) mod terminal;
 mod world;
 
 pub(crate) use client::Client;
-pub(crate) use world::{Ran, Running, World, ended, has, left_out};
+pub(crate) use world::{Ran, Running, World, ended, has};

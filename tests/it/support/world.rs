@@ -1,9 +1,5 @@
 //! A home directory, and the binary run in it.
 
-#[path = "../../../fixtures/left_out.rs"]
-mod left_out;
-pub(crate) use left_out::left_out;
-
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
@@ -142,7 +138,7 @@ impl From<Output> for Ran {
 pub(crate) fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !found {
-        left_out(program, "it is not installed");
+        crate::skip::left_out(program, "it is not installed");
     }
     found
 }

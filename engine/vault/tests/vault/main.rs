@@ -7,4 +7,6 @@ mod care;
 mod faults;
 mod kept;
 mod kubernetes;
+#[path = "../../../../fixtures/skip.rs"]
+mod skip;
 mod tokens;

@@ -1,0 +1,38 @@
+//! Settings that do not exist, and what a person is told of settings that cannot be used.
+
+use std::path::PathBuf;
+
+use super::{SETTINGS, check, home};
+use crate::config_file::ConfigFile;
+
+/// Names that look like settings and are none: of the file, and of variables with the beginning of a group of ours.
+pub(crate) fn unknown(file: &ConfigFile) -> Vec<String> {
+    const GROUPS: [&str; 7] = ["HOOKS", "RECALL", "LEARN", "SYNC", "FILES", "SECRETS", "PLUGINS"];
+    let is_ours = |name: &str| {
+        let rest = name.strip_prefix("TESSERA_").unwrap_or_default();
+        GROUPS.iter().any(|group| rest.strip_prefix(group).is_some_and(|rest| rest.starts_with('_')))
+    };
+    let is_known = |name: &str| SETTINGS.iter().any(|setting| setting.names.contains(&name));
+    let mut variables: Vec<String> = variable_names().filter(|name| is_ours(name) && !is_known(name)).collect();
+    variables.sort();
+    let of_file = file.unknown().into_iter().map(|key| format!("{key} in config.toml"));
+    of_file.chain(variables.into_iter().map(|name| format!("the variable {name}"))).collect()
+}
+
+/// What is wrong with the settings, in words for the person; nothing where all of them can be used.
+pub(crate) fn problem(home_flag: Option<PathBuf>) -> Option<String> {
+    let file = match home(home_flag).and_then(|home| ConfigFile::read(&home)) {
+        Ok(file) => file,
+        Err(problem) => return Some(problem.to_string()),
+    };
+    if let Err(problem) = check(&file) {
+        return Some(problem.to_string());
+    }
+    let unknown = unknown(&file);
+    (!unknown.is_empty()).then(|| format!("no such setting: {}; `tessera settings` lists all", unknown.join(", ")))
+}
+
+/// The names of all variables of the environment.
+fn variable_names() -> impl Iterator<Item = String> {
+    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
+}
