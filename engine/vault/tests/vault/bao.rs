@@ -12,7 +12,7 @@ use tessera_vault::{Auth, Config, SecretPath, Vault};
 use zeroize::Zeroizing;
 
 /// How long an OpenBao may take to answer.
-const READY: Duration = Duration::from_secs(10);
+const READY: Duration = Duration::from_secs(30);
 
 /// The program, where `.ci/openbao` puts it or where a variable says.
 #[expect(clippy::disallowed_methods, reason = "a test has no settings of its own")]
@@ -92,6 +92,9 @@ impl Bao {
         let operator = operator.build().unwrap();
         let bao = Self { child, program, kind, home, port, root: "root".into(), operator };
         bao.ready().await;
+        if kind != Kind::Files {
+            bao.can_write().await;
+        }
         Some(bao)
     }
 
