@@ -234,6 +234,13 @@ fn a_view_keeps_the_budget_of_its_call() {
         let cost = tiktoken_rs::o200k_base_singleton().encode_ordinary(&part).len();
         assert!(cost <= most, "{path}: {cost} of {most}: {part}");
     }
+    let mut counting = Client::start_with(&world, &[("TESSERA_TOKEN_PROFILE", "claude")]);
+    for path in ["/memories/long.md", "/memories"] {
+        let part = counting.ok("memory", json!({ "command": "view", "path": path, "max_tokens": 80 }));
+        let cost = tiktoken_rs::o200k_base_singleton().encode_ordinary(&part).len();
+        assert!(cost <= 50, "80 tokens of Claude are 50 of o200k_base: {cost}: {part}");
+    }
+    counting.close();
     let (wrong, is_refused) =
         client.call("memory", json!({ "command": "view", "path": "/memories", "max_tokens": "x" }));
     assert!(is_refused && wrong.starts_with("max_tokens: "), "{wrong}");

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use tessera_engine::Store;
-use tessera_engine::domain::{FilePath, MemoryId};
+use tessera_engine::domain::{FilePath, MemoryId, TokenBudget};
 use tessera_engine::screen::{Secret, findings};
 use tessera_engine::store::{Intent, MEMORIES, StoreError};
 use tessera_engine::text::{O200k, TokenCounter};
@@ -62,7 +62,12 @@ impl Verb for FileCommand {
     type Outcome = ToolReply;
     const EFFECT: Effect = Effect::Destroys;
 
-    fn run(self, store: &mut Store, caller: &Caller) -> Result<ToolReply, StoreError> {
+    fn run(mut self, store: &mut Store, caller: &Caller) -> Result<ToolReply, StoreError> {
+        // A budget is in the tokens of whoever reads it; from here on all are counted in those of o200k_base.
+        self.rules.max_tokens = match TokenBudget::try_from(self.rules.max_tokens) {
+            Ok(budget) => caller.profile.to_o200k(budget).0,
+            Err(_) => self.rules.max_tokens,
+        };
         match run(store, caller, &self) {
             Ok(text) => Ok(ToolReply { text, is_error: false }),
             Err(Failed::File(error)) => Ok(self.refused(&error.to_string())),

@@ -126,7 +126,8 @@ impl JsonFrame {
         if self.rows.parts {
             let parts = ScoreParts::NAMES.iter().zip(ranked.parts.values());
             let parts: Vec<String> =
-                parts.map(|(name, part)| format!("\"{name}\":{:.3}", part.clamp(0.0, 1.0))).collect();
+                // Zero has no sign here: a `-` would cost a token that was not counted.
+                parts.map(|(name, part)| format!("\"{name}\":{:.3}", part.clamp(0.0, 1.0) + 0.0)).collect();
             head.push_str(&format!("\"parts\":{{{}}},", parts.join(",")));
             if let Some(old) = ranked.redirected_from {
                 head.push_str(&format!("\"redirected_from\":{},", old.get()));
