@@ -24,6 +24,7 @@ mod mcp;
 mod meaning;
 mod memory_races;
 mod memory_tool;
+mod memory_view;
 mod notes;
 mod observations;
 mod older_calls;
