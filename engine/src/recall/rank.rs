@@ -228,7 +228,9 @@ impl Ranking {
         };
         if share > 0.0 {
             let best = matches.iter().map(|found| found.evidence).fold(0.0, f64::max);
-            matches.retain(|found| found.evidence >= best * share);
+            // By importance, a row that holds any word of the query counts, as it does in claude-memory-mcp.
+            let counts = |found: &Match| request.sort == Sort::Importance && found.share > 0.0;
+            matches.retain(|found| found.evidence >= best * share || counts(found));
         }
         self.total = u32::try_from(matches.len()).unwrap_or(u32::MAX);
         let order = match request.sort {

@@ -73,6 +73,19 @@ pub(super) fn recalling() -> Vec<Check> {
 pub(super) fn ordering() -> Vec<Check> {
     vec![
         check(
+            "by importance, the rows that hold all words come first",
+            [
+                stored("alice", "Python is great for wombat science", "", 0.9),
+                stored("alice", "zebra crossing wombat", "", 0.5),
+                stored("alice", "wombat diet is grass", "", 0.8),
+                asked("zebra wombat")
+                    .has("/memories", Is::Many(3))
+                    .has("/memories/0/content", Is::With("zebra"))
+                    .has("/memories/1/content", Is::With("Python"))
+                    .has("/memories/2/content", Is::With("diet")),
+            ],
+        ),
+        check(
             "recall has the most important first",
             cranes()
                 .into_iter()
