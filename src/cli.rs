@@ -277,6 +277,7 @@ pub(crate) enum Command {
     /// Show recall on a few hundred sample notes.
     Demo,
     /// List the settings, or change one in config.toml.
+    #[command(alias = "config")]
     Settings {
         /// What to change.
         #[command(subcommand)]

@@ -320,7 +320,9 @@ pub(crate) fn asking(
     profile: Option<TokenProfile>,
     home_flag: Option<PathBuf>,
 ) -> Result<Caller, SetupError> {
-    let file = ConfigFile::read(&home(home_flag)?)?;
+    let home = home(home_flag)?;
+    // A file that cannot be read is no reason to answer nothing: the command says what is wrong with it.
+    let file = ConfigFile::read(&home).unwrap_or_else(|_| ConfigFile::empty(&home));
     let profile = match profile {
         Some(profile) => profile,
         None => PROFILE.parsed(&file, TokenProfile::O200K, any)?,
@@ -436,6 +438,7 @@ pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
         program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
         store: named_home(home_flag.map(Path::to_path_buf)).map(|home| std::path::absolute(&home).unwrap_or(home)),
         home,
+        search: variable("PATH"),
     })
 }
 

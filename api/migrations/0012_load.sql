@@ -9,6 +9,10 @@ BEGIN
     END IF;
 END $$;
 
+-- An importance in millionths, where the hundredths in `importance` do not say it all.
+ALTER TABLE memories ADD COLUMN importance_beyond integer CHECK (importance_beyond BETWEEN 0 AND 1000000);
+GRANT UPDATE (importance_beyond) ON memories TO tessera_app;
+
 -- Older clients send a text again that they sent before: it is looked up by this.
 ALTER TABLE memories ADD COLUMN content_md5 text GENERATED ALWAYS AS (md5(content)) STORED;
 

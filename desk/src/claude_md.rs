@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 use tessera_engine::domain::{Category, Scope, Timestamp, Trust};
 use tessera_markdown::{Bound, Note, parse};
@@ -74,7 +74,10 @@ fn whole(note: &Note, text: &str) -> Option<Remember> {
 fn items(text: &str, files: &BTreeSet<&str>) -> Vec<Remember> {
     let (notes, headings) = (Vec::new(), Vec::new());
     let mut reader = Reader { headings, open: None, depth: 0, start: 0, notes, leads_to_file: false, text, files };
-    for (event, range) in Parser::new(text).into_offset_iter() {
+    // A front matter that is no YAML, such as the `globs: *.rs` of other editors, is none of the notes either.
+    let is_fenced = text.starts_with("---\n") || text.starts_with("---\r\n");
+    let options = if is_fenced { Options::ENABLE_YAML_STYLE_METADATA_BLOCKS } else { Options::empty() };
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         reader.take(&event, range.start, range.end);
     }
     let note = |(content, keywords): (String, Vec<String>)| Remember { content, keywords, ..Remember::default() };
@@ -169,6 +172,14 @@ mod tests {
                 ("**Why:** so that all can read them", vec!["Ledger", "Style"]),
             ]
         );
+    }
+
+    #[test]
+    fn a_front_matter_that_is_no_yaml_is_no_note_and_no_keyword() {
+        let text =
+            "---\ndescription: rust\nglobs: *.rs\nalwaysApply: false\n---\n\n# Style\n- Use `?` and not unwrap\n";
+        let notes = notes(&[file("rust.mdc", text)], &Scope::Global, None);
+        assert_eq!(shown(&notes), [("Use `?` and not unwrap", vec!["Style"])]);
     }
 
     #[test]

@@ -18,6 +18,8 @@ use crate::verbs::described;
 
 /// Characters of a memory that is shown before anything is stored.
 const SAMPLE_CHARS: usize = 160;
+/// From here on JSON readers round whole numbers: 2 to the 64th.
+const WHOLE: f64 = 18_446_744_073_709_551_616.0;
 /// Keywords or named things of one memory.
 const MOST_WORDS: usize = 128;
 
@@ -37,6 +39,9 @@ impl Coming {
     pub(crate) fn of(draft: older::Draft, whose: ImportAs, scope: &Scope, now: Timestamp) -> Self {
         let mut remarks = draft.remarks.clone();
         let category: Option<Category> = fitting(draft.category.as_deref(), "category", &mut remarks);
+        let said =
+            draft.category.as_deref().zip(category.as_ref()).and_then(|(given, kept)| folded(given, kept.as_str()));
+        remarks.extend(said.map(|said| format!("category: {said}")));
         let shared = draft.shared_by.as_ref().filter(|name| !name.is_empty());
         let vouched = (whose == ImportAs::Own && shared.is_none()).then_some(Trust::User);
         let ids = std::iter::once(&draft.key).chain(&draft.also).map(|key| MemoryId::from_key(key)).collect();
@@ -131,6 +136,11 @@ where
 
 /// What is kept beside the text; nothing where it cannot be, which is said.
 fn metadata(kept: Map<String, Value>, remarks: &mut Vec<String>) -> Option<Metadata> {
+    let rounded =
+        kept.iter().filter(|(_, value)| value.as_f64().is_some_and(|number| value.is_f64() && number.abs() >= WHOLE));
+    remarks.extend(
+        rounded.map(|(name, value)| format!("metadata: {name} is kept as {value}: digits beyond 64 bits are lost")),
+    );
     match Metadata::try_from(Value::Object(kept)) {
         Ok(metadata) => Some(metadata).filter(|metadata| !metadata.is_empty()),
         Err(problem) => {
@@ -140,10 +150,17 @@ fn metadata(kept: Map<String, Value>, remarks: &mut Vec<String>) -> Option<Metad
     }
 }
 
+/// Says of a name that is kept in another form that it is, unless its case alone changes.
+fn folded(given: &str, kept: &str) -> Option<String> {
+    let given = given.trim();
+    (given.to_lowercase() != kept).then(|| format!("{given} becomes {kept}"))
+}
+
 fn tags(given: &[String], remarks: &mut Vec<String>) -> Vec<Tag> {
     let mut tags: Vec<Tag> = Vec::new();
     for text in given {
         let tag: Option<Tag> = fitting(Some(text), "tags", remarks);
+        remarks.extend(tag.as_ref().and_then(|tag| folded(text, tag.as_str())).map(|said| format!("tags: {said}")));
         tags.extend(tag.filter(|tag| !tags.contains(tag)));
     }
     if tags.len() > MAX_TAGS {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    DomainError, Draft, Filters, FixedClock, Handle, Importance, Link, LinkKind, Purpose, RecallRequest, Scope, Sort,
-    Timestamp,
+    DomainError, Draft, Filters, FixedClock, Handle, Link, LinkKind, Purpose, RecallRequest, Scope, Timestamp,
 };
 use tessera_engine::pack::Recall;
 use tessera_engine::score::Weights;
@@ -310,18 +309,4 @@ fn a_tight_budget_loses_no_row() {
         seen.dedup();
         assert_eq!((seen.len(), all), (total, total), "{budget}: {seen:?}");
     }
-}
-
-#[test]
-fn by_importance_each_row_with_a_word_of_the_query_counts_and_those_with_all_words_come_first() {
-    let mut home = Home::new();
-    for (text, importance) in
-        [("Python is great for wombat science", 0.9), ("zebra crossing wombat", 0.5), ("wombat diet is grass", 0.8)]
-    {
-        let importance = Some(Importance::try_from(importance).unwrap());
-        home.store.remember(Draft { importance, ..Draft::new(text) }).unwrap();
-    }
-    let recall = home.ask(&RecallRequest { sort: Sort::Importance, ..RecallRequest::new("zebra wombat") });
-    let texts: Vec<&str> = recall.details.iter().map(|detail| detail.memory.content.as_str()).collect();
-    assert_eq!(texts, ["zebra crossing wombat", "Python is great for wombat science", "wombat diet is grass"]);
 }

@@ -46,7 +46,7 @@ pub(super) fn table(recall: &Recall, searched: u32, standing: &[String]) -> Stri
     let below = recall.below_floor.iter().filter(|ranked| !is_listed(ranked));
     rows.extend(below.map(|ranked| row(ranked, "below the floor", None)));
     let head = format!(
-        "\nsearched {searched}, matched {}, spent {} {} tokens\n",
+        "\nsearched {searched}, matched {}, spent {} {} tokens on the reply above; this table is not part of it\n",
         recall.total_count, recall.tokens_used, recall.profile
     );
     let breadth = if recall.is_broad { BREADTH } else { "" };

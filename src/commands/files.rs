@@ -4,13 +4,13 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tessera_desk::Caller;
 use tessera_desk::folders::{
     AddFolder, ClearUnread, FileCommand, FolderState, Folders, LeftOut, RemoveFolder, Unread, UnreadFile, left_out,
     refresh_thoroughly,
 };
-use tessera_engine::domain::{Origin, Trust};
+use tessera_engine::domain::{Origin, TokenBudget, Trust};
 use tessera_engine::store::Usage;
 
 use super::setup::agreed;
@@ -184,12 +184,18 @@ fn clear_unread(context: &Context, days: u32, yes: bool) -> anyhow::Result<()> {
 pub(super) fn tool(context: &Context) -> anyhow::Result<ExitCode> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
-    let command = serde_json::from_slice(&bytes).map_err(|error| {
+    let command: Value = serde_json::from_slice(&bytes).map_err(|error| {
         UserError(format!(
             "stdin: is no JSON: {error}; give one command, such as {{\"command\":\"view\",\"path\":\"/memories\"}}"
         ))
     })?;
-    let asks = FileCommand { command, rules: config::file_rules(context.home.clone())? };
+    let mut rules = config::file_rules(context.home.clone())?;
+    if let Some(asked) = command.get("max_tokens") {
+        // What is no number is out of range as well.
+        let asked = asked.as_u64().and_then(|tokens| u32::try_from(tokens).ok()).unwrap_or_default();
+        rules.max_tokens = TokenBudget::try_from(asked)?.get();
+    }
+    let asks = FileCommand { command, rules };
     // It is a model that uses the tool, whoever runs its loop.
     let caller = Caller { origin: Origin::Agent, ..caller() };
     let reply = context.at_local_desk_as(&caller, Access::Add, |desk| {

@@ -4,16 +4,18 @@ use std::path::PathBuf;
 
 use tessera_desk::chain::installed::{self, Installed};
 use tessera_desk::chain::spool::{self, Lying};
+use tessera_desk::sync::{Remote, SyncError};
+use tessera_engine::Store;
 use tessera_engine::domain::Timestamp;
-use tessera_engine::store::Home;
+use tessera_engine::store::{Home, StoreConfig};
 use tessera_setup::{Row, RowVerdict};
 
 use super::{Context, coming_over};
 use crate::config;
 use crate::config_file::ConfigFile;
 
-/// What `doctor` says of the team server and of settings without effect.
-pub(super) fn rows(context: &Context) -> Vec<Row> {
+/// What `doctor` says of the team server and of settings without effect, beside a store.
+pub(super) fn rows(context: &Context, store: &StoreConfig) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |name, verdict, detail: String| rows.push(Row { name, verdict, detail });
     let file = config::home(context.home.clone()).and_then(|home| ConfigFile::read(&home));
@@ -26,7 +28,10 @@ pub(super) fn rows(context: &Context) -> Vec<Row> {
     }
     match config::team(context.home.clone()) {
         Ok(None) => {}
-        Ok(Some((remote, _))) => add("team server", RowVerdict::Ok, remote.address().to_owned()),
+        Ok(Some((remote, _))) => match unagreed(store, &remote) {
+            Some(problem) => add("team server", RowVerdict::Bad, format!("is not in use: {problem}")),
+            None => add("team server", RowVerdict::Ok, remote.address().to_owned()),
+        },
         Err(problem) => add("team server", RowVerdict::Bad, format!("is not in use: {problem}")),
     }
     match config::vault(context.home.clone()) {
@@ -41,6 +46,17 @@ pub(super) fn rows(context: &Context) -> Vec<Row> {
         rows.extend(plugins(&home));
     }
     rows
+}
+
+/// Why a server that is set is not in use: the store has memories, and nobody agreed to send them there.
+fn unagreed(store: &StoreConfig, remote: &Remote) -> Option<SyncError> {
+    if remote.is_chosen() {
+        return None;
+    }
+    let mut store = Store::open(store.clone()).ok()?;
+    let is_joined = store.sync_status().is_ok_and(|status| status.server.is_some());
+    let held = store.stats().map_or(0, |stats| stats.memories + stats.deleted);
+    (!is_joined && held > 0).then(|| SyncError::NotAgreed { address: remote.address().to_owned(), held })
 }
 
 /// What is to be said of plugins; nothing where there are none.

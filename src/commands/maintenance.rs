@@ -85,11 +85,9 @@ pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode
         make_meanings(context, &mut health)?;
     }
     health.checks.extend(files_check(context, repair)?);
-    // What a hook could not read is found here.
-    config::surroundings(context.home.clone())?;
     let looked = config::store(context.home.clone(), Usage::ReadOnce)?;
     let mut client = check(&looked, &config::places(context.home.as_deref())?);
-    client.extend(super::findings::rows(context));
+    client.extend(super::findings::rows(context, &looked));
     let is_good = health.is_good() && client.iter().all(|row| row.verdict == RowVerdict::Ok);
     if context.json {
         let client: Vec<_> = client

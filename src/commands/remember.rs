@@ -147,7 +147,9 @@ pub(super) fn forget(
             None => format!("`tessera restore {}` brings it back", one.handle.get()),
         };
         let how = output::shown(&how);
-        output::line(&format!("Forgot {} ({how})", one.handle))?;
+        let what =
+            if one.again { format!("{} was forgotten before", one.handle) } else { format!("Forgot {}", one.handle) };
+        output::line(&format!("{what} ({how})"))?;
     }
     left.told().iter().for_each(|told| output::note(told));
     Ok(())

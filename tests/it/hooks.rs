@@ -444,6 +444,19 @@ fn beside_hooks_of_the_settings_those_of_the_plugin_leave_everything_to_them() {
     assert_eq!(world.run(&["uninstall", "--yes"]).code, Some(0));
     assert!(by_plugin().stdout.contains("Svelte"), "and the plugin again");
     assert!(tools(&plugin) > 10);
+    // The settings of a project name the program alone: they act where the system finds it.
+    let project = world.path("project");
+    fs::create_dir_all(&project).unwrap();
+    let mut command = world.command(World::binary());
+    command.args(["setup", "claude-code", "--project", "--yes"]).current_dir(&project);
+    assert!(command.status().unwrap().success());
+    let (dir, found) = (project.to_str().unwrap(), World::binary().parent().unwrap().to_str().unwrap());
+    let beside = |path: &str| {
+        let variables = [plugin[0], ("CLAUDE_PROJECT_DIR", dir), ("PATH", path)];
+        hook(&world, start.to_string().as_bytes(), &variables).stdout
+    };
+    assert_eq!(beside(found), "");
+    assert!(beside("/nonexistent").contains("Svelte"), "nothing else would act");
 }
 
 #[test]

@@ -51,6 +51,7 @@ pub(crate) struct NewMemory {
     force_sensitive: bool,
     /// What is to be kept beside the text and given back with it: an object of at most 8 KiB.
     #[schema(value_type = Option<Object>)]
+    #[serde(default, deserialize_with = "Metadata::read")]
     metadata: Option<Metadata>,
     /// What is said of a text that is a secret as a whole: with `force_sensitive` alone.
     summary: Option<String>,
@@ -167,6 +168,7 @@ pub(crate) struct MemoryPatch {
     scope: Option<String>,
     /// What is kept beside the text, replacing what was; an empty object for none.
     #[schema(value_type = Option<Object>)]
+    #[serde(default, deserialize_with = "Metadata::read")]
     metadata: Option<Metadata>,
     /// The whole text, new or as it is, is a secret: it is kept as such, and what is said of it stands in its place.
     #[serde(default)]

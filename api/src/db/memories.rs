@@ -70,6 +70,7 @@ codec! {
     "category" => |query, it| query.bind(it.details.map_or("", |of| of.category.as_str()));
     "type" => |query, it| query.bind(it.details.map_or("", |of| of.kind.as_str()));
     "importance" => |query, it| query.bind(it.details.map_or(0, |of| i16::from(of.importance.percent())));
+    "importance_beyond" => |query, it| query.bind(it.details.and_then(|of| of.importance.beyond_percent()).map(u32::cast_signed));
     "keywords" => |query, it| query.bind(it.details.map_or_else(Vec::new, |of| of.keywords.clone()));
     "entities" => |query, it| query.bind(it.details.map_or_else(Vec::new, |of| of.entities.clone()));
     "scope" => |query, it| query.bind(it.details.map_or("", |of| of.scope.as_str()));
@@ -288,7 +289,10 @@ fn document(row: &PgRow) -> Result<Document, DbError> {
     let details = Details {
         category: Category::try_from(row.try_get::<String, _>("category")?).map_err(|e| wrong("category")(&e))?,
         kind: read::<MemoryType>("type", row.try_get("type")?)?,
-        importance: Importance::from_percent(u8::try_from(importance).unwrap_or(100)),
+        importance: Importance::kept(
+            u8::try_from(importance).unwrap_or(100),
+            row.try_get::<Option<i32>, _>("importance_beyond")?.map(i32::cast_unsigned),
+        ),
         keywords: row.try_get("keywords")?,
         entities: row.try_get("entities")?,
         scope: read::<Scope>("scope", row.try_get("scope")?)?,

@@ -59,6 +59,9 @@ fn variables_alone_join_an_empty_store_and_of_what_was_here_nothing_new_is_told(
     // A directory can set variables: a store that has memories joins nobody by them.
     let now = with(&full, &variables, &["sync", "now"]);
     assert!(now.code == Some(1) && now.stderr.contains(&format!("run `tessera sync join {url}`")), "{now:?}");
+    let doctor = with(&full, &variables, &["doctor"]);
+    assert!(doctor.code == Some(1) && doctor.stdout.contains("team server"), "{doctor:?}");
+    assert!(doctor.stdout.contains(&format!("is not in use: {url} is set by an environment variable")), "{doctor:?}");
     let mut client = Client::start_with(&full, &variables);
     client.ok("memory_store", json!({ "content": "Told to nobody" }));
     // The server is asked in the background.

@@ -1,5 +1,6 @@
 //! Whether what was set up works: the program is there, the server answers, the hooks fire.
 
+use std::env::consts::EXE_EXTENSION;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -44,7 +45,11 @@ pub enum RowVerdict {
 pub fn runs_hooks(places: &Places, project: Option<&Path>) -> bool {
     let levels = std::iter::once(Level::User).chain(project.map(|dir| Level::Project(dir.to_owned())));
     // The settings of a project leave it to the path where the program is.
-    let is_there = |program: PathBuf| program.is_file() || program.components().count() == 1;
+    let search: Vec<PathBuf> = places.search.iter().flat_map(std::env::split_paths).collect();
+    let is_there = |program: PathBuf| match program.components().count() {
+        1 => search.iter().any(|dir| dir.join(&program).with_extension(EXE_EXTENSION).is_file()),
+        _ => program.is_file(),
+    };
     levels.filter_map(|level| hook_program(&level, places)).any(is_there)
 }
 

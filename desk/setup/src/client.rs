@@ -1,5 +1,6 @@
 //! The clients: where each keeps its settings, and what belongs there.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -49,6 +50,8 @@ pub struct Places {
     pub program: PathBuf,
     /// The store's directory, where the command line named one: clients are to use the same.
     pub store: Option<PathBuf>,
+    /// The directories in which the system looks for programs: `PATH`.
+    pub search: Option<OsString>,
 }
 
 /// Our tools, by every name that our server may have in a client's settings: ours, and the older system's.

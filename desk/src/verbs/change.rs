@@ -222,7 +222,11 @@ fn forget_in_files(
         forget_parts(store, caller, &there)?;
     }
     match erase {
-        Erase::Soft => Ok(parts.iter().map(|part| Forgotten { id: part.id, handle: part.handle }).collect()),
+        Erase::Soft => {
+            let forgotten =
+                |part: &Memory| Forgotten { id: part.id, handle: part.handle, again: part.deleted.is_some() };
+            Ok(parts.iter().map(forgotten).collect())
+        }
         Erase::Hard => store.purge_parts(&all, &caller.actor(None)),
     }
 }

@@ -38,7 +38,7 @@ impl Expiry {
 impl FromStr for Expiry {
     type Err = DomainError;
 
-    /// Reads `never`, whole days (`30d`), a date or a time.
+    /// Reads `never`, whole days (`30d`), a date, a time, or the milliseconds since 1970 that memory-mcp gives (13 digits).
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("never") {
@@ -46,6 +46,10 @@ impl FromStr for Expiry {
         }
         if let Some(days) = text.strip_suffix(['d', 'D']).and_then(|days| days.parse().ok()) {
             return Ok(Self::After(days));
+        }
+        let is_milliseconds = text.len() == 13 && text.bytes().all(|byte| byte.is_ascii_digit());
+        if let Some(milliseconds) = text.parse::<i64>().ok().filter(|_| is_milliseconds) {
+            return Ok(Self::At(Timestamp::from_micros(milliseconds * 1_000)));
         }
         text.parse().map(Self::At).map_err(|_| DomainError::invalid("expires_at", "is no time", FIX))
     }
@@ -62,7 +66,8 @@ mod tests {
         assert_eq!(at("never"), Ok(None));
         assert_eq!(at("30d").unwrap().unwrap().to_string(), "2026-12-20T00:00:00Z");
         assert_eq!(at("2027-01-02").unwrap().unwrap().to_string(), "2027-01-02T00:00:00Z");
-        for bad in ["0d", "2026-11-20", "2001-01-01", "soon", "-3d", "", "d"] {
+        assert_eq!(at("1798761600000").unwrap().unwrap().to_string(), "2027-01-01T00:00:00Z");
+        for bad in ["1798761600", "1763596800000", "0d", "2026-11-20", "2001-01-01", "soon", "-3d", "", "d"] {
             assert!(at(bad).is_err(), "{bad}");
         }
     }

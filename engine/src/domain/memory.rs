@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Category, DomainError, Handle, InFile, Link, MAX_TAGS, MemoryId, Metadata, Origin, Scope, Share, Tag, Timestamp,
-    Trust,
+    Category, DomainError, Handle, Importance, InFile, Link, MAX_TAGS, MemoryId, Metadata, Origin, Scope, Share, Tag,
+    Timestamp, Trust,
 };
 
 /// The longest content that is stored, in bytes of UTF-8.
@@ -55,58 +55,6 @@ impl TryFrom<String> for Content {
 impl From<Content> for String {
     fn from(content: Content) -> Self {
         content.0
-    }
-}
-
-/// How much a memory matters, from 0 to 1 in hundredths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
-pub struct Importance(u8);
-
-impl Importance {
-    /// From hundredths; more than 100 counts as 100.
-    pub const fn from_percent(percent: u8) -> Self {
-        Self(if percent > 100 { 100 } else { percent })
-    }
-
-    /// From a number that a person or a client gives: 0 to 1, or above 1 on the scale to 10 of older clients. Exactly 1 is
-    /// the whole of ours.
-    ///
-    /// # Errors
-    /// When it is on neither scale.
-    pub fn on_either_scale(value: f64) -> Result<Self, DomainError> {
-        if value > 1.0 && value <= 10.0 {
-            return Self::try_from(value / 10.0);
-        }
-        Self::try_from(value).map_err(|_| {
-            let problem = format!("{value} is out of range");
-            DomainError::invalid("importance", problem, "give 0 to 1, for example 0.8, or above 1 a number up to 10")
-        })
-    }
-
-    /// In hundredths, 0 to 100.
-    pub const fn percent(self) -> u8 {
-        self.0
-    }
-}
-
-impl TryFrom<f64> for Importance {
-    type Error = DomainError;
-
-    fn try_from(value: f64) -> Result<Self, DomainError> {
-        if !(0.0..=1.0).contains(&value) {
-            let problem = format!("{value} is out of range");
-            return Err(DomainError::invalid("importance", problem, "give 0 to 1, for example 0.8"));
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
-        let percent = (value * 100.0).round() as u8;
-        Ok(Self(percent))
-    }
-}
-
-impl From<Importance> for f64 {
-    fn from(importance: Importance) -> Self {
-        Self::from(importance.0) / 100.0
     }
 }
 
@@ -475,25 +423,6 @@ mod tests {
         for bad in ["", " \n\t", "a\0b", &"x".repeat(MAX_CONTENT_BYTES + 1)] {
             let error = Content::try_from(bad.to_owned()).unwrap_err().to_string();
             assert!(error.starts_with("content: "), "{error}");
-        }
-    }
-
-    #[test]
-    fn importance_is_a_number_from_0_to_1() {
-        assert_eq!(Importance::try_from(0.555).unwrap().percent(), 56);
-        for bad in [-0.01, 1.01, 8.0, f64::NAN, f64::INFINITY] {
-            assert!(Importance::try_from(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn importance_above_1_is_on_the_scale_of_10() {
-        for (given, percent) in [(0.0, 0), (0.8, 80), (1.0, 100), (1.5, 15), (9.0, 90), (10.0, 100)] {
-            assert_eq!(Importance::on_either_scale(given).unwrap().percent(), percent, "{given}");
-        }
-        for bad in [-1.0, 10.1, 11.0, f64::NAN, f64::INFINITY] {
-            let error = Importance::on_either_scale(bad).unwrap_err().to_string();
-            assert!(error.starts_with("importance: "), "{error}");
         }
     }
 }

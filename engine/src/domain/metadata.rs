@@ -1,9 +1,11 @@
 //! What a client keeps beside a text: a JSON object that is given back as it came, and means nothing here.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::DomainError;
@@ -25,6 +27,15 @@ impl Metadata {
         &self.0
     }
 
+    /// Reads a field that holds metadata from JSON, as [`Self::from_str`] does: for `deserialize_with`.
+    ///
+    /// # Errors
+    /// When they are none.
+    pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Self>, D::Error> {
+        let text: Option<Box<RawValue>> = Option::deserialize(from)?;
+        text.filter(|text| text.get() != "null").map(|text| text.get().parse().map_err(D::Error::custom)).transpose()
+    }
+
     /// True where nothing is kept.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -39,6 +50,27 @@ impl Metadata {
     /// the later gets a number.
     pub(crate) fn change_texts(&mut self, change: &mut dyn FnMut(Option<&str>, &str) -> Option<String>) {
         self.0 = changed_fields(std::mem::take(&mut self.0), change);
+    }
+}
+
+/// Reads JSON, with whole numbers of more than 64 bits as texts.
+fn exact(text: &str) -> serde_json::Result<Value> {
+    let text = text.trim();
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
+            let read = |(name, value): (String, &RawValue)| Ok((name, exact(value.get())?));
+            fields.into_iter().map(read).collect::<serde_json::Result<Map<_, _>>>().map(Value::Object)
+        }
+        Some(b'[') => {
+            let items: Vec<&RawValue> = serde_json::from_str(text)?;
+            items.into_iter().map(|item| exact(item.get())).collect::<serde_json::Result<_>>().map(Value::Array)
+        }
+        _ => {
+            let value: Value = serde_json::from_str(text)?;
+            let is_whole = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+            Ok(if value.is_f64() && is_whole { Value::String(text.to_owned()) } else { value })
+        }
     }
 }
 
@@ -128,10 +160,12 @@ impl From<Metadata> for Value {
 impl FromStr for Metadata {
     type Err = DomainError;
 
+    /// From JSON. A whole number of more than 64 bits is kept as text, so that it keeps its digits.
     fn from_str(text: &str) -> Result<Self, DomainError> {
-        let value: Value = serde_json::from_str(text)
-            .map_err(|_| refused("is not a JSON object", "give an object such as {\"ticket\":\"A-1\"}"))?;
-        Self::try_from(value)
+        // The first reading bounds how deep it stands.
+        let value = serde_json::from_str::<Value>(text).and_then(|_| exact(text));
+        let problem = |_| refused("is not a JSON object", "give an object such as {\"ticket\":\"A-1\"}");
+        Self::try_from(value.map_err(problem)?)
     }
 }
 
@@ -155,6 +189,26 @@ mod tests {
             let metadata: Metadata = text.parse().unwrap();
             assert_eq!(serde_json::to_string(&metadata).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn a_whole_number_of_more_than_64_bits_keeps_its_digits_as_text() {
+        #[derive(Deserialize)]
+        struct Line {
+            #[serde(default, deserialize_with = "Metadata::read")]
+            metadata: Option<Metadata>,
+        }
+        let text = r#"{"n":123456789012345678901234567890,"list":[-98765432109876543210,{"e":6.02e23}],"max":18446744073709551615}"#;
+        let kept = json!({ "n": "123456789012345678901234567890", "list": ["-98765432109876543210", { "e": 6.02e23 }],
+            "max": 18_446_744_073_709_551_615_u64 });
+        assert_eq!(Value::from(text.parse::<Metadata>().unwrap()), kept);
+        let line: Line = serde_json::from_str(&format!("{{\"metadata\":{text}}}")).unwrap();
+        assert_eq!(Value::from(line.metadata.unwrap()), kept);
+        for none in ["{}", "{\"metadata\":null}"] {
+            assert_eq!(serde_json::from_str::<Line>(none).unwrap().metadata, None);
+        }
+        assert!(serde_json::from_str::<Line>("{\"metadata\":7}").is_err());
+        assert!("[".repeat(100_000).parse::<Metadata>().is_err());
     }
 
     #[test]

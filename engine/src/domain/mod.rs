@@ -5,6 +5,7 @@ mod error;
 mod expiry;
 mod file;
 mod id;
+mod importance;
 mod link;
 mod memory;
 mod metadata;
@@ -20,10 +21,9 @@ pub use error::DomainError;
 pub use expiry::Expiry;
 pub use file::{FilePath, InFile, content_of_file, file_of_content};
 pub use id::{Handle, MemoryId, MemoryRef};
+pub use importance::Importance;
 pub use link::{Link, LinkKind, readable_links};
-pub use memory::{
-    Alteration, Content, Draft, Importance, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch,
-};
+pub use memory::{Alteration, Content, Draft, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch};
 pub(crate) use memory::{MAX_WORDS, check_words, has_long_name};
 pub use metadata::{MAX_METADATA_BYTES, Metadata};
 pub use origin::{Origin, Trust};

@@ -51,6 +51,9 @@ pub struct Identity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
+    /// There is none yet.
+    #[error("there is no snapshot yet")]
+    Missing,
     /// Not a snapshot, or cut short, or changed since it was written.
     #[error("the snapshot is damaged")]
     Damaged,

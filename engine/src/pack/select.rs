@@ -106,10 +106,15 @@ pub fn select(
         filler.open().into_iter().for_each(|at| filler.take(at, Shown::Detail));
         return filler.shown;
     }
-    let for_details = if packing == Packing::Details { room } else { share_of(room, 1.0 - weights.index_share) };
     let order = charged_order(items, weights);
-    filler.details(&order, for_details);
-    filler.excerpts(&order, for_details, &mut excerpt);
+    // Where the index is to name everything, it comes before all details but the best one.
+    let (first, for_details) = match packing {
+        Packing::Details => (&*order, room),
+        Packing::Dual => (&*order, share_of(room, 1.0 - weights.index_share)),
+        Packing::All => (order.get(..1).unwrap_or_default(), room),
+    };
+    filler.details(first, for_details);
+    filler.excerpts(first, for_details, &mut excerpt);
     if !filler.has_details() {
         filler.details(&order, room);
         filler.excerpts(&order, room, &mut excerpt);

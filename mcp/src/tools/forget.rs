@@ -55,7 +55,11 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         let reply = json!({ "deleted_count": ids.len(), "deleted_ids": ids, "hard": is_hard, "notes": said });
         return Ok(format!("{reply}\n"));
     }
-    Ok(format!("Forgot {} ({how}): {handles}{back}{left}", forgotten.len()))
+    let again: Vec<String> =
+        forgotten.iter().filter(|one| one.again).map(|one| format!("{} was forgotten before", one.handle)).collect();
+    let again = if again.is_empty() { String::new() } else { format!("\n{}", again.join(", ")) };
+    let count = forgotten.iter().filter(|one| !one.again).count();
+    Ok(format!("Forgot {count} ({how}): {handles}{again}{back}{left}"))
 }
 
 /// How lines come back that were taken out of files, a line for each file.

@@ -192,6 +192,8 @@ impl Older {
         content: String,
         remarks: &mut Vec<String>,
     ) -> Result<(String, Option<String>), String> {
+        // A table that holds the secret itself says nothing beside it.
+        let beside = |value: &str| if content.trim() == value.trim() { String::new() } else { content.clone() };
         let said = |text: String| {
             let category = self.category.as_deref().unwrap_or("facts");
             Some(if text.trim().is_empty() { format!("Sensitive note ({category})") } else { text })
@@ -201,7 +203,8 @@ impl Older {
                 "its encrypted text does not open; give the MEMORY_ENCRYPTION_KEY that encrypted it, in \
                  TESSERA_SECRET_KEY_BEFORE where there is a TESSERA_SECRET_KEY",
             )?;
-            return Ok((value.to_string(), said(content)));
+            let beside = beside(&value);
+            return Ok((value.to_string(), said(beside)));
         }
         // With a deletion its value left the vault.
         if self.is_in_vault && !self.is_deleted {
@@ -211,7 +214,7 @@ impl Older {
             let found = secrets.read(&self.user, &self.id.to_string()).await;
             let found = found.map_err(|why| format!("its text lies in a vault that does not give it: {why}"))?;
             if let Some(value) = found.as_ref().and_then(|fields| fields.get(Fields::CONTENT)) {
-                return Ok((value.to_owned(), said(content)));
+                return Ok((value.to_owned(), said(beside(value))));
             }
             remarks.push("nothing lies in the vault where its text was; it stays as it stood in the table".into());
         }

@@ -34,6 +34,8 @@ pub struct Forgotten {
     pub id: MemoryId,
     /// Handle.
     pub handle: Handle,
+    /// True where it was forgotten before: nothing changed.
+    pub again: bool,
 }
 
 impl Store {
@@ -99,12 +101,14 @@ fn forget(change: &Change<'_>, reference: MemoryRef, erase: Erase, actor: &Actor
     let known = change.known(reference)?;
     refuse_foreign(&known.memory, reference)?;
     refuse_part(&known.memory, "holds this part; it goes with its lines there")?;
+    let again = erase == Erase::Soft && known.memory.deleted.is_some();
     match erase {
+        Erase::Soft if again => return Ok(Forgotten { id: known.memory.id, handle: known.memory.handle, again }),
         Erase::Soft => delete(change, &known, actor)?,
         Erase::Hard => purge(change, &known.memory, row::PURGED, actor)?,
     }
     tell(change, known.memory.id)?;
-    Ok(Forgotten { id: known.memory.id, handle: known.memory.handle })
+    Ok(Forgotten { id: known.memory.id, handle: known.memory.handle, again })
 }
 
 pub(crate) fn delete(change: &Change<'_>, before: &Known, actor: &Actor) -> Result<(), StoreError> {

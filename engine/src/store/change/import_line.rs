@@ -60,6 +60,7 @@ pub(crate) struct Line {
     deleted: Option<Timestamp>,
     #[serde(default, rename = "trust", deserialize_with = "says_foreign")]
     is_foreign: bool,
+    #[serde(default, deserialize_with = "Metadata::read")]
     metadata: Option<Metadata>,
     #[serde(default)]
     pub(crate) links: Vec<LineLink>,

@@ -28,7 +28,10 @@ pub(crate) fn version(path: &Path) -> Option<Version> {
 
 /// Maps and checks the file. Every byte is read for the checksum, so all pages are mapped at once.
 pub(crate) fn map(path: &Path) -> Result<Snapshot<Mmap>, SnapshotError> {
-    let file = File::open(path).map_err(|_| SnapshotError::Damaged)?;
+    let file = File::open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => SnapshotError::Missing,
+        _ => SnapshotError::Damaged,
+    })?;
     #[expect(unsafe_code, reason = "a map of a file that is only ever replaced by rename, never written in place")]
     // SAFETY: a process that truncated the file in place would make reads fault; ours never do, and
     // the directory is private to its owner.

@@ -92,7 +92,7 @@ fn purge_part(
         forget_secrets(change, file, &memory)?;
     }
     purge(change, &memory, row::PURGED, actor)?;
-    Ok(Forgotten { id: memory.id, handle: memory.handle })
+    Ok(Forgotten { id: memory.id, handle: memory.handle, again: false })
 }
 
 /// What a file said before any of its changes, where that holds a text.

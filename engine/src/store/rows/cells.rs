@@ -139,18 +139,6 @@ impl ToCell for Metadata {
     }
 }
 
-impl FromCell for Importance {
-    fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        u8::column_result(value).map(Self::from_percent)
-    }
-}
-
-impl ToCell for Importance {
-    fn to_cell(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(self.percent().into())
-    }
-}
-
 /// Lists, as JSON.
 macro_rules! list {
     ($($type:ty),+) => {$(
@@ -206,6 +194,21 @@ impl ToColumns for Option<Share> {
             }
             None => to.extend([ToSqlOutput::Borrowed(ValueRef::Null), ToSqlOutput::Borrowed(ValueRef::Null)]),
         }
+        Ok(())
+    }
+}
+
+impl FromColumns for Importance {
+    /// Two columns: the hundredths that rank, and what goes beyond them.
+    fn from_columns(from: &mut Reader<'_, '_>) -> rusqlite::Result<Self> {
+        Ok(Self::kept(from.cell()?, from.cell()?))
+    }
+}
+
+impl ToColumns for Importance {
+    fn to_columns<'a>(&'a self, to: &mut Values<'a>) -> rusqlite::Result<()> {
+        let beyond = self.beyond_percent().map_or(Value::Null, |millionths| Value::Integer(millionths.into()));
+        to.extend([ToSqlOutput::Owned(Value::Integer(self.percent().into())), ToSqlOutput::Owned(beyond)]);
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ columns! {
         "summary" => summary,
         "category" => category,
         "type" => kind,
-        "importance" => importance,
+        "importance" & "importance_beyond" => importance,
         "tags" => tags,
         "keywords" => keywords,
         "entities" => entities,
