@@ -34,7 +34,8 @@ mod tls;
 
 pub use address::{NoProxy, Proxy};
 pub use db::{
-    Audited, Cleaned, Counts, Db, DbError, KeyInfo, Migrated, NewKey, Patience, Quota, TakenOver, Used, UserId,
+    Audited, Cleaned, Counts, Db, DbError, ExportTo, KeyInfo, Migrated, NewKey, Patience, Quota, TakenOver, Used,
+    UserId,
 };
 pub use layers::metrics_text;
 pub use limits::Limits;

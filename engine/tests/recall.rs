@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    DomainError, Draft, Filters, FixedClock, Handle, Link, LinkKind, Purpose, RecallRequest, Scope, Timestamp,
+    Breadth, DomainError, Draft, Filters, FixedClock, Handle, Importance, Link, LinkKind, Purpose, RecallRequest,
+    Scope, Sort, Timestamp,
 };
-use tessera_engine::pack::Recall;
+use tessera_engine::pack::{JsonRows, Recall};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{SecretRules, StoreConfig, StoreError, Usage};
 use tessera_engine::text::{O200k, TokenCounter};
@@ -178,8 +179,7 @@ fn what_shares_a_word_is_shown_as_weak_and_marked() {
         "{}",
         recall.body
     );
-    let json =
-        home.store.recall_json(&RecallRequest::new(question), tessera_engine::pack::JsonRows::default()).unwrap();
+    let json = home.store.recall_json(&RecallRequest::new(question), JsonRows::default()).unwrap();
     assert_eq!(json.tokens_used, O200k.count(&json.body), "{}", json.body);
     let value: serde_json::Value = serde_json::from_str(&json.body).unwrap();
     assert_eq!((&value["index"][0]["weak"], &value["near"]), (&true.into(), &0.into()), "{value}");
@@ -272,7 +272,18 @@ fn an_expansion_can_only_help() {
     assert_eq!(home.ask(&expanded).details.len(), 1);
 }
 
-/// The best row is on the page, named at least, or the error says what it needs.
+/// The form of a reply, and the question it answers.
+fn ask_in(home: &mut Home, form: Option<JsonRows>, request: &RecallRequest) -> Result<Recall, StoreError> {
+    let recall = match form {
+        Some(rows) => home.store.recall_json(request, rows)?,
+        None => home.store.recall(request)?,
+    };
+    let counted = O200k.count(&recall.body);
+    assert!(recall.tokens_used == counted && counted <= request.budget.get(), "{counted}: {}", recall.body);
+    Ok(recall)
+}
+
+/// The first row is on the page, named at least, or the error says what it needs.
 #[test]
 fn a_tight_budget_loses_no_row() {
     let mut home = Home::of(&[
@@ -281,32 +292,55 @@ fn a_tight_budget_loses_no_row() {
         "The checkout page is rendered by Svelte",
         "Checkout was moved to its own repository",
     ]);
-    for budget in 30..120 {
-        let mut request = RecallRequest { budget: budget.try_into().unwrap(), ..RecallRequest::new("checkout") };
-        let page = match home.store.recall(&request) {
-            Ok(page) => page,
-            Err(StoreError::Domain(DomainError::BudgetTooSmall { minimum, .. })) => {
-                assert!(budget < minimum, "{budget} {minimum}");
-                request.budget = minimum.try_into().unwrap();
-                home.ask(&request)
+    let short = JsonRows::default();
+    let forms = [
+        None,
+        Some(short),
+        Some(JsonRows { handle: true, parts: true, ..short }),
+        Some(JsonRows { full: true, ..short }),
+    ];
+    for (form, breadth) in forms.into_iter().flat_map(|form| [(form, Breadth::Off), (form, Breadth::On)]) {
+        for budget in 30..200 {
+            let question = RecallRequest { breadth, ..RecallRequest::new("checkout") };
+            let mut request = RecallRequest { budget: budget.try_into().unwrap(), ..question };
+            // Page after page shows every row once.
+            let (mut seen, mut total) = (Vec::new(), 0);
+            loop {
+                let page = match ask_in(&mut home, form, &request) {
+                    Ok(page) => page,
+                    Err(StoreError::Domain(DomainError::BudgetTooSmall { minimum, .. })) => {
+                        assert!(budget < minimum, "{budget} {minimum}");
+                        request.budget = minimum.try_into().unwrap();
+                        ask_in(&mut home, form, &request).unwrap()
+                    }
+                    Err(error) => panic!("{error}"),
+                };
+                total = total.max(page.total_count as usize);
+                let is_shown = !page.details.is_empty() || !page.index.is_empty();
+                assert!(total > 1 && is_shown, "{form:?} {breadth:?} {budget}: {}", page.body);
+                seen.extend(page.details.iter().map(|detail| detail.memory.handle));
+                seen.extend(page.index.iter().map(|entry| entry.memory.handle));
+                let Some(cursor) = page.next_cursor.clone() else { break };
+                request.cursor = Some(cursor.parse().unwrap());
             }
-            Err(error) => panic!("{error}"),
-        };
-        let total = page.total_count as usize;
-        let is_shown = !page.details.is_empty() || !page.index.is_empty();
-        assert!(total > 1 && is_shown, "{budget}: {}", page.body);
-        // Page after page shows every row once.
-        let (mut seen, mut page) = (Vec::new(), page);
-        loop {
-            seen.extend(page.details.iter().map(|detail| detail.memory.handle));
-            seen.extend(page.index.iter().map(|entry| entry.memory.handle));
-            let Some(cursor) = page.next_cursor.clone() else { break };
-            request.cursor = Some(cursor.parse().unwrap());
-            page = home.ask(&request);
+            let all = seen.len();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!((seen.len(), all), (total, total), "{form:?} {breadth:?} {budget}: {seen:?}");
         }
-        let all = seen.len();
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!((seen.len(), all), (total, total), "{budget}: {seen:?}");
     }
+}
+
+#[test]
+fn by_importance_each_match_counts_and_those_with_all_words_come_first() {
+    let mut home = Home::new();
+    let (grass, both, fibre) =
+        ("The wombat diet is grass, says Python", "zebra and wombat diet compared", "A wombat diet needs fibre");
+    for (text, importance) in [(grass, 0.9), (both, 0.5), (fibre, 0.8)] {
+        let importance = Some(Importance::try_from(importance).unwrap());
+        home.store.remember(Draft { importance, ..Draft::new(text) }).unwrap();
+    }
+    let recall = home.ask(&RecallRequest { sort: Sort::Importance, ..RecallRequest::new("zebra wombat diet") });
+    let texts: Vec<&str> = recall.details.iter().map(|detail| detail.memory.content.as_str()).collect();
+    assert_eq!(texts, [both, grass, fibre]);
 }

@@ -256,12 +256,12 @@ pub(crate) struct DetailRow {
     edited_by: Option<String>,
 }
 
-/// A memory in short.
+/// A memory in short. Where the budget has no room for more, its `id` alone.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "as above")]
 pub(crate) struct IndexRow {
     /// 0 to 1.
-    score: f64,
+    score: Option<f64>,
     /// Below the relevance floor, and shown because nothing is above it.
     weak: Option<bool>,
     /// Its short number for this user.

@@ -107,6 +107,26 @@ impl Db {
 }
 
 impl UserTx {
+    /// [`Db::own_after`], as this transaction sees them.
+    pub(super) async fn own_after(&mut self, after: Option<MemoryId>) -> Result<Vec<Stored>, DbError> {
+        let rows = sqlx::query(concat!(
+            "WITH page AS (SELECT id, octet_length(content) AS bytes FROM memories
+                 WHERE memories.owner = $1 AND memories.id > $2 AND state = 'live' ORDER BY memories.id LIMIT 500),
+             cut AS (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM page)
+             SELECT feed.handle, ",
+            columns!(),
+            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id
+              LEFT JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = cut.id
+              WHERE before < $3 ORDER BY memories.id"
+        ))
+        .bind(self.user.as_str())
+        .bind(after.map_or(uuid::Uuid::nil(), uuid))
+        .bind(MOST_EXPORT_BYTES)
+        .fetch_all(&mut *self.tx)
+        .await?;
+        rows.iter().map(numbered).collect()
+    }
+
     async fn ask(&mut self, ask: &Ask, foreseen: &Foreseen) -> Result<Option<Reply>, DbError> {
         let current = if ask.is_unheard { Current::Unheard } else { self.current(ask.memory).await? };
         let base_rev = current.stored().map_or(0, |found| found.row.rev);
@@ -194,23 +214,7 @@ impl Db {
 
     /// The user's own live memories after an id, in the order of ids: an export is read in pages.
     pub(crate) async fn own_after(&self, user: &UserId, after: Option<MemoryId>) -> Result<Vec<Stored>, DbError> {
-        let mut tx = self.of(user).await?;
-        let rows = sqlx::query(concat!(
-            "WITH page AS (SELECT id, octet_length(content) AS bytes FROM memories
-                 WHERE memories.owner = $1 AND memories.id > $2 AND state = 'live' ORDER BY memories.id LIMIT 500),
-             cut AS (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM page)
-             SELECT feed.handle, ",
-            columns!(),
-            " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id
-              LEFT JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = cut.id
-              WHERE before < $3 ORDER BY memories.id"
-        ))
-        .bind(user.as_str())
-        .bind(after.map_or(uuid::Uuid::nil(), uuid))
-        .bind(MOST_EXPORT_BYTES)
-        .fetch_all(&mut *tx.tx)
-        .await?;
-        rows.iter().map(numbered).collect()
+        self.of(user).await?.own_after(after).await
     }
 
     /// A page of the user's own memories that were changed after a place, by the server's clock: with those that are gone,

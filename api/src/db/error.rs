@@ -24,6 +24,9 @@ pub enum DbError {
     /// A row that this program did not write.
     #[error("a row cannot be read: {0}")]
     Row(String),
+    /// What is written down before it is removed could not be.
+    #[error("the export cannot be written: {0}")]
+    Export(#[from] std::io::Error),
     /// The role could see more than it should.
     #[error("the database is not safe to serve: {0}")]
     Unsafe(String),

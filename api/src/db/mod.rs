@@ -47,7 +47,7 @@ pub(crate) use migrated::Migrator;
 pub(crate) use numbers::Browsed;
 pub use older::TakenOver;
 pub use quota::{Quota, Used};
-pub use remove::Counts;
+pub use remove::{Counts, ExportTo};
 pub(crate) use secrets::Kept as KeptSecret;
 pub(crate) use shares::{MyShares, ShareError, Target};
 pub(crate) use stale::{Remade, derived_form};

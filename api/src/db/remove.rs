@@ -49,6 +49,27 @@ const BY_OTHERS: [(&str, &str); 6] = [
 /// Who is named where a user stood who is gone: no user can be called so, and nobody's own word becomes of it.
 const GONE: &str = "(removed)";
 
+/// Where the memories of a user who is removed are written first.
+pub trait ExportTo: Sync {
+    /// Begins, or begins anew: the removal was tried before, and everything changed meanwhile.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn begin(&self) -> std::io::Result<()>;
+
+    /// Takes a memory, as a JSON object.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn line(&self, line: &str) -> std::io::Result<()>;
+
+    /// Ends: what was taken must be there whatever happens from here on.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn end(&self) -> std::io::Result<()>;
+}
+
 /// Rows by table; those in accounts of others have a name of their own.
 pub type Counts = BTreeMap<String, u64>;
 
@@ -105,7 +126,7 @@ impl Db {
     }
 
     /// Removes a user with everything of theirs, and tells the machines of others that what they shared is gone. Gives how many
-    /// rows that were, by table.
+    /// rows that were, by table. Every live memory that is removed is in `export`, as the export by REST has it.
     ///
     /// # Errors
     /// When the database cannot be written, or the vault does not give up what lies there for the user: then it is to be done
@@ -114,6 +135,7 @@ impl Db {
         &self,
         user: &UserId,
         secrets: &Secrets,
+        export: Option<&dyn ExportTo>,
         progress: impl Fn(usize, usize),
     ) -> Result<Counts, SecretError> {
         let mut counts = Counts::new();
@@ -133,7 +155,7 @@ impl Db {
             self.let_go_of(other, user, &mut counts).await?;
             progress(done + 1, all);
         }
-        unless_overtaken(|| self.remove_own(user))
+        unless_overtaken(|| self.remove_own(user, export))
             .await?
             .into_iter()
             .for_each(|(table, n)| add(&mut counts, &table, n));
@@ -175,7 +197,7 @@ impl Db {
     }
 
     /// Removes the rows of a user in one transaction.
-    async fn remove_own(&self, user: &UserId) -> Result<Counts, DbError> {
+    async fn remove_own(&self, user: &UserId, export: Option<&dyn ExportTo>) -> Result<Counts, DbError> {
         let mut counts = Counts::new();
         let mut tx = self.on_host(user).await?;
         // However much it is; and until the end nobody writes or shares what is theirs. Writes in progress hold the row.
@@ -187,6 +209,10 @@ impl Db {
         .bind(user.as_str())
         .execute(&mut *tx.tx)
         .await?;
+        // What was acknowledged until now is there, and nothing is added any more.
+        if let Some(export) = export {
+            tx.write_down(export).await?;
+        }
         let grantees: Vec<String> = sqlx::query_scalar("SELECT DISTINCT grantee FROM tag_shares WHERE owner = $1")
             .bind(user.as_str())
             .fetch_all(&mut *tx.tx)
@@ -216,30 +242,21 @@ impl Db {
         done.await?.iter().for_each(|(table, rows)| add(counts, &of_others(table), *rows));
         Ok(())
     }
-
-    /// Gives all live memories of a user, one JSON object a line, as their export by REST.
-    ///
-    /// # Errors
-    /// When the database cannot be read, or a line cannot be taken.
-    pub async fn export_user<E: From<DbError>>(
-        &self,
-        user: &UserId,
-        mut take: impl FnMut(&str) -> Result<(), E>,
-    ) -> Result<u64, E> {
-        let (mut lines, mut page) = (0, self.own_after(user, None).await?);
-        while let Some(last) = page.last() {
-            for view in page.iter().filter_map(MemoryView::of) {
-                let line = serde_json::to_string(&view).map_err(|error| DbError::Row(error.to_string()))?;
-                take(&line)?;
-                lines += 1;
-            }
-            page = self.own_after(user, Some(last.row.memory)).await?;
-        }
-        Ok(lines)
-    }
 }
 
 impl UserTx {
+    async fn write_down(&mut self, export: &dyn ExportTo) -> Result<(), DbError> {
+        export.begin()?;
+        let mut page = self.own_after(None).await?;
+        while let Some(last) = page.last() {
+            for view in page.iter().filter_map(MemoryView::of) {
+                export.line(&serde_json::to_string(&view).map_err(|error| DbError::Row(error.to_string()))?)?;
+            }
+            page = self.own_after(Some(last.row.memory)).await?;
+        }
+        Ok(export.end()?)
+    }
+
     /// Those of [`OWN`] that are there.
     async fn own_tables(&mut self) -> Result<Vec<(&'static str, &'static str)>, DbError> {
         let there: Vec<String> =

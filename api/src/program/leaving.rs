@@ -1,11 +1,12 @@
 //! A user who leaves: what is written down first, what is asked, and what is shown for it.
 
-use std::fs::OpenOptions;
-use std::io::{BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, IsTerminal, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
-use tessera_api::{Counts, Db, SecretRules, Secrets, UserId};
+use tessera_api::{Counts, Db, ExportTo, SecretRules, Secrets, UserId};
 
 use crate::exit::UserError;
 use crate::output;
@@ -28,13 +29,13 @@ pub(crate) async fn remove(
     if !yes {
         ask(name, before.get("memories").copied().unwrap_or(0))?;
     }
-    if let Some(file) = export {
-        let lines = write_down(db, user, file).await?;
-        output::note(&format!("{lines} memories are in {}", file.display()));
-    }
+    let export = export.map(ExportFile::create).transpose()?;
     let progress = |done: usize, all: usize| output::progress(&format!("{done} of {all} accounts"));
-    let removed = db.remove_user(user, &secrets, progress).await?;
+    let removed = db.remove_user(user, &secrets, export.as_ref().map(|file| file as &dyn ExportTo), progress).await?;
     output::progress_ends();
+    if let Some(file) = export {
+        output::note(&file.told());
+    }
     let left = db.rows_naming(user).await?;
     if json {
         output::json(&json!({ "user": name, "removed": removed, "left": left }))?;
@@ -80,21 +81,49 @@ fn ask(name: &str, memories: u64) -> anyhow::Result<()> {
     if typed.trim() == name { Ok(()) } else { Err(UserError("nothing was removed".into()).into()) }
 }
 
-/// Writes a user's memories into a file that is not there yet, and waits until the disk has them.
-async fn write_down(db: &Db, user: &UserId, file: &Path) -> anyhow::Result<u64> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let opened = options.open(file);
-    let opened = opened.map_err(|error| UserError(format!("{}: {error}", file.display())))?;
-    let mut out = BufWriter::new(opened);
-    let lines = db
-        .export_user(user, |line| -> anyhow::Result<()> {
-            writeln!(out, "{line}")?;
-            Ok(())
-        })
-        .await?;
-    out.into_inner()?.sync_all()?;
-    Ok(lines)
+/// A file for a user's memories that was not there before.
+struct ExportFile {
+    path: PathBuf,
+    written: Mutex<(BufWriter<File>, u64)>,
+}
+
+impl ExportFile {
+    fn create(path: &Path) -> anyhow::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path).map_err(|error| UserError(format!("{}: {error}", path.display())))?;
+        Ok(Self { path: path.to_owned(), written: Mutex::new((BufWriter::new(file), 0)) })
+    }
+
+    fn told(self) -> String {
+        let (_, lines) = *self.held();
+        format!("{lines} memories are in {}", self.path.display())
+    }
+
+    fn held(&self) -> MutexGuard<'_, (BufWriter<File>, u64)> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ExportTo for ExportFile {
+    fn begin(&self) -> std::io::Result<()> {
+        let (out, lines) = &mut *self.held();
+        out.rewind()?;
+        *lines = 0;
+        out.get_ref().set_len(0)
+    }
+
+    fn line(&self, line: &str) -> std::io::Result<()> {
+        let (out, lines) = &mut *self.held();
+        *lines += 1;
+        writeln!(out, "{line}")
+    }
+
+    fn end(&self) -> std::io::Result<()> {
+        let (out, _) = &mut *self.held();
+        out.flush()?;
+        out.get_ref().sync_all()
+    }
 }

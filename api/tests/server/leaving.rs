@@ -1,8 +1,10 @@
 //! A user who leaves: nothing names them any more but the audit, and who saw what they shared is told.
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, PgPool};
-use tessera_api::{SecretRules, Secrets};
+use tessera_api::{ExportTo, SecretRules, Secrets};
 
 use crate::site::{Site, key_rules, with_site};
 
@@ -27,6 +29,27 @@ async fn naming(pool: &PgPool, name: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The texts of an export.
+#[derive(Default)]
+struct Exported(Mutex<Vec<String>>);
+
+impl ExportTo for Exported {
+    fn begin(&self) -> std::io::Result<()> {
+        self.0.lock().unwrap().clear();
+        Ok(())
+    }
+
+    fn line(&self, line: &str) -> std::io::Result<()> {
+        let line: Value = serde_json::from_str(line).unwrap();
+        self.0.lock().unwrap().push(line["content"].as_str().unwrap().to_owned());
+        Ok(())
+    }
+
+    fn end(&self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 async fn store(site: &Site, key: &str, body: Value) -> String {
@@ -77,15 +100,11 @@ fn a_user_who_is_removed_is_named_nowhere_and_whoever_saw_theirs_is_told() {
         assert!(before.to_string().contains("serviced in May"));
         let user = "bob".parse().unwrap();
         let secrets = Secrets::open(&site.db, rules()).await.unwrap();
-        let mut lines = Vec::new();
-        let written = site.db.export_user(&user, |line| -> Result<(), tessera_api::DbError> {
-            lines.push(serde_json::from_str::<Value>(line).unwrap());
-            Ok(())
-        });
-        assert_eq!(written.await.unwrap(), 4);
-        assert!(lines.iter().any(|line| line["content"] == "The buoy is lit"));
         let named = site.db.rows_naming(&user).await.unwrap();
-        let removed = site.db.remove_user(&user, &secrets, |_, _| ()).await.unwrap();
+        let exported = Exported::default();
+        let removed = site.db.remove_user(&user, &secrets, Some(&exported), |_, _| ()).await.unwrap();
+        let lines = exported.0.into_inner().unwrap();
+        assert!(lines.len() == 4 && lines.iter().any(|text| text == "The buoy is lit"), "{lines:?}");
         for (table, rows) in [
             ("memories", 4),
             ("memory_secrets", 1),
@@ -135,7 +154,7 @@ async fn nothing_of_it_comes_back(site: &Site, secrets: &Secrets) {
     assert!(audited.iter().any(|line| line.contains("shared")), "{audited:?}");
     assert!(audited.iter().any(|line| line.contains("user_removed")), "{audited:?}");
     // Done again it does nothing, and the name may be given to somebody else, who has nothing of it.
-    let again = site.db.remove_user(&user, secrets, |_, _| ()).await.unwrap();
+    let again = site.db.remove_user(&user, secrets, None, |_, _| ()).await.unwrap();
     assert!(again.is_empty(), "{again:?}");
     let other = site.user("bob").await;
     assert_eq!(Site::ok(site.get(&other, "/v1/sync/snapshot").await).await["rows"], json!([]));
@@ -154,7 +173,7 @@ fn what_lies_in_a_vault_keeps_a_user_from_being_removed_without_it() {
         sqlx::query(kept).bind(&id).execute(&pool).await.unwrap();
         let user = "bob".parse().unwrap();
         let secrets = Secrets::open(&site.db, SecretRules::default()).await.unwrap();
-        let said = site.db.remove_user(&user, &secrets, |_, _| ()).await.unwrap_err().to_string();
+        let said = site.db.remove_user(&user, &secrets, None, |_, _| ()).await.unwrap_err().to_string();
         assert!(said.contains("VAULT_ADDR"), "{said}");
         let there = site.db.rows_naming(&user).await.unwrap();
         assert_eq!(there.get("memories"), Some(&1), "nothing is removed that could not be found again");
@@ -178,7 +197,7 @@ fn a_removed_user_stays_removed_and_a_write_in_progress_is_stored_nowhere() {
             .await
             .unwrap();
         let db = site.db.clone();
-        let removing = tokio::spawn(async move { db.remove_user(&user, &secrets, |_, _| ()).await.map(drop) });
+        let removing = tokio::spawn(async move { db.remove_user(&user, &secrets, None, |_, _| ()).await.map(drop) });
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
         assert!(!removing.is_finished(), "it waits for writes in progress");
         tx.commit().await.unwrap();
@@ -199,5 +218,42 @@ fn a_removed_user_stays_removed_and_a_write_in_progress_is_stored_nowhere() {
         site.db.add_user(&bob).await.unwrap();
         assert!(!site.db.is_removed(&bob).await.unwrap(), "added again by whoever runs the server");
         drop(ada);
+    });
+}
+
+#[test]
+fn what_is_acknowledged_while_a_user_is_removed_is_in_the_export() {
+    with_site(|site| async move {
+        let key = site.user("bob").await;
+        let secrets = Secrets::open(&site.db, SecretRules::default()).await.unwrap();
+        let site = Arc::new(site);
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let (site, key) = (Arc::clone(&site), key.clone());
+                tokio::spawn(async move {
+                    let mut acknowledged = Vec::new();
+                    for number in 0.. {
+                        let text = format!("Note {number} of writer {writer}");
+                        let reply = site.post(&key, "/api/memories", &json!({ "content": text })).await;
+                        if reply.status() != 200 {
+                            break;
+                        }
+                        acknowledged.push(text);
+                    }
+                    acknowledged
+                })
+            })
+            .collect();
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        let exported = Exported::default();
+        let user = "bob".parse().unwrap();
+        let removed = site.db.remove_user(&user, &secrets, Some(&exported), |_, _| ()).await.unwrap();
+        let exported = exported.0.into_inner().unwrap();
+        assert_eq!(removed["memories"], exported.len() as u64);
+        for writer in writers {
+            for text in writer.await.unwrap() {
+                assert!(exported.contains(&text), "{text}");
+            }
+        }
     });
 }

@@ -76,7 +76,7 @@ fn what_somebody_shared_who_was_removed_is_at_hand_nowhere() {
             assert_eq!(given(server, &bob, QUESTION).await.len(), 1);
         }
         let secrets = Secrets::open(&site.db, SecretRules::default()).await.unwrap();
-        site.db.remove_user(&"ada".parse().unwrap(), &secrets, |_, _| ()).await.unwrap();
+        site.db.remove_user(&"ada".parse().unwrap(), &secrets, None, |_, _| ()).await.unwrap();
         for server in [&site, &other, &site.replica_of(unlimited()).await] {
             assert!(given(server, &bob, QUESTION).await.is_empty());
             assert_eq!(server.get(&bob, &format!("/api/memories/{id}")).await.status(), 404);

@@ -193,7 +193,7 @@ fn what_lies_in_the_older_vault_is_opened() {
         assert!(whole.contains("Wq81zzTr55PlMn30aaBb"), "{whole}");
         // Whoever leaves takes it along, under its older number as well.
         let secrets = Secrets::open(&site.db, in_vault()).await.unwrap();
-        site.db.remove_user(&"ada".parse().unwrap(), &secrets, |_, _| ()).await.unwrap();
+        site.db.remove_user(&"ada".parse().unwrap(), &secrets, None, |_, _| ()).await.unwrap();
         for path in ["mem-10".to_owned(), format!("mem-{id}")] {
             let path = format!("secret/data/claude-memory/ada/{path}");
             assert_eq!(bao.order("GET", &path, Value::Null).await.0, 404, "{path}");

@@ -92,6 +92,35 @@ fn statuses_of_a_proxy_or_a_connection_reject_nothing() {
 }
 
 #[test]
+fn one_change_that_a_proxy_refuses_does_not_block_the_others() {
+    let Some(server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let front = Front::start(&server.url());
+    let (laptop, desktop) = (behind(&front, &key), server.machine(&key));
+    for (round, status) in [403, 404, 406, 501].into_iter().enumerate() {
+        let answer = response(status, &["content-type: text/html"], "<html><body>blocked</body></html>");
+        // As a firewall for web applications does with a text that holds SQL.
+        front.answer(move |asked| {
+            let is_blocked = asked.line.contains("/v1/sync/push") && asked.body.contains("UNION SELECT");
+            is_blocked.then(|| answer.clone())
+        });
+        laptop.remember(&format!("the test string of the firewall is ' UNION SELECT {round}"));
+        for number in 0..6 {
+            laptop.remember(&format!("harmless note {round} {number}"));
+        }
+        let ran = laptop.run(&["sync", "now"]);
+        assert_eq!(ran.code, Some(1), "{status}: {ran:?}");
+        let known = laptop.json(&["sync", "status"]);
+        assert_eq!((&known["waiting"], &known["refused"]), (&json!(1), &json!(0)), "{status}: {known}");
+        assert!(known["failing_changes"][0]["summary"].as_str().unwrap().contains("UNION"), "{status}: {known}");
+        front.answer(|_| None);
+        exchange(&laptop);
+        exchange(&desktop);
+        assert_eq!(texts(&desktop), texts(&laptop), "{status}");
+    }
+}
+
+#[test]
 fn lists_that_do_not_end_are_given_up() {
     let Some(server) = TeamServer::start() else { return };
     let key = server.user("ada");

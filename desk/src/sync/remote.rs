@@ -29,6 +29,9 @@ pub enum RemoteError {
     /// Nobody answered, or nobody sensible: the same request may be sent again.
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
+    /// Something in between answered, or cut the connection: another request may get through.
+    #[error("the request did not get through: {0}")]
+    Blocked(String),
     /// It answered that it cannot now.
     #[error("the server asks to wait")]
     Wait {
@@ -67,7 +70,8 @@ pub enum RemoteError {
 impl RemoteError {
     /// True when the same request may succeed later.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::TimedOut | Self::Failed(_) | Self::Full(_) | Self::Wait { .. })
+        use RemoteError::{Blocked, Failed, Full, TimedOut, Unreachable, Wait};
+        matches!(self, Unreachable(_) | Blocked(_) | TimedOut | Failed(_) | Full(_) | Wait { .. })
     }
 
     /// How long the server asked to wait.
@@ -79,7 +83,8 @@ impl RemoteError {
     }
 
     fn sent(error: reqwest::Error) -> Self {
-        if error.is_timeout() && !error.is_connect() {
+        let was_connected = !error.is_connect();
+        if error.is_timeout() && was_connected {
             return Self::TimedOut;
         }
         let mut text = error.to_string();
@@ -88,7 +93,7 @@ impl RemoteError {
             text = error.to_string();
             cause = error.source();
         }
-        Self::Unreachable(text)
+        if was_connected { Self::Blocked(text) } else { Self::Unreachable(text) }
     }
 }
 
@@ -232,14 +237,14 @@ impl Remote {
         if status == StatusCode::OK {
             // What is no answer of ours comes from something in between.
             return serde_json::from_slice(&bytes)
-                .map_err(|error| RemoteError::Unreachable(format!("its answer cannot be read: {error}")));
+                .map_err(|error| RemoteError::Blocked(format!("the answer cannot be read: {error}")));
         }
         let problem: Problem = serde_json::from_slice(&bytes).unwrap_or_default();
         let words = if problem.detail.is_empty() { status.to_string() } else { problem.detail };
         Err(match (status, problem.code.as_str()) {
             (StatusCode::CONFLICT, "must_refetch") => RemoteError::MustRefetch,
             (StatusCode::UNAUTHORIZED, _) => RemoteError::Unauthorized,
-            (StatusCode::FORBIDDEN, _) => RemoteError::Forbidden(words),
+            (StatusCode::FORBIDDEN, code) if !code.is_empty() => RemoteError::Forbidden(words),
             (StatusCode::PAYLOAD_TOO_LARGE, _) => RemoteError::TooLarge,
             (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, _) => {
                 RemoteError::Wait { after: after.map(Duration::from_secs) }
@@ -254,10 +259,11 @@ impl Remote {
                 | StatusCode::REQUEST_TIMEOUT
                 | StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 _,
-            ) => RemoteError::Unreachable(words),
+            ) => RemoteError::Blocked(words),
             // Only a Tessera server sends a code. A page without a code comes from a proxy.
             (status, code) if status.is_client_error() && !code.is_empty() => RemoteError::Refused(words),
-            _ => RemoteError::Unreachable(words),
+            (StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT, _) => RemoteError::Unreachable(words),
+            _ => RemoteError::Blocked(words),
         })
     }
 

@@ -191,11 +191,17 @@ impl Round<'_> {
             match self.remote.push(&Push { epoch, ops: sent }, &self.known().await?).await {
                 Ok(pushed) => {
                     self.done.sent += pushed.answers.len() as u64;
+                    // A batch that the server has no time for stays as small.
+                    most = if timeouts == 0 { (most * 2).min(MOST_OPS) } else { most };
                     on(self.desk, move |store| store.answered(epoch, &pushed)).await?;
                 }
                 // One of them is at fault: it is found by sending fewer.
                 Err(
-                    RemoteError::TooLarge | RemoteError::Refused(_) | RemoteError::Failed(_) | RemoteError::Full(_),
+                    RemoteError::TooLarge
+                    | RemoteError::Refused(_)
+                    | RemoteError::Failed(_)
+                    | RemoteError::Blocked(_)
+                    | RemoteError::Full(_),
                 ) if ops.len() > 1 => {
                     most = (ops.len() / 2).max(1);
                     before.clear();
@@ -205,17 +211,16 @@ impl Round<'_> {
                     most = (ops.len() / 2).max(1);
                     before.clear();
                 }
-                Err(error @ (RemoteError::Failed(_) | RemoteError::Full(_)))
+                Err(error @ (RemoteError::Failed(_) | RemoteError::Blocked(_) | RemoteError::Full(_)))
                     if matches!(error, RemoteError::Full(_)) || failed + 1 < MOST_FAILING =>
                 {
                     let Some(op) = ops.first() else { return Ok(()) };
                     let (memory, why) = (op.memory, error.to_string());
-                    failed += usize::from(matches!(error, RemoteError::Failed(_)));
+                    failed += usize::from(!matches!(error, RemoteError::Full(_)));
                     skipped.insert(memory);
                     self.done.failing += 1;
                     on(self.desk, move |store| store.note_failing(memory, &why)).await?;
                     failure = Some(error);
-                    most = MOST_OPS;
                     before.clear();
                 }
                 Err(error @ (RemoteError::TooLarge | RemoteError::Refused(_))) => {
@@ -223,7 +228,6 @@ impl Round<'_> {
                     let (memory, why) = (op.memory, error.to_string());
                     self.done.refused += 1;
                     on(self.desk, move |store| store.set_aside(memory, &why)).await?;
-                    most = MOST_OPS;
                     before.clear();
                 }
                 Err(error) => return Err(error.into()),

@@ -83,6 +83,7 @@ impl BroadRow<'_> {
             Self::Short(IndexEntry { memory, excerpt: Some(lines), .. }) => {
                 format!("- {}{} {lines}", memory.handle, attribution(memory))
             }
+            Self::Short(IndexEntry { memory, is_bare: true, .. }) => format!("- {}\n", memory.handle),
             Self::Short(IndexEntry { memory, .. }) => format!("- {}{}", memory.handle, index_body(memory)),
         }
     }

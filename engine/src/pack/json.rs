@@ -7,7 +7,7 @@ use super::line::{json_attribution, json_beside, json_detail, json_index};
 use super::reply::{Detail, IndexEntry, Ranked, Row};
 use super::select::Frame;
 use super::weak::{JSON_NEAR_TOKENS, JSON_WEAK_TOKENS};
-use crate::domain::{Cursor, Memory, TokenBudget, TokenCount, TokenProfile};
+use crate::domain::{Cursor, Handle, Memory, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
 use crate::text::{O200k, TokenCounter, number_tokens};
 
@@ -55,6 +55,8 @@ const CLOSE_TOKENS: u32 = 1;
 const ROW_TOKENS: u32 = 8;
 /// `"handle":` and `,"`, without the number.
 const HANDLE_TOKENS: u32 = 3;
+/// `,{"id":}` and the line end, without the number. A first row has no comma: one token less.
+const BARE_TOKENS: u32 = 5;
 /// `"parts":{…},"`, whatever the three decimals of each part.
 const PARTS_TOKENS: u32 = 63;
 /// `"redirected_from":` and `,"`, without the number.
@@ -157,6 +159,21 @@ impl JsonFrame {
         tokens
     }
 
+    /// Tokens of a row that names a memory and says nothing of it; it is not the first.
+    pub fn bare(&self, handle: Handle) -> u32 {
+        let number = number_tokens(handle.get());
+        BARE_TOKENS + number + if self.rows.handle { HANDLE_TOKENS + number } else { 0 }
+    }
+
+    fn bare_row(&self, handle: Handle) -> String {
+        let number = handle.get();
+        if self.rows.handle {
+            format!("{{\"handle\":{number},\"id\":{number}}}\n")
+        } else {
+            format!("{{\"id\":{number}}}\n")
+        }
+    }
+
     /// Tokens of a row in full that is not the first.
     pub fn detail(&self, ranked: &Ranked, row: &Row) -> u32 {
         self.row(ranked, row.costs.json_detail) + self.beside_tokens(&row.memory)
@@ -212,7 +229,10 @@ impl JsonFrame {
                     None => json_detail(&detail.memory),
                 }
         }));
-        let short = rows(index.iter().map(|entry| self.head(&entry.ranked) + &self.index_row(entry)));
+        let short = rows(index.iter().map(|entry| match entry.is_bare {
+            true => self.bare_row(entry.memory.handle),
+            false => self.head(&entry.ranked) + &self.index_row(entry),
+        }));
         let listed = details.iter().map(|detail| detail.tokens).chain(index.iter().map(|entry| entry.tokens));
         let first_rows = u32::from(!details.is_empty()) + u32::from(!index.is_empty());
         let tokens = self.fixed_tokens() + listed.sum::<u32>() - first_rows;
@@ -269,7 +289,6 @@ fn rows(rows: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Handle;
     use crate::text::O200k;
 
     #[test]
@@ -295,6 +314,9 @@ mod tests {
             let frame = JsonFrame::new(1, TokenBudget::DEFAULT, TokenProfile::O200K, "q", rows);
             for (number, old, score) in [(1, None, 0.05), (999, Some(1000), 1.0), (12_345, Some(7), 0.5)] {
                 let handle = |number: u32| Handle::try_from(number).unwrap();
+                let bare = frame.bare_row(handle(number));
+                assert_eq!(frame.bare(handle(number)), O200k.count(&format!(",{bare}")), "{bare}");
+                assert_eq!(frame.bare(handle(number)) - 1, O200k.count(&bare), "{bare}");
                 let redirected_from = old.map(handle);
                 for is_weak in [false, true] {
                     let chosen = Ranked::chosen(handle(number), 0);

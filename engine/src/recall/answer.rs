@@ -8,7 +8,7 @@ use crate::pack::{
 };
 use crate::score::Weights;
 
-use super::broad::Broad;
+use super::broad::{Broad, heading_of};
 use super::excerpt::{About, Lines, best_excerpt, opening};
 use super::rank::Ranking;
 use super::weak::Weak;
@@ -57,9 +57,11 @@ pub fn answer(
     let minimum = frame.minimum(ranking.is_broad());
     if request.budget.get() < minimum {
         // Enough to show something, where there is something to show.
-        let least = found.first().filter(|_| request.purpose == Purpose::Asked && !ranking.is_broad() && total > 0);
-        let least =
-            least.map_or(0, |(ranked, row)| frame.least(&frame.item(ranked, row, false, request.packing), request));
+        let least = match found.first().filter(|_| request.purpose == Purpose::Asked && total > 0) {
+            Some((_, row)) if ranking.is_broad() => Broad::of(request, ranking, &frame).least(row, heading_of(&found)),
+            Some((ranked, row)) => frame.least(&frame.item(ranked, row, false, request.packing), request),
+            None => 0,
+        };
         return Err(DomainError::BudgetTooSmall { budget: request.budget.get(), minimum: minimum.max(least) });
     }
     if ranking.total() == 0 {
@@ -68,7 +70,7 @@ pub fn answer(
     let repeats = Repeats::of(&found);
     if ranking.is_broad() {
         let (fresh, repeated) = repeats.parted(found);
-        return Ok(Broad::of(request, ranking, &frame).answer(fresh, &repeated));
+        return Broad::of(request, ranking, &frame).answer(fresh, &repeated);
     }
     let items: Vec<Item> = found
         .iter()
@@ -277,7 +279,7 @@ impl AnyFrame {
                 score,
                 detail: frame.detail(ranked, row),
                 index: frame.row(ranked, costs.json_index),
-                bare: 0,
+                bare: frame.bare(handle),
                 is_duplicate,
                 can_be_cut: costs.can_be_cut(),
             },
@@ -342,9 +344,10 @@ impl AnyFrame {
         let TokenCount(budget) = bounds.budget;
         let room = budget.saturating_sub(self.envelope());
         // Named by its ID alone where not even its summary fits: it is on this page or on none.
-        let (how, cost) = match self.bare_line() {
-            _ if first.index <= room => (Shown::Index, first.index),
-            Some(line) if line + first.bare <= room => (Shown::Bare, line + first.bare),
+        let bare = self.around_bare() + first.bare;
+        let (how, cost) = match room {
+            room if first.index <= room => (Shown::Index, first.index),
+            room if bare <= room => (Shown::Bare, bare),
             _ => return chosen,
         };
         let bounds = Bounds { budget: TokenCount(budget - cost), ..bounds };
@@ -352,19 +355,18 @@ impl AnyFrame {
         std::iter::once(how).chain(others).collect()
     }
 
-    /// What a line of IDs costs, where the form has one.
-    fn bare_line(&self) -> Option<u32> {
+    /// What stands around an ID where a row is named by that alone: in text a line of its own, in JSON nothing.
+    fn around_bare(&self) -> u32 {
         match self {
-            Self::Text(frame) => frame.bare_line(),
-            Self::Json(frame) => frame.bare_line(),
+            Self::Text(frame) => frame.bare_line().unwrap_or_default(),
+            Self::Json(_) => 0,
         }
     }
 
-    /// The smallest budget that shows something of an item, in the tokens of the request. JSON has no line of IDs, and
-    /// counts what it does not show.
+    /// The smallest budget that shows something of an item, in the tokens of the request.
     fn least(&self, first: &Item, request: &RecallRequest) -> u32 {
-        let item = self.bare_line().map(|line| first.index.min(line + first.bare));
-        item.map_or(0, |item| request.profile.of_o200k(TokenCount(self.envelope() + item)))
+        let item = first.index.min(self.around_bare() + first.bare);
+        request.profile.of_o200k(TokenCount(self.envelope() + item))
     }
 
     fn select(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Cursor, RecallRequest, Timestamp};
+use crate::domain::{Cursor, DomainError, Purpose, RecallRequest, Timestamp, TokenCount};
 use crate::pack::{BroadRow, Detail, Frame, Heading, IndexEntry, Ranked, Recall, Row, TextFrame};
 
 use super::answer::AnyFrame;
@@ -24,6 +24,8 @@ struct Line {
     /// The lines that stand in place of the summary.
     excerpt: Option<String>,
     is_whole: bool,
+    /// Named by its ID alone.
+    is_bare: bool,
     tokens: u32,
 }
 
@@ -42,7 +44,10 @@ impl<'a> Broad<'a> {
 
     /// Takes rows in rank order as long as they fit, none of them said twice, and shows them in order of time.
     /// `repeated` are the ranks of those that say what another one says.
-    pub(super) fn answer(&self, found: Vec<(Ranked, Row)>, repeated: &[u32]) -> Recall {
+    ///
+    /// # Errors
+    /// When the budget cannot even name the first row to somebody who asks; the error names the minimum.
+    pub(super) fn answer(&self, found: Vec<(Ranked, Row)>, repeated: &[u32]) -> Result<Recall, DomainError> {
         let budget = self.request.profile.to_o200k(self.request.budget).0;
         let room = budget.saturating_sub(self.envelope());
         // None of several gets more than half the budget.
@@ -60,8 +65,40 @@ impl<'a> Broad<'a> {
             filled.heads.insert(head);
             filled.lines.push(line);
         }
+        if filled.lines.is_empty()
+            && let Some((_, first)) = found.first()
+        {
+            self.name(first, &mut filled, room)?;
+        }
         self.widen(&found, &mut filled, room, most);
-        self.reply(found, filled, repeated)
+        Ok(self.reply(found, filled, repeated))
+    }
+
+    /// Names the first row by its ID, where nothing more of it fits: it is on this page or on none.
+    fn name(&self, first: &Row, filled: &mut Filled, room: u32) -> Result<(), DomainError> {
+        let tokens = self.bare(first);
+        if tokens + self.heading(filled.heading) <= room {
+            filled.used = tokens + self.heading(filled.heading);
+            filled.lines.push(Line { excerpt: None, is_whole: false, is_bare: true, tokens });
+            return Ok(());
+        }
+        let (minimum, budget) = (self.least(first, filled.heading), self.request.budget.get());
+        let is_told = self.request.purpose == Purpose::Asked && minimum > budget;
+        if is_told { Err(DomainError::BudgetTooSmall { budget, minimum }) } else { Ok(()) }
+    }
+
+    /// The smallest budget that names a row, in the tokens of the request.
+    pub(super) fn least(&self, first: &Row, heading: Heading) -> u32 {
+        let tokens = self.envelope() + self.heading(heading) + self.bare(first);
+        self.request.profile.of_o200k(TokenCount(tokens))
+    }
+
+    fn bare(&self, row: &Row) -> u32 {
+        let handle = row.memory.handle;
+        match self.frame {
+            AnyFrame::Text(frame) => frame.bare_line().unwrap_or_default() + TextFrame::bare(handle),
+            AnyFrame::Json(frame) => frame.bare(handle),
+        }
     }
 
     /// Spends what is left over on giving rows in full, best first.
@@ -71,7 +108,7 @@ impl<'a> Broad<'a> {
             let used = filled.used - line.tokens + whole;
             if !line.is_whole && whole <= most && used <= room {
                 filled.used = used;
-                *line = Line { excerpt: None, is_whole: true, tokens: whole };
+                *line = Line { excerpt: None, is_whole: true, is_bare: false, tokens: whole };
             }
         }
     }
@@ -93,8 +130,8 @@ impl<'a> Broad<'a> {
                 Some(Line { is_whole: true, tokens, .. }) => {
                     details.push(Detail { ranked, memory, excerpt: None, tokens, duplicates: Vec::new() });
                 }
-                Some(Line { excerpt, tokens, .. }) => {
-                    index.push(IndexEntry { ranked, memory, excerpt, is_bare: false, tokens });
+                Some(Line { excerpt, is_bare, tokens, .. }) => {
+                    index.push(IndexEntry { ranked, memory, excerpt, is_bare, tokens });
                 }
                 None => left_out.push(ranked),
             }
@@ -146,7 +183,7 @@ impl<'a> Broad<'a> {
         let whole = self.whole(ranked, row);
         let is_short = row.costs.detail <= SHORT_TOKENS && whole <= most;
         if is_short && matches!(self.frame, AnyFrame::Text(_)) {
-            return Line { excerpt: None, is_whole: true, tokens: whole };
+            return Line { excerpt: None, is_whole: true, is_bare: false, tokens: whole };
         }
         let about = About { terms: self.ranking.terms(), meant: self.ranking.meant() };
         let (handle, costs) = (row.memory.handle, &row.costs);
@@ -155,13 +192,13 @@ impl<'a> Broad<'a> {
             AnyFrame::Json(frame) => (frame.excerpt(ranked, &row.memory), Lines::Json),
         };
         if let Some(Excerpt { lines, tokens }) = best_excerpt(row, about, form, SHORT_TOKENS) {
-            return Line { excerpt: Some(lines), is_whole: false, tokens: tokens + around };
+            return Line { excerpt: Some(lines), is_whole: false, is_bare: false, tokens: tokens + around };
         }
         let tokens = match self.frame {
             AnyFrame::Text(_) => TextFrame::index(handle, costs.index),
             AnyFrame::Json(frame) => frame.short(ranked, costs.json_index),
         };
-        Line { excerpt: None, is_whole: false, tokens }
+        Line { excerpt: None, is_whole: false, is_bare: false, tokens }
     }
 
     fn whole(&self, ranked: &Ranked, row: &Row) -> u32 {
@@ -187,7 +224,7 @@ impl<'a> Broad<'a> {
 }
 
 /// Days where several rows are of one, months otherwise: a heading over a single line costs more than it tells.
-fn heading_of(found: &[(Ranked, Row)]) -> Heading {
+pub(super) fn heading_of(found: &[(Ranked, Row)]) -> Heading {
     let days: BTreeSet<String> = found.iter().map(|(_, row)| day(row.memory.created)).collect();
     if days.len() * 2 <= found.len() { Heading::Day } else { Heading::Month }
 }

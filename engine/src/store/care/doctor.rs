@@ -13,7 +13,7 @@ use crate::store::base::meaning::Meanings;
 use crate::store::base::store::Store;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
-use crate::store::file::private;
+use crate::store::file::{private, scratch};
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
@@ -75,6 +75,9 @@ impl Store {
     /// When the store is foreign, newer, busy, or cannot be read at all.
     pub fn examine(config: StoreConfig, repair: bool) -> Result<Health, StoreError> {
         let mut health = Health::default();
+        for place in [config.home.dir().to_owned(), config.home.backups()] {
+            scratch::sweep(&place);
+        }
         let opened = Self::open(config.clone());
         let is_damaged = match &opened {
             Ok(store) => store.integrity().is_err(),

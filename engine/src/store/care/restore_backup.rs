@@ -18,6 +18,7 @@ use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::private;
+use crate::store::file::scratch::{self, Scratch};
 use crate::store::open::copy;
 
 /// A backup beside the store that it would replace.
@@ -73,7 +74,8 @@ impl Store {
         let home = config.home.clone();
         let failed = |source| StoreError::file(file, source);
         private::make_private_dir(home.dir()).map_err(|source| StoreError::file(home.dir(), source))?;
-        let scratch = tempfile::Builder::new().prefix(private::SCRATCH).tempdir_in(home.dir()).map_err(failed)?;
+        scratch::sweep(home.dir());
+        let scratch = Scratch::beside(home.dir()).map_err(failed)?;
         let prepared = Home::new(scratch.path());
         copy_of(file, &prepared)?;
         let mut backup = Self::open(StoreConfig { home: prepared.clone(), ..config.clone() })?;
@@ -90,22 +92,11 @@ impl Store {
         if !agreed(replacing) {
             return Ok(None);
         }
-        let kept_aside = match damaged {
-            Some(damaged) => Some(damaged),
-            None if replacing.now == 0 => None,
-            None => Some(live.set_copy_aside()?),
-        };
         // What was noted of the content of before belongs to it.
         live.fold_accesses()?;
         live.fold_questions()?;
         live.fold_receipts()?;
-        backup.come_after(&live)?;
-        drop(backup);
-        let path = prepared.database();
-        let source = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY);
-        let source = source.map_err(|error| StoreError::sqlite(&path, error))?;
-        put(&source, &mut live.connection, &home)?;
-        drop(source);
+        let kept_aside = put(backup, &mut live, damaged)?;
         drop(live);
         let mut store = Self::open(config)?;
         store.rebuild_snapshot()?;
@@ -114,12 +105,7 @@ impl Store {
     }
 
     /// Numbers and revisions go on from those of the present store, so that none means something else than before.
-    fn come_after(&mut self, live: &Self) -> Result<(), StoreError> {
-        let number = |key: &str| {
-            let sql = "SELECT value FROM meta WHERE key = ?1";
-            live.connection.query_row(sql, [key], |row| row.get::<_, i64>(0)).map_err(|error| live.failed(error))
-        };
-        let (rev, handle) = (number("rev")?, number("handle")?);
+    fn come_after(&mut self, rev: i64, handle: i64) -> Result<(), StoreError> {
         self.write(|change| {
             let raise = "UPDATE meta SET value = max(value, ?2) WHERE key = ?1";
             change.tx.execute(raise, ("rev", rev + 1))?;
@@ -127,14 +113,6 @@ impl Store {
             change.tx.execute_batch("UPDATE server SET is_whole = 0; DELETE FROM intents;")?;
             Ok(())
         })
-    }
-
-    /// Keeps the present content among the backups, under a name that is never rotated away.
-    fn set_copy_aside(&self) -> Result<PathBuf, StoreError> {
-        let stamp = self.now().to_string().replace(':', "-");
-        let target = self.home.backups().join(format!("before-restore-{stamp}.db"));
-        copy::write(&self.connection, &self.path, &target)?;
-        Ok(target)
     }
 
     /// Adds the keys beside a backup to the store's own. Returns the ids of those that are still missing.
@@ -180,13 +158,46 @@ impl Store {
 const MOST_WAITS: u32 = 300;
 const WAIT: Duration = Duration::from_millis(50);
 
-/// Puts all pages in place in one transaction: other processes see the content of before or the content of the backup.
-fn put(source: &Connection, live: &mut Connection, home: &Home) -> Result<(), StoreError> {
-    let failed = |error| StoreError::sqlite(&home.database(), error);
-    let backup = Backup::new(source, live).map_err(failed)?;
+/// Puts all pages in place in one transaction: other processes see the content of before or the content of the backup. Gives where
+/// the content of before is.
+fn put(mut backup: Store, live: &mut Store, damaged: Option<PathBuf>) -> Result<Option<PathBuf>, StoreError> {
+    let (place, stamp) = (live.home.clone(), live.now().to_string().replace(':', "-"));
+    let opened = |path: &Path| {
+        let opened = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+        opened.map_err(|error| StoreError::sqlite(path, error))
+    };
+    let (source, before) = (opened(&backup.path)?, opened(&live.path)?);
+    let failed = |error| StoreError::sqlite(&place.database(), error);
+    let pages = Backup::new(&source, &mut live.connection).map_err(failed)?;
+    // With the first page it holds the store: from here on nobody writes, so that all that was acknowledged is in the copy.
+    step(&pages, 1, &place)?;
+    let number = |key: &str| {
+        let sql = "SELECT value FROM meta WHERE key = ?1";
+        before.query_row(sql, [key], |row| row.get::<_, i64>(0)).map_err(failed)
+    };
+    let (rev, handle) = (number("rev")?, number("handle")?);
+    let kept_aside = match damaged {
+        Some(damaged) => Some(damaged),
+        // Nothing was ever stored.
+        None if rev == 0 => None,
+        None => {
+            // Under a name that is never rotated away.
+            let target = place.backups().join(format!("before-restore-{stamp}.db"));
+            copy::write(&before, &place.database(), &target)?;
+            Some(target)
+        }
+    };
+    backup.come_after(rev, handle)?;
+    drop(backup);
+    step(&pages, -1, &place)?;
+    Ok(kept_aside)
+}
+
+/// Puts some pages in place, or all, as soon as other processes let it.
+fn step(pages: &Backup<'_, '_>, count: i32, home: &Home) -> Result<(), StoreError> {
     for _ in 0..MOST_WAITS {
-        match backup.step(-1).map_err(failed)? {
-            StepResult::Done => return Ok(()),
+        match pages.step(count).map_err(|error| StoreError::sqlite(&home.database(), error))? {
+            StepResult::Done | StepResult::More => return Ok(()),
             _ => std::thread::sleep(WAIT),
         }
     }
@@ -201,6 +212,12 @@ fn copy_of(file: &Path, to: &Home) -> Result<(), StoreError> {
     }
     let source = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let source = source.map_err(|error| StoreError::sqlite(file, error))?;
+    // An empty file opens as an empty database.
+    let sql = "SELECT count(*) FROM sqlite_master WHERE name IN ('meta', 'memories')";
+    let tables: u32 = source.query_row(sql, [], |row| row.get(0)).map_err(|error| StoreError::sqlite(file, error))?;
+    if tables < 2 {
+        return Err(StoreError::file(file, std::io::Error::other("it holds no store; give a backup")));
+    }
     copy::write(&source, file, &to.database())
 }
 

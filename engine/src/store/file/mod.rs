@@ -5,4 +5,5 @@ pub(crate) mod home;
 mod home_more;
 pub(crate) mod marker;
 pub(crate) mod private;
+pub(crate) mod scratch;
 pub(crate) mod snapshot;

@@ -15,6 +15,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::base::transaction::PATIENCE;
 use crate::store::file::error::StoreError;
+use crate::store::file::scratch;
 
 /// Readers are short; one that is not is not waited for longer than this.
 const WAIT_FOR_READERS: Duration = Duration::from_secs(2);
@@ -186,6 +187,9 @@ impl Store {
     /// When the store cannot be written.
     pub(crate) fn clean_files(&mut self, removed: &[MemoryId], texts: &[String]) -> Result<(), StoreError> {
         let mut outcomes = Vec::new();
+        for place in [self.home.dir().to_owned(), self.home.backups()] {
+            scratch::sweep(&place);
+        }
         for path in self.traces(removed)?.copies {
             let Ok(bytes) = fs::read(&path) else { continue };
             outcomes.push(match holds_piece(&bytes, texts) {

@@ -7,13 +7,14 @@ use rusqlite::Connection;
 
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
+use crate::store::file::scratch::Scratch;
 
 /// Copies the database to `target`. Whatever fails, a file that was there before stays.
 pub(crate) fn write(connection: &Connection, database: &Path, target: &Path) -> Result<(), StoreError> {
     let dir = private::dir_of(target);
     private::make_private_dir(dir).map_err(|source| StoreError::file(dir, source))?;
     let failed = |source| StoreError::file(target, source);
-    let scratch = tempfile::Builder::new().prefix(".tessera-backup-").tempdir_in(dir).map_err(failed)?;
+    let scratch = Scratch::beside(dir).map_err(failed)?;
     let copy = scratch.path().join("copy.db");
     let bytes = copy.as_os_str().as_encoded_bytes();
     let name = std::str::from_utf8(bytes).map_err(|_| failed(std::io::ErrorKind::InvalidFilename.into()))?;

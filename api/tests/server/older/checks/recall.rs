@@ -75,14 +75,14 @@ pub(super) fn ordering() -> Vec<Check> {
         check(
             "by importance, the rows that hold all words come first",
             [
-                stored("alice", "Python is great for wombat science", "", 0.9),
-                stored("alice", "zebra crossing wombat", "", 0.5),
-                stored("alice", "wombat diet is grass", "", 0.8),
-                asked("zebra wombat")
+                stored("alice", "The wombat diet is grass, says Python", "", 0.9),
+                stored("alice", "zebra and wombat diet compared", "", 0.5),
+                stored("alice", "A wombat diet needs fibre", "", 0.8),
+                asked("zebra wombat diet")
                     .has("/memories", Is::Many(3))
                     .has("/memories/0/content", Is::With("zebra"))
                     .has("/memories/1/content", Is::With("Python"))
-                    .has("/memories/2/content", Is::With("diet")),
+                    .has("/memories/2/content", Is::With("fibre")),
             ],
         ),
         check(

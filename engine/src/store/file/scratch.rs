@@ -1,0 +1,82 @@
+//! Directories that hold a copy for a while. What a killed process left of them is removed by the next one.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::private::{self, SCRATCH};
+
+/// In the directory, and locked as long as its process needs it.
+const HELD: &str = "held";
+/// What nobody holds, or could hold, is removed after this time.
+const LEFT: Duration = Duration::from_secs(3600);
+
+/// A directory for a copy; it goes with this value.
+pub(crate) struct Scratch {
+    // Let go of before the directory is removed.
+    _held: File,
+    dir: TempDir,
+}
+
+impl Scratch {
+    pub(crate) fn beside(place: &Path) -> io::Result<Self> {
+        let dir = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(place)?;
+        Ok(Self { _held: private::lock(&dir.path().join(HELD))?, dir })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
+
+/// Removes what killed processes left in a directory: copies, and files that were being written.
+pub(crate) fn sweep(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(SCRATCH));
+        let Ok(found) = entry.metadata() else { continue };
+        if !is_ours {
+            continue;
+        }
+        let path = entry.path();
+        let is_old = || found.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > LEFT));
+        let held = path.join(HELD);
+        let removed = match found.is_dir() {
+            true if held.is_file() => match private::try_lock(&held) {
+                Ok(Some(_)) => fs::remove_dir_all(&path),
+                _ => Ok(()),
+            },
+            true if is_old() => fs::remove_dir_all(&path),
+            false if is_old() => fs::remove_file(&path),
+            _ => Ok(()),
+        };
+        if let Err(error) = removed {
+            tracing::debug!(%error, "what was left cannot be removed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_is_in_use_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let used = Scratch::beside(place.path()).unwrap();
+        let left = place.path().join(".tessera-left");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(HELD), "").unwrap();
+        fs::write(left.join("tessera.db"), "a copy").unwrap();
+        let (begun, old) = (place.path().join(".tessera-begun"), place.path().join(".tessera-old"));
+        fs::create_dir(&begun).unwrap();
+        let file = File::create(&old).unwrap();
+        file.set_modified(std::time::SystemTime::now() - LEFT * 2).unwrap();
+        fs::write(place.path().join("tessera.db"), "no scratch").unwrap();
+        sweep(place.path());
+        assert!(used.path().is_dir() && begun.is_dir() && place.path().join("tessera.db").is_file());
+        assert!(!left.exists() && !old.exists());
+    }
+}
