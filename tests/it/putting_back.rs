@@ -2,7 +2,11 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
+use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
 use crate::support::terminal::start_on_terminal;
@@ -41,6 +45,76 @@ fn a_backup_takes_the_place_of_the_store_and_running_sessions_go_on() {
     let aside = done["kept_aside"].as_str().unwrap();
     world.json(&["restore-backup", aside, "--yes"]);
     assert_eq!(texts(&world), ["The cache lives on birch", "Written after the backup"]);
+}
+
+/// The texts in a database of ours.
+fn texts_in(database: &Path) -> Vec<String> {
+    let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let mut read = connection.prepare("SELECT content FROM memories").unwrap();
+    read.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn what_is_acknowledged_while_a_backup_comes_back_is_in_the_store_or_in_what_was_kept() {
+    let world = World::new();
+    world.remember("The cache lives on birch");
+    let backup = world.path("old.db");
+    let backup = backup.to_str().unwrap();
+    world.json(&["backup", backup]);
+    let is_over = AtomicBool::new(false);
+    let written = thread::scope(|scope| {
+        let writer = |of: u32| {
+            let (world, is_over) = (&world, &is_over);
+            scope.spawn(move || {
+                let mut written = Vec::new();
+                for number in 0.. {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let text = format!("Note {number} of writer {of}");
+                    if world.run(&["remember", &text]).code == Some(0) {
+                        written.push(text);
+                    }
+                }
+                written
+            })
+        };
+        let writers = [writer(1), writer(2)];
+        for _ in 0..8 {
+            world.json(&["restore-backup", backup, "--yes"]);
+        }
+        is_over.store(true, Ordering::Relaxed);
+        writers.map(|writer| writer.join().unwrap()).concat()
+    });
+    let kept = fs::read_dir(world.home().join("backups")).unwrap().map(|entry| entry.unwrap().path());
+    let mut there = texts_in(&world.home().join("tessera.db"));
+    kept.for_each(|database| there.extend(texts_in(&database)));
+    for text in &written {
+        assert!(there.contains(text), "{text} of {}", written.len());
+    }
+    world.assert_healthy();
+}
+
+#[test]
+fn what_was_only_forgotten_is_kept_and_an_empty_file_is_no_backup() {
+    let world = World::new();
+    let empty = world.path("empty.db");
+    for bytes in ["", "\n"] {
+        fs::write(&empty, bytes).unwrap();
+        let refused = world.run(&["restore-backup", empty.to_str().unwrap(), "--yes"]);
+        assert!(refused.code != Some(0) && !refused.stdout.contains("restored"), "{refused:?}");
+    }
+    let backup = world.path("old.db");
+    let backup = backup.to_str().unwrap();
+    world.remember("The cache lives on birch");
+    world.json(&["backup", backup]);
+    world.remember("Only forgotten");
+    world.json(&["forget", "1", "2"]);
+    let done = world.json(&["restore-backup", backup, "--yes"]);
+    let aside = done["kept_aside"].as_str().unwrap();
+    world.json(&["restore-backup", aside, "--yes"]);
+    assert_eq!(world.run(&["restore", "2"]).code, Some(0));
+    assert_eq!(texts(&world), ["Only forgotten"]);
 }
 
 #[test]

@@ -181,8 +181,13 @@ fn put(mut backup: Store, live: &mut Store, damaged: Option<PathBuf>) -> Result<
         // Nothing was ever stored.
         None if rev == 0 => None,
         None => {
-            // Under a name that is never rotated away.
-            let target = place.backups().join(format!("before-restore-{stamp}.db"));
+            // Under a name that is never rotated away, and that none has: a clock may show one time twice.
+            let named = |count: u32| match count {
+                0 => format!("before-restore-{stamp}.db"),
+                _ => format!("before-restore-{stamp}-{count}.db"),
+            };
+            let target = (0..).map(|count| place.backups().join(named(count))).find(|path| !path.exists());
+            let target = target.ok_or(StoreError::Busy { path: place.backups() })?;
             copy::write(&before, &place.database(), &target)?;
             Some(target)
         }
