@@ -38,6 +38,45 @@ static NAMES_TEXT: LazyLock<Regex> = LazyLock::new(|| {
 static ADDRESSED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)^\W*(?:please\s+)?(?:remember|note|keep in mind|my \w+|our \w+)[^:]{0,20}:"));
 
+/// Signs that all of a prompt is somebody else's: how they end, where they write from, and what a page says of a comment.
+static ANOTHERS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?im)^\s*(?:best|(?:best |kind |warm )?regards|cheers|thanks|thank you|many thanks|sincerely|yours|mfg|viele grüße|mit freundlichen grüßen|cordialement|saludos)[,.!]?[ \t]*\r?\n\s*(?-i:[A-Z])|\bsent from my (?:iphone|ipad|phone|android)|\bsent by \S+@|\bi am writing to (?:complain|ask|inform|request|apply|tell)|\bcommented \d+ (?:minute|hour|day|week|month)s? ago|[-–—] (?-i:The [A-Z]\w+(?: [A-Z]\w+)? Team)\b",
+    )
+});
+
+/// The name at the end of a letter: `Cheers, Bob`.
+static SIGNED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b(?i:best|cheers|thanks|regards|sincerely|grüße),\s+([A-Z]\w+)[.!]?\s*$"));
+
+/// Who is greeted: `Good morning Ada!`.
+static GREETS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\W*(?i:good (?:morning|afternoon|evening)|hello|hi|hey|dear|hallo|guten (?:tag|morgen|abend)),?\s+(\w+)\s*[,!.:]",
+    )
+});
+
+/// Names that a person calls the agent by, and words that name nobody.
+const NOBODY_ELSE: [&str; 9] =
+    ["claude", "codex", "copilot", "agent", "assistant", "there", "again", "everything", "please"];
+
+/// A first line that a program or a source file begins with.
+static OF_PROGRAM: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^\W*(?:npm\s+)?(?:WARN|WARNING|INFO|ERROR|DEBUG|FATAL|TRACE)\b|^\s*(?://|/\*|--\s|<!--)")
+});
+
+/// A first line that stands over a text: who said it and when, whom it is for, or a heading of one word.
+static HEADS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^.{1,40}\d{1,2}:\d{2}(?:\s*[AP]M)?\s*$|^[A-Z][\w.-]*(?: [A-Z][\w.-]*)?,\s*$|^[A-Z][a-z]{5,}\s*$")
+});
+
+/// Words for a text, in a line that does not end as a sentence does: what stands below it is that text.
+static ABOVE_TEXT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:ticket|mail|e-mail|email|message|issue|log|error|warning|comment|review|response|reply|slack|jira|thread|feedback|transcript|article|post|readme|output|below)\b.*[^.!?:,;]$",
+    )
+});
+
 /// Words between quotes are somebody's.
 static QUOTED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#""[^"\n]*\s[^"\n]*\s[^"\n]*"|“[^”\n]*\s[^”\n]*\s[^”\n]*”|«[^»\n]*\s[^»\n]*\s[^»\n]*»"#));
@@ -56,14 +95,79 @@ static RUNS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A host, an address of mail, a script, a flag, a file beside the project, and what some programs are told to do.
+static RUNS_TOO: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"\b[a-z0-9][\w-]*\.(?:com|net|org|io|dev|app|ai|co|sh|xyz|info|biz|eu|cloud|example|local|ru|cn|de|uk|fr|me|tk)\b|\S@\S+\.\w|\bmailto:|\b[\w-]+\.(?:bash|zsh|exe|bat|cmd|ps1|msi)\b|(?:^|\s)--?[A-Za-z]|(?:^|\s)(?:\.{1,2}|~)/\w|\b[A-Za-z]:\\|\b(?:git (?:clean|reset|push|pull|checkout|rebase|stash|apply|am|rm|config|submodule|filter-branch)|cargo (?:run|publish|xtask)|(?:npm|pnpm|yarn|bun|deno|go|nix) (?:run|start|exec|x|dlx|publish)|docker compose|gh (?:repo|api|pr|release|secret)|aws [a-z]\w+|systemctl [a-z]+|crontab)\b",
+    )
+});
+
+/// What is to be run: a word behind `run`, and behind `use` and the name of a program.
+static TOLD_TO_RUN: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:(?:run|execute|launch|invoke|download)|(?:use|using|via|with)\s+(?:go|bun|deno|dd|gh|docker|podman|tar|service|cmd|find|chown|chmod|xargs|pkill|osascript|nix|mvn|gradle|tox|poetry|rake|bundle|composer|php|java|dotnet|gcloud|az|ansible|vagrant|rsync|mount|reg|cat|open|source|ftp|telnet))\s+([^\s,.;:!?)]+)",
+    )
+});
+
+/// Words that stand there in a sentence that names nothing to run.
+const NATURAL: [&str; 48] = [
+    "the",
+    "all",
+    "our",
+    "my",
+    "your",
+    "a",
+    "an",
+    "it",
+    "them",
+    "this",
+    "that",
+    "both",
+    "every",
+    "each",
+    "test",
+    "tests",
+    "linter",
+    "linters",
+    "checks",
+    "migrations",
+    "benchmarks",
+    "on",
+    "in",
+    "at",
+    "with",
+    "as",
+    "under",
+    "by",
+    "from",
+    "into",
+    "out",
+    "before",
+    "after",
+    "locally",
+    "once",
+    "twice",
+    "to",
+    "for",
+    "only",
+    "instead",
+    "everywhere",
+    "because",
+    "when",
+    "version",
+    "and",
+    "or",
+    "but",
+    "since",
+];
+
 /// The person's own statements: the beginning of the prompt, without what is pasted into it or repeated in it.
 pub fn own_statements(text: &str) -> String {
     let text = &unwrapped(text);
     let own = own_words(text);
     // Lines of a program cut a text in two: what stands behind them belongs to them.
     let shown = text.lines().map(str::trim_end).position(|line| !line.trim().is_empty() && !own.contains(line.trim()));
-    // A mail or a document from its first line on.
-    if own.lines().next().is_some_and(|line| BEGINS_PASTE.is_match(line)) && own.lines().count() > 1 {
+    if is_anothers(&own) {
         return String::new();
     }
     let before: Vec<&str> = match shown {
@@ -83,13 +187,28 @@ pub fn own_statements(text: &str) -> String {
         said.push(cut.unwrap_or(line));
         // A question about what stands below it.
         let ends_in_colon = line.trim_end().ends_with([':', '：', '?', '？']);
-        if cut.is_some() || goes_on && (ends_in_colon || LEADS_IN.is_match(line)) {
+        if cut.is_some()
+            || goes_on && (ends_in_colon || LEADS_IN.is_match(line) || ABOVE_TEXT.is_match(line.trim_end()))
+        {
             break;
         }
     }
     let sentences: Vec<&str> =
         said.iter().flat_map(|line| sentences(line)).filter(|one| !QUOTES.is_match(one)).collect();
     QUOTED.replace_all(&sentences.join("\n"), " ").trim().to_owned()
+}
+
+/// True of a mail, a document or a log from its first line on.
+fn is_anothers(own: &str) -> bool {
+    let is_other = |found: Option<regex_lite::Captures<'_>>| {
+        let name = found.and_then(|found| found.get(1)).map(|name| name.as_str().to_lowercase());
+        name.is_some_and(|name| !NOBODY_ELSE.contains(&name.as_str()))
+    };
+    let first = own.trim_start().lines().next().unwrap_or_default();
+    let has_more = own.trim().lines().count() > 1;
+    let begins = has_more && (BEGINS_PASTE.is_match(first) || HEADS.is_match(first));
+    let names_another = || is_other(GREETS.captures(first)) || is_other(SIGNED.captures(own.trim_end()));
+    begins || OF_PROGRAM.is_match(first) || ANOTHERS.is_match(own) || names_another()
 }
 
 fn sentences(line: &str) -> Vec<&str> {
@@ -110,7 +229,10 @@ fn sentences(line: &str) -> Vec<&str> {
 
 /// True of a text with a command or an address in it.
 pub fn runs_something(text: &str) -> bool {
-    RUNS.is_match(text)
+    let is_told =
+        |word: &str| !NATURAL.contains(&&*word.to_lowercase()) && !word.starts_with(|c: char| c.is_ascii_digit());
+    let told = || TOLD_TO_RUN.captures_iter(text).filter_map(|found| found.get(1)).any(|word| is_told(word.as_str()));
+    RUNS.is_match(text) || RUNS_TOO.is_match(text) || told()
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         let trust = if is_mine { Trust::User } else { Trust::Foreign };
         output::json(&json!({
             "stored": report.stored, "skipped": report.skipped, "vouched": report.vouched, "rejected": rejected,
-            "trust": trust, "set_aside": report.aside, "written_by_others": report.theirs,
+            "differing": report.differing, "purged": report.purged, "trust": trust, "set_aside": report.aside, "written_by_others": report.theirs,
         }))?;
     } else {
         let counts =
@@ -61,6 +61,16 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
         output::line(&counts)?;
         if report.vouched > 0 {
             output::line(&format!("{} of those there already are yours now", report.vouched))?;
+        }
+        if let Some(first) = report.differing.first() {
+            let count = report.differing.len();
+            output::note(&format!(
+                "{count} lines have another text than the memory of the same id here, which stays; the first is line {first}; \
+                 `tessera update ID` changes a text"
+            ));
+        }
+        if report.purged > 0 {
+            output::note(&format!("{} were permanently deleted here and are not stored again", report.purged));
         }
         if report.theirs > 0 {
             output::note(&format!(

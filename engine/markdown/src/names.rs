@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 const REPOSITORY: [&str; 7] = ["head", "objects", "refs", "packed-refs", "commondir", "gitdir", "hooks"];
 
 /// Files without a leading dot that a shell, an agent or a desktop reads without being asked.
-const OBEYED: [&str; 11] = [
+const OBEYED: [&str; 22] = [
     "config",
     "config.worktree",
     "mise.toml",
@@ -19,9 +19,23 @@ const OBEYED: [&str; 11] = [
     "agents.md",
     "agents.override.md",
     "gemini.md",
+    "agent.md",
+    "skill.md",
+    "qwen.md",
+    "warp.md",
+    "crush.md",
+    "crush.json",
+    "opencode.json",
+    "opencode.jsonc",
+    "devbox.json",
+    "default.nix",
+    "shell.nix",
     "autorun.inf",
     "desktop.ini",
 ];
+
+/// Endings of files that a desktop, an editor or Python runs or follows when it only looks at their directory.
+const FOLLOWED: [&str; 6] = [".scf", ".url", ".lnk", ".desktop", ".code-workspace", ".pth"];
 
 /// Why nothing may be written at a path, which is relative to its folder; `None` where it may.
 ///
@@ -39,7 +53,8 @@ pub fn why_refused(relative: &str) -> Option<&'static str> {
         if is_short || REPOSITORY.contains(&name.as_str()) {
             return Some("a name in it belongs to a Git repository, and Git runs what such files name");
         }
-        if names.peek().is_none() && OBEYED.contains(&name.as_str()) {
+        let is_followed = FOLLOWED.iter().any(|ending| name.ends_with(ending));
+        if names.peek().is_none() && (is_followed || OBEYED.contains(&name.as_str())) {
             return Some("other programs run or obey a file of this name");
         }
     }
@@ -91,6 +106,10 @@ mod tests {
             "mise.toml",
             "CLAUDE.md",
             "team/AGENTS.md",
+            "opencode.json",
+            "a/SKILL.md",
+            "notes/look.scf",
+            "x.code-workspace",
         ] {
             assert!(why_refused(path).is_some(), "{path}");
         }

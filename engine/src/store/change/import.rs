@@ -32,6 +32,10 @@ pub struct Imported {
     pub vouched: u64,
     /// Lines of an import of the person's own that say that somebody else wrote them: they stay unverified.
     pub theirs: u64,
+    /// Lines whose memory is here with another text, which stays.
+    pub differing: Vec<u64>,
+    /// Memories that were permanently deleted here, and stay so.
+    pub purged: u64,
     /// Credentials that were taken out of their texts.
     pub aside: u64,
     /// Lines that were refused: (line number, why).
@@ -130,6 +134,14 @@ impl Store {
                     later.extend(line.links.into_iter().map(|link| (number, id, link)));
                 }
                 Outcome::Skipped => report.skipped += 1,
+                Outcome::Differs => {
+                    report.skipped += 1;
+                    report.differing.push(number);
+                }
+                Outcome::Purged => {
+                    report.skipped += 1;
+                    report.purged += 1;
+                }
                 Outcome::StaysTheirs => {
                     report.skipped += 1;
                     report.theirs += 1;
@@ -197,6 +209,10 @@ fn read_batch(
 enum Outcome {
     Stored(MemoryId, u64),
     Skipped,
+    /// The memory of its id has another text.
+    Differs,
+    /// The memory of its id was permanently deleted.
+    Purged,
     Vouched,
     /// The line says that somebody else wrote it, so the import does not raise its trust.
     StaysTheirs,
@@ -214,7 +230,8 @@ impl Store {
         if let Some(id) = draft.id
             && row::is_there(&self.connection, id).map_err(|error| self.failed(error))?
         {
-            return Ok(Incoming::Known { id, is_theirs: line.is_theirs() });
+            let content = draft.content;
+            return Ok(Incoming::Known { id, is_theirs: line.is_theirs(), content });
         }
         let draft = match self.looked_through(draft, now) {
             Ok(draft) => draft,
@@ -241,6 +258,8 @@ enum Incoming {
         id: MemoryId,
         /// True where the line says that somebody else wrote it.
         is_theirs: bool,
+        /// What the line says.
+        content: String,
     },
     /// What is to be stored.
     New(Box<New>),
@@ -259,7 +278,7 @@ impl Incoming {
     fn store(&self, change: &Change<'_>, run: &ImportRun, n: &mut Option<u32>) -> Result<Outcome, StoreError> {
         let New { draft, composed, has_name, is_theirs } = match self {
             Self::Rejected(problem) => return Ok(Outcome::Rejected(problem.clone())),
-            Self::Known { id, is_theirs } => return known(change, *id, *is_theirs, run, n),
+            Self::Known { id, is_theirs, content } => return told(change, *id, *is_theirs, content, run, n),
             Self::New(new) => new.as_ref(),
         };
         // It may have come meanwhile, or twice in this import.
@@ -268,7 +287,7 @@ impl Incoming {
             _ => said_before(change, composed)?,
         };
         if let Some(id) = there {
-            return known(change, id, *is_theirs, run, n);
+            return told(change, id, *is_theirs, &draft.content, run, n);
         }
         let stored = insert(change, draft, composed)?;
         if stored.existed {
@@ -302,6 +321,25 @@ fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory
         memory.created
     ];
     Ok(change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?)
+}
+
+/// What becomes of a memory that is known, and whether the line says something else of it. A text of which a secret was taken
+/// out cannot be compared.
+fn told(
+    change: &Change<'_>,
+    id: MemoryId,
+    is_theirs: bool,
+    content: &str,
+    run: &ImportRun,
+    n: &mut Option<u32>,
+) -> Result<Outcome, StoreError> {
+    let outcome = known(change, id, is_theirs, run, n)?;
+    if !matches!(outcome, Outcome::Skipped) {
+        return Ok(outcome);
+    }
+    let Some(here) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(Outcome::Purged) };
+    let is_other = here.memory.deleted.is_none() && !here.memory.sensitive && here.memory.content != content;
+    Ok(if is_other { Outcome::Differs } else { Outcome::Skipped })
 }
 
 /// What an undone import took comes back; what came from elsewhere becomes the person's own by their word.
@@ -394,6 +432,21 @@ mod tests {
 "#;
         assert_eq!(import(&mut store, turns, ImportAs::Own).stored, 2);
         assert_eq!(import(&mut store, turns, ImportAs::Own).skipped, 2);
+    }
+
+    #[test]
+    fn a_line_with_another_text_than_its_memory_and_one_of_a_removed_memory_are_told() {
+        let mut store = InMemory::new();
+        let lines = r#"{"content":"The port is 7070","key":"a"}
+{"content":"The port is 7171","key":"a"}
+{"content":"Removed soon","key":"b"}
+"#;
+        let first = import(&mut store, lines, ImportAs::Own);
+        assert_eq!((first.stored, first.skipped, first.differing, first.purged), (2, 1, vec![2], 0));
+        let erase = crate::store::change::erase::Erase::Hard;
+        store.forget(&[MemoryRef::Id(MemoryId::from_key("b"))], erase, &Actor::default()).unwrap();
+        let again = import(&mut store, lines, ImportAs::Own);
+        assert_eq!((again.stored, again.skipped, again.differing, again.purged), (0, 3, vec![2], 1));
     }
 
     #[test]

@@ -79,7 +79,12 @@ fn bound_value(line: &Line<'_>, noun: &Stated, bond: Bond, at: usize) -> Option<
             .filter(|span| line.text.get(span.clone()).is_some_and(|inside| is_key(noun, bond, inside))),
         Sort::NetworkKey => value::bare(line, noun, at, if bond == Bond::Beside { Bond::Word } else { bond }),
         Sort::Setting => setting(line, noun, bond, at),
-        _ => value::bare(line, noun, at, bond),
+        _ => value::bare(line, noun, at, bond).filter(|span| {
+            // `pass next_cursor with the query`: a verb, unless what follows has a digit.
+            let is_verb = bond == Bond::Beside && line.text.get(noun.span.clone()) == Some("pass");
+            let inside = line.text.get(span.clone()).unwrap_or_default();
+            !is_verb || inside.contains(|letter: char| letter.is_ascii_digit())
+        }),
     }
 }
 
