@@ -50,7 +50,7 @@ fn replies_keep_their_budget_in_text_and_json() {
             json!({ "content": format!("Fact {number}: the cache of server {number} is flushed at night 🚀 因为") }),
         );
     }
-    for max_tokens in [60, 100, 333, 1000] {
+    for max_tokens in [64, 100, 333, 1000] {
         for format in ["text", "json"] {
             let reply = client.ok(
                 "memory_recall",
@@ -68,11 +68,6 @@ fn replies_keep_their_budget_in_text_and_json() {
                 ("memory_get", json!({ "ids": [2, 3, 4, 5, 6, 7, 8, 9], "max_tokens": max_tokens, "format": format })),
                 ("memory_history", json!({ "id": 2, "max_tokens": max_tokens })),
             ] {
-                if format == "json" && max_tokens < 100 && tool == "memory_get" {
-                    let (text, refused) = client.call(tool, arguments);
-                    assert!(refused && text.contains("max_tokens"), "{text}");
-                    continue;
-                }
                 let reply = client.ok(tool, arguments);
                 let spent = counted(&reply);
                 assert!(spent <= max_tokens, "{tool}: {spent} > {max_tokens}: {reply}");

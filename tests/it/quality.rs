@@ -5,8 +5,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use expect_test::expect_file;
-use tessera_engine::domain::{MAX_LIMIT, MemoryId, MemoryRef, RecallRequest};
+use tessera_engine::domain::{DomainError, MAX_LIMIT, MemoryId, MemoryRef, RecallRequest};
 use tessera_engine::score::Weights;
+use tessera_engine::store::StoreError;
 use tessera_eval::{EvalConfig, Fixture, Leg, Ranker, UsageTrace, Vectors};
 
 use crate::support::World;
@@ -99,7 +100,14 @@ fn every_fixture_query_keeps_every_budget() {
                 limit: MAX_LIMIT,
                 ..RecallRequest::new(&query.text)
             };
-            let recall = scratch.store.recall(&request).unwrap();
+            let recall = match scratch.store.recall(&request) {
+                // From 64 on every question has a reply.
+                Err(StoreError::Domain(DomainError::BudgetTooSmall { minimum, .. })) if budget < 64 => {
+                    assert!((budget..=64).contains(&minimum), "{}: {minimum}", query.text);
+                    continue;
+                }
+                recall => recall.unwrap(),
+            };
             assert_eq!(recall.tokens_used, counted(&recall.body), "{}", query.text);
             assert!(recall.tokens_used <= budget, "{}", query.text);
         }

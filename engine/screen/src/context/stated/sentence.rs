@@ -80,10 +80,12 @@ fn bound_value(line: &Line<'_>, noun: &Stated, bond: Bond, at: usize) -> Option<
         Sort::NetworkKey => value::bare(line, noun, at, if bond == Bond::Beside { Bond::Word } else { bond }),
         Sort::Setting => setting(line, noun, bond, at),
         _ => value::bare(line, noun, at, bond).filter(|span| {
-            // `pass next_cursor with the query`: a verb, unless what follows has a digit.
-            let is_verb = bond == Bond::Beside && line.text.get(noun.span.clone()) == Some("pass");
+            // `pass next_cursor with the query`: a verb, unless what follows has a digit or ends the sentence.
+            let is_noun = bond != Bond::Beside || line.text.get(noun.span.clone()) != Some("pass");
             let inside = line.text.get(span.clone()).unwrap_or_default();
-            !is_verb || inside.contains(|letter: char| letter.is_ascii_digit())
+            let goes_on =
+                line.rest(span.end).strip_prefix(' ').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+            is_noun || !goes_on || inside.contains(|letter: char| letter.is_ascii_digit())
         }),
     }
 }

@@ -10,6 +10,7 @@ fn found(text: &str) -> Vec<&str> {
 fn values_are_taken_whatever_they_spell_in_every_language() {
     for (text, secret) in [
         ("the staging password is sunflower", "sunflower"),
+        ("wifi Attic / pass nightowl", "nightowl"),
         ("DB_PASSWORD=Sunflower-9-Rain", "Sunflower-9-Rain"),
         ("my password is correct-Horse-77-battery", "correct-Horse-77-battery"),
         ("admin password was rotated, it's Heron_81 from today", "Heron_81"),
