@@ -229,9 +229,12 @@ impl JsonFrame {
                     None => json_detail(&detail.memory),
                 }
         }));
-        let short = rows(index.iter().map(|entry| match entry.is_bare {
-            true => self.bare_row(entry.memory.handle),
-            false => self.head(&entry.ranked) + &self.index_row(entry),
+        let short = rows(index.iter().map(|entry| {
+            if entry.is_bare {
+                self.bare_row(entry.memory.handle)
+            } else {
+                self.head(&entry.ranked) + &self.index_row(entry)
+            }
         }));
         let listed = details.iter().map(|detail| detail.tokens).chain(index.iter().map(|entry| entry.tokens));
         let first_rows = u32::from(!details.is_empty()) + u32::from(!index.is_empty());

@@ -157,6 +157,8 @@ impl Store {
 /// How long other processes may hold the store, and how often it is tried meanwhile.
 const MOST_WAITS: u32 = 300;
 const WAIT: Duration = Duration::from_millis(50);
+/// Copies of one time.
+const MOST_NAMES: u32 = 10_000;
 
 /// Puts all pages in place in one transaction: other processes see the content of before or the content of the backup. Gives where
 /// the content of before is.
@@ -186,7 +188,7 @@ fn put(mut backup: Store, live: &mut Store, damaged: Option<PathBuf>) -> Result<
                 0 => format!("before-restore-{stamp}.db"),
                 _ => format!("before-restore-{stamp}-{count}.db"),
             };
-            let target = (0..).map(|count| place.backups().join(named(count))).find(|path| !path.exists());
+            let target = (0..MOST_NAMES).map(|count| place.backups().join(named(count))).find(|path| !path.exists());
             let target = target.ok_or(StoreError::Busy { path: place.backups() })?;
             copy::write(&before, &place.database(), &target)?;
             Some(target)

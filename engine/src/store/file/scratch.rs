@@ -12,7 +12,7 @@ use super::private::{self, SCRATCH};
 /// In the directory, and locked as long as its process needs it.
 const HELD: &str = "held";
 /// What nobody holds, or could hold, is removed after this time.
-const LEFT: Duration = Duration::from_secs(3600);
+const LEFT: Duration = Duration::from_hours(1);
 
 /// A directory for a copy; it goes with this value.
 pub(crate) struct Scratch {
@@ -73,7 +73,7 @@ mod tests {
         let (begun, old) = (place.path().join(".tessera-begun"), place.path().join(".tessera-old"));
         fs::create_dir(&begun).unwrap();
         let file = File::create(&old).unwrap();
-        file.set_modified(std::time::SystemTime::now() - LEFT * 2).unwrap();
+        file.set_modified(file.metadata().unwrap().modified().unwrap() - LEFT * 2).unwrap();
         fs::write(place.path().join("tessera.db"), "no scratch").unwrap();
         sweep(place.path());
         assert!(used.path().is_dir() && begun.is_dir() && place.path().join("tessera.db").is_file());
