@@ -102,64 +102,17 @@ static RUNS_TOO: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// What is to be run: a word behind `run`, and behind `use` and the name of a program.
+/// A word that names what is to be run. It follows `run`, or `use` with the name of a program.
 static TOLD_TO_RUN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:(?:run|execute|launch|invoke|download)|(?:use|using|via|with)\s+(?:go|bun|deno|dd|gh|docker|podman|tar|service|cmd|find|chown|chmod|xargs|pkill|osascript|nix|mvn|gradle|tox|poetry|rake|bundle|composer|php|java|dotnet|gcloud|az|ansible|vagrant|rsync|mount|reg|cat|open|source|ftp|telnet))\s+([^\s,.;:!?)]+)",
     )
 });
 
-/// Words that stand there in a sentence that names nothing to run.
-const NATURAL: [&str; 48] = [
-    "the",
-    "all",
-    "our",
-    "my",
-    "your",
-    "a",
-    "an",
-    "it",
-    "them",
-    "this",
-    "that",
-    "both",
-    "every",
-    "each",
-    "test",
-    "tests",
-    "linter",
-    "linters",
-    "checks",
-    "migrations",
-    "benchmarks",
-    "on",
-    "in",
-    "at",
-    "with",
-    "as",
-    "under",
-    "by",
-    "from",
-    "into",
-    "out",
-    "before",
-    "after",
-    "locally",
-    "once",
-    "twice",
-    "to",
-    "for",
-    "only",
-    "instead",
-    "everywhere",
-    "because",
-    "when",
-    "version",
-    "and",
-    "or",
-    "but",
-    "since",
-];
+/// Words behind which nothing is named that is to be run: `run the tests`, `use docker for builds`.
+const NATURAL: &str = "the all our my your a an it them this that both every each test tests linter linters checks migrations \
+     benchmarks on in at with as under by from into out before after locally once twice to for only instead \
+     everywhere because when version and or but since";
 
 /// The person's own statements: the beginning of the prompt, without what is pasted into it or repeated in it.
 pub fn own_statements(text: &str) -> String {
@@ -229,8 +182,10 @@ fn sentences(line: &str) -> Vec<&str> {
 
 /// True of a text with a command or an address in it.
 pub fn runs_something(text: &str) -> bool {
-    let is_told =
-        |word: &str| !NATURAL.contains(&&*word.to_lowercase()) && !word.starts_with(|c: char| c.is_ascii_digit());
+    let is_told = |word: &str| {
+        !NATURAL.split(' ').any(|natural| natural == word.to_lowercase())
+            && !word.starts_with(|c: char| c.is_ascii_digit())
+    };
     let told = || TOLD_TO_RUN.captures_iter(text).filter_map(|found| found.get(1)).any(|word| is_told(word.as_str()));
     RUNS.is_match(text) || RUNS_TOO.is_match(text) || told()
 }

@@ -191,7 +191,7 @@ pub(super) fn tool(context: &Context) -> anyhow::Result<ExitCode> {
     })?;
     let mut rules = config::file_rules(context.home.clone())?;
     if let Some(asked) = command.get("max_tokens") {
-        // What is no number is out of range as well.
+        // A value that is not a number is reported as out of range.
         let asked = asked.as_u64().and_then(|tokens| u32::try_from(tokens).ok()).unwrap_or_default();
         rules.max_tokens = TokenBudget::try_from(asked)?.get();
     }

@@ -275,6 +275,7 @@ fn what_cannot_be_a_plugin_is_refused_and_says_why() {
             "at most 1024 KiB together",
         ),
         (vec!["plugin", "test", "nothing"], "neither a plugin nor a file"),
+        (vec!["plugin", "test", &text], "module: is no WASM file; add a program with"),
     ] {
         let ran = world.run(&args);
         assert!(ran.code == Some(1) && ran.stderr.contains(said), "{args:?}: {ran:?}");

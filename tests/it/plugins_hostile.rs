@@ -154,13 +154,18 @@ fn no_program_of_a_plugin_outlives_what_called_it_however_that_ends() {
         until(|| mark.exists(), || "no plugin was called".to_owned());
         std::fs::remove_file(&mark).unwrap();
     };
-    for signal in ["TERM", "INT", "KILL"] {
+    // On a busy machine the program may have ended by itself before the signal comes: nothing may be left then either.
+    let is_hit = |signal: &str| {
         let mut command = world.command(World::binary());
         let mut child = command.args(["remember", "The crane is yellow"]).stdout(Stdio::null()).spawn().unwrap();
         began();
         let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
-        assert!(sent.success() && !child.wait().unwrap().success());
+        let ended = child.wait().unwrap();
         no_process(&world);
+        sent.success() && !ended.success()
+    };
+    for signal in ["TERM", "INT", "KILL"] {
+        assert!((0..10).any(|_| is_hit(signal)), "{signal} never came in time");
     }
     for end in [|client: Client| client.close(), |client: Client| client.signal("TERM")] {
         let mut client = Client::start(&world);

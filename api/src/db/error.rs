@@ -24,7 +24,7 @@ pub enum DbError {
     /// A row that this program did not write.
     #[error("a row cannot be read: {0}")]
     Row(String),
-    /// What is written down before it is removed could not be.
+    /// The export of a user who is removed cannot be written. The user's rows stay.
     #[error("the export cannot be written: {0}")]
     Export(#[from] std::io::Error),
     /// The role could see more than it should.

@@ -209,7 +209,7 @@ impl Db {
         .bind(user.as_str())
         .execute(&mut *tx.tx)
         .await?;
-        // What was acknowledged until now is there, and nothing is added any more.
+        // Every acknowledged write is visible here, and no other one can begin.
         if let Some(export) = export {
             tx.write_down(export).await?;
         }

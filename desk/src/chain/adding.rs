@@ -14,6 +14,8 @@ use super::installed::{self, at, module_path};
 const MOST_FAST: usize = 256 * 1024;
 /// The most bytes of the files of a program that a prompt waits for: all of them are looked through before it is called.
 const MOST_FAST_FILES: u64 = 1024 * 1024;
+/// How a WASM file begins.
+const WASM: &[u8] = b"\0asm";
 
 /// A plugin that may be added.
 #[derive(Debug)]
@@ -38,6 +40,10 @@ impl Proposal {
         let file = Pinned::of(path)?;
         let changing = |_| PluginError::File { path: path.to_path_buf(), problem: "is being changed".to_owned() };
         let bytes = file.read().map_err(changing)?;
+        if !bytes.starts_with(WASM) {
+            let fix = "add a program with `tessera plugin add plugin.toml --command`, and test it by its name";
+            return Err(PluginError::of("module", format!("is no WASM file; {fix}")));
+        }
         let manifest = match wasm::examine(&bytes)? {
             Some(manifest) => manifest,
             None => Manifest::read(&beside(path)?)?,

@@ -192,7 +192,9 @@ impl Round<'_> {
                 Ok(pushed) => {
                     self.done.sent += pushed.answers.len() as u64;
                     // A batch that the server has no time for stays as small.
-                    most = if timeouts == 0 { (most * 2).min(MOST_OPS) } else { most };
+                    if timeouts == 0 {
+                        most = (most * 2).min(MOST_OPS);
+                    }
                     on(self.desk, move |store| store.answered(epoch, &pushed)).await?;
                 }
                 // One of them is at fault: it is found by sending fewer.

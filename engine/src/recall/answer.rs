@@ -345,18 +345,20 @@ impl AnyFrame {
         let room = budget.saturating_sub(self.envelope());
         // Named by its ID alone where not even its summary fits: it is on this page or on none.
         let bare = self.around_bare() + first.bare;
-        let (how, cost) = match room {
-            room if first.index <= room => (Shown::Index, first.index),
-            room if bare <= room => (Shown::Bare, bare),
-            _ => return chosen,
+        let (how, cost) = if first.index <= room {
+            (Shown::Index, first.index)
+        } else if bare <= room {
+            (Shown::Bare, bare)
+        } else {
+            return chosen;
         };
         let bounds = Bounds { budget: TokenCount(budget - cost), ..bounds };
         let others = self.select(rest, bounds, weights, |at, room| cut(at + 1, room));
         std::iter::once(how).chain(others).collect()
     }
 
-    /// What stands around an ID where a row is named by that alone: in text a line of its own, in JSON nothing.
-    fn around_bare(&self) -> u32 {
+    /// Tokens around an ID that stands for a row: text needs a line for it, JSON nothing more.
+    pub(super) fn around_bare(&self) -> u32 {
         match self {
             Self::Text(frame) => frame.bare_line().unwrap_or_default(),
             Self::Json(_) => 0,

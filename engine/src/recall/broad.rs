@@ -19,13 +19,20 @@ pub(super) struct Broad<'a> {
     frame: &'a AnyFrame,
 }
 
-/// How a row is shown, and what it costs.
+/// How a row is shown.
+#[derive(PartialEq, Eq)]
+enum Form {
+    Whole,
+    /// By the lines of its best passage.
+    Passage(String),
+    Summary,
+    /// By its ID alone.
+    Bare,
+}
+
+/// A row of the reply, and what it costs.
 struct Line {
-    /// The lines that stand in place of the summary.
-    excerpt: Option<String>,
-    is_whole: bool,
-    /// Named by its ID alone.
-    is_bare: bool,
+    form: Form,
     tokens: u32,
 }
 
@@ -79,7 +86,7 @@ impl<'a> Broad<'a> {
         let tokens = self.bare(first);
         if tokens + self.heading(filled.heading) <= room {
             filled.used = tokens + self.heading(filled.heading);
-            filled.lines.push(Line { excerpt: None, is_whole: false, is_bare: true, tokens });
+            filled.lines.push(Line { form: Form::Bare, tokens });
             return Ok(());
         }
         let (minimum, budget) = (self.least(first, filled.heading), self.request.budget.get());
@@ -95,10 +102,11 @@ impl<'a> Broad<'a> {
 
     fn bare(&self, row: &Row) -> u32 {
         let handle = row.memory.handle;
-        match self.frame {
-            AnyFrame::Text(frame) => frame.bare_line().unwrap_or_default() + TextFrame::bare(handle),
+        let id = match self.frame {
+            AnyFrame::Text(_) => TextFrame::bare(handle),
             AnyFrame::Json(frame) => frame.bare(handle),
-        }
+        };
+        self.frame.around_bare() + id
     }
 
     /// Spends what is left over on giving rows in full, best first.
@@ -106,9 +114,9 @@ impl<'a> Broad<'a> {
         for (line, (ranked, row)) in filled.lines.iter_mut().zip(found) {
             let whole = self.whole(ranked, row);
             let used = filled.used - line.tokens + whole;
-            if !line.is_whole && whole <= most && used <= room {
+            if line.form != Form::Whole && whole <= most && used <= room {
                 filled.used = used;
-                *line = Line { excerpt: None, is_whole: true, is_bare: false, tokens: whole };
+                *line = Line { form: Form::Whole, tokens: whole };
             }
         }
     }
@@ -127,10 +135,12 @@ impl<'a> Broad<'a> {
         let mut lines = lines.into_iter();
         for (ranked, Row { memory, .. }) in found {
             match lines.next() {
-                Some(Line { is_whole: true, tokens, .. }) => {
+                Some(Line { form: Form::Whole, tokens }) => {
                     details.push(Detail { ranked, memory, excerpt: None, tokens, duplicates: Vec::new() });
                 }
-                Some(Line { excerpt, is_bare, tokens, .. }) => {
+                Some(Line { form, tokens }) => {
+                    let is_bare = form == Form::Bare;
+                    let excerpt = if let Form::Passage(lines) = form { Some(lines) } else { None };
                     index.push(IndexEntry { ranked, memory, excerpt, is_bare, tokens });
                 }
                 None => left_out.push(ranked),
@@ -183,7 +193,7 @@ impl<'a> Broad<'a> {
         let whole = self.whole(ranked, row);
         let is_short = row.costs.detail <= SHORT_TOKENS && whole <= most;
         if is_short && matches!(self.frame, AnyFrame::Text(_)) {
-            return Line { excerpt: None, is_whole: true, is_bare: false, tokens: whole };
+            return Line { form: Form::Whole, tokens: whole };
         }
         let about = About { terms: self.ranking.terms(), meant: self.ranking.meant() };
         let (handle, costs) = (row.memory.handle, &row.costs);
@@ -192,13 +202,13 @@ impl<'a> Broad<'a> {
             AnyFrame::Json(frame) => (frame.excerpt(ranked, &row.memory), Lines::Json),
         };
         if let Some(Excerpt { lines, tokens }) = best_excerpt(row, about, form, SHORT_TOKENS) {
-            return Line { excerpt: Some(lines), is_whole: false, is_bare: false, tokens: tokens + around };
+            return Line { form: Form::Passage(lines), tokens: tokens + around };
         }
         let tokens = match self.frame {
             AnyFrame::Text(_) => TextFrame::index(handle, costs.index),
             AnyFrame::Json(frame) => frame.short(ranked, costs.json_index),
         };
-        Line { excerpt: None, is_whole: false, is_bare: false, tokens }
+        Line { form: Form::Summary, tokens }
     }
 
     fn whole(&self, ranked: &Ranked, row: &Row) -> u32 {

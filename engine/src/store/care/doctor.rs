@@ -75,9 +75,7 @@ impl Store {
     /// When the store is foreign, newer, busy, or cannot be read at all.
     pub fn examine(config: StoreConfig, repair: bool) -> Result<Health, StoreError> {
         let mut health = Health::default();
-        for place in [config.home.dir().to_owned(), config.home.backups()] {
-            scratch::sweep(&place);
-        }
+        scratch::sweep(&config.home);
         let opened = Self::open(config.clone());
         let is_damaged = match &opened {
             Ok(store) => store.integrity().is_err(),

@@ -74,7 +74,7 @@ impl Store {
         let home = config.home.clone();
         let failed = |source| StoreError::file(file, source);
         private::make_private_dir(home.dir()).map_err(|source| StoreError::file(home.dir(), source))?;
-        scratch::sweep(home.dir());
+        scratch::sweep(&home);
         let scratch = Scratch::beside(home.dir()).map_err(failed)?;
         let prepared = Home::new(scratch.path());
         copy_of(file, &prepared)?;

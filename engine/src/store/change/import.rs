@@ -278,7 +278,7 @@ impl Incoming {
     fn store(&self, change: &Change<'_>, run: &ImportRun, n: &mut Option<u32>) -> Result<Outcome, StoreError> {
         let New { draft, composed, has_name, is_theirs } = match self {
             Self::Rejected(problem) => return Ok(Outcome::Rejected(problem.clone())),
-            Self::Known { id, is_theirs, content } => return told(change, *id, *is_theirs, content, run, n),
+            Self::Known { id, is_theirs, content } => return known(change, *id, *is_theirs, content, run, n),
             Self::New(new) => new.as_ref(),
         };
         // It may have come meanwhile, or twice in this import.
@@ -287,7 +287,7 @@ impl Incoming {
             _ => said_before(change, composed)?,
         };
         if let Some(id) = there {
-            return told(change, id, *is_theirs, &draft.content, run, n);
+            return known(change, id, *is_theirs, &draft.content, run, n);
         }
         let stored = insert(change, draft, composed)?;
         if stored.existed {
@@ -323,9 +323,9 @@ fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory
     Ok(change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?)
 }
 
-/// What becomes of a memory that is known, and whether the line says something else of it. A text of which a secret was taken
-/// out cannot be compared.
-fn told(
+/// What an undone import took comes back; what came from elsewhere becomes the person's own by their word. Any other memory stays, and
+/// a line that says something else is told.
+fn known(
     change: &Change<'_>,
     id: MemoryId,
     is_theirs: bool,
@@ -333,24 +333,7 @@ fn told(
     run: &ImportRun,
     n: &mut Option<u32>,
 ) -> Result<Outcome, StoreError> {
-    let outcome = known(change, id, is_theirs, run, n)?;
-    if !matches!(outcome, Outcome::Skipped) {
-        return Ok(outcome);
-    }
-    let Some(here) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(Outcome::Purged) };
-    let is_other = here.memory.deleted.is_none() && !here.memory.sensitive && here.memory.content != content;
-    Ok(if is_other { Outcome::Differs } else { Outcome::Skipped })
-}
-
-/// What an undone import took comes back; what came from elsewhere becomes the person's own by their word.
-fn known(
-    change: &Change<'_>,
-    id: MemoryId,
-    is_theirs: bool,
-    run: &ImportRun,
-    n: &mut Option<u32>,
-) -> Result<Outcome, StoreError> {
-    let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(Outcome::Skipped) };
+    let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { return Ok(Outcome::Purged) };
     let is_theirs = is_theirs || matches!(known.memory.origin, Origin::Shared(_)) || known.memory.edited_by.is_some();
     if known.memory.deleted.is_some() && known.memory.share.is_none() && was_undone(change.tx, id)? {
         let n = entered(change, run, n)?;
@@ -363,7 +346,10 @@ fn known(
     }
     let is_ours = known.memory.share.is_none() && known.memory.deleted.is_none();
     if run.whose == ImportAs::Foreign || !is_ours || known.memory.trust != Trust::Foreign {
-        return Ok(Outcome::Skipped);
+        // A text of which a secret was taken out cannot be compared.
+        let is_comparable = known.memory.deleted.is_none() && !known.memory.sensitive;
+        let differs = is_comparable && known.memory.content != content;
+        return Ok(if differs { Outcome::Differs } else { Outcome::Skipped });
     }
     if is_theirs {
         return Ok(Outcome::StaysTheirs);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::home::Home;
 use super::private::{self, SCRATCH};
 
 /// In the directory, and locked as long as its process needs it.
@@ -16,15 +17,15 @@ const LEFT: Duration = Duration::from_hours(1);
 
 /// A directory for a copy; it goes with this value.
 pub(crate) struct Scratch {
-    // Let go of before the directory is removed.
-    _held: File,
+    // Let go of before the directory is removed. Some file systems have no locks.
+    _held: Option<File>,
     dir: TempDir,
 }
 
 impl Scratch {
     pub(crate) fn beside(place: &Path) -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(place)?;
-        Ok(Self { _held: private::lock(&dir.path().join(HELD))?, dir })
+        Ok(Self { _held: private::lock(&dir.path().join(HELD)).ok(), dir })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -32,8 +33,13 @@ impl Scratch {
     }
 }
 
-/// Removes what killed processes left in a directory: copies, and files that were being written.
-pub(crate) fn sweep(place: &Path) {
+/// Removes what killed processes left in a home: copies, and files that were being written.
+pub(crate) fn sweep(home: &Home) {
+    sweep_in(home.dir());
+    sweep_in(&home.backups());
+}
+
+fn sweep_in(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(SCRATCH));
         let Ok(found) = entry.metadata() else { continue };
@@ -75,7 +81,7 @@ mod tests {
         let file = File::create(&old).unwrap();
         file.set_modified(file.metadata().unwrap().modified().unwrap() - LEFT * 2).unwrap();
         fs::write(place.path().join("tessera.db"), "no scratch").unwrap();
-        sweep(place.path());
+        sweep(&Home::new(place.path()));
         assert!(used.path().is_dir() && begun.is_dir() && place.path().join("tessera.db").is_file());
         assert!(!left.exists() && !old.exists());
     }

@@ -187,9 +187,7 @@ impl Store {
     /// When the store cannot be written.
     pub(crate) fn clean_files(&mut self, removed: &[MemoryId], texts: &[String]) -> Result<(), StoreError> {
         let mut outcomes = Vec::new();
-        for place in [self.home.dir().to_owned(), self.home.backups()] {
-            scratch::sweep(&place);
-        }
+        scratch::sweep(&self.home);
         for path in self.traces(removed)?.copies {
             let Ok(bytes) = fs::read(&path) else { continue };
             outcomes.push(match holds_piece(&bytes, texts) {

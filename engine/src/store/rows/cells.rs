@@ -129,7 +129,8 @@ impl ToCell for Trust {
 
 impl FromCell for Metadata {
     fn from_cell(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        value.as_str()?.parse().map_err(other)
+        // What was stored has no number that a reader rounds.
+        serde_json::from_str(value.as_str()?).map_err(|error| FromSqlError::Other(Box::new(error)))
     }
 }
 

@@ -79,6 +79,10 @@ fn bound_value(line: &Line<'_>, noun: &Stated, bond: Bond, at: usize) -> Option<
             .filter(|span| line.text.get(span.clone()).is_some_and(|inside| is_key(noun, bond, inside))),
         Sort::NetworkKey => value::bare(line, noun, at, if bond == Bond::Beside { Bond::Word } else { bond }),
         Sort::Setting => setting(line, noun, bond, at),
+        // `wifi Attic / pass nightowl`: a list of what belongs together.
+        _ if bond == Bond::Beside && line.head(noun.span.start).trim_end().ends_with(" /") => {
+            value::bare(line, noun, at, Bond::Word)
+        }
         _ => value::bare(line, noun, at, bond).filter(|span| {
             // `pass next_cursor with the query`: a verb, unless what follows has a digit or ends the sentence.
             let is_noun = bond != Bond::Beside || line.text.get(noun.span.clone()) != Some("pass");
@@ -258,7 +262,7 @@ pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
         return None;
     }
     let asks = line.head(line.span.end).trim_end().ends_with(['?', '？', '؟']);
-    let is_question = |word: &str| QUESTIONS.split_ascii_whitespace().any(|question| word.starts_with(question));
+    let is_question = |word: &str| QUESTIONS.split_ascii_whitespace().any(|question| begins_with(word, question));
     let is_worded = line.words.iter().any(|word| is_question(&word.lower));
     let asked = asks || is_worded;
     let next = line.next.clone().filter(|_| asked)?;
@@ -275,7 +279,10 @@ pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     let text = value::trimmed(answer.get(answer.find(given.first()?)?..)?.trim_end());
     let text = value::without_ending(text);
     let is_short = (1..=4).contains(&given.len()) && text.chars().count() >= 2 && !text.ends_with('?');
-    let is_one = is_short && !value::is_none(line, noun, text) && !noun.is_other(&given.first()?.to_lowercase());
+    let is_one = is_short
+        && !value::is_none(line, noun, text)
+        && !noun.is_other(&given.first()?.to_lowercase())
+        && (noun.sort != Sort::Key || is_key(noun, Bond::Word, text));
     // A whole line of words without a speaker goes on about something else.
     let is_mixed = given.len() == 1 && value::is_mixed(text);
     // `did you change the password?` asks for no value.
@@ -287,6 +294,13 @@ pub(super) fn answer(line: &Line<'_>, noun: &Stated) -> Option<Range<usize>> {
     (is_one && is_spoken).then(|| start..start + text.len())
 }
 
+/// True of a word and of one with an ending behind a sign: `who's`, but not `wasp` for `was`. In scripts without spaces
+/// more follows at once.
+fn begins_with(word: &str, question: &str) -> bool {
+    let rest = word.strip_prefix(question);
+    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() && !is_joined(next)))
+}
+
 fn is_lead(word: &str) -> bool {
     const LEADS: [&str; 18] = [
         "it's", "its", "it", "is", "yes", "yeah", "ja", "ouais", "oui", "c'est", "c", "es", "это", "tak", "the",
@@ -294,6 +308,12 @@ fn is_lead(word: &str) -> bool {
     ];
     LEADS.contains(&word.trim_end_matches([',', ':']).to_lowercase().as_str())
 }
+
+/// Fields of a note's front matter, which look like the names of speakers.
+const FIELDS: [&str; 14] = [
+    "type", "kind", "about", "tags", "title", "category", "status", "author", "date", "created", "modified", "updated",
+    "scope", "origin",
+];
 
 /// How long the name of a speaker at the beginning of a line is, with its sign: `<joe> `, `B: `, `老李：`.
 fn speaker(line: &str) -> usize {
@@ -305,7 +325,11 @@ fn speaker(line: &str) -> usize {
         rest.find([':', '：'])
             .map(|at| at + rest.get(at..).and_then(|sign| sign.chars().next()).map_or(1, char::len_utf8))
     };
-    let end = end.filter(|end| rest.get(..*end).is_some_and(|name| name.chars().count() <= 20 && !name.contains(' ')));
+    let is_speaker = |name: &str| {
+        let field = name.trim_end_matches([':', '：']).to_lowercase();
+        name.chars().count() <= 20 && !name.contains(' ') && !FIELDS.contains(&field.as_str())
+    };
+    let end = end.filter(|end| rest.get(..*end).is_some_and(is_speaker));
     end.map_or(0, |end| {
         let after = rest.get(end..).unwrap_or_default();
         lead + end + after.len() - after.trim_start().len()

@@ -93,6 +93,9 @@ fn policies_places_and_questions_state_no_secret() {
         "the cache key is user-2024-11",
         "[secret s7k4q: password] is the new one",
         "https://docs.example/auth/tokens?lang=en",
+        "title: \"key: value bc=Waspwkuaa is\"\ntype: memory",
+        "title: What is the door password?\ntype: memory",
+        "title: what is the API key for staging\nauthor: Mara\nabout: fact",
     ] {
         assert!(found(text).is_empty(), "{text}: {:?}", found(text));
     }
