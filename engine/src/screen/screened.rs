@@ -210,6 +210,9 @@ fn replaced(part: Part, text: &str, values: &[Found]) -> Option<String> {
     let repeated = values.iter().filter(|found| part != Part::Identity && found.value.len() >= LEAST_REPEATED);
     for found in repeated {
         spans.extend(again(text, &found.value).map(|span| (span, found)));
+        if part == Part::Slug {
+            spans.extend(again(text, &as_slug(&found.value)).map(|span| (span, found)));
+        }
     }
     spans.sort_by_key(|(span, _)| (span.start, std::cmp::Reverse(span.end)));
     let taken = places(text);
@@ -238,6 +241,11 @@ fn piece_replaced(part: Part, text: &str, known: &KnownValues) -> Option<String>
 /// A place as it stands in a tag, which takes no brackets.
 fn slug(place: &Place) -> String {
     place.name.as_ref().map_or_else(|| format!("{SLUG}{SLUG_DROPPED}"), |name| format!("{SLUG}{name}"))
+}
+
+/// A value as it stands in a tag or a category, which are lower-case words with hyphens between.
+fn as_slug(value: &str) -> String {
+    value.to_lowercase().split_whitespace().collect::<Vec<_>>().join("-")
 }
 
 /// Where a value stands as a whole word.

@@ -51,6 +51,19 @@ fn a_text_keeps_its_meaning_and_names_what_was_taken_out() {
 }
 
 #[test]
+fn a_value_is_taken_out_of_tags_and_categories_which_have_no_capitals() {
+    let draft = Draft {
+        tags: Tag::list("Zebra Winter-Rain, staging").unwrap(),
+        category: Some("Zebra Winter-Rain".parse().unwrap()),
+        ..Draft::new("The staging password is \"Zebra Winter-Rain\".".into())
+    };
+    let draft = Numbered::default().looked(draft);
+    assert_eq!(draft.content, "The staging password is \"[secret s0: password]\".");
+    assert_eq!(draft.tags.iter().map(Tag::as_str).collect::<Vec<_>>(), ["secret-s0", "staging"]);
+    assert_eq!(draft.category.unwrap().as_str(), "secret-s0");
+}
+
+#[test]
 fn a_value_is_taken_out_wherever_it_stands_in_all_fields() {
     let mut keeper = Numbered::default();
     let draft = Draft {
