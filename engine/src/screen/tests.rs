@@ -55,7 +55,7 @@ fn a_value_is_taken_out_of_tags_and_categories_which_have_no_capitals() {
     let draft = Draft {
         tags: Tag::list("Zebra Winter-Rain, staging").unwrap(),
         category: Some("Zebra Winter-Rain".parse().unwrap()),
-        ..Draft::new("The staging password is \"Zebra Winter-Rain\".".into())
+        ..Draft::new("The staging password is \"Zebra Winter-Rain\".")
     };
     let draft = Numbered::default().looked(draft);
     assert_eq!(draft.content, "The staging password is \"[secret s0: password]\".");
