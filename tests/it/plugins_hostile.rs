@@ -1,6 +1,7 @@
 //! Plugins that loop, allocate, panic, write rubbish, sleep and fork: nothing is lost, nobody is held up, and each is
 //! switched off when it failed often.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::plugin_kit::{answers, module};
@@ -154,10 +155,14 @@ fn no_program_of_a_plugin_outlives_what_called_it_however_that_ends() {
         until(|| mark.exists(), || "no plugin was called".to_owned());
         std::fs::remove_file(&mark).unwrap();
     };
-    // On a busy machine the program may have ended by itself before the signal comes: nothing may be left then either.
-    let is_hit = |signal: &str| {
-        let mut command = world.command(World::binary());
-        let mut child = command.args(["remember", "The crane is yellow"]).stdout(Stdio::null()).spawn().unwrap();
+    // On a busy machine the command may end before the signal arrives. Then no process may be left either. Each attempt stores
+    // another text, because the plugin is not called for a text that is stored already.
+    let is_hit = |signal: &str, attempt: u32| {
+        // A shell lets its background jobs ignore SIGINT, and a test run may be one.
+        let mut command = world.command(Path::new("env"));
+        command.arg("--default-signal=INT").arg(World::binary());
+        let text = format!("The crane is yellow, {signal} {attempt}");
+        let mut child = command.args(["remember", &text]).stdout(Stdio::null()).spawn().unwrap();
         began();
         let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
         let ended = child.wait().unwrap();
@@ -165,7 +170,7 @@ fn no_program_of_a_plugin_outlives_what_called_it_however_that_ends() {
         sent.success() && !ended.success()
     };
     for signal in ["TERM", "INT", "KILL"] {
-        assert!((0..10).any(|_| is_hit(signal)), "{signal} never came in time");
+        assert!((0..10).any(|attempt| is_hit(signal, attempt)), "{signal} never came in time");
     }
     for end in [|client: Client| client.close(), |client: Client| client.signal("TERM")] {
         let mut client = Client::start(&world);

@@ -5,6 +5,7 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
@@ -68,23 +69,26 @@ impl Cluster {
             crate::skip::left_out("PostgreSQL", "it is not installed");
             return None;
         };
-        // Short, for the socket, and open to whomever PostgreSQL runs as.
-        let dir = tempfile::tempdir_in("/tmp").unwrap();
-        if is_root() {
-            chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-        }
-        let cluster = Self { dir, programs, others, is_durable };
+        let initial = initial_data(&programs);
+        let cluster = Self { dir: directory(is_durable), programs, others, is_durable };
         for number in 0..=others {
-            let data = cluster.data_of(number);
-            let arguments = ["-D", &data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8", "--no-locale"];
-            cluster.run("initdb", &arguments);
+            copy(initial, Path::new(&cluster.data_of(number)));
         }
         cluster.begin();
-        for number in 0..=others {
-            cluster.sql_of(number, "postgres", "CREATE ROLE server LOGIN CREATEROLE");
-            cluster.sql_of(number, "postgres", "CREATE DATABASE tessera OWNER server");
-        }
         Some(cluster)
+    }
+
+    /// Writes a data directory with an empty database, and stops the cluster.
+    fn initialise(programs: PathBuf) -> Self {
+        let cluster = Self { dir: directory(false), programs, others: 0, is_durable: false };
+        let data = cluster.data_of(0);
+        let arguments = ["-D", &data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8", "--no-locale"];
+        cluster.run("initdb", &arguments);
+        cluster.begin();
+        cluster.sql("CREATE ROLE server LOGIN CREATEROLE");
+        cluster.sql("CREATE DATABASE tessera OWNER server");
+        cluster.stop("fast");
+        cluster
     }
 
     /// Makes some of the others known to the first, which is number 0 and comes before them.
@@ -125,8 +129,12 @@ impl Cluster {
 
     /// Stops it at once, until [`Cluster::begin`].
     pub(crate) fn end(&self) {
+        self.stop("immediate");
+    }
+
+    fn stop(&self, mode: &str) {
         for number in 0..=self.others {
-            self.run("pg_ctl", &["-D", &self.data_of(number), "-m", "immediate", "stop"]);
+            self.run("pg_ctl", &["-D", &self.data_of(number), "-m", mode, "stop"]);
         }
     }
 
@@ -266,8 +274,46 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        self.end();
+        if self.dir.path().join("data/postmaster.pid").exists() {
+            self.end();
+        }
     }
+}
+
+/// The data directory that each cluster starts as a copy of, because a copy takes a thirtieth of the time of `initdb`.
+fn initial_data(programs: &Path) -> &'static Path {
+    static INITIAL: OnceLock<PathBuf> = OnceLock::new();
+    INITIAL.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let name = programs.to_str().unwrap().replace('/', "-");
+        let initial = target.join(format!("cluster{name}"));
+        if !initial.exists() {
+            let made = Cluster::initialise(programs.to_owned());
+            let copied = tempfile::tempdir_in(target).unwrap();
+            copy(Path::new(&made.data_of(0)), &copied.path().join("data"));
+            // Another test program may have been faster.
+            let _ = fs::rename(copied.path().join("data"), &initial);
+        }
+        initial
+    })
+}
+
+/// Copies a directory with its owners.
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("-Rp").args([from, to]).status().unwrap();
+    assert!(status.success(), "cp {}", from.display());
+}
+
+/// A directory with a short name, for the socket, and open to the user that PostgreSQL runs as. It is in memory if nothing has to
+/// survive, because a test creates a thousand files.
+fn directory(is_durable: bool) -> TempDir {
+    let in_memory = Path::new("/dev/shm");
+    let parent = if !is_durable && in_memory.is_dir() { in_memory } else { Path::new("/tmp") };
+    let dir = tempfile::tempdir_in(parent).unwrap();
+    if is_root() {
+        chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    dir
 }
 
 fn is_root() -> bool {

@@ -2,11 +2,13 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
-
 use std::time::Instant;
 
 use super::system::{attributes, bounded, open_collection};
 use super::*;
+
+#[path = "../../../../fixtures/skip.rs"]
+mod skip;
 
 /// A bus of a test's own with GNOME's keyring on it; both end with the value.
 struct Desktop {
@@ -31,7 +33,7 @@ impl Desktop {
         let mut started = Command::new("dbus-daemon");
         started.arg(format!("--config-file={}", settings.display())).args(["--nofork", "--print-address=1"]);
         let Ok(mut bus) = started.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else {
-            said_that_it_lacks("dbus-daemon");
+            skip::left_out("Keyring", "dbus-daemon is not installed");
             return None;
         };
         let mut address = String::new();
@@ -54,7 +56,7 @@ impl Desktop {
         started.env("DBUS_SESSION_BUS_ADDRESS", &self.address).env("XDG_RUNTIME_DIR", home);
         started.env("XDG_DATA_HOME", home).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let Ok(mut daemon) = started.spawn() else {
-            said_that_it_lacks("gnome-keyring-daemon");
+            skip::left_out("Keyring", "gnome-keyring-daemon is not installed");
             return false;
         };
         daemon.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
@@ -81,11 +83,6 @@ impl Drop for Desktop {
         let _ = self.bus.kill();
         let _ = self.bus.wait();
     }
-}
-
-fn said_that_it_lacks(program: &str) {
-    // Past the test's own output, which nobody sees of a test that passes.
-    let _ = writeln!(std::io::stderr(), "left out: {program} is not installed");
 }
 
 fn new_keys(count: usize) -> Keys {
