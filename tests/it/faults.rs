@@ -81,6 +81,29 @@ fn a_damaged_store_is_set_aside_and_salvaged() {
     }
 }
 
+/// Also a store whose doctor never ran, and a file without content.
+#[test]
+fn a_store_of_one_memory_that_is_emptied_or_overwritten_is_no_new_store() {
+    for content in ["", "a text that is longer than the header of a database, so that it is none", "short"] {
+        let world = World::new();
+        world.remember("The crane is yellow");
+        for beside in ["tessera.db-wal", "tessera.db-shm"] {
+            let _ = fs::remove_file(world.home().join(beside));
+        }
+        fs::write(database(&world), content).unwrap();
+        for arguments in [&["remember", "x"][..], &["recall", "crane"], &["doctor"]] {
+            let ran = world.run(arguments);
+            assert!(ran.code != Some(0) && !ran.stdout.contains("Stored"), "{content:?} {arguments:?}: {ran:?}");
+        }
+        assert_eq!(fs::read_to_string(database(&world)).unwrap(), content, "it is left as it is");
+        if content.len() > 100 {
+            let ran = world.run(&["doctor", "--repair", "--yes", "--json"]);
+            let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+            assert_eq!((&report["salvage"]["kept"], &report["salvage"]["counted"]), (&0.into(), &1.into()), "{ran:?}");
+        }
+    }
+}
+
 #[test]
 fn a_vanished_store_is_not_replaced_by_an_empty_one() {
     let world = World::new();

@@ -91,6 +91,9 @@ fn settings_say_what_becomes_of_a_credential_and_no_key_shows() {
     assert_eq!(with(&key, &["secret", "show", "2", "--json"]).code, Some(0));
     let missing = world.run(&["secret", "show", "2"]);
     assert!(missing.code == Some(3) && missing.stderr.contains("was sealed with key"), "{missing:?}");
+    // The number of the key that one has to look for is not taken for a credential (N17).
+    let number = missing.stderr.split_once("key #").map(|(_, rest)| rest.chars().take(8).collect::<String>());
+    assert!(number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_hexdigit())), "{missing:?}");
     let doctor = world.run(&["doctor"]);
     assert!(doctor.code == Some(1) && doctor.stdout.contains("not here"), "{doctor:?}");
     for arguments in [["settings", "--json"], ["doctor", "--json"], ["secret", "key"]] {
@@ -99,6 +102,22 @@ fn settings_say_what_becomes_of_a_credential_and_no_key_shows() {
     }
     let alone = with(&[("TESSERA_SECRET_KEY_BEFORE", "correct horse")], &["stats"]);
     assert!(alone.code == Some(3) && alone.stderr.contains("TESSERA_SECRET_KEY"), "{alone:?}");
+}
+
+/// N15: a key file that never ends, or that nobody writes to, is refused at once.
+#[cfg(unix)]
+#[test]
+fn a_key_that_is_no_file_is_refused_and_keeps_nobody_waiting() {
+    for make in [&["mkfifo"][..], &["ln", "-s", "/dev/zero"]] {
+        let world = World::new();
+        world.remember("The crane is yellow");
+        let (program, more) = make.split_first().unwrap();
+        let key = world.home().join("secret.key");
+        assert!(std::process::Command::new(program).args(more).arg(&key).status().unwrap().success());
+        let ran = world.run(&["remember", "the staging password is hunter2!X9"]);
+        assert!(ran.code != Some(0) && ran.stderr.contains("secret.key"), "{ran:?}");
+        assert_eq!(world.contents(), ["The crane is yellow"]);
+    }
 }
 
 #[test]

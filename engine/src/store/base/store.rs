@@ -26,6 +26,8 @@ pub struct Store {
     pub(in crate::store) meaning: bool,
     pub(in crate::store) encoded: Encoded,
     pub(in crate::store) secrets: Secrets,
+    /// True once the marker is known to exist.
+    pub(in crate::store) is_marked: bool,
 }
 
 impl std::fmt::Debug for Store {

@@ -11,6 +11,7 @@ use super::store::Store;
 use crate::compose::Known;
 use crate::domain::{Handle, Memory, MemoryRef, Timestamp};
 use crate::store::file::error::StoreError;
+use crate::store::file::marker;
 use crate::store::rows::memory;
 
 /// How long one statement waits for another process.
@@ -61,7 +62,24 @@ impl Store {
             .with_max_times(ATTEMPTS as usize - 1);
         let done = attempt.retry(backoff).when(StoreError::is_transient).call();
         self.connection.busy_timeout(PATIENCE).map_err(|error| self.failed(error))?;
+        if done.is_ok() {
+            self.mark();
+        }
         done
+    }
+
+    /// Writes the marker as soon as there is a memory, so that a database that vanishes later is noticed.
+    fn mark(&mut self) {
+        if self.is_marked {
+            return;
+        }
+        let memories = if self.home.marker().exists() { None } else { self.live_rows().ok() };
+        self.is_marked = memories != Some(0);
+        if let Some(memories) = memories.filter(|memories| *memories > 0)
+            && let Err(error) = marker::write(&self.home, memories)
+        {
+            tracing::debug!(%error, "the marker cannot be written");
+        }
     }
 }
 

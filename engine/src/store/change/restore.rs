@@ -49,7 +49,10 @@ pub(crate) fn restore(
                 .ok_or(StoreError::Conflict { memory: reference, problem: "has no earlier text at that change" })?,
         ),
         None if before.deleted.is_none() && !before.is_over(change.now) => {
-            return Err(StoreError::Conflict { memory: reference, problem: "is not deleted, nor is it over" });
+            return Err(StoreError::Conflict {
+                memory: reference,
+                problem: "is not deleted and has not expired; name a revision to restore an earlier text",
+            });
         }
         None => None,
     };

@@ -52,7 +52,11 @@ fn create_or_migrate(home: &Home, now: Timestamp) -> Result<Connection, StoreErr
     let mut connection = open_to_write(path)?;
     let schema = match identify(&connection, home)? {
         Found::Ours(schema) => schema,
-        Found::Empty => 0,
+        Found::Empty => {
+            // A file that lost its content is no new store.
+            marker::refuse_vanished(home)?;
+            0
+        }
     };
     if schema == 0 {
         // In the rollback journal, so that the file itself says what it is from the first commit on.
@@ -94,7 +98,7 @@ fn identify(connection: &Connection, home: &Home) -> Result<Found, StoreError> {
 
 /// True when the file stands where a store of ours stood: then it is damaged, not foreign.
 fn was_ours(home: &Home) -> bool {
-    home.marker().exists()
+    home.marker().exists() || home.open_lock().exists() || home.snapshot().exists()
 }
 
 fn open_to_write(path: &Path) -> Result<Connection, StoreError> {

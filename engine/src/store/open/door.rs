@@ -28,6 +28,7 @@ impl Store {
             usage: config.usage,
             meaning: config.meaning,
             encoded: Encoded::default(),
+            is_marked: false,
             secrets,
         })
     }

@@ -61,6 +61,7 @@ impl InMemory {
             index: IndexCache::new(Usage::Serve),
             meaning: true,
             encoded: Encoded::default(),
+            is_marked: false,
             secrets,
         };
         Self { store, clock, _dir: dir }
