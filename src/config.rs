@@ -293,8 +293,14 @@ fn named_home(flag: Option<PathBuf>) -> Option<PathBuf> {
     })
 }
 
-/// A store that an earlier version kept where a variable of an older system points.
-pub(crate) fn store_of_older_variable() -> Option<PathBuf> {
+/// Names a store that an earlier version kept where a variable of an older system points, if that is not the store in use.
+pub(crate) fn earlier_store(home: &Home) -> Option<String> {
+    let store = store_of_older_variable().filter(|store| *store != home.database())?;
+    let store = store.display();
+    Some(format!("an earlier version kept a store in {store}; `tessera restore-backup {store}` copies it here"))
+}
+
+fn store_of_older_variable() -> Option<PathBuf> {
     let by_home = variable("MEMORY_HOME").map(PathBuf::from);
     let by_database = ["MEMORY_DB", "MEMORY_DB_PATH"]
         .into_iter()
@@ -403,6 +409,7 @@ pub(crate) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     KEEP_QUESTIONS.parsed(file, false, switch)?;
     files::check(file)?;
     secret_rules(file)?;
+    team::check(file)?;
     hook_settings(file).map(drop)
 }
 
@@ -450,13 +457,18 @@ fn running_claude() -> Option<PathBuf> {
 
 /// True if the plugin of a client runs this hook, and the client's settings run one too: that one acts.
 pub(crate) fn leaves_hook_to_settings() -> bool {
-    let project = variable("CLAUDE_PROJECT_DIR").map(PathBuf::from);
-    is_of_plugin() && places(None).is_ok_and(|places| tessera_setup::runs_hooks(&places, project.as_deref()))
+    is_of_plugin() && places(None).is_ok_and(|places| tessera_setup::runs_hooks(&places, client_project().as_deref()))
+}
+
+/// The directory of the client's project.
+fn client_project() -> Option<PathBuf> {
+    variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
 /// The same for the server.
 pub(crate) fn leaves_tools_to_settings() -> bool {
-    is_of_plugin() && places(None).is_ok_and(|places| tessera_setup::starts_server(&places))
+    is_of_plugin()
+        && places(None).is_ok_and(|places| tessera_setup::starts_server(&places, client_project().as_deref()))
 }
 
 /// True inside what a client's plugin started.
@@ -467,8 +479,7 @@ fn is_of_plugin() -> bool {
 /// The client's session, and its project with its directory, for a server that it started.
 pub(crate) fn client_session() -> (Option<String>, Option<Project>) {
     let session = variable("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
-    let dir = variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    (session, dir.and_then(|dir| Project::of(&dir, user_home().as_deref())))
+    (session, client_project().and_then(|dir| Project::of(&dir, user_home().as_deref())))
 }
 
 /// How to open the user's store.

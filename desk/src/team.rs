@@ -85,6 +85,12 @@ impl Team {
     /// # Errors
     /// As the verb.
     pub async fn perform<V: TeamVerb>(&self, verb: V) -> Result<V::Outcome, SyncError> {
+        // A variable may name another server than the one that this store is joined to.
+        if let Some(joined) = self.on(|store| store.server()).await?
+            && joined.url != self.remote.address()
+        {
+            return Err(StoreError::OtherServer { url: joined.url, user: joined.user }.into());
+        }
         verb.run(self).await
     }
 

@@ -43,6 +43,8 @@ pub(super) fn rows(context: &Context, store: &StoreConfig) -> Vec<Row> {
         rows.push(Row { name: "not taken over", verdict: RowVerdict::Ok, detail: coming_over::told_offer(&offer) });
     }
     if let Ok(home) = config::home(context.home.clone()) {
+        let earlier = config::earlier_store(&home);
+        rows.extend(earlier.map(|detail| Row { name: "earlier store", verdict: RowVerdict::Ok, detail }));
         rows.extend(plugins(&home));
     }
     rows

@@ -187,11 +187,7 @@ impl Context {
         if home.holds_store() || home.marker().exists() {
             return Ok(());
         }
-        let older = config::store_of_older_variable().filter(|store| *store != home.database());
-        let older = older.map_or_else(String::new, |store| {
-            let store = store.display();
-            format!("; an earlier version kept one in {store}, and `tessera restore-backup {store}` copies it here")
-        });
+        let older = config::earlier_store(&home).map_or_else(String::new, |known| format!("; {known}"));
         let dir = home.dir().display();
         Err(UserError(format!("{dir}: there is no store; `tessera remember` makes one{older}")).into())
     }
@@ -219,8 +215,20 @@ fn report_settings(context: &Context, command: &Command) {
             | Command::Completions { .. }
             | Command::Man
     );
-    if !is_silent && let Some(problem) = config::problem(context.home.clone()) {
+    if is_silent {
+        return;
+    }
+    if let Some(problem) = config::problem(context.home.clone()) {
         output::note(&format!("settings: {}", output::shown(&problem)));
+    }
+    // A command that looks for a store reports this itself.
+    let is_first = matches!(command, Command::Remember(_) | Command::Import(_));
+    if is_first
+        && let Ok(home) = config::home(context.home.clone())
+        && !home.holds_store()
+        && let Some(known) = config::earlier_store(&home)
+    {
+        output::note(&known);
     }
 }
 

@@ -102,6 +102,19 @@ fn refuse_older(file: &Path, first: &[u8]) -> Result<(), UserError> {
     )))
 }
 
+/// The program that made an SQLite database, by the name of a table or column that only it has.
+fn program_of(first: &[u8]) -> Option<&'static str> {
+    const PROGRAMS: [(&[u8], &str); 5] = [
+        (b"sdk_sessions", "claude-mem"),
+        (b"sync_chunks", "engram"),
+        (b"memory_embeddings", "mcp-memory-service"),
+        (b"old_memory", "mem0"),
+        (b"search_index", "basic-memory (give the folder of its notes to `tessera import basic-memory`)"),
+    ];
+    let holds = |name: &[u8]| first.windows(name.len()).any(|window| window == name);
+    PROGRAMS.into_iter().find(|(name, _)| holds(name)).map(|(_, program)| program)
+}
+
 /// Names what a file is that holds no JSON lines.
 fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
     const SQLITE: &[u8] = b"SQLite format 3\0";
@@ -113,12 +126,16 @@ fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
     let problem = if first.starts_with(SQLITE) && first.get(APPLICATION) == Some(b"TESS") {
         format!("{shown} is a Tessera store; `tessera restore-backup {shown}` brings it back")
     } else if first.starts_with(SQLITE) {
-        format!(
-            "{shown} is an SQLite database of a program that Tessera does not know; `tessera import --detect` lists \
-             what it can import"
-        )
+        let whose = program_of(first).map_or("a program that Tessera does not know".to_owned(), |program| {
+            format!("{program}, which Tessera does not import from this file")
+        });
+        format!("{shown} is an SQLite database of {whose}; `tessera import --detect` lists what it can import")
     } else if start.starts_with('[') {
         format!("{shown} is one JSON array; write one object per line, for example with `jq -c '.[]' {shown}`")
+    } else if start.starts_with('{') && start.lines().next().is_some_and(|line| line.trim() == "{") {
+        format!("{shown} is one JSON object on several lines; give one object with `content` per line")
+    } else if start.starts_with('{') && start.lines().next().is_some_and(|line| line.contains("\"entityType\"")) {
+        format!("{shown} is the graph of server-memory, which Tessera does not import; give lines with `content`")
     } else if file.extension().is_some_and(|ending| ending == "md" || ending == "markdown") {
         format!("{shown} is Markdown; `tessera import claude-md {shown}` imports its notes")
     } else {

@@ -88,7 +88,31 @@ fn server(home_flag: Option<PathBuf>) -> Result<Option<(String, String, Used)>, 
     let (Some(address), Some(key), Some(mode)) = (team_address(&file), team_key(&file), mode(&file)?) else {
         return Ok(None);
     };
+    keep_key_of_file(&file, &address)?;
     Ok(Some((address, key, Used { mode, every: INTERVAL.parsed(&file, EVERY, seconds)? })))
+}
+
+/// Checks the settings of the team server.
+pub(super) fn check(file: &ConfigFile) -> Result<(), SetupError> {
+    match (team_address(file), team_key(file), mode(file)?) {
+        (Some(address), Some(_), Some(_)) => keep_key_of_file(file, &address),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to send the key of the user's file to an address that only a variable names, because a directory can set variables.
+fn keep_key_of_file(file: &ConfigFile, address: &str) -> Result<(), SetupError> {
+    let is_set = |setting: &Setting| setting.text().is_some_and(|text| !text.trim().is_empty());
+    let of_file = file.text(&SERVER).unwrap_or_default();
+    let plain = |address: &str| address.trim().trim_end_matches('/').to_owned();
+    if is_set(&KEY) || !is_set(&SERVER) || plain(&of_file) == plain(address) {
+        return Ok(());
+    }
+    let problem = format!(
+        "a variable names the server {address}, but the key is that of config.toml; set TESSERA_API_KEY too, or write the \
+         address into config.toml"
+    );
+    Err(SERVER.wrong(problem))
 }
 
 fn remote(address: &str, key: &str) -> Result<Remote, SetupError> {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
+use crate::front::Front;
 use crate::proxy::{Proxy, Weather};
 use crate::server::{TeamServer, exchange};
 use crate::support::hooks::{hook, settled, stop, transcript};
@@ -81,6 +82,13 @@ fn variables_alone_join_an_empty_store_and_of_what_was_here_nothing_new_is_told(
     let variables = [];
     let now = with(&full, &variables, &["sync", "now"]);
     assert_eq!((now.code, now.stdout.as_str()), (Some(0), "0 changes sent, 1 received\n"), "{now:?}");
+    // A variable leads the key of the file to no other server.
+    for arguments in [&["sync", "now"][..], &["shares"], &["sync", "status"]] {
+        let other = Front::start(&url);
+        let ran = with(&full, &[("MEMORY_API_URL", other.url.as_str())], arguments);
+        assert!(ran.stderr.contains("the key is that of config.toml"), "{arguments:?}: {ran:?}");
+        assert!(other.seen().is_empty(), "{arguments:?}: {:?}", other.seen());
+    }
     full.remember("Release notes are written by Ines");
     assert!(with(&full, &variables, &["sync", "now"]).stdout.starts_with("1 changes sent"));
     let status = with(&full, &variables, &["sync", "status"]);

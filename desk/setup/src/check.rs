@@ -43,25 +43,31 @@ pub enum RowVerdict {
 
 /// True if the client's own settings run a hook of ours: those of the user, or of the project.
 pub fn runs_hooks(places: &Places, project: Option<&Path>) -> bool {
-    let levels = std::iter::once(Level::User).chain(project.map(|dir| Level::Project(dir.to_owned())));
-    // The settings of a project leave it to the path where the program is.
-    let search: Vec<PathBuf> = places.search.iter().flat_map(std::env::split_paths).collect();
-    let is_there = |program: PathBuf| match program.components().count() {
-        1 => search.iter().any(|dir| dir.join(&program).with_extension(EXE_EXTENSION).is_file()),
-        _ => program.is_file(),
-    };
-    levels.filter_map(|level| hook_program(&level, places)).any(is_there)
+    levels(project).filter_map(|level| hook_program(&level, places)).any(|program| is_installed(&program, places))
 }
 
-/// True if the client's own settings start our server.
-pub fn starts_server(places: &Places) -> bool {
-    server_entry(places).is_some_and(|program| program.is_file())
+/// True if the client's own settings start our server: those of the user, or of the project.
+pub fn starts_server(places: &Places, project: Option<&Path>) -> bool {
+    levels(project).filter_map(|level| server_entry(&level, places)).any(|program| is_installed(&program, places))
+}
+
+fn levels(project: Option<&Path>) -> impl Iterator<Item = Level> {
+    std::iter::once(Level::User).chain(project.map(|dir| Level::Project(dir.to_owned())))
+}
+
+/// True if a program that settings name exists. The settings of a project name it without a directory.
+fn is_installed(program: &Path, places: &Places) -> bool {
+    if program.components().count() > 1 {
+        return program.is_file();
+    }
+    let mut search = places.search.iter().flat_map(std::env::split_paths);
+    search.any(|dir| dir.join(program).with_extension(EXE_EXTENSION).is_file())
 }
 
 /// Looks at Claude Code's set-up for this user.
 pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
     let row = |name, verdict, detail: String| Row { name, verdict, detail };
-    let entry = server_entry(places);
+    let entry = server_entry(&Level::User, places);
     let hook = hook_program(&Level::User, places);
     let mut rows = Vec::new();
     if entry.is_none() && hook.is_none() {
@@ -104,8 +110,8 @@ fn programs(home: &Path, entry: Option<PathBuf>, hook: Option<PathBuf>) -> Vec<R
     rows
 }
 
-fn server_entry(places: &Places) -> Option<PathBuf> {
-    let path = Client::ClaudeCode.server_file(&Level::User, places).ok()?;
+fn server_entry(level: &Level, places: &Places) -> Option<PathBuf> {
+    let path = Client::ClaudeCode.server_file(level, places).ok()?;
     let settings: Value = parsed(&path)?;
     Some(PathBuf::from(settings.get("mcpServers")?.get(SERVER)?.get("command")?.as_str()?))
 }
