@@ -6,6 +6,11 @@ DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN
         ALTER TABLE memories ADD CONSTRAINT memories_user FOREIGN KEY (owner) REFERENCES users NOT VALID;
+        ALTER TABLE tag_shares ADD CONSTRAINT tag_shares_user FOREIGN KEY (owner) REFERENCES users NOT VALID;
+        ALTER TABLE mutes ADD CONSTRAINT mutes_user FOREIGN KEY (user_id) REFERENCES users NOT VALID;
+        ALTER TABLE fetched ADD CONSTRAINT fetched_user FOREIGN KEY (user_id) REFERENCES users NOT VALID;
+        ALTER TABLE vault_writes ADD CONSTRAINT vault_writes_user FOREIGN KEY (owner) REFERENCES users NOT VALID;
+        ALTER TABLE kept_indexes ADD CONSTRAINT kept_indexes_user FOREIGN KEY (user_id) REFERENCES users NOT VALID;
     END IF;
 END $$;
 

@@ -74,6 +74,8 @@ pub struct Settings {
     pub clean_every: Option<Duration>,
     /// How long requests are still accepted after the server was told to stop.
     pub drain_delay: Duration,
+    /// True to serve metrics on the port of the API too.
+    pub has_metrics: bool,
 }
 
 impl Default for Settings {
@@ -89,6 +91,7 @@ impl Default for Settings {
             tend_vault_every: TEND_VAULT,
             clean_every: Some(CLEAN),
             drain_delay: Duration::ZERO,
+            has_metrics: false,
         }
     }
 }
@@ -117,6 +120,7 @@ pub struct App {
     reanalyse_every: Option<Duration>,
     is_draining: Arc<AtomicBool>,
     drain_delay: Duration,
+    has_metrics: bool,
     pub(crate) heard: Arc<Heard>,
     pub(crate) vault_state: VaultState,
 }
@@ -162,6 +166,7 @@ impl App {
             reanalyse_every: settings.reanalyse_every,
             is_draining: Arc::default(),
             drain_delay: settings.drain_delay,
+            has_metrics: settings.has_metrics,
             heard: Arc::default(),
             vault_state: VaultState::default(),
         }
@@ -183,7 +188,9 @@ impl App {
         let contract = Arc::new(exact(&contract).0.to_string());
         let json = [(axum::http::header::CONTENT_TYPE, "application/json")];
         let router = router.route("/openapi.json", get(move || async move { (json, contract.as_str().to_owned()) }));
-        layers::around(router, routes::probes(self.clone()), &self.gate)
+        let probes = routes::probes(self.clone());
+        let probes = if self.has_metrics { probes.merge(metrics()) } else { probes };
+        layers::around(router, probes, &self.gate)
     }
 }
 
@@ -339,8 +346,12 @@ async fn reanalyse_all(db: &Db) -> Result<usize, DbError> {
 /// # Errors
 /// When the listener fails.
 pub async fn serve_metrics(listener: TcpListener, app: App) -> std::io::Result<()> {
+    axum::serve(listener, routes::probes(app).merge(metrics())).await
+}
+
+fn metrics() -> Router {
     let text = || async { ([(axum::http::header::CONTENT_TYPE, "text/plain; version=0.0.4")], layers::metrics_text()) };
-    axum::serve(listener, routes::probes(app).route("/metrics", get(text))).await
+    Router::new().route("/metrics", get(text))
 }
 
 #[cfg(test)]

@@ -134,13 +134,21 @@ where
     }
 }
 
+/// Reports whole numbers that lost digits, however deep they are.
+fn remark_rounded(name: &str, value: &Value, remarks: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| remark_rounded(name, item, remarks)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| remark_rounded(name, value, remarks)),
+        value if value.is_f64() && value.as_f64().is_some_and(|number| number.abs() >= WHOLE) => {
+            remarks.push(format!("metadata: {name} is kept as {value}: digits beyond 64 bits are lost"));
+        }
+        _ => {}
+    }
+}
+
 /// What is kept beside the text; nothing where it cannot be, which is said.
 fn metadata(kept: Map<String, Value>, remarks: &mut Vec<String>) -> Option<Metadata> {
-    let rounded =
-        kept.iter().filter(|(_, value)| value.as_f64().is_some_and(|number| value.is_f64() && number.abs() >= WHOLE));
-    remarks.extend(
-        rounded.map(|(name, value)| format!("metadata: {name} is kept as {value}: digits beyond 64 bits are lost")),
-    );
+    kept.iter().for_each(|(name, value)| remark_rounded(name, value, remarks));
     match Metadata::try_from(Value::Object(kept)) {
         Ok(metadata) => Some(metadata).filter(|metadata| !metadata.is_empty()),
         Err(problem) => {

@@ -180,6 +180,11 @@ impl Args {
         match self.value(METADATA) {
             None => Ok(None),
             Some((_, Value::String(text))) => text.parse().map(Some),
+            Some((_, value)) if has_rounded_number(value) => Err(DomainError::invalid(
+                "metadata",
+                "holds a whole number of more than 64 bits, which loses digits",
+                "put it in quotes",
+            )),
             Some((_, value)) => Metadata::try_from(value.clone()).map(Some),
         }
     }
@@ -313,6 +318,17 @@ fn field(names: &'static [&'static str]) -> &'static str {
 }
 
 /// Where something was heard, in words; what is said beside the names that are known follows with its own name.
+/// True if a value holds a whole number that no longer fits 64 bits: its reader kept the nearest number instead.
+fn has_rounded_number(value: &Value) -> bool {
+    /// 2⁶⁴.
+    const WHOLE: f64 = 18_446_744_073_709_551_616.0;
+    match value {
+        Value::Array(items) => items.iter().any(has_rounded_number),
+        Value::Object(fields) => fields.values().any(has_rounded_number),
+        value => value.is_f64() && value.as_f64().is_some_and(|number| number.abs() >= WHOLE && number.fract() == 0.0),
+    }
+}
+
 fn told_of(fields: &JsonObject) -> Result<String, DomainError> {
     let text = |name: &str| match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -412,6 +428,8 @@ mod tests {
         assert_eq!((said(json!({})), said(json!(null))), (Ok(None), Ok(None)));
         assert_eq!(said(json!({ "source": "x".repeat(9000) })).unwrap().unwrap().chars().count(), MOST_SAID);
         assert!(said(json!({ "source": [1] })).unwrap_err().to_string().starts_with("provenance: "));
+        let rounded = args(serde_json::from_str(r#"{"metadata": {"a": [123456789012345678901234567890]}}"#).unwrap());
+        assert!(rounded.metadata().unwrap_err().to_string().contains("put it in quotes"));
         assert!(args(json!({ "metadata": [1] })).metadata().unwrap_err().to_string().starts_with("metadata: "));
         assert_eq!(args(json!({ "metadata": "{\"a\":1}" })).metadata(), "{\"a\":1}".parse().map(Some));
     }

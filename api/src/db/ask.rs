@@ -231,9 +231,10 @@ impl Db {
         let now: i64 = sqlx::query_scalar(sql).fetch_one(&mut *tx.tx).await?;
         let rows = sqlx::query(concat!(
             "WITH page AS (
-                 SELECT id, octet_length(content) AS bytes, row_number() OVER (ORDER BY updated, id) AS place
-                 FROM memories WHERE memories.owner = $1 AND (updated, id) > ($2, $3)
-                     AND (state = 'live' OR $4) ORDER BY place LIMIT $5),
+                 SELECT id, bytes, row_number() OVER (ORDER BY updated, id) AS place FROM (
+                     SELECT id, updated, octet_length(content) AS bytes FROM memories
+                     WHERE memories.owner = $1 AND (updated, id) > ($2, $3) AND (state = 'live' OR $4)
+                     ORDER BY updated, id LIMIT $5) AS first_rows),
              cut AS (SELECT id, place, sum(bytes) OVER (ORDER BY place) - bytes AS before,
                  count(*) OVER () AS total FROM page)
              SELECT total, feed.handle, ",

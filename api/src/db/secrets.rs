@@ -201,6 +201,8 @@ impl Db {
     /// the orphan is reaped or let go.
     pub(crate) async fn orphan(&self, owner: &UserId) -> Result<Option<Orphan>, DbError> {
         let mut tx = self.of(owner).await?;
+        // The row stays locked while the vault answers.
+        sqlx::query("SET LOCAL idle_in_transaction_session_timeout = '2min'").execute(&mut *tx.tx).await?;
         // Longer than any request may take.
         let row = sqlx::query(
             "SELECT memory, name FROM vault_writes WHERE owner = $1 AND since < now() - interval '5 minutes'

@@ -69,6 +69,9 @@ pub(crate) struct Serve {
     /// machine only with --behind-proxy: it is plain HTTP, without a key.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Serve /metrics on the API's address too, as claude-memory-mcp does. Anyone who can reach the API can read them.
+    #[arg(long)]
+    pub(crate) metrics_on_api: bool,
     /// Megabytes that the indexes of all users may hold in memory.
     #[arg(long, value_name = "MB", default_value_t = 256)]
     pub(crate) index_mb: usize,

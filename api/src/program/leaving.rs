@@ -9,7 +9,7 @@ use serde_json::json;
 use tessera_api::{Counts, Db, ExportTo, SecretRules, Secrets, UserId};
 
 use crate::exit::UserError;
-use crate::output;
+use crate::{output, settings};
 
 /// Removes a user for good.
 pub(crate) async fn remove(
@@ -45,6 +45,11 @@ pub(crate) async fn remove(
         }
     }
     nothing_left(name, &left)?;
+    if settings::older_keys()?.iter().any(|(user, _)| user == name) {
+        output::note(&format!(
+            "API_KEY or API_KEYS still names {name}: the server ignores that key; delete it there too"
+        ));
+    }
     output::note(&format!("{name} is gone: no row names them but those of the audit. Backups do: docs/SCALING.md"));
     Ok(())
 }

@@ -95,6 +95,7 @@ async fn serve(db: Db, rules: SecretRules, args: &Serve) -> anyhow::Result<()> {
         limits,
         secrets: Arc::clone(&secrets),
         drain_delay: Duration::from_secs(args.drain_delay),
+        has_metrics: args.metrics_on_api,
         ..Settings::default()
     };
     if args.behind_proxy && args.trusted_proxy.is_empty() {
@@ -142,7 +143,15 @@ async fn import_keys(db: &Db) -> anyhow::Result<usize> {
             Some(user) => user,
             // Taken over, and the older tables are gone since.
             None if name.parse::<UserId>().is_err() && db.knows_key(key).await? => continue,
-            None => name.parse()?,
+            // One bad entry, or a user who was renamed and removed, does not keep the server from serving the others.
+            None => match name.parse() {
+                Ok(user) => user,
+                Err(error) => {
+                    tracing::warn!(%error, "a key in the environment is ignored");
+                    output::note(&format!("the key of {name:?} in API_KEY or API_KEYS is ignored: {error}"));
+                    continue;
+                }
+            },
         };
         if db.is_removed(&user).await? {
             let user = user.as_str();

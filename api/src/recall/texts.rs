@@ -3,10 +3,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use moka::sync::Cache;
 use tessera_engine::pack::Row;
 
+/// How long a text that nobody asks for stays in memory. Texts of removed users go with it.
+const IDLE: Duration = Duration::from_mins(30);
 /// Bytes of a row beside its text and vectors, about.
 const ROW_BYTES: usize = 1024;
 
@@ -48,7 +51,8 @@ fn weight(row: &Row) -> u32 {
 impl Texts {
     pub(super) fn new(most_bytes: usize) -> Self {
         let rows = Cache::builder().weigher(|_: &(u64, u32), row: &Arc<Row>| weight(row));
-        Self { rows: rows.max_capacity(most_bytes as u64).build(), next: AtomicU64::new(1) }
+        let rows = rows.max_capacity(most_bytes as u64).time_to_idle(IDLE);
+        Self { rows: rows.build(), next: AtomicU64::new(1) }
     }
 
     /// The rows of handles that are at hand, the handles of the others, and the label that those may be kept under.

@@ -35,7 +35,7 @@ pub(super) async fn show(
     Ours(is_ours): Ours,
     InPath(text): InPath<String>,
 ) -> Result<Response, Problem> {
-    caller.may_all()?;
+    app.may_all_or_note(&caller, &text).await?;
     let memory = app.one(&caller, &text).await?;
     let found = app.db.own_secrets(&caller, memory, |stored| named(stored).into_keys().collect()).await?;
     let shown = match &found {
@@ -54,6 +54,18 @@ pub(super) async fn show(
         fields.insert("id".into(), json!(handle));
     }
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(reply)).into_response())
+}
+
+impl App {
+    /// Refuses a key that lacks any scope, and records the attempt. The audit holds no text, so it names only a UUID.
+    async fn may_all_or_note(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
+        let refused = caller.may_all();
+        if refused.is_err() {
+            let memory = id.parse().map(|id: MemoryId| id.to_string()).unwrap_or_default();
+            self.db.note(caller, &[(Deed::SecretDenied, memory)]).await?;
+        }
+        refused
+    }
 }
 
 /// The places of a memory, each name once.
@@ -240,7 +252,7 @@ pub(super) async fn forget(
     caller: Caller,
     InPath((text, name)): InPath<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may_all()?;
+    app.may_all_or_note(&caller, &text).await?;
     let Named { memory, handle } = app.named(&caller, &text).await?;
     if !app.db.forget_secret(&caller, memory, &name).await? {
         return Err(Problem::not_found());

@@ -142,6 +142,7 @@ fn a_server_that_ends_answers_until_balancers_have_noticed() {
         let serving = tokio::spawn(tessera_api::serve(listener, app, None, async { drop(stopped.await) }));
         let ending = Site { address, db: site.db.clone(), cluster: site.cluster.clone(), client: site.client.clone() };
         assert_eq!(ending.get("", "/ready").await.status(), StatusCode::OK);
+        assert_ne!(ending.get("", "/metrics").await.status(), StatusCode::OK, "only where that was asked for");
         stop.send(()).unwrap();
         while ending.get("", "/ready").await.status() != StatusCode::SERVICE_UNAVAILABLE {
             tokio::task::yield_now().await;

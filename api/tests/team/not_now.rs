@@ -74,6 +74,7 @@ fn statuses_of_a_proxy_or_a_connection_reject_nothing() {
         (200, page.clone()),
         (302, page.clone()),
         (400, page.clone()),
+        (413, page.clone()),
         (451, page.clone()),
         (502, page.clone()),
         (504, page),
@@ -117,6 +118,38 @@ fn one_change_that_a_proxy_refuses_does_not_block_the_others() {
         exchange(&laptop);
         exchange(&desktop);
         assert_eq!(texts(&desktop), texts(&laptop), "{status}");
+    }
+}
+
+/// One secret that the server fails to keep, or rejects, does not keep the others here.
+#[test]
+fn one_secret_on_which_the_server_fails_does_not_block_the_others() {
+    let Some(server) = TeamServer::start_with(&[("TESSERA_SECRET_KEY", &"5e".repeat(32))]) else { return };
+    let key = server.user("ada");
+    let front = Front::start(&server.url());
+    let laptop = behind(&front, &key);
+    let values = ["ghp_Zk3vQ9xT7mWb2nRc5yLd8pHs4jKf6g1AoE0u", "Quartz-Heron-41-Lamp", "Basalt-Otter-52-Reed"];
+    for (status, code, exit) in [(500, "internal", 1), (422, "invalid", 0)] {
+        for value in values {
+            laptop.remember(&format!("The password of host {status} is {value}{status}"));
+        }
+        let answer = response(
+            status,
+            &["content-type: application/problem+json"],
+            &json!({ "status": status, "code": code, "detail": "the server failed" }).to_string(),
+        );
+        front.answer(move |asked| {
+            let fails =
+                asked.line.contains("/v1/sync/secrets") && asked.body.contains(&format!("Heron-41-Lamp{status}"));
+            fails.then(|| answer.clone())
+        });
+        let kept = || server.cluster.ask("SELECT count(*) FROM memory_secrets").parse::<u32>().unwrap();
+        let before = kept();
+        assert_eq!(laptop.run(&["sync", "now"]).code, Some(exit), "{status}");
+        assert_eq!(kept() - before, 2, "{status}: the two others arrived");
+        front.answer(|_| None);
+        exchange(&laptop);
+        assert_eq!(kept() - before, 3, "{status}");
     }
 }
 

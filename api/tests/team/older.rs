@@ -53,6 +53,13 @@ fn an_installation_moves_by_replacing_the_image() {
     assert_eq!(server.cluster.ask(who), "tessera_server");
     let may = "SELECT rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = 'tessera_server'";
     assert_eq!(server.cluster.ask(may), "f");
+    // A removed user stays removed, and a key that still names that user keeps the server from nothing.
+    server.down();
+    let name = server.cluster.ask("SELECT name FROM older.names WHERE older = 'Élodie Müller'");
+    server.host(&["user", "remove", &name, "--yes"]);
+    server.up();
+    assert!(get(&address, "/api/memories", "key-elodie-xxx").starts_with("HTTP/1.1 401"));
+    assert!(get(&address, "/api/memories", "dev-api-key").starts_with("HTTP/1.1 200"));
     // Once more, with another password of the superuser and without the older tables.
     server.down();
     server.cluster.ask("ALTER ROLE claude_memory PASSWORD 'another'");

@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::bao::Bao;
+use crate::serve::get;
 use crate::server::{TeamServer, exchange};
 use crate::support::Client;
+use crate::support::hooks::until;
 
 const SAID: &str = "the staging password is hunter2!X9";
 
@@ -50,6 +52,21 @@ fn is_given_back(mut server: TeamServer) {
     for world in [&laptop, &desktop, &bobs] {
         world.assert_healthy();
     }
+}
+
+/// N11: a credential that somebody puts into a path is not in the server's log.
+#[test]
+fn a_path_with_a_credential_is_not_logged() {
+    let Some(server) = TeamServer::start() else { return };
+    let ada = server.user("ada");
+    let token = "ghp_Zk3vQ9xT7mWb2nRc5yLd8pHs4jKf6g1AoE0u";
+    let address = server.url().trim_start_matches("http://").to_owned();
+    let answer = get(&address, &format!("/api/memories/{token}"), &ada);
+    assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
+    assert!(get(&address, &format!("/nowhere/{token}"), &ada).starts_with("HTTP/1.1 404"));
+    let logged = || server.log.lock().unwrap().clone();
+    until(|| logged().matches("status").count() >= 2, logged);
+    assert!(!logged().contains(token), "{}", logged());
 }
 
 #[test]

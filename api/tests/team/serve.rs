@@ -48,7 +48,7 @@ fn a_team_is_served_from_one_command_and_keys_are_made_on_the_host() {
     assert!(proxy.code == Some(2) && proxy.stderr.contains("somewhere"), "{proxy:?}");
 
     let mut command = world.command(program());
-    command.env("DATABASE_URL", &url).args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+    command.env("DATABASE_URL", &url).args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--metrics-on-api"]);
     let mut running = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(running.0.stderr.take().unwrap()).lines();
     // Whoever watches the server is answered beside the metrics, too.
@@ -61,6 +61,7 @@ fn a_team_is_served_from_one_command_and_keys_are_made_on_the_host() {
     let line = lines.next().unwrap().unwrap();
     let address = line.rsplit("http://").next().unwrap().to_owned();
     assert!(get(&address, "/ready", "").starts_with("HTTP/1.1 200"));
+    assert!(get(&address, "/metrics", "").starts_with("HTTP/1.1 200"));
     assert!(get(&address, "/api/auth-check", key).contains("\"ada\""));
     assert_eq!(server(&world, &url, &["key", "revoke", "ada", id]).code, Some(0));
     let refused = get(&address, "/api/auth-check", key);

@@ -48,6 +48,14 @@ pub enum OlderError {
         /// What SQLite said.
         problem: String,
     },
+    /// It has more rows than are read.
+    #[error("{}: has more than {most} rows; those before are imported, delete what is not needed and try again", path.display())]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+        /// The number of rows that are read.
+        most: u32,
+    },
     /// It is written to all the time, so that no copy of it is whole.
     #[error("{}: changes while it is read; stop the program that writes it, and try again", path.display())]
     Restless {

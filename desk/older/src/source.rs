@@ -33,11 +33,17 @@ enum Held {
 pub(crate) struct Teller<'a> {
     see: &'a mut dyn FnMut(Told) -> ControlFlow<()>,
     is_stopped: bool,
+    /// Rows that may still be read.
+    left: u32,
 }
+
+/// The number of rows that are read of one source. The largest store that was seen holds a hundredth of it.
+const MOST_ROWS: u32 = 1_000_000;
 
 impl Teller<'_> {
     /// Tells one. What stops the telling stops the reading: the error is told apart by whoever began it.
     pub(crate) fn told(&mut self, told: Told) -> Result<(), rusqlite::Error> {
+        self.left = self.left.checked_sub(1).ok_or(rusqlite::Error::StatementChangedRows(MOST_ROWS as usize))?;
         if (self.see)(told).is_break() {
             self.is_stopped = true;
             return Err(rusqlite::Error::QueryReturnedNoRows);
@@ -91,7 +97,7 @@ impl Source {
     /// # Errors
     /// When it cannot be read to its end, or `see` breaks off.
     pub fn each(&self, see: &mut dyn FnMut(Told) -> ControlFlow<()>) -> Result<(), OlderError> {
-        let mut teller = Teller { see, is_stopped: false };
+        let mut teller = Teller { see, is_stopped: false, left: MOST_ROWS };
         let place = key::of_place(&self.path);
         let done = match (&self.held, self.system) {
             (Held::Database(copy), System::V) => v::tell_database(copy, &place, &mut teller),
@@ -103,6 +109,7 @@ impl Source {
         match done {
             _ if teller.is_stopped => Err(OlderError::Stopped),
             Ok(()) => Ok(()),
+            Err(_) if teller.left == 0 => Err(OlderError::TooMany { path: self.path.clone(), most: MOST_ROWS }),
             Err(error) => Err(OlderError::Damaged { path: self.path.clone(), problem: error.to_string() }),
         }
     }

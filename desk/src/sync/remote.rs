@@ -245,7 +245,7 @@ impl Remote {
             (StatusCode::CONFLICT, "must_refetch") => RemoteError::MustRefetch,
             (StatusCode::UNAUTHORIZED, _) => RemoteError::Unauthorized,
             (StatusCode::FORBIDDEN, code) if !code.is_empty() => RemoteError::Forbidden(words),
-            (StatusCode::PAYLOAD_TOO_LARGE, _) => RemoteError::TooLarge,
+            (StatusCode::PAYLOAD_TOO_LARGE, code) if !code.is_empty() => RemoteError::TooLarge,
             (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, _) => {
                 RemoteError::Wait { after: after.map(Duration::from_secs) }
             }
@@ -262,7 +262,8 @@ impl Remote {
             ) => RemoteError::Blocked(words),
             // Only a Tessera server sends a code. A page without a code comes from a proxy.
             (status, code) if status.is_client_error() && !code.is_empty() => RemoteError::Refused(words),
-            (StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT, _) => RemoteError::Unreachable(words),
+            (StatusCode::GATEWAY_TIMEOUT, _) => RemoteError::TimedOut,
+            (StatusCode::BAD_GATEWAY, _) => RemoteError::Unreachable(words),
             _ => RemoteError::Blocked(words),
         })
     }

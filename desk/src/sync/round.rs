@@ -115,8 +115,16 @@ impl Round<'_> {
                     Err(error) => return Err(error),
                 };
                 let keeps_secrets = self.pull().await?;
-                if let (true, None) = (keeps_secrets, &not_sent) {
-                    return self.give_secrets().await;
+                // Changes that fail keep no secrets here; a server that asks for a pause gets one.
+                let is_pause = not_sent.as_ref().is_some_and(|error| {
+                    let is_change = matches!(
+                        error,
+                        RemoteError::Failed(_) | RemoteError::Blocked(_) | RemoteError::Full(_) | RemoteError::TimedOut
+                    );
+                    !is_change
+                });
+                if keeps_secrets && !is_pause {
+                    self.give_secrets().await?;
                 }
                 not_sent.map_or(Ok(()), |error| Err(SyncError::NotSent(error)))
             };
@@ -213,12 +221,19 @@ impl Round<'_> {
                     most = (ops.len() / 2).max(1);
                     before.clear();
                 }
-                Err(error @ (RemoteError::Failed(_) | RemoteError::Blocked(_) | RemoteError::Full(_)))
-                    if matches!(error, RemoteError::Full(_)) || failed + 1 < MOST_FAILING =>
+                Err(
+                    error @ (RemoteError::Failed(_)
+                    | RemoteError::Blocked(_)
+                    | RemoteError::Full(_)
+                    | RemoteError::TimedOut),
+                ) if ops.len() == 1
+                    && timeouts < MOST_TIMEOUTS
+                    && (matches!(error, RemoteError::Full(_)) || failed + 1 < MOST_FAILING) =>
                 {
                     let Some(op) = ops.first() else { return Ok(()) };
                     let (memory, why) = (op.memory, error.to_string());
                     failed += usize::from(!matches!(error, RemoteError::Full(_)));
+                    timeouts += usize::from(matches!(error, RemoteError::TimedOut));
                     skipped.insert(memory);
                     self.done.failing += 1;
                     on(self.desk, move |store| store.note_failing(memory, &why)).await?;
@@ -242,7 +257,7 @@ impl Round<'_> {
     /// encrypted on its way there is no [`Remote`] at all.
     async fn give_secrets(&mut self) -> Result<(), SyncError> {
         let mut after: Option<(MemoryId, String)> = None;
-        let (mut most, mut timeouts) = (MOST_SECRETS, 0);
+        let (mut most, mut timeouts, mut failed, mut failure) = (MOST_SECRETS, 0, 0, None);
         for _ in 0..MOST_STEPS {
             let last = after.clone();
             let secrets = on(self.desk, move |store| {
@@ -250,7 +265,9 @@ impl Round<'_> {
             });
             let mut secrets = secrets.await?;
             secrets.truncate(most);
-            let Some(sent) = secrets.last() else { return Ok(()) };
+            let Some(sent) = secrets.last() else {
+                return failure.map_or(Ok(()), |error| Err(SyncError::NotSent(error)));
+            };
             let (to, count) = ((sent.memory, sent.name.clone()), secrets.len());
             let kept = match self.remote.keep_secrets(&SentSecrets { secrets }).await {
                 Ok(kept) => {
@@ -262,7 +279,25 @@ impl Round<'_> {
                     most = count / 2;
                     continue;
                 }
-                // It has no place for them any more, or this key may not: they stay here, and `secret list` says so.
+                // One of them is at fault: the client finds it by sending fewer.
+                Err(
+                    RemoteError::Failed(_) | RemoteError::Blocked(_) | RemoteError::Refused(_) | RemoteError::TooLarge,
+                ) if count > 1 => {
+                    most = count / 2;
+                    continue;
+                }
+                // This exchange skips it. It stays here, and `secret list` shows that the server does not have it.
+                Err(error @ (RemoteError::Failed(_) | RemoteError::Blocked(_))) if failed + 1 < MOST_FAILING => {
+                    failed += 1;
+                    (after, failure) = (Some(to), Some(error));
+                    continue;
+                }
+                Err(RemoteError::Refused(_) | RemoteError::TooLarge) if failed + 1 < MOST_FAILING => {
+                    failed += 1;
+                    after = Some(to);
+                    continue;
+                }
+                // The server has no place for secrets any more, or this key must not send them.
                 Err(RemoteError::Refused(_) | RemoteError::Forbidden(_) | RemoteError::TooLarge) => return Ok(()),
                 Err(error) => return Err(SyncError::NotSent(error)),
             };

@@ -9,11 +9,19 @@ use unicode_normalization::UnicodeNormalization;
 const REPOSITORY: [&str; 7] = ["head", "objects", "refs", "packed-refs", "commondir", "gitdir", "hooks"];
 
 /// Files without a leading dot that a shell, an agent or a desktop reads without being asked.
-const OBEYED: [&str; 22] = [
+const OBEYED: [&str; 30] = [
     "config",
     "config.worktree",
-    "mise.toml",
-    "mise.local.toml",
+    "copilot-instructions.md",
+    "makefile",
+    "gnumakefile",
+    "justfile",
+    "package.json",
+    "pyproject.toml",
+    "conftest.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "build.rs",
     "claude.md",
     "claude.local.md",
     "agents.md",
@@ -35,16 +43,16 @@ const OBEYED: [&str; 22] = [
 ];
 
 /// Endings of files that a desktop, an editor or Python runs or follows when it only looks at their directory.
-const FOLLOWED: [&str; 6] = [".scf", ".url", ".lnk", ".desktop", ".code-workspace", ".pth"];
+const FOLLOWED: [&str; 7] = [".scf", ".url", ".lnk", ".desktop", ".code-workspace", ".pth", ".command"];
 
 /// Why nothing may be written at a path, which is relative to its folder; `None` where it may.
 ///
 /// Names are compared as the most lenient file system compares them: without regard to case, to characters that nobody
 /// sees, to a stream behind a colon, and to dots and spaces at the end.
 pub fn why_refused(relative: &str) -> Option<&'static str> {
-    let mut names = relative.split('/').filter(|name| !name.is_empty()).peekable();
+    let mut names = relative.split('/').filter(|name| !name.is_empty()).map(folded).peekable();
+    let mut parent = String::new();
     while let Some(name) = names.next() {
-        let name = folded(name);
         if name.starts_with('.') {
             return Some("a name in it begins with a dot, and other programs run or obey such files");
         }
@@ -54,11 +62,21 @@ pub fn why_refused(relative: &str) -> Option<&'static str> {
             return Some("a name in it belongs to a Git repository, and Git runs what such files name");
         }
         let is_followed = FOLLOWED.iter().any(|ending| name.ends_with(ending));
-        if names.peek().is_none() && (is_followed || OBEYED.contains(&name.as_str())) {
+        if names.peek().is_none() && (is_followed || is_of_mise(&parent, &name) || OBEYED.contains(&name.as_str())) {
             return Some("other programs run or obey a file of this name");
         }
+        parent = name;
     }
     None
+}
+
+/// True for settings of mise, which a shell reads when it enters a directory: `mise.toml`, `mise.ENVIRONMENT.toml`,
+/// `mise/config.toml`.
+fn is_of_mise(parent: &str, name: &str) -> bool {
+    name.strip_suffix(".toml").is_some_and(|stem| {
+        let is_config = stem == "config" || stem.starts_with("config.");
+        stem == "mise" || stem.starts_with("mise.") || parent == "mise" && is_config || parent == "conf.d"
+    })
 }
 
 fn folded(name: &str) -> String {
@@ -104,6 +122,12 @@ mod tests {
             "a/config",
             "commondir",
             "mise.toml",
+            "mise.dev.toml",
+            "a/mise/config.toml",
+            "mise/conf.d/a.toml",
+            "Makefile",
+            "package.json",
+            "x.command",
             "CLAUDE.md",
             "team/AGENTS.md",
             "opencode.json",

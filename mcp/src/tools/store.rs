@@ -30,7 +30,7 @@ pub(super) const TOOL: Entry = Entry {
             "importance": { "type": "number", "minimum": 0, "maximum": 10, "description": "0 to 1; above 1: of 10" },
             "tags": { "type": "array", "items": { "type": "string" } },
             "keywords": { "type": "array", "items": { "type": "string" }, "description": "Other words to find it by" },
-            "scope": { "type": "string", "description": "Project, or global; else the current project, but global for preferences and people" },
+            "scope": { "type": "string", "description": "Project, or global; else the client's project, but global for preferences and people" },
             "expires_at": { "type": "string", "description": "Date, or never" },
             "ttl_days": { "type": "integer" },
             "supersedes": { "type": "string", "description": "Id it replaces" },

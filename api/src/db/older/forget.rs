@@ -77,6 +77,8 @@ impl Db {
         let taken = if is_of_users { TAKEN } else { "owner = $1 OR $2 = ''" };
         let sql = AssertSqlSafe(format!("DELETE FROM older.taken WHERE {taken}"));
         sqlx::query(sql).bind(user.as_str()).bind(&name).execute(&mut *tx).await?;
+        // Without a column for users all rows are this user's. Rows that stayed would be taken over again.
+        there.extend((!is_of_users).then_some(("memories", "$1 IS NOT NULL")));
         for (table, rows) in there {
             let sql = AssertSqlSafe(format!("DELETE FROM older.{table} WHERE {rows}"));
             let n = sqlx::query(sql).bind(&name).execute(&mut *tx).await?.rows_affected();

@@ -14,7 +14,9 @@ pub(super) fn folders(store: &Store, project: Option<&str>) -> Result<Vec<Folder
     let Some(project) = project.map(|project| project.trim().trim_matches('/')).filter(|name| !name.is_empty()) else {
         return Ok(folders);
     };
-    if matches!(project, "*" | "all") {
+    // basic-memory calls its first project `main`, and its users name it in each call.
+    let is_first_of_older = project == "main" && !folders.iter().any(|folder| folder.name == "main");
+    if matches!(project, "*" | "all") || is_first_of_older {
         return Ok(folders);
     }
     let known: Vec<String> = folders.iter().map(|folder| folder.name.clone()).collect();
