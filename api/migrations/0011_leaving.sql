@@ -6,6 +6,3 @@ BEGIN
         ALTER TABLE applied_ops ADD CONSTRAINT applied_ops_user FOREIGN KEY (user_id) REFERENCES users NOT VALID;
     END IF;
 END $$;
-
--- The pages of what changed, which older clients ask for, are read in this order.
-CREATE INDEX memories_changed ON memories (owner, updated, id);

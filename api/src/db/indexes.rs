@@ -8,7 +8,9 @@ use super::DbError;
 
 /// Each index by its name, with what it is on. Row security allows an index only for operators that cannot leak a value, so
 /// these are on plain columns.
-const INDEXES: [(&str, &str); 2] = [
+const INDEXES: [(&str, &str); 3] = [
+    // The pages of what changed, which older clients ask for, are read in this order.
+    ("memories_changed", "memories (owner, updated, id)"),
     // The links to a memory are found among the owner's memories that have links at all.
     ("memories_linked", "memories (owner) WHERE state = 'live' AND links <> '{}'"),
     // A text that an older client sent before. The condition on the digest is in no other query: while the planner knows nothing

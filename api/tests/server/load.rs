@@ -190,9 +190,9 @@ fn indexes_are_there_are_used_and_are_made_again_if_they_were_cut_short() {
         sqlx::query(invalid).execute(&pool).await.unwrap();
         site.db.migrate().await.unwrap();
         let valid = "SELECT relname::text FROM pg_class JOIN pg_index ON indexrelid = oid
-                     WHERE indisvalid AND relname IN ('memories_linked', 'memories_said') ORDER BY 1";
+                     WHERE indisvalid AND relname IN ('memories_changed', 'memories_linked', 'memories_said') ORDER BY 1";
         let names: Vec<String> = sqlx::query_scalar(valid).fetch_all(&pool).await.unwrap();
-        assert_eq!(names, ["memories_linked", "memories_said"]);
+        assert_eq!(names, ["memories_changed", "memories_linked", "memories_said"]);
         // As a request asks: row security must not keep the planner from them.
         let mut tx = pool.begin().await.unwrap();
         for sql in ["SET LOCAL ROLE tessera_app", "SET LOCAL app.user_id = 'ada'", "SET LOCAL enable_seqscan = off"] {
@@ -203,6 +203,11 @@ fn indexes_are_there_are_used_and_are_made_again_if_they_were_cut_short() {
                 "memories_said",
                 "SELECT id FROM memories WHERE owner = 'ada' AND state = 'live' AND content_md5 <> ''
                  AND content_md5 = md5('x') AND content = 'x'",
+            ),
+            (
+                "memories_changed",
+                "SELECT id FROM memories WHERE owner = 'ada' AND (updated, id) > (0, gen_random_uuid())
+                 ORDER BY updated, id LIMIT 5",
             ),
             (
                 "memories_linked",

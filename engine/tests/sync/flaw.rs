@@ -43,10 +43,14 @@ pub(crate) enum Flaw {
     AMergeDropsOneSide,
     /// What both sides changed in one place is put together nonetheless: the later takes the place.
     AMergeTakesWhatTouches,
+    /// A change on which the server fails is sent until it is answered, and the others wait.
+    OneFailureStopsAll,
+    /// A page of a proxy is taken for a rejection by the server.
+    AProxyRejects,
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Self; 20] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::NumberedBeforeTheCommit,
         Self::TheCursorComesFirst,
         Self::TheServerMakesIds,
@@ -67,5 +71,7 @@ impl Flaw {
         Self::AnothersTextIsTheOwners,
         Self::AMergeDropsOneSide,
         Self::AMergeTakesWhatTouches,
+        Self::OneFailureStopsAll,
+        Self::AProxyRejects,
     ];
 }

@@ -24,6 +24,8 @@ pub(crate) struct Machine {
     pub(crate) is_older: bool,
     attempts: BTreeMap<MemoryId, u32>,
     unqueued: BTreeSet<MemoryId>,
+    /// The memory that a flawed machine sends until it is answered.
+    stuck: Option<MemoryId>,
 }
 
 impl Machine {
@@ -44,6 +46,7 @@ impl Machine {
             is_older: false,
             attempts: BTreeMap::new(),
             unqueued: BTreeSet::new(),
+            stuck: None,
         }
     }
 
@@ -96,6 +99,7 @@ impl Machine {
         let dirty: Vec<MemoryId> = self.rows.iter().filter(|(_, local)| !local.is_clean()).map(|(id, _)| *id).collect();
         let dirty: Vec<MemoryId> = dirty.into_iter().filter(|memory| !self.unqueued.contains(memory)).collect();
         let memory = *self.random.choice(&dirty)?;
+        let memory = self.stuck.filter(|stuck| dirty.contains(stuck)).unwrap_or(memory);
         let (op_id, at) = (self.id(), self.now(step));
         let attempts = self.attempts.entry(memory).or_default();
         *attempts += 1;
@@ -121,9 +125,20 @@ impl Machine {
     }
 
     pub(crate) fn pushed(&mut self, reply: PushReply) {
-        let PushReply::Answer(answer, mark) = reply else {
-            self.must_refetch = true;
-            return;
+        let (answer, mark) = match reply {
+            PushReply::Answer(answer, mark) => (answer, mark),
+            PushReply::NotNow(memory) => {
+                match self.flaw {
+                    Some(Flaw::OneFailureStopsAll) => self.stuck = Some(memory),
+                    Some(Flaw::AProxyRejects) => drop(self.unqueued.insert(memory)),
+                    _ => {}
+                }
+                return;
+            }
+            PushReply::MustRefetch => {
+                self.must_refetch = true;
+                return;
+            }
         };
         self.note(mark);
         let Answer { memory, op_id, refused, row, copy } = *answer;

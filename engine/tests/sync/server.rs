@@ -16,6 +16,8 @@ pub(crate) type User = usize;
 #[derive(Debug, Clone)]
 pub(crate) enum PushReply {
     MustRefetch,
+    /// The server failed on the change to a memory, or a proxy answered in its place.
+    NotNow(MemoryId),
     Answer(Box<Answer>, Option<Mark>),
 }
 

@@ -52,6 +52,10 @@ pub(crate) struct World {
     pub(crate) expiries: BTreeSet<Timestamp>,
     /// Whether the server is taken back to backups.
     pub(crate) is_restored: bool,
+    /// Memories whose changes the server fails to process.
+    failing: BTreeSet<MemoryId>,
+    /// Whether a proxy answers some requests in the server's place.
+    has_proxy: bool,
     /// Whether others attack often: ids are taken rarely otherwise.
     is_hostile: bool,
 }
@@ -85,6 +89,8 @@ impl World {
             beside: BTreeSet::new(),
             expiries: BTreeSet::new(),
             is_restored,
+            failing: BTreeSet::new(),
+            has_proxy: true,
             is_hostile: flaw == Some(Flaw::WhoeverComesLastTakesThePlace),
         };
         for _ in 0..STEPS {
@@ -101,6 +107,11 @@ impl World {
 
     fn act(&mut self) {
         let machine = self.any_machine();
+        if self.beside_random.u8(..60) == 0 {
+            let rows = self.machines[machine].rows.iter();
+            let waiting: Vec<MemoryId> = rows.filter(|(_, local)| !local.is_clean()).map(|(id, _)| *id).collect();
+            self.failing.extend(self.beside_random.choice(waiting));
+        }
         match self.random.u32(..100) {
             0..14 => self.store(machine),
             14..28 => self.edit(machine),
@@ -382,6 +393,10 @@ impl World {
 
     fn handle(&mut self, message: Message) {
         match message {
+            Message::Push { machine, epoch, op, .. } if self.is_not_now(op.memory) => {
+                let reply = PushReply::NotNow(op.memory);
+                self.network.push(Message::Pushed { machine, epoch, reply });
+            }
             Message::Push { machine, epoch, known, op } => {
                 let reply = self.server.push(self.machines[machine].user, epoch, known, *op);
                 self.network.push(Message::Pushed { machine, epoch, reply });
@@ -401,9 +416,21 @@ impl World {
         }
     }
 
-    /// The network is fair again: everything is sent until nothing is left to send.
+    fn is_not_now(&mut self, memory: MemoryId) -> bool {
+        self.failing.contains(&memory) || self.has_proxy && self.beside_random.u8(..20) == 0
+    }
+
+    /// The network is fair again: everything is sent until nothing is left to send. At first the server still fails on some
+    /// changes, which must not keep the others.
     fn quiesce(&mut self) -> Result<(), String> {
         self.network.clear();
+        self.has_proxy = false;
+        self.send_all().map_err(|error| format!("{error} beside changes that fail"))?;
+        self.failing.clear();
+        self.send_all()
+    }
+
+    fn send_all(&mut self) -> Result<(), String> {
         for _ in 0..ROUNDS {
             self.server.commit_late();
             for machine in 0..self.machines.len() {
@@ -414,9 +441,9 @@ impl World {
                     self.handle(message);
                 }
             }
-            let server = &self.server;
+            let (server, failing) = (&self.server, &self.failing);
             let is_done = |machine: &Machine| {
-                machine.rows.values().all(Local::is_clean)
+                machine.rows.iter().all(|(memory, local)| local.is_clean() || failing.contains(memory))
                     && machine.epoch == server.epoch
                     && machine.cursor == server.head(machine.user)
             };
