@@ -26,7 +26,7 @@ const NICE: i32 = 19;
 /// Makes what waits, for as long as the server runs.
 pub(crate) async fn make(app: App) {
     if app.meaning != MeaningUse::On {
-        return;
+        return app.db.active().close();
     }
     let mut work = Work { db: app.db, rest: VecDeque::new(), later: HashMap::new(), waiting: HashMap::new() };
     let mut round = Instant::now();

@@ -287,6 +287,21 @@ impl Db {
         self.of(user).await?.memory(id).await
     }
 
+    /// True if following what each of the user's memories replaces leads from one to another.
+    pub(crate) async fn leads_to(&self, user: &UserId, from: MemoryId, to: MemoryId) -> Result<bool, DbError> {
+        let mut tx = self.of(user).await?;
+        // UNION keeps each memory once, so that a circle ends.
+        let sql = "WITH RECURSIVE chain (id) AS (
+                       SELECT $2::uuid
+                       UNION
+                       SELECT split_part(link, ':', 2)::uuid FROM chain
+                       JOIN memories ON owner = $1 AND memories.id = chain.id AND state <> 'purged', unnest(links) AS link
+                       WHERE split_part(link, ':', 1) = 'supersedes')
+                   SELECT EXISTS (SELECT FROM chain WHERE id = $3)";
+        let query = sqlx::query_scalar(sql).bind(user.as_str()).bind(uuid(from)).bind(uuid(to));
+        Ok(query.fetch_one(&mut *tx.tx).await?)
+    }
+
     /// Memories of the user's own that link to one: their ids and how.
     pub(crate) async fn links_to(&self, user: &UserId, id: MemoryId) -> Result<Vec<(MemoryId, String)>, DbError> {
         let mut tx = self.of(user).await?;

@@ -34,6 +34,12 @@ pub(crate) struct Cli {
     /// Connections to the database for requests.
     #[arg(long, global = true, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) database_connections: u32,
+    /// Seconds that one statement of a request may take.
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) database_statement: u64,
+    /// Seconds that a statement waits for a lock.
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) database_lock: u64,
     /// Say more on stderr (-v, -vv).
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,

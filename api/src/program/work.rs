@@ -44,7 +44,12 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
     let usual = if matches!(cli.task, None | Some(Task::Migrate)) { DATABASE_WAIT } else { 0 };
     let wait = Duration::from_secs(cli.database_wait.unwrap_or(usual));
     runtime.block_on(async {
-        let patience = Patience { connections: cli.database_connections, ..Patience::default() };
+        let patience = Patience {
+            connections: cli.database_connections,
+            statement: Duration::from_secs(cli.database_statement),
+            lock: Duration::from_secs(cli.database_lock),
+            ..Patience::default()
+        };
         let db = Db::connect_once_up(&url, &patience, wait, output::note).await?;
         match cli.task {
             Some(task) => work(cli.json, db, rules, task).await,

@@ -41,7 +41,7 @@ pub(super) async fn link(
     if reply_links(&current).contains(&link) {
         return Err(Problem::new(StatusCode::CONFLICT, "linked", "the memories are linked so already"));
     }
-    if link.kind == LinkKind::Supersedes && app.leads_to(&caller, link.to, memory).await? {
+    if link.kind == LinkKind::Supersedes && app.db.leads_to(&caller.user, link.to, memory).await? {
         return Err(Problem::invalid("target_id: the memory is itself superseded by the other"));
     }
     let edit = Edit { links_added: BTreeSet::from([link.clone()]), ..Edit::default() };
@@ -103,26 +103,4 @@ async fn change_links(app: &App, caller: &Caller, current: &Stored, edit: Edit) 
     let action = Screened::of(aside.look(edit, memory)?);
     let ask = Ask { memory, is_unheard: false, action, only_at: None, idempotency: None, at: app.clock.now() };
     done(app.db.ask(caller, &ask).await?).map(drop)
-}
-
-impl App {
-    /// True when following what each memory replaces from `from` reaches `to`.
-    async fn leads_to(&self, caller: &Caller, from: MemoryId, to: MemoryId) -> Result<bool, Problem> {
-        const MOST_VISITED: usize = 1_000;
-        let (mut next, mut visited) = (vec![from], BTreeSet::new());
-        while let Some(at) = next.pop() {
-            // No person replaces memories in a chain so long.
-            if at == to || visited.len() >= MOST_VISITED {
-                return Ok(true);
-            }
-            if !visited.insert(at) {
-                continue;
-            }
-            if let Some(stored) = self.db.get(&caller.user, at).await? {
-                let replaced = |link: &Link| link.kind == LinkKind::Supersedes;
-                next.extend(reply_links(&stored).into_iter().filter(replaced).map(|link| link.to));
-            }
-        }
-        Ok(false)
-    }
 }

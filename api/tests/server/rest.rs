@@ -136,6 +136,21 @@ fn links_redirect_recall_and_do_not_run_in_circles() {
         Site::ok(site.delete(&ada, &format!("{path}/{}/supersedes", ids[0]), "").await).await;
         let answer = Site::ok(site.post(&ada, "/api/memories/recall", &question).await).await;
         assert_eq!(answer["memories"].as_array().unwrap().len(), 2);
+        // A circle is noticed however long it is.
+        for number in 2..5 {
+            let text = json!({ "content": format!("The exporter listens on port {number}000") });
+            let made = Site::ok(site.post(&ada, "/api/memories", &text).await).await;
+            ids.push(made["uuid"].as_str().unwrap().to_owned());
+        }
+        let link = |from: usize, to: usize| {
+            (format!("/api/memories/{}/links", ids[from]), json!({ "target_id": ids[to], "link_type": "supersedes" }))
+        };
+        for (from, to) in [(1, 0), (2, 1), (3, 2), (4, 3)] {
+            let (path, body) = link(from, to);
+            Site::ok(site.post(&ada, &path, &body).await).await;
+        }
+        let (path, body) = link(0, 4);
+        assert_eq!(site.post(&ada, &path, &body).await.status(), StatusCode::UNPROCESSABLE_ENTITY);
     });
 }
 
