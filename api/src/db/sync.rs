@@ -140,7 +140,7 @@ impl Db {
 }
 
 /// Bytes that a row takes on a page: its text, and its vectors as they are written.
-fn bytes_of(row: &PgRow) -> Result<i64, DbError> {
+pub(super) fn bytes_of(row: &PgRow) -> Result<i64, DbError> {
     let vectors = row.try_get::<&[u8], _>("meaning")?.len().div_ceil(3) * 4;
     Ok(i64::try_from(row.try_get::<&str, _>("content")?.len() + vectors).unwrap_or(i64::MAX))
 }

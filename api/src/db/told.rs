@@ -2,7 +2,9 @@
 //! that came first. One statement where all rows are on one machine; else the feed first, and the memories by their keys.
 
 use std::collections::{BTreeMap, HashSet};
+use std::pin::pin;
 
+use futures_util::{Stream, TryStreamExt as _};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::domain::MemoryId;
@@ -10,6 +12,7 @@ use uuid::Uuid;
 
 use super::meaning::believed;
 use super::memories::{columns, uuid};
+use super::sync::{MOST_PAGE_BYTES, bytes_of};
 use super::{DbError, UserTx};
 
 /// A memory that a feed tells of, at which place, and its row, where the user may see one.
@@ -46,13 +49,21 @@ macro_rules! meant {
     };
 }
 
-fn told_of(rows: Vec<PgRow>) -> Result<Vec<Told>, DbError> {
-    let told = |row: PgRow| {
+/// Reads rows until they hold more bytes than a page, and one more, which says that there is another page.
+async fn told_of(rows: impl Stream<Item = Result<PgRow, sqlx::Error>> + Send) -> Result<Vec<Told>, DbError> {
+    let mut rows = pin!(rows);
+    let (mut told, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.try_next().await? {
+        let is_full = bytes > MOST_PAGE_BYTES;
         let (memory, seq) = (row.try_get("about")?, row.try_get("told_at")?);
         let is_there = row.try_get::<Option<&str>, _>("owner")?.is_some();
-        Ok(Told::new(memory, seq, is_there.then_some(row)))
-    };
-    rows.into_iter().map(told).collect()
+        bytes += if is_there { bytes_of(&row)? } else { 0 };
+        told.push(Told::new(memory, seq, is_there.then_some(row)));
+        if is_full {
+            break;
+        }
+    }
+    Ok(told)
 }
 
 impl UserTx {
@@ -68,7 +79,7 @@ impl UserTx {
         let sql =
             meant!("SELECT memory, seq FROM feed WHERE user_id = $1 AND seq > $2 ORDER BY seq LIMIT $3", "told.seq");
         let query = sqlx::query(sql).bind(self.user.as_str()).bind(after).bind(most);
-        told_of(query.fetch_all(&mut *self.tx).await?)
+        told_of(query.fetch(&mut *self.tx)).await
     }
 
     /// What the feed tells of after an id, in the order of ids.
@@ -87,7 +98,7 @@ impl UserTx {
             "told.memory"
         );
         let query = sqlx::query(sql).bind(self.user.as_str()).bind(after).bind(most);
-        told_of(query.fetch_all(&mut *self.tx).await?)
+        told_of(query.fetch(&mut *self.tx)).await
     }
 
     /// With what a feed tells the memories that it means: their owners' machines are asked, and no others.

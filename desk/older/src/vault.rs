@@ -131,7 +131,14 @@ impl Vault {
                     .push(skipped(name, "is a link to a folder: it is not followed; import that folder itself"));
             } else if is_note(&path) {
                 match read(&path, kind.is_file()) {
-                    Ok((text, changed)) => self.notes.push(File::of(walk, name, text, changed)),
+                    Ok((text, changed)) => {
+                        let file = File::of(walk, name, text, changed);
+                        if file.note.parts.is_empty() && file.note.relations.is_empty() {
+                            self.skipped.push(skipped(file.path, "has no text and no relation"));
+                        } else {
+                            self.notes.push(file);
+                        }
+                    }
                     Err(problem) => self.skipped.push(skipped(name, problem)),
                 }
             }
@@ -332,7 +339,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("hub.md"), "- part_of [[Leaf]]\n").unwrap();
         fs::write(dir.path().join("Leaf.md"), "A leaf is green.\n").unwrap();
+        fs::write(dir.path().join("nothing.md"), "---\ntitle: Nothing\n---\n").unwrap();
         let drafts = told(dir.path());
+        assert_eq!(drafts.len(), 2, "a note without text is no memory");
         let hub = drafts.iter().find(|draft| draft.content == "hub").unwrap();
         let leaf = drafts.iter().find(|draft| draft.content.contains("green")).unwrap();
         assert_eq!(hub.links, [Link { kind: "part_of".into(), to: leaf.key.clone() }]);
