@@ -90,10 +90,11 @@ pub(crate) enum Command {
         /// Handle or id.
         id: MemoryRef,
     },
-    /// Bring back a forgotten memory, or an earlier text of one.
+    /// Bring back forgotten memories, or an earlier text of one.
     Restore {
-        /// Handle or id, or the path of a file.
-        id: Named,
+        /// Handles or ids, or the paths of files. With --before, one.
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<Named>,
         /// Undo this change (a number from `history`).
         #[arg(long, value_name = "REV")]
         before: Option<u64>,

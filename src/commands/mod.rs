@@ -247,7 +247,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             let erase = if hard { Erase::Hard } else { Erase::Soft };
             remember::forget(&context, ids, erase, yes, reason)?;
         }
-        Command::Restore { id, before } => remember::restore(&context, id, before)?,
+        Command::Restore { ids, before } => remember::restore(&context, ids, before)?,
         Command::History { id } => show::history(&context, id)?,
         Command::Link { id, kind, to, remove } => link::run(&context, id, &kind, to, remove)?,
         Command::Import(args) => return import(&context, args),

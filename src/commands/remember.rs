@@ -156,7 +156,16 @@ pub(super) fn forget(
 }
 
 /// Brings back a forgotten memory, or an earlier text.
-pub(super) fn restore(context: &Context, id: Named, before: Option<u64>) -> anyhow::Result<()> {
+pub(super) fn restore(context: &Context, ids: Vec<Named>, before: Option<u64>) -> anyhow::Result<()> {
+    if before.is_some() && ids.len() > 1 {
+        return Err(
+            crate::exit::UserError("--before takes one memory; restore each with a command of its own".into()).into()
+        );
+    }
+    ids.into_iter().try_for_each(|id| restore_one(context, id, before))
+}
+
+fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Result<()> {
     context.at_desk(Access::Change, |desk| {
         let id = match (desk.perform(Meant { named: vec![id.clone()] }), id) {
             (Ok(found), id) => found.into_iter().next().map_or(id, Named::Memory),

@@ -35,6 +35,11 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
             let problem = format!("{}: is a directory; give a file of JSON lines, or - for stdin", file.display());
             return Err(UserError(problem).into());
         }
+        #[cfg(unix)]
+        if opened.metadata().is_ok_and(|metadata| std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type()))
+        {
+            return Err(UserError(format!("{}: is a device; give a file of JSON lines", file.display())).into());
+        }
         let size = opened.metadata().map_or(0, |metadata| metadata.len());
         (Box::new(BufReader::with_capacity(PEEKED, opened)), size)
     };
@@ -118,6 +123,8 @@ fn program_of(first: &[u8]) -> Option<&'static str> {
 /// Names what a file is that holds no JSON lines.
 fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
     const SQLITE: &[u8] = b"SQLite format 3\0";
+    /// Bytes at the beginning of a text file that hold no NUL.
+    const BEGINNING: usize = 16;
     /// Where a database names the program that made it.
     const APPLICATION: std::ops::Range<usize> = 68..72;
     let shown = file.display();
@@ -130,6 +137,8 @@ fn refuse_other(file: &Path, first: &[u8]) -> Result<(), UserError> {
             format!("{program}, which Tessera does not import from this file")
         });
         format!("{shown} is an SQLite database of {whose}; `tessera import --detect` lists what it can import")
+    } else if first.get(..BEGINNING.min(first.len())).is_some_and(|bytes| bytes.contains(&0)) {
+        format!("{shown} is a binary file, or UTF-16; give JSON lines in UTF-8")
     } else if start.starts_with('[') {
         format!("{shown} is one JSON array; write one object per line, for example with `jq -c '.[]' {shown}`")
     } else if start.starts_with('{') && start.lines().next().is_some_and(|line| line.trim() == "{") {

@@ -226,3 +226,22 @@ fn a_purge_leaves_nothing_behind() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(!world.home().exists(), "{:?}", fs::read_dir(world.home()).unwrap().flatten().collect::<Vec<_>>());
 }
+
+#[cfg(unix)]
+#[test]
+fn an_import_names_a_binary_file_and_reads_no_device() {
+    let world = World::new();
+    let file = world.path("program");
+    fs::write(
+        &file,
+        [&b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"[..], b"{\"content\":\"text of a program\"}\n"].concat(),
+    )
+    .unwrap();
+    let zero = world.path("zero");
+    std::os::unix::fs::symlink("/dev/zero", &zero).unwrap();
+    for (path, words) in [(&file, "is a binary file"), (&zero, "is a device")] {
+        let ran = world.run(&["import", path.to_str().unwrap()]);
+        assert!(ran.code == Some(1) && ran.stderr.contains(words), "{ran:?}");
+    }
+    assert_eq!(world.run(&["list"]).code, Some(1), "no store was made");
+}

@@ -267,3 +267,17 @@ fn a_client_that_forgets_a_line_of_a_file_is_told_how_it_comes_back() {
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
     assert_eq!((number(&world, "gate"), number(&world, "well")), (gate, well), "they are who they were");
 }
+
+#[test]
+fn several_memories_come_back_at_once_and_an_earlier_text_alone() {
+    let world = World::new();
+    for text in ["The crane is yellow", "The pier is long"] {
+        world.remember(text);
+    }
+    assert_eq!(world.run(&["forget", "1", "2"]).code, Some(0));
+    let refused = world.run(&["restore", "1", "2", "--before", "1"]);
+    assert!(refused.code == Some(1) && refused.stderr.contains("--before takes one memory"), "{refused:?}");
+    assert!(world.contents().is_empty());
+    assert_eq!(world.run(&["restore", "1", "2"]).code, Some(0));
+    assert_eq!(world.contents().len(), 2);
+}

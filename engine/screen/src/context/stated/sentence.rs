@@ -129,11 +129,7 @@ pub(super) fn bound(line: &Line<'_>, noun: &Stated) -> Option<(Bond, usize)> {
 fn bound_from(line: &Line<'_>, noun: &Stated, from: usize) -> Option<(Bond, usize)> {
     let mut at = closed(line, from);
     let mut passed = 0;
-    // A noun that goes on is part of a name: `password.length`, `password_hash`, `password::new`.
-    if from == noun.span.end
-        && line.rest(from).starts_with(['.', '_', '[', '(', '/', '@'])
-        && !line.rest(at).starts_with([' ', ':', '='])
-    {
+    if from == noun.span.end && is_part_of_name(line, from, at) {
         return None;
     }
     // The topic particles of Korean are part of the word.
@@ -156,11 +152,17 @@ fn bound_from(line: &Line<'_>, noun: &Stated, from: usize) -> Option<(Bond, usiz
             return is_sign.then(|| (bond, after_fillers(line, noun, at + sign.len())));
         }
         let Some(next) = rest.chars().next() else { break };
+        if next == '?' && passed == 0 {
+            return answered(line, noun, at);
+        }
         if value::quote_at(line.text, at) && (passed == 0 || noun.sort == Sort::Phrase) {
             return Some((Bond::Beside, at));
         }
         if next == '(' || next == '（' {
             let end = rest.find([')', '）'])?;
+            if passed == 0 && is_value_in_brackets(noun, rest.get(next.len_utf8()..end)?) {
+                return Some((Bond::Sign, at + next.len_utf8()));
+            }
             at += end + rest.get(end..)?.chars().next().map_or(1, char::len_utf8);
             continue;
         }
@@ -197,6 +199,27 @@ fn bound_from(line: &Line<'_>, noun: &Stated, from: usize) -> Option<(Bond, usiz
     let beside = blanks(line, beside);
     let may_be_beside = line.rest(beside).starts_with(|first: char| first.is_alphanumeric()) && beside > noun.span.end;
     may_be_beside.then_some((Bond::Beside, beside))
+}
+
+/// True of a noun that goes on: `password.length`, `password_hash`, `password::new`.
+fn is_part_of_name(line: &Line<'_>, from: usize, closed: usize) -> bool {
+    line.rest(from).starts_with(['.', '_', '[', '(', '/', '@']) && !line.rest(closed).starts_with([' ', ':', '='])
+}
+
+/// Behind a question mark, the value that a question gets at once: `my mail password? it's x`.
+fn answered(line: &Line<'_>, noun: &Stated, at: usize) -> Option<(Bond, usize)> {
+    let rest = line.rest(at);
+    let said = rest.get(1..)?.trim_start();
+    let word = said.split(' ').next().unwrap_or_default();
+    let is_answer = is_lead(word) && said.len() > word.len();
+    is_answer.then(|| (Bond::Word, after_fillers(line, noun, at + rest.len() - said.len() + word.len())))
+}
+
+/// True of `Quiet-Otter-91` in `the password (Quiet-Otter-91) is for staging`.
+fn is_value_in_brackets(noun: &Stated, inside: &str) -> bool {
+    let has_digit = inside.bytes().any(|byte| byte.is_ascii_digit());
+    let is_made_up = inside.len() >= 8 && has_digit && value::is_mixed(inside);
+    noun.sort == Sort::Password && is_made_up && !inside.contains([' ', '/'])
 }
 
 /// In scripts without spaces: particles behind a noun, then its value.

@@ -93,7 +93,7 @@ pub(super) const LANGUAGES: [Language; 16] = [
             different same identical secure insecure safe unsafe strong weak long short longer shorter too very so really \
             always also only just still already again now then there here hashed encrypted salted saved cached shared sent \
             written printed generated random case-sensitive sensitive asked checked compared validated verified rejected \
-            accepted disabled enabled protected hidden visible masked logged leaked compromised old new good bad hard easy \
+            accepted disabled enabled protected hidden visible masked truncated logged leaked compromised old new good bad hard easy \
             fine ok okay please see ask use enter type typed read reads lives managed available undefined string str text \
             bool boolean int integer number varchar char secret private public password passwords token tokens key keys hash asked \
             at least minimum maximum max min up via per since until before after between every each all any some more most \
@@ -148,6 +148,7 @@ pub(super) const LANGUAGES: [Language; 16] = [
             (
                 Pin,
                 &[
+                    "pin",
                     "code pin",
                     "code porte",
                     "code du portail",
@@ -179,6 +180,7 @@ pub(super) const LANGUAGES: [Language; 16] = [
             (
                 Pin,
                 &[
+                    "pin",
                     "código pin",
                     "código de la puerta",
                     "código del portal",
@@ -204,7 +206,7 @@ pub(super) const LANGUAGES: [Language; 16] = [
         nouns: &[
             (Password, &["senha", "senhas", "palavra-passe", "palavra passe", "palavra-chave do wifi"]),
             (Phrase, &["frase-senha", "frase secreta", "frase-passe", "frase do cofre"]),
-            (Pin, &["código do portão", "código da porta", "código pin", "código do alarme", "código do cofre"]),
+            (Pin, &["pin", "código do portão", "código da porta", "código pin", "código do alarme", "código do cofre"]),
             (Lock, &["caixa de chaves", "cadeado"]),
             (Codes, &["códigos de recuperação", "códigos de backup", "código de recuperação"]),
             (Seed, &["frase semente", "palavras semente", "frase de recuperação"]),
@@ -223,6 +225,7 @@ pub(super) const LANGUAGES: [Language; 16] = [
             (
                 Pin,
                 &[
+                    "pin",
                     "codice del cancello",
                     "codice pin",
                     "codice della porta",
