@@ -31,7 +31,7 @@ pub(crate) use secrets::vault;
 use switches::NO_APPROVAL;
 pub(crate) use switches::{DEBUG_HOOKS, DEBUG_MODE};
 use team::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE};
-pub(crate) use team::{Used, direct_server, is_left, is_switched_off, team, team_address, team_key};
+pub(crate) use team::{Used, direct_server, is_left, is_switched_off, team, team_address, team_key_for};
 pub(crate) use unknown::{problem, unknown};
 
 /// A setting: an environment variable, or a key of `config.toml` in the store's directory.

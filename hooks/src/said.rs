@@ -41,7 +41,7 @@ static ADDRESSED: LazyLock<Regex> =
 /// Signs that all of a prompt is somebody else's: how they end, where they write from, and what a page says of a comment.
 static ANOTHERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?im)^\s*(?:best|(?:best |kind |warm )?regards|cheers|thanks|thank you|many thanks|sincerely|yours|mfg|viele grüße|mit freundlichen grüßen|cordialement|saludos)[,.!]?[ \t]*\r?\n\s*(?-i:[A-Z])|\bsent from my (?:iphone|ipad|phone|android)|\bsent by \S+@|\bi am writing to (?:complain|ask|inform|request|apply|tell)|\bcommented \d+ (?:minute|hour|day|week|month)s? ago|[-–—] (?-i:The [A-Z]\w+(?: [A-Z]\w+)? Team)\b",
+        r"(?im)^\s*(?:best|(?:best |kind |warm )?regards|cheers|thanks|thank you|many thanks|sincerely|yours|mfg|viele grüße|mit freundlichen grüßen|cordialement|saludos)[,.!]?[ \t]*\r?\n\s*(?-i:[A-Z])|\bsent from my (?:iphone|ipad|phone|android)|\bsent by \S+@|\bi am writing to (?:complain|ask|inform|request|apply|tell)|\bautomated (?:message|mail|e-?mail|reply|notification)|\bdo not reply\b|\b\d+ (?:minute|hour|day|week|month|year)s? ago\b.*[|·]|\bcommented \d+ (?:minute|hour|day|week|month)s? ago|[-–—] (?-i:The [A-Z]\w+(?: [A-Z]\w+)? Team)\b",
     )
 });
 
@@ -77,6 +77,21 @@ static ABOVE_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// The end of a sentence, or somebody who speaks or is spoken to. In a prompt of several lines, a line without either is a
+/// heading, a field, a signature or a row of a program: the lines around it are then somebody else's text.
+static IS_SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)[.!?…。！？][)\]»”’]*$|^(?:and|but|or|so|because|then|also|und|aber|oder|et|mais|y|pero|thanks|thank you|thx|danke|merci|gracias)\b|\b(?:i|i'm|i've|i'd|me|my|mine|we|we're|we've|us|our|ours|you|your|please|let's|lets|ich|mir|mein\w*|wir|uns\w*|du|dein\w*|bitte|je|moi|nous|notre|vous|yo|mi|nosotros|nuestr\w+)\b|[我你您我们私僕俺あなた]",
+    )
+});
+
+/// A line that asks for something to be done with the text before it.
+static ASKS_BEHIND: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:please\s+|can you\s+|could you\s+)?(?:summari[sz]e|translate|proofread|rewrite|rephrase|shorten|classify|reply|answer|review|what does (?:this|that|it)|what do you think|is this|übersetze|fasse|traduis|résume|traduce|resume)\b",
+    )
+});
+
 /// Words between quotes are somebody's.
 static QUOTED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#""[^"\n]*\s[^"\n]*\s[^"\n]*"|“[^”\n]*\s[^”\n]*\s[^”\n]*”|«[^»\n]*\s[^»\n]*\s[^»\n]*»"#));
@@ -98,7 +113,7 @@ static RUNS: LazyLock<Regex> = LazyLock::new(|| {
 /// A host, an address of mail, a script, a flag, a file beside the project, and what some programs are told to do.
 static RUNS_TOO: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"\b[a-z0-9][\w-]*\.(?:com|net|org|io|dev|app|ai|co|sh|xyz|info|biz|eu|cloud|example|local|ru|cn|de|uk|fr|me|tk)\b|\S@\S+\.\w|\bmailto:|\b[\w-]+\.(?:bash|zsh|exe|bat|cmd|ps1|msi)\b|(?:^|\s)--?[A-Za-z]|(?:^|\s)(?:\.{1,2}|~)/\w|\b[A-Za-z]:\\|\b(?:git (?:clean|reset|push|pull|checkout|rebase|stash|apply|am|rm|config|submodule|filter-branch)|cargo (?:run|publish|xtask)|(?:npm|pnpm|yarn|bun|deno|go|nix) (?:run|start|exec|x|dlx|publish)|docker compose|gh (?:repo|api|pr|release|secret)|aws [a-z]\w+|systemctl [a-z]+|crontab)\b",
+        r"\b[a-z0-9][\w-]*\.(?:com|net|org|io|dev|app|ai|co|sh|xyz|info|biz|eu|cloud|example|local|ru|cn|de|uk|fr|me|tk)\b|\S@\S+\.\w|\bmailto:|\b[\w-]+\.(?:bash|zsh|exe|bat|cmd|ps1|msi)\b|(?:^|\s)--?[A-Za-z]|(?:^|\s)(?:\.{1,2}|~)/\w|\b[A-Za-z]:\\|\b(?:git (?:clean|reset|push|pull|checkout|rebase|stash|apply|am|rm|config|submodule|filter-branch)|cargo (?:run|publish|xtask)|(?:npm|pnpm|yarn|bun|deno|go|nix) (?:run|start|exec|x|dlx|publish)|docker compose|gh (?:repo|api|pr|release|secret)|aws [a-z]\w+|systemctl [a-z]+|crontab)\b|\bhxxps?\b|\(\.\)|\[\.\]|\b[\w-]+\.(?:py|sh|mjs|cjs|rb|pl|php|lua|jar|nix|vbs)\b|\b(?:xdg-open|cargo|npm|npx|pnpm|yarn|bun|deno|pip3?|uv|brew|apt|gem|nix)\s+[a-z][\w-]{2,}|\bsource\s+\S*[/.]|\b(?:scripts?|bin|sbin|tools?|env|tmp|ci|hooks)/\w",
     )
 });
 
@@ -159,9 +174,19 @@ fn is_anothers(own: &str) -> bool {
     };
     let first = own.trim_start().lines().next().unwrap_or_default();
     let has_more = own.trim().lines().count() > 1;
-    let begins = has_more && (BEGINS_PASTE.is_match(first) || HEADS.is_match(first));
+    let begins = has_more && (BEGINS_PASTE.is_match(first) || HEADS.is_match(first) || !is_all_said(own));
     let names_another = || is_other(GREETS.captures(first)) || is_other(SIGNED.captures(own.trim_end()));
     begins || OF_PROGRAM.is_match(first) || ANOTHERS.is_match(own) || names_another()
+}
+
+/// True if each line of the first paragraph is a sentence, and none asks for something to be done with the others.
+fn is_all_said(own: &str) -> bool {
+    let mut paragraph = own.trim().lines().map(str::trim).take_while(|line| !line.is_empty()).enumerate();
+    paragraph.all(|(number, line)| {
+        let leads = line.ends_with([':', '：']) || LEADS_IN.is_match(line);
+        let is_said = leads || IS_SENTENCE.is_match(line);
+        is_said && (number == 0 || !ASKS_BEHIND.is_match(line))
+    })
 }
 
 fn sentences(line: &str) -> Vec<&str> {

@@ -103,6 +103,7 @@ fn row(folder: &FolderState) -> Vec<String> {
 }
 
 fn scan(context: &Context) -> anyhow::Result<()> {
+    context.refuse_missing_home()?;
     let mut store = context.open(Usage::Write)?;
     let done = refresh_thoroughly(&mut store, PATIENCE)?;
     let left: Vec<LeftOut> = {

@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context, task: SyncTask) -> anyhow::Result<()> {
     match task {
         SyncTask::Join { url, upload } => join(context, url, upload),
         SyncTask::Leave => {
-            context.open(Usage::Write)?.leave()?;
+            context.open_existing()?.leave()?;
             forget_server(context)?;
             done(context, "this machine is on its own again; your memories are still here")
         }
@@ -41,7 +41,7 @@ fn join(context: &Context, url: Option<String>, upload: Option<UploadChoice>) ->
     let mut file = ConfigFile::read(&home)?;
     let url = url.or_else(|| config::team_address(&file));
     let url = url.ok_or_else(|| UserError("no team server is set; give its address".into()))?;
-    let key = match config::team_key(&file) {
+    let key = match config::team_key_for(&file, &url) {
         Some(key) => key,
         None => read_key()?,
     };
@@ -252,7 +252,7 @@ fn not_joined_yet(remote: &Remote, held: u64) -> anyhow::Result<()> {
 }
 
 fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {
-    let mut store = context.open(Usage::Write)?;
+    let mut store = context.open_existing()?;
     if retry {
         let count = store.retry_refused()?;
         return done(context, &format!("{count} changes are sent with the next exchange"));

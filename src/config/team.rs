@@ -100,17 +100,23 @@ pub(super) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     }
 }
 
-/// Refuses to send the key of the user's file to an address that only a variable names, because a directory can set variables.
+/// The key for a server: that of a variable, or that of the user's file if the file names this server or the two are one setting.
+pub(crate) fn team_key_for(file: &ConfigFile, address: &str) -> Option<String> {
+    team_key(file).filter(|_| keep_key_of_file(file, address).is_ok())
+}
+
+/// Refuses to send the key of the user's file to another address than the file's, because a directory can set variables.
 fn keep_key_of_file(file: &ConfigFile, address: &str) -> Result<(), SetupError> {
-    let is_set = |setting: &Setting| setting.text().is_some_and(|text| !text.trim().is_empty());
+    let has_variable = KEY.text().is_some_and(|text| !text.trim().is_empty());
     let of_file = file.text(&SERVER).unwrap_or_default();
     let plain = |address: &str| address.trim().trim_end_matches('/').to_owned();
-    if is_set(&KEY) || !is_set(&SERVER) || plain(&of_file) == plain(address) {
+    if has_variable || plain(&of_file) == plain(address) {
         return Ok(());
     }
     let problem = format!(
-        "a variable names the server {address}, but the key is that of config.toml; set TESSERA_API_KEY too, or write the \
-         address into config.toml"
+        "the server is {address}, but the key of config.toml is for {}; set TESSERA_API_KEY too, or write the address into \
+         config.toml",
+        if of_file.is_empty() { "no server" } else { of_file.as_str() }
     );
     Err(SERVER.wrong(problem))
 }

@@ -120,7 +120,7 @@ pub(crate) fn older_keys() -> Result<Vec<(String, String)>, SetupError> {
     }
     keys.extend(OLDER_KEY.text().map(|key| ("default".to_owned(), key)));
     // An image may set what nobody gave.
-    keys.retain(|(_, key)| !key.is_empty());
+    keys.retain(|(_, key)| !key.trim().is_empty());
     let of =
         |key: &str| keys.iter().filter(|(_, other)| other == key).map(|(user, _)| user.as_str()).collect::<Vec<_>>();
     if let Some(users) = keys.iter().map(|(_, key)| of(key)).find(|users| users.len() > 1) {

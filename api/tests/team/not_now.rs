@@ -74,6 +74,7 @@ fn statuses_of_a_proxy_or_a_connection_reject_nothing() {
         (200, page.clone()),
         (302, page.clone()),
         (400, page.clone()),
+        (401, page.clone()),
         (413, page.clone()),
         (451, page.clone()),
         (502, page.clone()),
@@ -119,6 +120,32 @@ fn one_change_that_a_proxy_refuses_does_not_block_the_others() {
         exchange(&desktop);
         assert_eq!(texts(&desktop), texts(&laptop), "{status}");
     }
+}
+
+/// A change that always times out, at the front of many.
+#[test]
+fn one_change_that_times_out_does_not_block_the_others_for_ever() {
+    let Some(server) = TeamServer::start() else { return };
+    let key = server.user("ada");
+    let front = Front::start(&server.url());
+    let laptop = behind(&front, &key);
+    laptop.remember("the note that hangs");
+    for number in 0..40 {
+        laptop.remember(&format!("note {number}"));
+    }
+    let late = response(504, &["content-type: text/html"], "<html><body>gateway timeout</body></html>");
+    front.answer(move |asked| {
+        let hangs = asked.line.contains("/v1/sync/push") && asked.body.contains("the note that hangs");
+        hangs.then(|| late.clone())
+    });
+    for _ in 0..4 {
+        assert_eq!(laptop.run(&["sync", "now"]).code, Some(1));
+    }
+    let status = laptop.json(&["sync", "status"]);
+    assert_eq!((&status["waiting"], &status["refused"]), (&json!(1), &json!(0)), "{status}");
+    front.answer(|_| None);
+    exchange(&laptop);
+    assert_eq!(laptop.json(&["sync", "status"])["waiting"], 0);
 }
 
 /// One secret that the server fails to keep, or rejects, does not keep the others here.

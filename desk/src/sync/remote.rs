@@ -74,6 +74,17 @@ impl RemoteError {
         matches!(self, Unreachable(_) | Blocked(_) | TimedOut | Failed(_) | Full(_) | Wait { .. })
     }
 
+    /// True when one change may be at fault and the others may go on.
+    pub(super) fn is_not_now(&self) -> bool {
+        matches!(self, Self::Failed(_) | Self::Blocked(_) | Self::Full(_) | Self::TimedOut)
+    }
+
+    /// True when the request may succeed with fewer changes; a timeout, only while another one may be waited for.
+    pub(super) fn may_be_of_one(&self, may_wait: bool) -> bool {
+        matches!(self, Self::TooLarge | Self::Refused(_))
+            || self.is_not_now() && (may_wait || !matches!(self, Self::TimedOut))
+    }
+
     /// How long the server asked to wait.
     pub(super) fn wait(&self) -> Option<Duration> {
         match self {
@@ -243,7 +254,7 @@ impl Remote {
         let words = if problem.detail.is_empty() { status.to_string() } else { problem.detail };
         Err(match (status, problem.code.as_str()) {
             (StatusCode::CONFLICT, "must_refetch") => RemoteError::MustRefetch,
-            (StatusCode::UNAUTHORIZED, _) => RemoteError::Unauthorized,
+            (StatusCode::UNAUTHORIZED, code) if !code.is_empty() => RemoteError::Unauthorized,
             (StatusCode::FORBIDDEN, code) if !code.is_empty() => RemoteError::Forbidden(words),
             (StatusCode::PAYLOAD_TOO_LARGE, code) if !code.is_empty() => RemoteError::TooLarge,
             (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, _) => {

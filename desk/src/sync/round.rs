@@ -18,8 +18,11 @@ const PAGE: u32 = 100;
 const MOST_STEPS: usize = 10_000;
 /// Changes that the server may fail to process before the exchange stops sending: then the server itself is at fault.
 const MOST_FAILING: usize = 8;
-/// Requests of an exchange that may time out. Each one takes twenty seconds.
-const MOST_TIMEOUTS: usize = 3;
+/// Requests of an exchange that may time out. Each one takes twenty seconds. With a quarter of the changes each time, one change
+/// among a hundred is found with the fourth.
+const MOST_TIMEOUTS: usize = 5;
+/// The share of a batch that is sent after it timed out.
+const QUARTER: usize = 4;
 /// How often an exchange begins anew because the server says so.
 const MOST_REFETCHES: usize = 3;
 
@@ -116,13 +119,7 @@ impl Round<'_> {
                 };
                 let keeps_secrets = self.pull().await?;
                 // Changes that fail keep no secrets here; a server that asks for a pause gets one.
-                let is_pause = not_sent.as_ref().is_some_and(|error| {
-                    let is_change = matches!(
-                        error,
-                        RemoteError::Failed(_) | RemoteError::Blocked(_) | RemoteError::Full(_) | RemoteError::TimedOut
-                    );
-                    !is_change
-                });
+                let is_pause = not_sent.as_ref().is_some_and(|error| !error.is_not_now());
                 if keeps_secrets && !is_pause {
                     self.give_secrets().await?;
                 }
@@ -182,7 +179,7 @@ impl Round<'_> {
 
     /// Sends what waits, oldest first.
     async fn push(&mut self) -> Result<(), SyncError> {
-        let mut most = MOST_OPS;
+        let (mut most, mut cap) = (MOST_OPS, MOST_OPS);
         let mut before: Vec<Op> = Vec::new();
         let (mut skipped, mut failure, mut failed, mut timeouts) = (BTreeSet::new(), None, 0, 0);
         for _ in 0..MOST_STEPS {
@@ -199,44 +196,31 @@ impl Round<'_> {
             match self.remote.push(&Push { epoch, ops: sent }, &self.known().await?).await {
                 Ok(pushed) => {
                     self.done.sent += pushed.answers.len() as u64;
-                    // A batch that the server has no time for stays as small.
-                    if timeouts == 0 {
-                        most = (most * 2).min(MOST_OPS);
-                    }
+                    most = (most * 2).min(cap);
                     on(self.desk, move |store| store.answered(epoch, &pushed)).await?;
                 }
                 // One of them is at fault: it is found by sending fewer.
-                Err(
-                    RemoteError::TooLarge
-                    | RemoteError::Refused(_)
-                    | RemoteError::Failed(_)
-                    | RemoteError::Blocked(_)
-                    | RemoteError::Full(_),
-                ) if ops.len() > 1 => {
-                    most = (ops.len() / 2).max(1);
+                Err(error) if ops.len() > 1 && error.may_be_of_one(timeouts + 1 < MOST_TIMEOUTS) => {
+                    let is_late = matches!(error, RemoteError::TimedOut);
+                    timeouts += usize::from(is_late);
+                    most = (ops.len() / if is_late { QUARTER } else { 2 }).max(1);
+                    // A batch that the server has no time for stays as small.
+                    cap = if is_late { most } else { cap };
                     before.clear();
                 }
-                Err(RemoteError::TimedOut) if ops.len() > 1 && timeouts + 1 < MOST_TIMEOUTS => {
-                    timeouts += 1;
-                    most = (ops.len() / 2).max(1);
-                    before.clear();
-                }
-                Err(
-                    error @ (RemoteError::Failed(_)
-                    | RemoteError::Blocked(_)
-                    | RemoteError::Full(_)
-                    | RemoteError::TimedOut),
-                ) if ops.len() == 1
-                    && timeouts < MOST_TIMEOUTS
-                    && (matches!(error, RemoteError::Full(_)) || failed + 1 < MOST_FAILING) =>
+                Err(error)
+                    if ops.len() == 1
+                        && error.is_not_now()
+                        && timeouts < MOST_TIMEOUTS
+                        && (matches!(error, RemoteError::Full(_)) || failed + 1 < MOST_FAILING) =>
                 {
                     let Some(op) = ops.first() else { return Ok(()) };
-                    let (memory, why) = (op.memory, error.to_string());
                     failed += usize::from(!matches!(error, RemoteError::Full(_)));
                     timeouts += usize::from(matches!(error, RemoteError::TimedOut));
-                    skipped.insert(memory);
-                    self.done.failing += 1;
-                    on(self.desk, move |store| store.note_failing(memory, &why)).await?;
+                    // If this one change is what takes so long, the others go on in larger batches.
+                    cap = MOST_OPS / QUARTER;
+                    skipped.insert(op.memory);
+                    self.note_failing(op, &error).await?;
                     failure = Some(error);
                     before.clear();
                 }
@@ -251,6 +235,13 @@ impl Round<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes that the server did not process a change, which the next exchange sends last.
+    async fn note_failing(&mut self, op: &Op, error: &RemoteError) -> Result<(), SyncError> {
+        let (memory, why) = (op.memory, error.to_string());
+        self.done.failing += 1;
+        on(self.desk, move |store| store.note_failing(memory, &why)).await
     }
 
     /// Gives the server the values of secrets that it has not got yet. Only its own route takes them; where it is not
@@ -276,7 +267,7 @@ impl Round<'_> {
                 }
                 Err(RemoteError::TimedOut) if count > 1 && timeouts + 1 < MOST_TIMEOUTS => {
                     timeouts += 1;
-                    most = count / 2;
+                    most = (count / QUARTER).max(1);
                     continue;
                 }
                 // One of them is at fault: the client finds it by sending fewer.
@@ -287,7 +278,9 @@ impl Round<'_> {
                     continue;
                 }
                 // This exchange skips it. It stays here, and `secret list` shows that the server does not have it.
-                Err(error @ (RemoteError::Failed(_) | RemoteError::Blocked(_))) if failed + 1 < MOST_FAILING => {
+                Err(error @ (RemoteError::Failed(_) | RemoteError::Blocked(_) | RemoteError::TimedOut))
+                    if count == 1 && failed + 1 < MOST_FAILING =>
+                {
                     failed += 1;
                     (after, failure) = (Some(to), Some(error));
                     continue;

@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 const REPOSITORY: [&str; 7] = ["head", "objects", "refs", "packed-refs", "commondir", "gitdir", "hooks"];
 
 /// Files without a leading dot that a shell, an agent or a desktop reads without being asked.
-const OBEYED: [&str; 30] = [
+const OBEYED: [&str; 38] = [
     "config",
     "config.worktree",
     "copilot-instructions.md",
@@ -17,11 +17,19 @@ const OBEYED: [&str; 30] = [
     "gnumakefile",
     "justfile",
     "package.json",
-    "pyproject.toml",
-    "conftest.py",
-    "sitecustomize.py",
-    "usercustomize.py",
     "build.rs",
+    "bsdmakefile",
+    "rakefile",
+    "gemfile",
+    "brewfile",
+    "vagrantfile",
+    "procfile",
+    "dockerfile",
+    "jenkinsfile",
+    "taskfile.yml",
+    "taskfile.yaml",
+    "replit.md",
+    "rust-toolchain",
     "claude.md",
     "claude.local.md",
     "agents.md",
@@ -42,8 +50,54 @@ const OBEYED: [&str; 30] = [
     "desktop.ini",
 ];
 
-/// Endings of files that a desktop, an editor or Python runs or follows when it only looks at their directory.
-const FOLLOWED: [&str; 7] = [".scf", ".url", ".lnk", ".desktop", ".code-workspace", ".pth", ".command"];
+/// Endings of programs, of settings that programs read by themselves, and of files that a desktop follows when it only looks at
+/// their directory.
+const FOLLOWED: [&str; 44] = [
+    ".scf",
+    ".url",
+    ".lnk",
+    ".desktop",
+    ".code-workspace",
+    ".pth",
+    ".command",
+    ".library-ms",
+    ".theme",
+    ".webloc",
+    ".sh",
+    ".bash",
+    ".zsh",
+    ".fish",
+    ".ps1",
+    ".psm1",
+    ".bat",
+    ".cmd",
+    ".exe",
+    ".com",
+    ".scr",
+    ".vbs",
+    ".wsf",
+    ".py",
+    ".rb",
+    ".pl",
+    ".php",
+    ".lua",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".ts",
+    ".jar",
+    ".nix",
+    ".awk",
+    ".applescript",
+    ".scpt",
+    ".reg",
+    ".msi",
+    ".toml",
+    ".ini",
+    ".cfg",
+    ".jsonc",
+    ".service",
+];
 
 /// Why nothing may be written at a path, which is relative to its folder; `None` where it may.
 ///
@@ -51,7 +105,6 @@ const FOLLOWED: [&str; 7] = [".scf", ".url", ".lnk", ".desktop", ".code-workspac
 /// sees, to a stream behind a colon, and to dots and spaces at the end.
 pub fn why_refused(relative: &str) -> Option<&'static str> {
     let mut names = relative.split('/').filter(|name| !name.is_empty()).map(folded).peekable();
-    let mut parent = String::new();
     while let Some(name) = names.next() {
         if name.starts_with('.') {
             return Some("a name in it begins with a dot, and other programs run or obey such files");
@@ -62,21 +115,11 @@ pub fn why_refused(relative: &str) -> Option<&'static str> {
             return Some("a name in it belongs to a Git repository, and Git runs what such files name");
         }
         let is_followed = FOLLOWED.iter().any(|ending| name.ends_with(ending));
-        if names.peek().is_none() && (is_followed || is_of_mise(&parent, &name) || OBEYED.contains(&name.as_str())) {
+        if names.peek().is_none() && (is_followed || OBEYED.contains(&name.as_str())) {
             return Some("other programs run or obey a file of this name");
         }
-        parent = name;
     }
     None
-}
-
-/// True for settings of mise, which a shell reads when it enters a directory: `mise.toml`, `mise.ENVIRONMENT.toml`,
-/// `mise/config.toml`.
-fn is_of_mise(parent: &str, name: &str) -> bool {
-    name.strip_suffix(".toml").is_some_and(|stem| {
-        let is_config = stem == "config" || stem.starts_with("config.");
-        stem == "mise" || stem.starts_with("mise.") || parent == "mise" && is_config || parent == "conf.d"
-    })
 }
 
 fn folded(name: &str) -> String {
@@ -87,7 +130,8 @@ fn folded(name: &str) -> String {
 
 /// Characters that some file systems leave out of names when they compare them.
 fn is_ignored(letter: char) -> bool {
-    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}')
+    matches!(letter, '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}')
 }
 
 #[cfg(test)]
@@ -128,6 +172,12 @@ mod tests {
             "Makefile",
             "package.json",
             "x.command",
+            "Rakefile",
+            "setup.py",
+            "a/rust-toolchain.toml",
+            "flake.nix",
+            "HEAD\u{fe0f}",
+            "\u{180e}.git/x",
             "CLAUDE.md",
             "team/AGENTS.md",
             "opencode.json",

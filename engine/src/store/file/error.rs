@@ -63,7 +63,7 @@ pub enum StoreError {
     },
     /// The database file is gone although this home once held memories.
     #[error(
-        "{path} is missing although it held {memories} memories; `tessera restore-backup FILE` brings a backup back, and without {marker} a new store begins"
+        "{path} is missing or empty, although it held at least {memories} memories when they were last counted; `tessera restore-backup FILE` brings a backup back, and without {marker} a new store begins"
     )]
     Vanished {
         /// Where it was.
