@@ -29,6 +29,8 @@ const MOST_TURNS: usize = 20;
 /// How long a transcript is waited for, and how often again: a busy client writes it late.
 const PATIENCE: Duration = Duration::from_secs(3);
 const MOST_ATTEMPTS: u32 = 5;
+/// How long all transcripts that are missing are waited for together: a client may create one after its hook.
+const CREATED_WITHIN: Duration = Duration::from_secs(1);
 /// Turns of a deep look, and how often there is one.
 const DEEP: usize = 5;
 /// Tokens that a client puts around what a judge reads.
@@ -74,8 +76,11 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     };
     let mut court = Court::new(surroundings);
     let mut learned = 0;
-    for batch in batches {
-        learned += finish(batch, &mut store, &mut court, surroundings);
+    let until = Instant::now() + CREATED_WITHIN;
+    let (written, missing): (Vec<Batch>, Vec<Batch>) =
+        batches.into_iter().partition(|batch| batch.job.transcript.exists());
+    for batch in written.into_iter().chain(missing) {
+        learned += finish(batch, &mut store, &mut court, surroundings, until);
     }
     // Nobody waits for this process: it makes the vectors of what it learned, and of what waits besides, until somebody
     // else wants to be learned from.
@@ -94,9 +99,15 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     learned
 }
 
-fn finish(batch: Batch, store: &mut Store, court: &mut Court<'_>, surroundings: &Surroundings) -> usize {
+fn finish(
+    batch: Batch,
+    store: &mut Store,
+    court: &mut Court<'_>,
+    surroundings: &Surroundings,
+    until: Instant,
+) -> usize {
     let now = surroundings.clock.now();
-    match learn(&batch.job, store, court) {
+    match learn(&batch.job, store, court, until) {
         Ok(learned) => {
             batch.done();
             learned
@@ -128,13 +139,15 @@ enum LearnError {
 }
 
 /// The turns of a session, once the client has written the last one: it may still be at it.
-fn written_turns(job: &Job, cursor: Option<&str>) -> std::io::Result<Turns> {
+fn written_turns(job: &Job, cursor: Option<&str>, until: Instant) -> std::io::Result<Turns> {
     let answer: String = screened(&job.answer).trim().chars().take(40).collect();
     let started = Instant::now();
     loop {
         let read = turns(&job.transcript, cursor, MOST_TURNS);
-        // A transcript that is not there is not being written: other turns do not wait for it.
-        if read.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput)) {
+        // A transcript that is still missing is not being written: other turns do not wait for it.
+        let is_missing =
+            read.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput));
+        if is_missing && (job.attempts > 0 || Instant::now() > until) {
             return read;
         }
         // The turn before may have ended in the same words: one that was not learned from yet must be there.
@@ -149,9 +162,9 @@ fn written_turns(job: &Job, cursor: Option<&str>) -> std::io::Result<Turns> {
 }
 
 /// Learns from the turns that a session has more than at the last time.
-fn learn(job: &Job, store: &mut Store, court: &mut Court<'_>) -> Result<usize, LearnError> {
+fn learn(job: &Job, store: &mut Store, court: &mut Court<'_>, until: Instant) -> Result<usize, LearnError> {
     let mut progress = store.progress(&job.session)?;
-    let mut read = written_turns(job, progress.cursor.as_deref())?;
+    let mut read = written_turns(job, progress.cursor.as_deref(), until)?;
     if let Some(last) = read.all.last_mut().filter(|turn| turn.assistant.trim().is_empty()) {
         last.assistant = screened(&job.answer);
     }
