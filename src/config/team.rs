@@ -100,7 +100,7 @@ pub(super) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     }
 }
 
-/// The key for a server: that of a variable, or that of the user's file if the file names this server or the two are one setting.
+/// The key to send to a server: that of a variable, or that of the user's file if the file names this server.
 pub(crate) fn team_key_for(file: &ConfigFile, address: &str) -> Option<String> {
     team_key(file).filter(|_| keep_key_of_file(file, address).is_ok())
 }
