@@ -120,6 +120,7 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::ManySecrets { .. }
         | StoreError::ValueElsewhere { .. }
         | StoreError::InFile { .. }
+        | StoreError::Replaced { .. }
         | StoreError::Busy { .. } => USER,
         StoreError::Foreign { .. }
         | StoreError::Newer { .. }

@@ -1,7 +1,7 @@
 //! A store that many calls share: behind a lock, used in turn, off the thread that asks.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tessera_engine::Store;
@@ -26,6 +26,16 @@ pub struct SharedStore {
     calls: Arc<AtomicUsize>,
     wake: Arc<OnceLock<Wake>>,
     watch: Arc<OnceLock<Watch>>,
+}
+
+/// The store as it is now: another process may have put another database in its place.
+fn following(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Err(error) = store.follow() {
+        // What is asked of the store says so where it matters: no write succeeds.
+        tracing::warn!(%error, "the store was replaced, and cannot be opened");
+    }
+    store
 }
 
 impl SharedStore {
@@ -86,7 +96,7 @@ impl SharedStore {
         let running = Running::of(&self.calls);
         let call = tokio::task::spawn_blocking(move || {
             let _running = running;
-            let done = work(&mut store.lock().unwrap_or_else(PoisonError::into_inner));
+            let done = work(&mut following(&store));
             watch.get().into_iter().for_each(Watch::begin);
             done
         });
@@ -99,7 +109,7 @@ impl SharedStore {
 
     /// Runs `work` on the store, on this thread.
     pub fn here<T>(&self, work: impl FnOnce(&mut Store) -> T) -> T {
-        work(&mut self.store.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut following(&self.store))
     }
 
     /// Resolves after a call, which may have changed something.

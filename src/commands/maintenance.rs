@@ -78,9 +78,20 @@ fn told_meaning(stats: &Stats) -> String {
 }
 
 /// Examines the store. Exits with 1 when something is bad.
-pub(super) fn doctor(context: &Context, repair: bool) -> anyhow::Result<ExitCode> {
+pub(super) fn doctor(context: &Context, repair: bool, yes: bool) -> anyhow::Result<ExitCode> {
     context.refuse_missing_home()?;
-    let mut health = Store::examine(config::store(context.home.clone(), Usage::Write)?, repair)?;
+    let mut refused = None;
+    let agreed = |damage: &str| {
+        let answer = may_salvage(context, damage, yes);
+        let agreed = matches!(answer, Ok(true));
+        refused = (!agreed).then_some(answer);
+        agreed
+    };
+    let examined = Store::examine_asking(config::store(context.home.clone(), Usage::Write)?, repair, agreed);
+    if let Some(answer) = refused {
+        return answer.map(|_| ExitCode::from(1));
+    }
+    let mut health = examined?;
     if repair {
         make_meanings(context, &mut health)?;
     }
@@ -156,17 +167,15 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
     Ok(if restored.missing_keys.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// True unless the store is damaged and the user does not want it to be set aside.
-pub(super) fn may_salvage(context: &Context, yes: bool) -> anyhow::Result<bool> {
-    context.refuse_missing_home()?;
-    let Some(damage) = Store::damage(config::store(context.home.clone(), Usage::Write)?)? else { return Ok(true) };
+/// True when the user wants a damaged store to be set aside.
+fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<bool> {
     let home = config::home(context.home.clone())?;
     let backup = home.newest_backup().map_or_else(
         || "There is no backup.".to_owned(),
         |path| format!("The newest backup is {0}; `tessera restore-backup {0}` brings it back.", path.display()),
     );
     output::note(&format!(
-        "the store is damaged: {damage}. --repair sets the damaged files aside in {} and carries over what can be read. {backup}",
+        "the store is damaged: {damage}. --repair carries over what can be read, and sets the damaged files aside in {}. {backup}",
         home.dir().display()
     ));
     agreed_or(yes, "Set the damaged files aside?", "nobody to ask; pass --yes to set the damaged files aside")

@@ -257,10 +257,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Export { file, force, .. } => transfer::export(&context, file.as_deref(), force)?,
         Command::Stats => maintenance::stats(&context)?,
         Command::Doctor { repair, yes } => {
-            if repair && !maintenance::may_salvage(&context, yes)? {
-                return Ok(ExitCode::from(1));
-            }
-            return maintenance::doctor(&context, repair);
+            return maintenance::doctor(&context, repair, yes);
         }
         Command::Backup { file, force, with_key } => {
             maintenance::backup(&context, file.as_deref(), force, with_key)?;

@@ -13,10 +13,13 @@ use crate::domain::{Clock, Timestamp};
 use crate::score::Weights;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
+use crate::store::file::identity::FileId;
 
 /// An open store.
 pub struct Store {
     pub(in crate::store) connection: Connection,
+    /// Which file the connection has open; `None` where the system does not say, or where there is none.
+    pub(in crate::store) file: Option<FileId>,
     pub(in crate::store) path: PathBuf,
     pub(in crate::store) home: Home,
     pub(in crate::store) clock: Arc<dyn Clock>,

@@ -12,6 +12,7 @@ use crate::compose::Known;
 use crate::domain::{Handle, Memory, MemoryRef, Timestamp};
 use crate::store::file::error::StoreError;
 use crate::store::file::marker;
+use crate::store::open::replacement;
 use crate::store::rows::memory;
 
 /// How long one statement waits for another process.
@@ -35,18 +36,33 @@ struct Counter {
 }
 
 impl Store {
-    /// Runs one write transaction, again when another process was in the way.
+    /// Runs one write transaction, again when another process was in the way, and in the database that is the store's by then.
     pub(crate) fn write<T>(
         &mut self,
         mut work: impl FnMut(&Change<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        for _ in 0..ATTEMPTS {
+            match self.write_here(&mut work) {
+                Err(StoreError::Replaced { .. }) => self.follow()?,
+                done => return done,
+            }
+        }
+        Err(StoreError::Busy { path: self.path.clone() })
+    }
+
+    fn write_here<T>(&mut self, work: &mut impl FnMut(&Change<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let now = self.clock.now();
         let (connection, path, secrets) = (&mut self.connection, &self.path, &self.secrets);
+        let (home, file) = (&self.home, self.file);
         // All attempts together wait no longer than one statement may.
         connection.busy_timeout(PATIENCE / ATTEMPTS).map_err(|error| StoreError::sqlite(path, error))?;
         let attempt = || {
             let failed = |error| StoreError::sqlite(path, error);
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+            // Whoever replaces the database holds it until it is replaced.
+            if file.is_some_and(|file| !replacement::is_in_place(home, file)) {
+                return Err(StoreError::Replaced { path: path.clone() });
+            }
             let change = Change::of(&tx, now, secrets);
             let done = work(&change).and_then(|done| change.settle().map(|()| done)).map_err(|error| match error {
                 StoreError::Sqlite { source, .. } => StoreError::sqlite(path, source),

@@ -8,26 +8,6 @@ use crate::screen::{KnownValues, Texts};
 use crate::store::change::clean::{self, Kinds};
 use crate::store::logs::small_files;
 
-/// Texts beside memories, in tables of which a row is known by these columns.
-pub(crate) const BESIDE: [(&str, &str, &str); 16] = [
-    ("history", "rev", "reason"),
-    ("history", "rev", "session"),
-    ("history", "rev", "client"),
-    ("history", "rev", "origin"),
-    ("receipts", "n", "receipt"),
-    ("receipts", "n", "session"),
-    ("learning", "session", "cursor"),
-    ("learning", "session", "session"),
-    ("asked_in_vain", "n", "text"),
-    ("asked_in_vain", "n", "words"),
-    ("asked_in_vain", "n", "scope"),
-    ("outbox", "n", "refused"),
-    ("outbox", "n", "failing"),
-    ("server", "only_row", "problem"),
-    ("secret_uses", "n", "session"),
-    ("imports", "n", "source"),
-];
-
 /// Lets go of directories whose names hold a credential.
 pub(crate) fn forget_places(connection: &Connection, known: &KnownValues) -> rusqlite::Result<()> {
     let mut statement = connection.prepare("SELECT path FROM places")?;

@@ -74,27 +74,41 @@ impl Store {
     /// # Errors
     /// When the store is foreign, newer, busy, or cannot be read at all.
     pub fn examine(config: StoreConfig, repair: bool) -> Result<Health, StoreError> {
+        Self::examine_asking(config, repair, |_| true)
+    }
+
+    /// The same, where a salvage needs somebody's word: `agreed` is told what is wrong with a database that SQLite cannot mend.
+    ///
+    /// # Errors
+    /// As [`Store::examine`], and [`StoreError::Corrupt`] where the database cannot be opened and nobody agreed to a salvage.
+    pub fn examine_asking(
+        config: StoreConfig,
+        repair: bool,
+        agreed: impl FnOnce(&str) -> bool,
+    ) -> Result<Health, StoreError> {
         let mut health = Health::default();
         scratch::sweep(&config.home);
         let opened = Self::open(config.clone());
-        let is_damaged = match &opened {
-            Ok(store) => store.integrity().is_err(),
-            Err(StoreError::Corrupt { .. }) => true,
-            Err(_) => false,
+        let damage = match &opened {
+            Ok(store) => store.check_database(&mut health, repair)?,
+            Err(error @ StoreError::Corrupt { .. }) => Some(error.to_string()),
+            Err(_) => None,
         };
-        let mut store = if is_damaged && repair {
-            drop(opened);
-            let (store, salvage) = salvage::salvage(config)?;
-            let verdict = if salvage.lost == Some(0) { Verdict::Mended } else { Verdict::Bad };
-            health.add("database", verdict, salvage.to_string());
-            health.salvage = Some(salvage);
-            store
-        } else {
-            opened?
+        let mut store = match damage {
+            Some(damage) if repair && agreed(&damage) => {
+                drop(opened);
+                let (store, salvage) = salvage::salvage(config)?;
+                let verdict = if salvage.lost == Some(0) { Verdict::Mended } else { Verdict::Bad };
+                health.add("database", verdict, salvage.to_string());
+                health.salvage = Some(salvage);
+                store
+            }
+            Some(damage) => {
+                health.add("database", Verdict::Bad, format!("{damage}; run with --repair"));
+                opened?
+            }
+            None => opened?,
         };
-        if health.salvage.is_none() {
-            store.check_database(&mut health);
-        }
         store.check_permissions(&mut health, repair);
         store.check_accesses(&mut health, repair);
         store.check_index(&mut health, repair)?;
@@ -107,31 +121,32 @@ impl Store {
         Ok(health)
     }
 
-    /// What is wrong with the database so that only a salvage helps; `None` where it is whole.
-    ///
-    /// # Errors
-    /// None so far: what else keeps the store from being opened is reported by whoever opens it.
-    pub fn damage(config: StoreConfig) -> Result<Option<String>, StoreError> {
-        match Self::open(config) {
-            Ok(store) => Ok(store.integrity().err()),
-            Err(error @ StoreError::Corrupt { .. }) => Ok(Some(error.to_string())),
-            Err(_) => Ok(None),
+    /// What `integrity_check` finds damaged; `None` where the database is whole.
+    pub(super) fn damage_found(&self) -> Result<Option<String>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare("PRAGMA integrity_check(5)")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        match read().map_err(|error| self.failed(error)) {
+            Ok(lines) if lines.iter().all(|line| line == "ok") => Ok(None),
+            Ok(lines) => Ok(Some(lines.join("; "))),
+            Err(StoreError::Corrupt { source, .. }) => Ok(Some(source.to_string())),
+            // What a busy or failing disk keeps from being read is not damaged.
+            Err(error) => Err(error),
         }
     }
 
-    /// `integrity_check` and the foreign shapes that it does not see.
-    pub(super) fn integrity(&self) -> Result<(), String> {
-        let mut statement = self.connection.prepare("PRAGMA integrity_check(5)").map_err(|error| error.to_string())?;
-        let lines = statement.query_map([], |row| row.get::<_, String>(0)).map_err(|error| error.to_string())?;
-        let lines: Vec<String> = lines.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-        if lines.iter().all(|line| line == "ok") { Ok(()) } else { Err(lines.join("; ")) }
-    }
-
-    fn check_database(&self, health: &mut Health) {
-        match self.integrity() {
-            Ok(()) => health.add("database", Verdict::Ok, "whole"),
-            Err(problem) => health.add("database", Verdict::Bad, format!("{problem}; run with --repair")),
+    /// Gives what is wrong and only a salvage mends: indexes are made anew from their tables.
+    fn check_database(&self, health: &mut Health, repair: bool) -> Result<Option<String>, StoreError> {
+        let Some(damage) = self.damage_found()? else {
+            health.add("database", Verdict::Ok, "whole");
+            return Ok(None);
+        };
+        if repair && self.connection.execute_batch("REINDEX").is_ok() && self.damage_found()?.is_none() {
+            health.add("database", Verdict::Mended, format!("{damage}; its indexes were made anew"));
+            return Ok(None);
         }
+        Ok(Some(damage))
     }
 
     fn check_permissions(&self, health: &mut Health, repair: bool) {
@@ -314,38 +329,22 @@ fn without_context(mut doc: ForwardDoc) -> ForwardDoc {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::domain::{Draft, FixedClock, Timestamp};
-    use crate::score::Weights;
-    use crate::store::base::config::SecretRules;
-    use crate::store::base::config::Usage;
+    use crate::domain::Draft;
     use crate::store::file::home::Home;
-
-    fn config(home: &Home) -> StoreConfig {
-        let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_132_800_000_000)));
-        StoreConfig {
-            home: home.clone(),
-            clock,
-            weights: Weights::default(),
-            usage: Usage::Write,
-            meaning: true,
-            secrets: SecretRules::default(),
-        }
-    }
+    use crate::store::open::in_memory::config_at;
 
     /// A home with one memory.
     fn filled() -> (tempfile::TempDir, Home) {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("h"));
-        Store::open(config(&home)).unwrap().remember(Draft::new("The cache lives on birch")).unwrap();
+        Store::open(config_at(&home)).unwrap().remember(Draft::new("The cache lives on birch")).unwrap();
         (dir, home)
     }
 
     fn verdicts(home: &Home, name: &str) -> [Verdict; 3] {
         [false, true, false].map(|repair| {
-            let health = Store::examine(config(home), repair).unwrap();
+            let health = Store::examine(config_at(home), repair).unwrap();
             health.checks.iter().find(|check| check.name == name).unwrap().verdict
         })
     }
@@ -357,7 +356,7 @@ mod tests {
     #[test]
     fn a_whole_store_is_good() {
         let (_dir, home) = filled();
-        let health = Store::examine(config(&home), false).unwrap();
+        let health = Store::examine(config_at(&home), false).unwrap();
         assert!(health.is_good() && health.checks.iter().all(|check| check.verdict == Verdict::Ok), "{health:?}");
         assert!(health.salvage.is_none());
     }
@@ -367,7 +366,7 @@ mod tests {
         let (_dir, home) = filled();
         run(&home, "UPDATE memories SET content = 'The proxy is nginx'");
         assert_eq!(verdicts(&home, "index"), [Verdict::Bad, Verdict::Mended, Verdict::Ok]);
-        let mut store = Store::open(config(&home)).unwrap();
+        let mut store = Store::open(config_at(&home)).unwrap();
         let recall = store.recall(&crate::domain::RecallRequest::new("which proxy?")).unwrap();
         assert_eq!(recall.details.len(), 1);
     }
@@ -388,7 +387,7 @@ mod tests {
         assert_eq!(verdicts(&home, "removed"), [Verdict::Warning, Verdict::Ok, Verdict::Ok]);
         assert_eq!(verdicts(&home, "expired"), [Verdict::Ok; 3]);
         run(&home, "UPDATE memories SET content = content WHERE deleted IS NULL AND expires = 1");
-        let store = Store::open(config(&home)).unwrap();
+        let store = Store::open(config_at(&home)).unwrap();
         assert_eq!(store.count_expired().unwrap(), 1, "a repair takes nothing");
     }
 }

@@ -11,15 +11,17 @@ use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 use tessera_seal::{Keys, keys_in, write_keys};
 
-use super::salvage::set_files_aside;
+use super::salvage::{Wreck, stamp};
 use crate::store::base::config::StoreConfig;
 use crate::store::base::secrets::no_key;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
+use crate::store::file::marker;
 use crate::store::file::private;
 use crate::store::file::scratch::{self, Scratch};
 use crate::store::open::copy;
+use crate::store::open::replacement::{self, Replacement};
 
 /// A backup beside the store that it would replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,25 +81,23 @@ impl Store {
         let prepared = Home::new(scratch.path());
         copy_of(file, &prepared)?;
         let mut backup = Self::open(StoreConfig { home: prepared.clone(), ..config.clone() })?;
-        if backup.integrity().is_err() {
+        if backup.damage_found()?.is_some() {
             return Err(StoreError::file(file, std::io::Error::other("it is damaged; give another backup")));
         }
-        let (mut live, damaged) = present(&config)?;
+        let mut live = present(&config)?;
         let memories = backup.stats()?.memories;
-        let replacing = Replacing {
-            memories,
-            now: live.stats()?.memories,
-            is_of_another_store: backup.identity()? != live.identity()?,
+        let (now, is_of_another_store) = match &mut live {
+            Some(live) => (live.stats()?.memories, backup.identity()? != live.identity()?),
+            None => (0, false),
         };
-        if !agreed(replacing) {
+        if !agreed(Replacing { memories, now, is_of_another_store }) {
             return Ok(None);
         }
-        // What was noted of the content of before belongs to it.
-        live.fold_accesses()?;
-        live.fold_questions()?;
-        live.fold_receipts()?;
-        let kept_aside = put(backup, &mut live, damaged)?;
-        drop(live);
+        let kept_aside = match live {
+            Some(live) => put(backup, live)?,
+            None => put_for_damaged(backup, &config)?,
+        };
+        marker::write(&home, memories)?;
         let mut store = Self::open(config)?;
         store.rebuild_snapshot()?;
         let missing_keys = store.take_keys(file)?;
@@ -105,7 +105,7 @@ impl Store {
     }
 
     /// Numbers and revisions go on from those of the present store, so that none means something else than before.
-    fn come_after(&mut self, rev: i64, handle: i64) -> Result<(), StoreError> {
+    fn come_after(&mut self, rev: u64, handle: u64) -> Result<(), StoreError> {
         self.write(|change| {
             let raise = "UPDATE meta SET value = max(value, ?2) WHERE key = ?1";
             change.tx.execute(raise, ("rev", rev + 1))?;
@@ -162,7 +162,11 @@ const MOST_NAMES: u32 = 10_000;
 
 /// Puts all pages in place in one transaction: other processes see the content of before or the content of the backup. Gives where
 /// the content of before is.
-fn put(mut backup: Store, live: &mut Store, damaged: Option<PathBuf>) -> Result<Option<PathBuf>, StoreError> {
+fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError> {
+    // What was noted of the content of before belongs to it.
+    live.fold_accesses()?;
+    live.fold_questions()?;
+    live.fold_receipts()?;
     let (place, stamp) = (live.home.clone(), live.now().to_string().replace(':', "-"));
     let opened = |path: &Path| {
         let opened = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
@@ -170,19 +174,22 @@ fn put(mut backup: Store, live: &mut Store, damaged: Option<PathBuf>) -> Result<
     };
     let (source, before) = (opened(&backup.path)?, opened(&live.path)?);
     let failed = |error| StoreError::sqlite(&place.database(), error);
+    let live_file = live.file;
     let pages = Backup::new(&source, &mut live.connection).map_err(failed)?;
     // With the first page it holds the store: from here on nobody writes, so that all that was acknowledged is in the copy.
     step(&pages, 1, &place)?;
+    if live_file.is_some_and(|file| !replacement::is_in_place(&place, file)) {
+        return Err(StoreError::Replaced { path: place.database() });
+    }
     let number = |key: &str| {
         let sql = "SELECT value FROM meta WHERE key = ?1";
-        before.query_row(sql, [key], |row| row.get::<_, i64>(0)).map_err(failed)
+        before.query_row(sql, [key], |row| row.get::<_, u64>(0)).map_err(failed)
     };
     let (rev, handle) = (number("rev")?, number("handle")?);
-    let kept_aside = match damaged {
-        Some(damaged) => Some(damaged),
+    let kept_aside = match rev {
         // Nothing was ever stored.
-        None if rev == 0 => None,
-        None => {
+        0 => None,
+        _ => {
             // Under a name that is never rotated away, and that none has: a clock may show one time twice.
             let named = |count: u32| match count {
                 0 => format!("before-restore-{stamp}.db"),
@@ -228,17 +235,22 @@ fn copy_of(file: &Path, to: &Home) -> Result<(), StoreError> {
     copy::write(&source, file, &to.database())
 }
 
-/// The present store, made anew where it is missing or damaged; and where the damaged files are.
-fn present(config: &StoreConfig) -> Result<(Store, Option<PathBuf>), StoreError> {
+/// The present store; `None` where it is damaged or missing.
+fn present(config: &StoreConfig) -> Result<Option<Store>, StoreError> {
     match Store::open(config.clone()) {
-        Err(StoreError::Corrupt { .. }) => {
-            let aside = set_files_aside(config)?;
-            Ok((Store::open(config.clone())?, Some(aside)))
-        }
-        Err(StoreError::Vanished { marker, .. }) => {
-            std::fs::remove_file(&marker).map_err(|source| StoreError::file(&marker, source))?;
-            Ok((Store::open(config.clone())?, None))
-        }
-        other => Ok((other?, None)),
+        Err(StoreError::Corrupt { .. } | StoreError::Vanished { .. }) => Ok(None),
+        other => other.map(Some),
     }
+}
+
+/// Puts a new database with the content of the backup in the place of a damaged or missing one. Gives where the files of before are.
+fn put_for_damaged(backup: Store, config: &StoreConfig) -> Result<Option<PathBuf>, StoreError> {
+    let replacement = Replacement::begin(&config.home)?;
+    let wreck = Wreck::open(&config.home)?;
+    let (rev, handle) = wreck.as_ref().map_or((0, 0), |wreck| (wreck.rev(), wreck.handle()));
+    copy::write(&backup.connection, &backup.path, &replacement.home().database())?;
+    let mut made = Store::open(StoreConfig { home: replacement.home(), ..config.clone() })?;
+    made.come_after(rev, handle)?;
+    drop(made);
+    replacement.put_in_place(&stamp(config))
 }

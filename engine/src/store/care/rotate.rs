@@ -14,6 +14,8 @@ use crate::store::change::erase::Erase;
 use crate::store::file::error::StoreError;
 use crate::store::logs::traces;
 
+/// The key in `meta` that holds the number of the new key while a rotation is in progress.
+const ROTATING: &str = "rotating";
 /// Values that are sealed anew in one transaction.
 const AT_ONCE: usize = 200;
 
@@ -67,15 +69,21 @@ impl Store {
     /// Keeps the new key beside the old ones, and has everybody seal with it from now on.
     fn begin_rotation(&mut self) -> Result<(Held, bool), StoreError> {
         let now = self.secrets.keys_anew(&self.connection)?;
-        let resumed = !now.keys.before.is_empty();
+        let current = now.keys.current.id().to_string();
+        let sql = "SELECT 1 FROM meta WHERE key = ?1 AND value = ?2";
+        let begun = self.connection.prepare_cached(sql).and_then(|mut query| query.exists([ROTATING, &current]));
+        let resumed = begun.map_err(|error| self.failed(error))? && now.place != KeyPlace::Given;
         let held = if resumed || now.place == KeyPlace::Given {
             now
         } else {
             let fresh = Key::generate().map_err(no_key)?;
             self.secrets.replace(&self.connection, &Keys::clone(&now.keys).followed_by(fresh))?
         };
-        self.write(|change| note_sealing(change, held.keys.current.id()))?;
-        let resumed = resumed && held.place != KeyPlace::Given;
+        self.write(|change| {
+            let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
+            change.tx.execute(sql, params![ROTATING, held.keys.current.id().to_string()])?;
+            note_sealing(change, held.keys.current.id())
+        })?;
         Ok((held, resumed))
     }
 
@@ -126,7 +134,8 @@ impl Store {
     fn end_rotation(&mut self, keys: &Keys) -> Result<(), StoreError> {
         let needed = self.needed_keys().map_err(|error| self.failed(error))?;
         let before = keys.before.iter().filter(|key| needed.contains(&key.id().to_string())).cloned().collect();
-        self.secrets.replace(&self.connection, &Keys { current: keys.current.clone(), before }).map(drop)
+        self.secrets.replace(&self.connection, &Keys { current: keys.current.clone(), before })?;
+        self.write(|change| Ok(change.tx.execute("DELETE FROM meta WHERE key = ?1", [ROTATING]).map(drop)?))
     }
 
     /// The keys that sealed what is kept here, by their numbers.

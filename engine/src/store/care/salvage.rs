@@ -5,8 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
@@ -14,17 +13,18 @@ use serde::Serialize;
 
 use crate::compose::{self, Composed};
 use crate::domain::Memory;
-use crate::store::base::config::StoreConfig;
+use crate::store::base::config::{StoreConfig, Usage};
 use crate::store::base::store::Store;
-use crate::store::base::transaction::Change;
+use crate::store::base::transaction::{Change, PATIENCE};
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::marker;
-use crate::store::file::private;
 use crate::store::open::give_back::{GIVEN_BACK, give_back};
+use crate::store::open::replacement::Replacement;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
+use crate::store::rows::tables::{self, Salvaged, TABLES};
 use crate::text::O200k;
 
 /// What a salvage kept and lost.
@@ -56,65 +56,42 @@ impl fmt::Display for Salvage {
 const MOST_UNREADABLE: u32 = 10_000;
 /// Memories of one transaction.
 const BATCH: usize = 500;
-/// Tables that are carried over row by row, as they are, and what orders their rows.
-const BESIDE: [(&str, &str); 16] = [
-    ("links", "source, type, target"),
-    ("history", "rev"),
-    ("receipts", "n"),
-    ("learning", "session"),
-    ("spending", "day, judge"),
-    ("trails", "memory"),
-    ("server", "only_row"),
-    ("places", "path, project"),
-    ("asked_in_vain", "n"),
-    ("secrets", "memory, name"),
-    ("secret_uses", "n"),
-    ("purges", "memory, place"),
-    ("imports", "n"),
-    ("imported", "import, memory"),
-    ("came_over", "key"),
-    ("came_before", "key, import"),
-];
+/// What `meta` says of the store itself, beside its counters; the rest is about this program's own rows.
+const OF_THE_STORE: &str =
+    "key IN ('store_id', 'secret_key', 'rotating', 'leaving', 'unscrubbed') OR key LIKE 'folded:%'";
 
-/// Sets a damaged store aside and begins a new one with every memory that can still be read.
+/// Begins a new store with every memory that can still be read of a damaged one, which is set aside once the new one is whole.
+/// Until then the damaged one stays in its place, and nobody can write to it.
 ///
 /// # Errors
-/// When the damaged files cannot be moved or the new store not be written; nothing is removed.
+/// When the new store cannot be written, or another process is writing; nothing was changed then.
 pub(crate) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreError> {
-    let aside = set_files_aside(&config)?;
-    let damaged = Home::new(&aside);
-    let counted = marker::counted(&damaged);
-    let mut store = Store::open(config)?;
-    let salvage = match Wreck::open(&damaged.database()) {
-        Some(wreck) => Salvage { counted, ..wreck.carry_into(&mut store, aside)? },
-        None => Salvage { set_aside: aside, kept: 0, lost: None, counted },
+    let home = config.home.clone();
+    let replacement = Replacement::begin(&home)?;
+    let counted = marker::counted(&home);
+    let wreck = Wreck::open(&home)?;
+    let mut made = Store::open(StoreConfig { home: replacement.home(), usage: Usage::Write, ..config.clone() })?;
+    let (kept, lost) = match &wreck {
+        Some(wreck) => wreck.carry_into(&mut made)?,
+        None => (0, None),
     };
+    drop(made);
+    let aside = replacement.put_in_place(&stamp(&config))?;
+    let set_aside = aside.unwrap_or_else(|| home.dir().to_path_buf());
+    drop(wreck);
+    marker::write(&home, kept)?;
+    let mut store = Store::open(config)?;
     store.rebuild_snapshot()?;
-    Ok((store, salvage))
+    Ok((store, Salvage { set_aside, kept, lost, counted: if lost.is_some() { None } else { counted } }))
 }
 
-/// Moves the files of a damaged store into a directory of their own, and returns it.
-pub(super) fn set_files_aside(config: &StoreConfig) -> Result<PathBuf, StoreError> {
-    let home = config.home.clone();
-    let lock = home.open_lock();
-    let lock = private::lock(&lock).map_err(|source| StoreError::file(&lock, source))?;
-    let stamp = config.clock.now().to_string().replace(':', "-");
-    let aside = home.set_aside(&stamp);
-    private::make_private_dir(&aside).map_err(|source| StoreError::file(&aside, source))?;
-    let damaged = Home::new(&aside);
-    let files =
-        |home: &Home| [home.database(), home.write_ahead_log(), home.shared_memory(), home.snapshot(), home.marker()];
-    for (from, to) in files(&home).into_iter().zip(files(&damaged)) {
-        if from.exists() {
-            fs::rename(&from, to).map_err(|source| StoreError::file(&from, source))?;
-        }
-    }
-    drop(lock);
-    Ok(aside)
+/// The time, as names of files have it.
+pub(super) fn stamp(config: &StoreConfig) -> String {
+    config.clock.now().to_string().replace(':', "-")
 }
 
 /// A damaged database. Whatever it is asked may fail.
-struct Wreck {
+pub(super) struct Wreck {
     connection: Connection,
 }
 
@@ -126,38 +103,38 @@ struct Found {
 }
 
 impl Wreck {
-    fn open(path: &Path) -> Option<Self> {
+    /// Opens what is left, and keeps everybody else from writing to it; `None` where it is no database any more.
+    pub(super) fn open(home: &Home) -> Result<Option<Self>, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Some(Self { connection: Connection::open_with_flags(path, flags).ok()? })
+        let Ok(connection) = Connection::open_with_flags(home.database(), flags) else { return Ok(None) };
+        let begun = connection.busy_timeout(PATIENCE).and_then(|()| connection.execute_batch("BEGIN IMMEDIATE"));
+        match begun.map_err(|error| StoreError::sqlite(&home.database(), error)) {
+            Err(error @ StoreError::Busy { .. }) => Err(error),
+            // What is too damaged for this transaction is so for everybody's.
+            _ => Ok(Some(Self { connection })),
+        }
     }
 
-    fn carry_into(&self, store: &mut Store, set_aside: PathBuf) -> Result<Salvage, StoreError> {
+    /// Carries everything over. Gives how many memories, and how many were lost.
+    fn carry_into(&self, store: &mut Store) -> Result<(u64, Option<u64>), StoreError> {
         let (memories, lost) = self.memories();
         let kept = memories.iter().filter(|found| found.mark == row::HERE).count() as u64;
-        let (private, is_private_whole) = self.rows("private", "memory");
-        let (outbox, _) = self.rows("outbox", "n");
-        let highest = |column: &str| {
-            let found = memories.iter().map(|found| match column {
-                "rev" => found.memory.rev,
-                _ => u64::from(found.memory.handle.get()),
-            });
-            self.counter(column).max(found.max().unwrap_or(0))
-        };
+        let highest = |of: fn(&Memory) -> u64| memories.iter().map(|found| of(&found.memory)).max().unwrap_or(0);
         // Changes of memories that are lost are in the history alone.
-        let revs = [highest("rev"), self.number("SELECT max(rev) FROM history")];
-        let handles = highest("handle");
-        store.write(|change| {
+        let rev = self.rev().max(highest(|memory| memory.rev)).max(self.number("SELECT max(rev) FROM history"));
+        let handle = self.handle().max(highest(|memory| u64::from(memory.handle.get())));
+        let carried = |how: Salvaged| TABLES.iter().filter(move |table| table.salvage == how);
+        let is_private_whole = store.write(|change| {
             let sql = "UPDATE meta SET value = ?2 WHERE key = ?1";
-            change.tx.execute(sql, ("rev", revs.into_iter().max()))?;
-            change.tx.execute(sql, ("handle", handles))?;
-            // What is sealed was sealed for this store.
-            if let Some(id) = self.store_id() {
-                change.tx.execute(sql, ("store_id", id))?;
+            change.tx.execute(sql, ("rev", rev))?;
+            change.tx.execute(sql, ("handle", handle))?;
+            self.carry_rows(change, "meta", &["key"], OF_THE_STORE, "REPLACE")?;
+            for table in carried(Salvaged::Rows) {
+                self.carry_rows(change, table.name, table.key, "1", "IGNORE")?;
             }
-            BESIDE.iter().try_for_each(|(table, order)| insert_all(change, table, &self.rows(table, order).0))?;
             // What was lost here may be there still: everything is fetched anew.
             change.tx.execute("UPDATE server SET is_whole = 0", [])?;
-            insert_all(change, "private", &private)
+            self.carry_rows(change, "private", &["memory"], "1", "IGNORE")
         })?;
         for batch in memories.chunks(BATCH) {
             let composed: Vec<Composed> =
@@ -166,7 +143,10 @@ impl Wreck {
                 .write(|change| batch.iter().zip(&composed).try_for_each(|(found, made)| carry(change, found, made)))?;
         }
         store.write(|change| {
-            insert_all(change, "outbox", &outbox)?;
+            for table in carried(Salvaged::AfterMemories) {
+                self.carry_rows(change, table.name, table.key, "1", "IGNORE")?;
+            }
+            self.carry_rows(change, "outbox", &["n"], "1", "IGNORE")?;
             settle(change, is_private_whole)?;
             change.tx.execute(
                 "DELETE FROM outbox WHERE memory IN (SELECT id FROM memories WHERE shared_by IS NOT NULL
@@ -176,7 +156,7 @@ impl Wreck {
             )?;
             if self.number("PRAGMA user_version") < GIVEN_BACK.unsigned_abs() { give_back(change) } else { Ok(()) }
         })?;
-        Ok(Salvage { set_aside, kept, lost, counted: None })
+        Ok((kept, lost))
     }
 
     /// Walks the rows by handle; a handle that cannot be read is skipped. How many are lost is known only where the file
@@ -189,7 +169,7 @@ impl Wreck {
         let sql =
             format!("SELECT {}, purged, superseded_by FROM memories NOT INDEXED WHERE handle = ?1", columns.join(", "));
         let (mut memories, mut lost, mut unreadable, mut handle) = (Vec::new(), 0, 0, 1_u32);
-        let highest = match self.counter("handle") {
+        let highest = match self.handle() {
             0 => u32::try_from(self.number("SELECT max(handle) FROM memories NOT INDEXED")).unwrap_or(0),
             known => u32::try_from(known).unwrap_or(u32::MAX),
         };
@@ -223,72 +203,58 @@ impl Wreck {
     }
 
     fn columns(&self, table: &str) -> BTreeSet<String> {
-        let read = || -> rusqlite::Result<BTreeSet<String>> {
-            let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
-            statement.query_map([table], |row| row.get(0))?.collect()
-        };
-        read().unwrap_or_default()
+        tables::columns(&self.connection, table).unwrap_or_default()
     }
 
-    /// The rows of a table by column, read from both ends where it is broken in between; true when all were read.
-    fn rows(&self, table: &str, order: &str) -> (Rows, bool) {
+    /// Carries the rows of a table over that a condition holds for, from both ends where it is broken in between; true when all
+    /// were read. A row that does not fit is damaged.
+    fn carry_rows(
+        &self,
+        change: &Change<'_>,
+        table: &str,
+        key: &[&str],
+        condition: &str,
+        or: &str,
+    ) -> Result<bool, StoreError> {
         let columns: Vec<String> = self.columns(table).into_iter().collect();
-        let mut rows = Rows { columns, values: Vec::new() };
-        let backwards: Vec<String> = order.split(", ").map(|column| format!("{column} DESC")).collect();
-        for order in [order.to_owned(), backwards.join(", ")] {
-            let sql = format!("SELECT {} FROM {table} ORDER BY {order}", rows.columns.join(", "));
-            let mut read = || -> rusqlite::Result<()> {
-                let mut statement = self.connection.prepare(&sql)?;
-                let mut found = statement.query([])?;
-                while let Some(row) = found.next()? {
-                    let values = (0..rows.columns.len()).map(|column| row.get::<_, Value>(column));
-                    rows.values.push(values.collect::<rusqlite::Result<_>>()?);
+        let (list, places) = (columns.join(", "), vec!["?"; columns.len()].join(", "));
+        let insert = format!("INSERT OR {or} INTO {table} ({list}) VALUES ({places})");
+        // A table of another version of the schema.
+        let Ok(mut insert) = change.tx.prepare(&insert) else { return Ok(false) };
+        for direction in ["ASC", "DESC"] {
+            let order: Vec<String> = key.iter().map(|column| format!("{column} {direction}")).collect();
+            let sql = format!("SELECT {list} FROM {table} WHERE {condition} ORDER BY {}", order.join(", "));
+            let Ok(mut statement) = self.connection.prepare(&sql) else { continue };
+            let Ok(mut rows) = statement.query([]) else { continue };
+            loop {
+                let row = match rows.next() {
+                    Ok(Some(row)) => row,
+                    Ok(None) => return Ok(true),
+                    Err(_) => break,
+                };
+                let values: Vec<Value> = (0..columns.len()).map(|at| row.get(at)).collect::<Result<_, _>>()?;
+                match insert.execute(params_from_iter(values)) {
+                    Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {}
+                    other => drop(other?),
                 }
-                Ok(())
-            };
-            if read().is_ok() {
-                return (rows, true);
             }
         }
-        (rows, false)
+        Ok(false)
     }
 
-    fn counter(&self, key: &str) -> u64 {
-        let sql = "SELECT value FROM meta WHERE key = ?1";
-        self.connection.query_row(sql, [key], |row| row.get(0)).unwrap_or(0)
+    /// The last number of a change, as far as it can be read.
+    pub(super) fn rev(&self) -> u64 {
+        self.number("SELECT value FROM meta WHERE key = 'rev'")
     }
 
-    fn store_id(&self) -> Option<Vec<u8>> {
-        let sql = "SELECT value FROM meta WHERE key = 'store_id'";
-        self.connection.query_row(sql, [], |row| row.get(0)).ok().filter(|id: &Vec<u8>| id.len() == 16)
+    /// The last number of a memory, as far as it can be read.
+    pub(super) fn handle(&self) -> u64 {
+        self.number("SELECT value FROM meta WHERE key = 'handle'")
     }
 
     fn number(&self, sql: &str) -> u64 {
         self.connection.query_row(sql, [], |row| row.get::<_, Option<u64>>(0)).ok().flatten().unwrap_or(0)
     }
-}
-
-/// Rows of a table as they were found.
-struct Rows {
-    columns: Vec<String>,
-    values: Vec<Vec<Value>>,
-}
-
-/// Puts rows into the table of the same name. One that does not fit it is damaged.
-fn insert_all(change: &Change<'_>, table: &str, rows: &Rows) -> Result<(), StoreError> {
-    if rows.values.is_empty() {
-        return Ok(());
-    }
-    let places = vec!["?"; rows.columns.len()].join(", ");
-    let sql = format!("INSERT OR IGNORE INTO {table} ({}) VALUES ({places})", rows.columns.join(", "));
-    let Ok(mut insert) = change.tx.prepare(&sql) else { return Ok(()) };
-    for row in &rows.values {
-        match insert.execute(params_from_iter(row)) {
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {}
-            other => drop(other?),
-        }
-    }
-    Ok(())
 }
 
 /// Takes in a memory as it was, under its own handle.
@@ -326,33 +292,17 @@ fn settle(change: &Change<'_>, is_private_whole: bool) -> Result<(), StoreError>
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::domain::{Draft, FixedClock, LinkKind, MemoryRef, Timestamp};
-    use crate::score::Weights;
-    use crate::store::base::config::SecretRules;
-    use crate::store::base::config::{Actor, Usage};
+    use crate::domain::{Draft, LinkKind, MemoryRef};
+    use crate::store::base::config::Actor;
     use crate::store::change::erase::Erase;
-    use crate::store::open::in_memory::{InMemory, named};
-
-    fn config(home: &Home) -> StoreConfig {
-        let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_132_800_000_000)));
-        StoreConfig {
-            home: home.clone(),
-            clock,
-            weights: Weights::default(),
-            usage: Usage::Write,
-            meaning: true,
-            secrets: SecretRules::default(),
-        }
-    }
+    use crate::store::open::in_memory::{InMemory, config_at, named};
 
     #[test]
     fn what_can_be_read_is_carried_over_and_the_damaged_files_are_kept() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("h"));
-        let mut store = Store::open(config(&home)).unwrap();
+        let mut store = Store::open(config_at(&home)).unwrap();
         let mut said = |text: &str| store.remember(Draft::new(text)).unwrap().memory;
         let (old, new, gone) = (said("Build with make"), said("Build with meson"), said("a secret"));
         store.link(named(&new), &LinkKind::Supersedes, named(&old), &Actor::default()).unwrap();
@@ -370,7 +320,7 @@ mod tests {
                  UPDATE meta SET value = 9 WHERE key = 'handle'",
             )
             .unwrap();
-        let (mut store, salvage) = salvage(config(&home)).unwrap();
+        let (mut store, salvage) = salvage(config_at(&home)).unwrap();
         assert_eq!((salvage.kept, salvage.lost), (2, Some(1)));
         assert!(Home::new(&salvage.set_aside).database().exists());
         assert_eq!(home.copies(), [Home::new(&salvage.set_aside).database()]);
@@ -388,16 +338,16 @@ mod tests {
 
     #[test]
     fn rows_that_do_not_fit_are_left_and_a_table_that_is_not_there_has_none() {
-        let mut store = InMemory::new();
-        let value = |text: &str| Value::Text(text.to_owned());
-        let columns = ["path", "project", "how", "since"].map(str::to_owned).to_vec();
-        let fits = |since: Value| vec![value("/w"), value("acme/ledger"), value("told"), since];
-        let rows = Rows { columns, values: vec![fits(Value::Null), fits(Value::Integer(1)), fits(Value::Integer(2))] };
-        store.write(|change| insert_all(change, "places", &rows)).unwrap();
-        store.write(|change| insert_all(change, "nowhere", &rows)).unwrap();
-        assert_eq!(store.one::<i64>("SELECT max(since) FROM places"), 1, "the first of a key stays");
         let wreck = Wreck { connection: Connection::open_in_memory().unwrap() };
-        assert!(wreck.rows("places", "path").0.values.is_empty());
+        let sql = "CREATE TABLE places (path, project, how, since);
+                   INSERT INTO places VALUES ('/w', 'ledger', 'told', NULL), ('/w', 'ledger', 'told', 1), ('/w', 'ledger', 'told', 2)";
+        wreck.connection.execute_batch(sql).unwrap();
+        let mut store = InMemory::new();
+        let mut carry = |table: &str, key: &'static str| {
+            store.write(|change| wreck.carry_rows(change, table, &[key], "1", "IGNORE")).unwrap()
+        };
+        assert_eq!((carry("places", "since"), carry("links", "source"), carry("nowhere", "n")), (true, false, false));
+        assert_eq!(store.one::<i64>("SELECT max(since) FROM places"), 1, "the first of a key stays");
         assert_eq!(wreck.memories().0.len(), 0);
     }
 

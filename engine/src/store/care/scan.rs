@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::beside::{BESIDE, fix_beside, forget_places, json_in, kinds_beside, kinds_in_json, note_texts, without};
+use super::beside::{fix_beside, forget_places, json_in, kinds_beside, kinds_in_json, note_texts, without};
 use super::scan_copies::{self, Step};
 use crate::domain::{Handle, Memory, MemoryId};
 use crate::screen::KnownValues;
@@ -22,7 +22,7 @@ use crate::store::logs::copies::{FOREIGN, is_foreign};
 use crate::store::logs::{small_files, traces};
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
-use crate::store::rows::memory as row;
+use crate::store::rows::{memory as row, tables};
 
 /// Rows of one transaction: whatever ends a scan, what was done is done, and the next one goes on.
 const BATCH: u32 = 200;
@@ -263,7 +263,7 @@ impl Store {
     }
 
     fn scan_beside(&mut self, run: &mut Run<'_>) -> Result<(), StoreError> {
-        for (table, key, column) in BESIDE {
+        for (table, key, column) in tables::texts(false) {
             let kinds = kinds_beside(&self.connection, table, column, &run.known);
             let kinds = kinds.map_err(|error| self.failed(error))?;
             let is_fixed = !kinds.is_empty() && run.scanning == Scanning::Fix;

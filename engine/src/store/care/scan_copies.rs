@@ -7,7 +7,7 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde_json::Value;
 
-use super::beside::{BESIDE, fix_beside, forget_places, kinds_beside, note_texts, texts_beside};
+use super::beside::{fix_beside, forget_places, kinds_beside, note_texts, texts_beside};
 use crate::compose;
 use crate::domain::MemoryId;
 use crate::screen::{KnownValues, Part, Words, screened_for};
@@ -18,6 +18,7 @@ use crate::store::file::error::StoreError;
 use crate::store::logs::copies::{Copy, remove_beside};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, MEMORY};
 use crate::store::rows::memory as row;
+use crate::store::rows::tables::{self, has};
 use crate::text::O200k;
 
 /// Columns of a memory with texts, and how they are looked at. Lists are JSON.
@@ -40,7 +41,7 @@ pub(crate) fn note(connection: &Connection, known: &mut KnownValues) {
     for row in rows(connection).unwrap_or_default() {
         row.words().0.iter().for_each(|(_, text)| known.note_all(text));
     }
-    for (table, _, column) in JSON.iter().chain(&BESIDE) {
+    for (table, _, column) in tables::texts(true).chain(tables::texts(false)) {
         if has(connection, table, column).is_ok_and(|has| has) {
             let texts = texts_beside(connection, table, column).unwrap_or_default();
             texts.iter().for_each(|text| note_texts(known, text));
@@ -56,16 +57,13 @@ pub(crate) fn look(path: &Path, known: &KnownValues) -> rusqlite::Result<Kinds> 
     for row in rows(&connection)? {
         add(kinds_in(&row.words(), known));
     }
-    for (table, _, column) in JSON.iter().chain(&BESIDE) {
+    for (table, _, column) in tables::texts(true).chain(tables::texts(false)) {
         if has(&connection, table, column)? {
             add(kinds_beside(&connection, table, column, known)?);
         }
     }
     Ok(kinds)
 }
-
-/// Tables with JSON that says something of a memory, which their column `memory` names.
-const JSON: [(&str, &str, &str); 2] = [("history", "rev", "before"), ("trails", "memory", "trail")];
 
 /// How far a copy is fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,12 +83,12 @@ pub(crate) fn fix(change: &Change<'_>, path: &Path, step: Step, known: &KnownVal
             row.fix(change, &copy, known)?;
         }
     }
-    for (table, key, column) in JSON {
+    for (table, key, column) in tables::texts(true) {
         if has(&copy.connection, table, column)? {
             fix_json(change, &copy.connection, (table, key, column), known)?;
         }
     }
-    for (table, key, column) in BESIDE {
+    for (table, key, column) in tables::texts(false) {
         if has(&copy.connection, table, column)? {
             fix_beside(&copy.connection, table, key, column, known)?;
         }
@@ -105,10 +103,6 @@ pub(crate) fn fix(change: &Change<'_>, path: &Path, step: Step, known: &KnownVal
     copy.finish()?;
     remove_beside(path);
     Ok(())
-}
-
-fn has(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
-    connection.prepare_cached("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2")?.exists([table, column])
 }
 
 /// A row of a copy, as far as it says something.

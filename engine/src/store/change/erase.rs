@@ -15,7 +15,7 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
 use crate::store::logs::{purges, questions, traces};
-use crate::store::rows::memory as row;
+use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
 
 /// How far a memory is forgotten.
@@ -125,31 +125,22 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     write_row(change, &composed, Written::Again)?;
     // Its neighbours in a captured session let go of its words; the row itself does not know its session any more.
     context::refresh_around(change, &Memory { deleted: memory.deleted, rev: memory.rev, ..before.clone() })?;
-    change.tx.execute("UPDATE memories SET purged = ?2 WHERE handle = ?1", params![memory.handle, mark])?;
+    let sql = "UPDATE memories SET purged = ?2, superseded_by = NULL WHERE handle = ?1";
+    change.tx.execute(sql, params![memory.handle, mark])?;
     questions::forget_those_about(change, before)?;
-    let sql = "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1";
-    change.tx.execute(sql, [memory.id])?;
     secrets::remove(change, before.id)?;
     traces::note(change)?;
     purges::note(change, before.id, mark)?;
     places::forget_made(change, before)?;
-    change.tx.execute("DELETE FROM trails WHERE memory = ?1", [memory.id])?;
-    // Its name in another system stays, so that it does not come over again; by a digest its text could be guessed.
-    change.tx.execute("UPDATE came_over SET said = 0, held = 0 WHERE memory = ?1", [memory.id])?;
-    let sql = "DELETE FROM came_before WHERE key IN (SELECT key FROM came_over WHERE memory = ?1)";
-    change.tx.execute(sql, [memory.id])?;
-    links::remove_all(change, memory)?;
-    purge_beside(change, before, mark, actor)?;
+    purge_parts(change, before, mark, actor)?;
+    tables::erase_beside(change.tx, memory.id)?;
+    links::elect_without(change, memory)?;
     // The reason of a purge could repeat what is purged.
     history::record(change, memory, Operation::Purge, &Actor { reason: None, ..actor.clone() }, None)
 }
 
-/// What a file kept beside itself goes with it: its parts, its names, and what it said of others. Where it was last read
-/// stays known until whoever has a handle on its folder has removed it there.
-fn purge_beside(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
-    if before.is_part_of_file() {
-        change.tx.prepare_cached("DELETE FROM parts WHERE memory = ?1")?.execute([before.id])?;
-    }
+/// The parts of a file go with it.
+fn purge_parts(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -> Result<(), StoreError> {
     if !before.is_whole_file() {
         return Ok(());
     }
@@ -162,17 +153,6 @@ fn purge_beside(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) -
             purge(change, &part, mark, actor)?;
         }
     }
-    for sql in [
-        "DELETE FROM names WHERE memory = ?1",
-        "DELETE FROM relations WHERE source = ?1",
-        "UPDATE relations SET target = NULL WHERE target = ?1",
-        "DELETE FROM intents WHERE memory = ?1",
-    ] {
-        change.tx.prepare_cached(sql)?.execute([before.id])?;
-    }
-    let sql = "UPDATE files SET title = '', kind = '', permalink = '', tags = '[]', fields = '{}', problem = NULL
-               WHERE memory = ?1";
-    change.tx.prepare_cached(sql)?.execute([before.id])?;
     Ok(())
 }
 

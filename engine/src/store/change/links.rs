@@ -184,11 +184,12 @@ fn leads_to(change: &Change<'_>, from: Handle, to: Handle) -> Result<bool, Store
     Ok(true)
 }
 
-/// Removes every link of a purged memory.
-pub(crate) fn remove_all(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
-    let mut statement = change.tx.prepare_cached("SELECT handle FROM memories WHERE superseded_by = ?1")?;
+/// Elects anew what replaces those that a purged memory replaced: its links are gone.
+pub(crate) fn elect_without(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    // A memory that was itself permanently deleted has no successor to elect.
+    let sql = "SELECT handle FROM memories WHERE superseded_by = ?1 AND purged = 0";
+    let mut statement = change.tx.prepare_cached(sql)?;
     let replaced: Vec<Handle> = statement.query_map([memory.handle], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    change.tx.execute("DELETE FROM links WHERE source = ?1 OR target = ?1", [memory.id])?;
     for handle in replaced {
         elect(change, &change.existing(MemoryRef::Handle(handle))?)?;
     }
@@ -250,6 +251,21 @@ mod tests {
         assert_eq!(successor(&store, &old), None);
         let again = store.unlink(named(&one), &LinkKind::Supersedes, named(&old), &Actor::default());
         assert!(matches!(again, Err(StoreError::Conflict { .. })));
+    }
+
+    #[test]
+    fn a_memory_and_its_successor_are_permanently_deleted_in_any_order_and_at_once() {
+        for order in [vec![vec![0], vec![1]], vec![vec![1], vec![0]], vec![vec![0, 1]], vec![vec![1, 0]]] {
+            let mut store = InMemory::new();
+            let both = [store.said("make"), store.said("meson")];
+            supersede(&mut store, &both[1], &both[0]).unwrap();
+            for step in &order {
+                let of: Vec<MemoryRef> = step.iter().map(|at: &usize| named(&both[*at])).collect();
+                store.forget(&of, Erase::Hard, &Actor::default()).unwrap();
+            }
+            assert_eq!(store.one::<u32>("SELECT count(*) FROM memories WHERE purged = 0"), 0, "{order:?}");
+            assert_eq!(successor(&store, &both[0]), None);
+        }
     }
 
     #[test]

@@ -128,25 +128,11 @@ fn note(change: &Change<'_>, path: &str, project: &Scope, how: &str) -> Result<(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::domain::FixedClock;
-    use crate::score::Weights;
-    use crate::store::base::config::{SecretRules, StoreConfig, Usage};
+    use crate::store::open::in_memory::config_at;
 
     fn store(home: &Path) -> Store {
-        let clock = Arc::new(FixedClock(Timestamp::from_micros(1_000_000)));
-        let home = home.into();
-        Store::open(StoreConfig {
-            home,
-            clock,
-            weights: Weights::default(),
-            usage: Usage::Write,
-            meaning: true,
-            secrets: SecretRules::default(),
-        })
-        .unwrap()
+        Store::open(config_at(&home.into())).unwrap()
     }
 
     #[test]

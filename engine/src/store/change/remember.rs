@@ -164,12 +164,13 @@ fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>,
     let sql = sql!(
         "SELECT ",
         MEMORY,
-        " FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL AND file IS NULL
-         AND superseded_by IS NULL AND conflict_of IS NULL AND trust <> 'foreign' AND (expires IS NULL OR expires > ?4)
-         ORDER BY handle LIMIT 1"
+        " FROM memories WHERE signature = ?1 AND content = ?3 AND scope = ?4 AND deleted IS NULL AND file IS NULL
+         AND conflict_of IS NULL AND trust <> 'foreign' AND (expires IS NULL OR expires > ?2) AND ",
+        row::HOLDS,
+        " ORDER BY handle LIMIT 1"
     );
     let mut statement = change.tx.prepare_cached(sql)?;
-    let wanted = params![composed.signature().cast_signed(), memory.content, memory.scope.as_str(), change.now];
+    let wanted = params![composed.signature().cast_signed(), change.now, memory.content, memory.scope.as_str()];
     Ok(statement.query_row(wanted, row::memory).optional()?)
 }
 
@@ -177,6 +178,7 @@ fn same_text(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory>,
 mod tests {
     use super::*;
     use crate::domain::{Link, LinkKind, MemoryId, Scope};
+    use crate::store::change::erase::Erase;
     use crate::store::open::in_memory::{InMemory, named};
 
     #[test]
@@ -229,5 +231,15 @@ mod tests {
         let spaces = store.said("Indent with spaces");
         store.link(named(&spaces), &LinkKind::Supersedes, named(&tabs), &Actor::default()).unwrap();
         assert!(!store.remember(Draft::new("Indent with tabs")).unwrap().existed);
+    }
+
+    #[test]
+    fn a_memory_whose_successor_was_forgotten_holds_again_and_is_not_stored_twice() {
+        let mut store = InMemory::new();
+        let (tabs, spaces) = (store.said("Indent with tabs"), store.said("Indent with spaces"));
+        store.link(named(&spaces), &LinkKind::Supersedes, named(&tabs), &Actor::default()).unwrap();
+        store.forget(&[named(&spaces)], Erase::Soft, &Actor::default()).unwrap();
+        let again = store.remember(Draft::new("Indent with tabs")).unwrap();
+        assert_eq!((again.existed, again.memory.handle), (true, tabs.handle));
     }
 }

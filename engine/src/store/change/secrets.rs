@@ -19,6 +19,5 @@ pub(crate) fn write_all(change: &Change<'_>, memory: MemoryId, secrets: &[Secret
 
 /// Removes all secrets of a memory.
 pub(crate) fn remove(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
-    change.tx.prepare_cached("DELETE FROM secret_uses WHERE memory = ?1")?.execute([memory])?;
     kept::let_go(change, memory, None)
 }

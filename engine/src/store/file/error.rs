@@ -73,6 +73,12 @@ pub enum StoreError {
         /// The file that remembers.
         marker: PathBuf,
     },
+    /// Another database took the place of the one that is open. Whoever has it open opens the store again.
+    #[error("{path} was replaced by another process while it was open; try again")]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process holds the store beyond patience. Nothing was written; try again.
     #[error("{path} is busy: another process has been writing for too long; nothing was written, try again")]
     Busy {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::identity::FileId;
 use super::private;
 
 /// The directory that holds everything of one store: the database, what belongs to it, and the small files of hooks,
@@ -11,7 +12,8 @@ use super::private;
 pub struct Home(PathBuf);
 
 /// Files and directories that are ours, each by its whole name.
-const OURS: [&str; 18] = [
+const OURS: [&str; 19] = [
+    REPLACEMENT,
     MARKER,
     OPEN_LOCK,
     BACKUPS,
@@ -50,6 +52,7 @@ const RECEIPTS: &str = "receipts.log";
 const QUESTIONS: &str = "questions.log";
 const BACKUPS: &str = "backups";
 const SET_ASIDE: &str = "corrupt-";
+const REPLACEMENT: &str = "replacement";
 const QUEUE: &str = "queue";
 const WORKER_LOCK: &str = "worker.lock";
 const HOOKS_LOG: &str = "hooks.log";
@@ -145,6 +148,11 @@ impl Home {
     /// The directory for damaged files that are set aside at a time.
     pub fn set_aside(&self, stamp: &str) -> PathBuf {
         self.file(&format!("{SET_ASIDE}{stamp}"))
+    }
+
+    /// The directory with a new database that is to take the place of the present one.
+    pub(crate) fn replacement(&self) -> PathBuf {
+        self.file(REPLACEMENT)
     }
 
     /// Copies of the database that stand in the home: backups, damaged ones that were set aside, and every other file that
@@ -347,16 +355,8 @@ fn walk(dir: &Path) -> (Vec<PathBuf>, bool) {
 }
 
 /// True for two names of one file.
-#[cfg(unix)]
 fn is_same_file(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let file = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
-    file(one).is_some_and(|one| file(other) == Some(one))
-}
-
-#[cfg(not(unix))]
-fn is_same_file(_: &Path, _: &Path) -> bool {
-    false
+    FileId::of(one).is_some_and(|one| FileId::of(other) == Some(one))
 }
 
 /// True for a file that begins as every database of SQLite does.
@@ -400,6 +400,7 @@ mod tests {
             home.questions(),
             home.backups(),
             home.set_aside("2026-11-20"),
+            home.replacement(),
             home.queue(),
             home.worker_lock(),
             home.hooks_log(),

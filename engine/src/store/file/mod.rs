@@ -3,6 +3,7 @@
 pub(crate) mod error;
 pub(crate) mod home;
 mod home_more;
+pub(crate) mod identity;
 pub(crate) mod marker;
 pub(crate) mod private;
 pub(crate) mod scratch;

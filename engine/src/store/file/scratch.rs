@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -26,6 +26,11 @@ impl Scratch {
     pub(crate) fn beside(place: &Path) -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(place)?;
         Ok(Self { _held: private::lock(&dir.path().join(HELD)).ok(), dir })
+    }
+
+    /// Lets the directory stay, for its maker to move it.
+    pub(crate) fn keep(self) -> PathBuf {
+        self.dir.keep()
     }
 
     pub(crate) fn path(&self) -> &Path {

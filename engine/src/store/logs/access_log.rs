@@ -12,20 +12,16 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 
-/// A handle and a time, little-endian.
-const RECORD: usize = 12;
-
-/// Handles and times of memories delivered in full.
-pub(crate) const LOG: Spool = Spool { file: Home::access_log, fold_at: 12 * 256 };
+/// Memories delivered in full: a line each with the handle and the time in microseconds.
+pub(crate) const LOG: Spool = Spool { file: Home::access_log, fold_at: 20 * 256 };
+/// A use that seems to be this much later than the present is not believed.
+const MOST_AHEAD_DAYS: i64 = 1;
 
 /// Notes that memories were delivered.
 pub(crate) fn append(home: &Home, uses: impl IntoIterator<Item = (Handle, Timestamp)>) {
-    let mut bytes = Vec::new();
-    for (handle, at) in uses {
-        bytes.extend(handle.get().to_le_bytes());
-        bytes.extend(at.as_micros().to_le_bytes());
-    }
-    LOG.append(home, &bytes);
+    let line = |(handle, at): (Handle, Timestamp)| format!("{} {}\n", handle.get(), at.as_micros());
+    let lines: String = uses.into_iter().map(line).collect();
+    LOG.append(home, lines.as_bytes());
 }
 
 /// Counts one use of a memory now.
@@ -70,24 +66,54 @@ impl Store {
 
 /// The last use of each memory of which the log knows more than the rows.
 pub(crate) fn unfolded(home: &Home) -> Vec<(Handle, Timestamp)> {
-    uses_of(&LOG.unfolded(home)).into_iter().map(|(handle, (_, last))| (handle, last)).collect()
+    uses_of(&LOG.unfolded(home), Timestamp::from_micros(i64::MAX))
+        .into_iter()
+        .map(|(handle, (_, last))| (handle, last))
+        .collect()
 }
 
 fn fold_uses(change: &Change<'_>, bytes: &[u8]) -> Result<(), StoreError> {
-    uses_of(bytes).into_iter().try_for_each(|(handle, (uses, last))| fold_one(change, handle, uses, last))
+    let uses = uses_of(bytes, change.now.plus_days(MOST_AHEAD_DAYS));
+    uses.into_iter().try_for_each(|(handle, (uses, last))| fold_one(change, handle, uses, last))
 }
 
-fn uses_of(bytes: &[u8]) -> BTreeMap<Handle, (u32, Timestamp)> {
+fn uses_of(bytes: &[u8], latest: Timestamp) -> BTreeMap<Handle, (u32, Timestamp)> {
     let mut uses: BTreeMap<Handle, (u32, Timestamp)> = BTreeMap::new();
-    for record in bytes.chunks_exact(RECORD) {
-        let (handle, time) = record.split_at(4);
-        let number = handle.try_into().map_or(0, u32::from_le_bytes);
-        let micros = time.try_into().map_or(0, i64::from_le_bytes);
-        if let Ok(handle) = Handle::try_from(number) {
-            let entry = uses.entry(handle).or_insert((0, Timestamp::from_micros(0)));
-            entry.0 += 1;
-            entry.1 = entry.1.max(Timestamp::from_micros(micros));
-        }
+    for (handle, at) in bytes.split(|byte| *byte == b'\n').filter_map(use_in).filter(|(_, at)| *at <= latest) {
+        let entry = uses.entry(handle).or_insert((0, Timestamp::from_micros(0)));
+        entry.0 += 1;
+        entry.1 = entry.1.max(at);
     }
     uses
+}
+
+/// The use that a line notes; `None` for a line that was written in part.
+fn use_in(line: &[u8]) -> Option<(Handle, Timestamp)> {
+    let (handle, at) = std::str::from_utf8(line).ok()?.split_once(' ')?;
+    Some((Handle::try_from(handle.parse::<u32>().ok()?).ok()?, Timestamp::from_micros(at.parse().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::store::open::in_memory::InMemory;
+
+    #[test]
+    fn a_record_that_was_written_in_part_shifts_none_that_follow() {
+        let mut store = InMemory::new();
+        let (one, two) = (store.said("one"), store.said("two"));
+        for part in ["7", "1 17951", "1 99999999999999999", "\u{0}\u{1}"] {
+            fs::write(store.home().access_log(), part).unwrap();
+            append(store.home(), [(two.handle, store.now())]);
+            store.fold_accesses().unwrap();
+        }
+        let used = |memory: &crate::domain::Memory| -> (u32, Option<i64>) {
+            let of = |column: &str| format!("SELECT {column} FROM memories WHERE handle = {}", memory.handle.get());
+            (store.one(&of("access_count")), store.one(&of("last_accessed")))
+        };
+        assert_eq!(used(&two), (4, Some(store.now().as_micros())));
+        assert!(used(&one).1.is_none_or(|last| last <= store.now().as_micros()), "no use in the future is believed");
+    }
 }

@@ -1,7 +1,6 @@
 //! Copies of the store: backups, and damaged files that were set aside. Of whatever schema they are, what is removed for
 //! good is taken out of them where they stand.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params_from_iter};
 
 use crate::domain::MemoryId;
 use crate::store::file::home::{Home, is_database};
+use crate::store::rows::tables::{columns, erase_beside_in_copy};
 
 /// How long another program is waited for that has a copy open.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -36,24 +36,10 @@ impl Copy {
         Ok(Self { connection })
     }
 
-    /// The columns of a table; none where there is no such table.
-    pub(crate) fn columns(&self, table: &str) -> rusqlite::Result<BTreeSet<String>> {
-        let mut statement = self.connection.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
-        statement.query_map([table], |row| row.get(0))?.collect()
-    }
-
     /// Writes every page anew, so that nothing stands any more in those that are not used.
     pub(crate) fn finish(self) -> rusqlite::Result<()> {
         self.connection.execute_batch("VACUUM")?;
         self.connection.close().map_err(|(_, error)| error)
-    }
-
-    fn run(&self, table: &str, needs: &[&str], sql: &str, id: MemoryId) -> rusqlite::Result<()> {
-        let there = self.columns(table)?;
-        if needs.iter().all(|column| there.contains(*column)) {
-            self.connection.prepare_cached(sql)?.execute([id])?;
-        }
-        Ok(())
     }
 }
 
@@ -92,15 +78,17 @@ pub(crate) fn is_free_of(path: &Path, removed: &[MemoryId]) -> bool {
 /// Takes memories out of a copy: it shows them as the store itself does, removed for good.
 pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryId]) -> rusqlite::Result<()> {
     let copy = Copy::open(path)?;
-    let columns: Vec<String> =
-        copy.columns("memories")?.into_iter().filter(|column| !OF_ITS_STORE.contains(&column.as_str())).collect();
-    let set: Vec<String> = columns.iter().enumerate().map(|(at, column)| format!("{column} = ?{}", at + 2)).collect();
-    let read = live.prepare(&format!("SELECT {} FROM memories WHERE id = ?1 AND purged > 0", columns.join(", ")))?;
+    let names: Vec<String> = columns(&copy.connection, "memories")?
+        .into_iter()
+        .filter(|column| !OF_ITS_STORE.contains(&column.as_str()))
+        .collect();
+    let set: Vec<String> = names.iter().enumerate().map(|(at, column)| format!("{column} = ?{}", at + 2)).collect();
+    let read = live.prepare(&format!("SELECT {} FROM memories WHERE id = ?1 AND purged > 0", names.join(", ")))?;
     let sql = format!("UPDATE memories SET {} WHERE id = ?1", set.join(", "));
     let (mut read, transaction) = (read, copy.connection.unchecked_transaction()?);
     for id in removed {
         let emptied = read
-            .query_row([id], |row| (0..columns.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>());
+            .query_row([id], |row| (0..names.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>());
         let Some(emptied) = emptied.optional()? else { continue };
         // Turns of the same session hold words of their neighbours; whoever opens the copy makes them anew.
         let around = "UPDATE memories SET forward = x'' WHERE deleted IS NULL AND session =
@@ -108,39 +96,11 @@ pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryId]) -> 
         copy.connection.execute(around, [id])?;
         let values = [Value::Blob(id.as_bytes().to_vec())].into_iter().chain(emptied);
         copy.connection.execute(&sql, params_from_iter(values))?;
-        for (table, needs, sql) in BESIDE {
-            copy.run(table, needs, sql, *id)?;
-        }
+        erase_beside_in_copy(&copy.connection, *id)?;
     }
     transaction.commit()?;
     copy.finish()
 }
-
-/// What stands beside a memory, in tables that not every schema has.
-const BESIDE: [(&str, &[&str], &str); 12] = [
-    (
-        "history",
-        &["before", "reason", "session", "client"],
-        "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1",
-    ),
-    ("trails", &["memory"], "DELETE FROM trails WHERE memory = ?1"),
-    ("outbox", &["refused"], "UPDATE outbox SET refused = NULL WHERE memory = ?1"),
-    ("outbox", &["failing"], "UPDATE outbox SET failing = NULL WHERE memory = ?1"),
-    ("outbox", &["last_error"], "UPDATE outbox SET last_error = NULL WHERE memory = ?1"),
-    ("links", &["source", "target"], "DELETE FROM links WHERE source = ?1 OR target = ?1"),
-    ("secrets", &["memory"], "DELETE FROM secrets WHERE memory = ?1"),
-    ("came_over", &["said", "held"], "UPDATE came_over SET said = 0, held = 0 WHERE memory = ?1"),
-    ("came_before", &["key"], "DELETE FROM came_before WHERE key IN (SELECT key FROM came_over WHERE memory = ?1)"),
-    ("secret_uses", &["memory"], "DELETE FROM secret_uses WHERE memory = ?1"),
-    // Which of them are about it is not asked: a copy is there to bring memories back.
-    ("asked_in_vain", &["words"], "DELETE FROM asked_in_vain WHERE ?1 IS NOT NULL"),
-    (
-        "places",
-        &["how"],
-        "DELETE FROM places WHERE how = 'made' AND ?1 IS NOT NULL AND NOT EXISTS
-         (SELECT 1 FROM memories WHERE cwd = path AND scope = project)",
-    ),
-];
 
 /// The files that stand beside a copy and repeat it. They are made anew where they are needed.
 pub(crate) fn remove_beside(path: &Path) {

@@ -24,13 +24,15 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Appends records. Failing to is not worth failing a reader for.
+    /// Appends records, each of which ends with a line break. Failing to is not worth failing a reader for.
     pub(crate) fn append(&self, home: &Home, records: &[u8]) {
         if records.is_empty() {
             return;
         }
+        // The line break ends a record of which only a part was written, such as on a full disk.
+        let lines = [b"\n", records].concat();
         let open = private::private_file().create(true).append(true).open((self.file)(home));
-        if let Err(error) = open.and_then(|mut file| file.write_all(records)) {
+        if let Err(error) = open.and_then(|mut file| file.write_all(&lines)) {
             tracing::debug!(error = %error, spool = %(self.file)(home).display(), "a spool cannot be written");
         }
     }
@@ -67,7 +69,7 @@ impl Spool {
     /// What is not folded yet, oldest first.
     pub(crate) fn unfolded(&self, home: &Home) -> Vec<u8> {
         let parts = self.parts(home).into_iter().chain([(self.file)(home)]);
-        parts.filter_map(|part| fs::read(part).ok()).flatten().collect()
+        parts.filter_map(|part| fs::read(part).ok()).collect::<Vec<_>>().join(&b'\n')
     }
 }
 
@@ -132,7 +134,7 @@ mod tests {
     use super::*;
     use crate::store::open::in_memory::InMemory;
 
-    const SPOOL: Spool = Spool { file: Home::access_log, fold_at: 4 };
+    const SPOOL: Spool = Spool { file: Home::access_log, fold_at: 6 };
 
     /// Keeps what is folded where the test finds it.
     fn keep(change: &Change<'_>, records: &[u8]) -> Result<(), StoreError> {
@@ -150,10 +152,10 @@ mod tests {
         let mut store = InMemory::new();
         SPOOL.append(store.home(), b"one ");
         SPOOL.append(store.home(), b"two");
-        assert_eq!(SPOOL.unfolded(store.home()), b"one two");
+        assert_eq!(SPOOL.unfolded(store.home()), b"\none \ntwo");
         store.fold(&SPOOL, keep).unwrap();
         store.fold(&SPOOL, keep).unwrap();
-        assert_eq!(kept(&store), "one two");
+        assert_eq!(kept(&store), "\none \ntwo");
         assert!(!SPOOL.holds_any(store.home()) && SPOOL.unfolded(store.home()).is_empty());
         assert_eq!(store.one::<u32>("SELECT count(*) FROM meta WHERE key LIKE 'folded:%'"), 0);
     }
@@ -180,8 +182,8 @@ mod tests {
         SPOOL.append(store.home(), b"d");
         let fail: Fold = |_, _| Err(StoreError::Busy { path: "t".into() });
         assert!(store.fold_if_due(&SPOOL, fail).is_err());
-        assert_eq!(SPOOL.unfolded(store.home()), b"abcd");
+        assert_eq!(SPOOL.unfolded(store.home()), b"\nabc\nd");
         store.fold(&SPOOL, keep).unwrap();
-        assert_eq!(kept(&store), "abcd");
+        assert_eq!(kept(&store), "\nabc\nd");
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
 use super::copies::{FOREIGN, holds_piece, is_foreign, is_free_of, remove_beside, take_out};
@@ -21,6 +21,8 @@ use crate::store::file::scratch;
 const WAIT_FOR_READERS: Duration = Duration::from_secs(2);
 /// The key in `meta` that stands while words of a purge may be in the log.
 const UNSCRUBBED: &str = "unscrubbed";
+/// The key in `meta` that stands once every page was written anew after the last purge: only the log is left to be cut.
+const REWRITTEN: &str = "rewritten";
 /// How a place says that it was removed as a whole.
 const REMOVED: &str = "was removed: it held it, and could not be rewritten";
 /// How a place says that it is no matter.
@@ -69,7 +71,12 @@ impl Traces {
 /// Notes, in the transaction of a purge, that the log is to be cut.
 pub(crate) fn note(change: &Change<'_>) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
-    change.tx.prepare_cached(sql)?.execute((UNSCRUBBED, change.now)).map(drop)
+    change.tx.prepare_cached(sql)?.execute((UNSCRUBBED, change.now))?;
+    change.tx.prepare_cached("DELETE FROM meta WHERE key = ?1")?.execute([REWRITTEN]).map(drop)
+}
+
+fn has(connection: &Connection, key: &str) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM meta WHERE key = ?1")?.exists([key])
 }
 
 impl Store {
@@ -99,8 +106,41 @@ impl Store {
     }
 
     fn is_unscrubbed(&self) -> rusqlite::Result<bool> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?1)";
-        self.connection.prepare_cached(sql)?.query_row([UNSCRUBBED], |row| row.get(0))
+        has(&self.connection, UNSCRUBBED)
+    }
+
+    /// Writes every page anew, once after a purge: a row that grew was moved, and where it stood before may still be read.
+    /// Drops the snapshot, which had the words too.
+    fn rewrite_pages(&mut self, patience: Duration) -> Result<(), StoreError> {
+        let purged = |connection: &Connection| -> rusqlite::Result<Option<i64>> {
+            let sql = "SELECT value FROM meta WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM meta WHERE key = ?2)";
+            connection.prepare_cached(sql)?.query_row([UNSCRUBBED, REWRITTEN], |row| row.get(0)).optional()
+        };
+        let before = purged(&self.connection).map_err(|error| self.failed(error))?;
+        if before.is_none() {
+            return Ok(());
+        }
+        // A purge that came from elsewhere did not look at questions that are not in the database yet.
+        questions::SPOOL.discard(&self.home);
+        let path = self.home.snapshot();
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(StoreError::file(&path, source));
+            }
+            _ => {}
+        }
+        if self.waiting_at_most(patience, |connection| connection.execute_batch("VACUUM")).is_err() {
+            return Ok(());
+        }
+        self.write(|change| {
+            // What another process purged meanwhile is not among it.
+            if purged(change.tx)? == before {
+                change
+                    .tx
+                    .execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", (REWRITTEN, change.now))?;
+            }
+            Ok(())
+        })
     }
 
     /// Goes on with what is left of earlier removals: pages, the log, copies.
@@ -128,25 +168,19 @@ impl Store {
     }
 
     fn scrub_within(&mut self, patience: Duration) -> Result<(), StoreError> {
-        // A purge that came from elsewhere did not look at questions that are not in the database yet.
-        questions::SPOOL.discard(&self.home);
-        let path = self.home.snapshot();
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(StoreError::file(&path, source));
-            }
-            _ => {}
-        }
-        // A row that grew was moved, and where it stood before may still be read: every page is written anew.
-        let is_anew = self.connection.execute_batch("VACUUM").is_ok();
-        if self.cut_log(patience).map_err(|error| self.failed(error))? && is_anew {
+        self.rewrite_pages(patience)?;
+        if self.cut_log(patience).map_err(|error| self.failed(error))? {
             self.write(|change| {
-                change.tx.execute("DELETE FROM meta WHERE key = ?1", [UNSCRUBBED])?;
-                purges::all_done(change, PAGES, "every page was written anew, and the log was cut")
+                // Unless another process permanently deleted something since.
+                if has(change.tx, REWRITTEN)? {
+                    change.tx.execute("DELETE FROM meta WHERE key IN (?1, ?2)", [UNSCRUBBED, REWRITTEN])?;
+                    purges::all_done(change, PAGES, "every page was written anew, and the log was cut")?;
+                }
+                Ok(())
             })?;
         }
         self.clean_copies()?;
-        if self.live_rows().map_err(|error| self.failed(error))? > 1000 {
+        if !self.home.snapshot().exists() && self.live_rows().map_err(|error| self.failed(error))? > 1000 {
             self.rebuild_snapshot()?;
         }
         Ok(())
@@ -224,13 +258,23 @@ impl Store {
         path.strip_prefix(self.home.dir()).unwrap_or(path).to_string_lossy().into_owned()
     }
 
+    /// Does something that other processes may be in the way of, for a while.
+    fn waiting_at_most<T>(
+        &self,
+        patience: Duration,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.connection.busy_timeout(patience)?;
+        let done = work(&self.connection);
+        self.connection.busy_timeout(PATIENCE)?;
+        done
+    }
+
     /// True when nothing is left in the log.
     fn cut_log(&self, patience: Duration) -> rusqlite::Result<bool> {
-        self.connection.busy_timeout(patience)?;
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let is_busy = self.connection.query_row(sql, [], |row| row.get::<_, bool>(0)).optional();
-        self.connection.busy_timeout(PATIENCE)?;
-        match is_busy {
+        let cut = |connection: &Connection| connection.query_row(sql, [], |row| row.get::<_, bool>(0)).optional();
+        match self.waiting_at_most(patience, cut) {
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(false),
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseLocked) => Ok(false),
             other => Ok(other? == Some(false)),
@@ -241,9 +285,32 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{Draft, MemoryRef};
     use crate::store::base::config::Actor;
     use crate::store::change::erase::Erase;
-    use crate::store::open::in_memory::{InMemory, named};
+    use crate::store::open::in_memory::{InMemory, config_at, named};
+
+    #[test]
+    fn pages_are_rewritten_once_however_long_a_reader_keeps_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(config_at(&dir.path().into())).unwrap();
+        let gone = store.remember(Draft::new("The zebra lives on birch")).unwrap().memory;
+        let reader = Connection::open(store.path()).unwrap();
+        reader.execute_batch("BEGIN; SELECT count(*) FROM memories").unwrap();
+        store.forget(&[MemoryRef::Id(gone.id)], Erase::Hard, &Actor::default()).unwrap();
+        store.scrub_within(Duration::from_millis(10)).unwrap();
+        let held =
+            |store: &Store| (has(&store.connection, UNSCRUBBED).unwrap(), has(&store.connection, REWRITTEN).unwrap());
+        assert_eq!(held(&store), (true, true), "the reader keeps the log");
+        let path = store.home().write_ahead_log();
+        let log = || fs::metadata(&path).unwrap().len();
+        let before = log();
+        store.scrub_within(Duration::from_millis(10)).unwrap();
+        assert_eq!(log(), before, "the second time, nothing is written");
+        drop(reader);
+        store.scrub_within(Duration::from_millis(10)).unwrap();
+        assert_eq!(held(&store), (false, false));
+    }
 
     #[test]
     fn copies_that_hold_the_words_are_rewritten_and_others_are_left() {

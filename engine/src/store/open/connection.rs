@@ -7,18 +7,45 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::migrate::{SCHEMA, migrate};
 use super::recount::{is_due, recount};
+use super::replacement;
 use crate::store::file::error::StoreError;
 
 use crate::domain::Timestamp;
 use crate::store::base::config::Usage;
 use crate::store::base::transaction::PATIENCE;
 use crate::store::file::home::Home;
+use crate::store::file::identity::FileId;
 use crate::store::file::{marker, private};
 
 /// "TESS", in the database header.
 const APPLICATION_ID: i64 = 0x5445_5353;
 
-pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Connection, StoreError> {
+/// Times a store is opened that others replace meanwhile.
+const ATTEMPTS: u32 = 5;
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    /// Which file it is; `None` where the system does not say.
+    pub(crate) file: Option<FileId>,
+}
+
+pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Opened, StoreError> {
+    for _ in 0..ATTEMPTS {
+        replacement::finish(home)?;
+        let before = FileId::of(&home.database());
+        let connection = connect(home, usage, now)?;
+        let file = FileId::of(&home.database());
+        // Where it was replaced while it was opened, the log may be the new one's.
+        if before.is_none() || before == file {
+            return Ok(Opened { connection, file });
+        }
+    }
+    Err(StoreError::Busy { path: home.database() })
+}
+
+fn connect(home: &Home, usage: Usage, now: Timestamp) -> Result<Connection, StoreError> {
     let path = &home.database();
     if usage == Usage::ReadOnce && path.exists() {
         return open_to_read(home, now);
@@ -41,6 +68,7 @@ pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Connecti
 fn create_or_migrate(home: &Home, now: Timestamp) -> Result<Connection, StoreError> {
     let (path, lock) = (&home.database(), home.open_lock());
     let _lock = private::lock(&lock).map_err(|source| StoreError::file(&lock, source))?;
+    replacement::finish_locked(home)?;
     if !path.exists() {
         marker::refuse_vanished(home)?;
         private::private_file()
@@ -176,7 +204,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_micros(0);
 
     fn opened(home: &Home, usage: Usage) -> Result<Connection, StoreError> {
-        open(home, usage, NOW)
+        open(home, usage, NOW).map(|opened| opened.connection)
     }
 
     fn at_home(make: impl FnOnce(&Home)) -> (tempfile::TempDir, Home) {

@@ -12,9 +12,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::migrate::migrate;
 use super::recount::recount;
-use crate::domain::{Clock, Draft, Memory, MemoryId, MemoryRef, Permission, RecallRequest, Share, Timestamp};
+use crate::domain::{
+    Clock, Draft, FixedClock, Memory, MemoryId, MemoryRef, Permission, RecallRequest, Share, Timestamp,
+};
 use crate::score::Weights;
-use crate::store::base::config::{SecretRules, Usage};
+use crate::store::base::config::{SecretRules, StoreConfig, Usage};
 use crate::store::base::encoded::Encoded;
 use crate::store::base::index_cache::IndexCache;
 use crate::store::base::secrets::Secrets;
@@ -42,6 +44,18 @@ impl Clock for MovedClock {
     }
 }
 
+/// How a test opens a store in a file.
+pub(crate) fn config_at(home: &Home) -> StoreConfig {
+    StoreConfig {
+        home: home.clone(),
+        clock: Arc::new(FixedClock(Timestamp::from_micros(NOW))),
+        weights: Weights::default(),
+        usage: Usage::Write,
+        meaning: true,
+        secrets: SecretRules::default(),
+    }
+}
+
 impl InMemory {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -53,6 +67,7 @@ impl InMemory {
         let secrets = Secrets::of(SecretRules::default(), &home);
         let store = Store {
             connection,
+            file: None,
             path: home.database(),
             home,
             clock: clock.clone(),

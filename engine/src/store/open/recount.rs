@@ -14,11 +14,12 @@ use crate::text::O200k;
 
 const KEY: &str = "line_form";
 
-/// True when the rows were counted under another form of the lines.
+/// True when the rows were counted under an older form of the lines. Those of a newer program stay as they are: two programs
+/// that run side by side would otherwise count them in turn.
 pub(crate) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     let form: Option<u32> = connection.query_row(sql, [KEY], |row| row.get(0)).optional()?;
-    Ok(form != Some(LineCosts::FORM))
+    Ok(form.is_none_or(|form| form < LineCosts::FORM))
 }
 
 /// Counts the rows again whose lines have changed, in one transaction.

@@ -59,10 +59,13 @@ impl Store {
     /// When the store cannot be read.
     pub fn of_session(&self, session: &str, limit: u32) -> Result<Vec<Handle>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Handle>> {
-            let sql = "SELECT handle FROM memories WHERE session = ?1 AND deleted IS NULL AND superseded_by IS NULL
-                       AND origin <> 'conversation' ORDER BY importance DESC, handle DESC LIMIT ?2";
+            let sql = sql!(
+                "SELECT handle FROM memories WHERE session = ?1 AND deleted IS NULL AND origin <> 'conversation' AND ",
+                HOLDS,
+                " ORDER BY importance DESC, handle DESC LIMIT ?3"
+            );
             let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map(params![session, limit], |row| row.get(0))?.collect()
+            statement.query_map(params![session, self.now(), limit], |row| row.get(0))?.collect()
         };
         read().map_err(|error| self.failed(error))
     }

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use rusqlite::params;
 use serde::Serialize;
 
 use crate::domain::{Handle, Memory, MemoryRef};
 use crate::index::DocId;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::sql;
+use crate::store::rows::memory::HOLDS;
 use crate::text::fold;
 
 /// From where on two notes are told to be about one thing. Of 494 notes of several people 13 pairs are so near: all five that
@@ -69,7 +72,7 @@ impl Store {
         for (nearness, handle) in found.into_iter().take(LOOKED_AT) {
             let Some(other) = self.get(MemoryRef::Handle(Handle::try_from(handle)?))? else { continue };
             let is_linked = memory.links.iter().any(|link| link.to == other.id);
-            let holds = other.deleted.is_none() && !other.is_over(now) && !self.is_replaced(other.handle)?;
+            let holds = other.deleted.is_none() && !other.is_over(now) && self.holds(other.handle)?;
             if other.id == memory.id || other.scope != memory.scope || other.origin.is_captured() || is_linked || !holds
             {
                 continue;
@@ -84,10 +87,9 @@ impl Store {
         Ok(told)
     }
 
-    fn is_replaced(&self, handle: Handle) -> Result<bool, StoreError> {
-        let sql = "SELECT superseded_by IS NOT NULL FROM memories WHERE handle = ?1";
-        let read =
-            self.connection.prepare_cached(sql).and_then(|mut query| query.query_row([handle], |row| row.get(0)));
+    fn holds(&self, handle: Handle) -> Result<bool, StoreError> {
+        let sql = sql!("SELECT 1 FROM memories WHERE handle = ?1 AND ", HOLDS);
+        let read = self.connection.prepare_cached(sql).and_then(|mut query| query.exists(params![handle, self.now()]));
         read.map_err(|error| self.failed(error))
     }
 }

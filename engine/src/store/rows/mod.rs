@@ -5,3 +5,4 @@ pub(crate) mod codec;
 pub(crate) mod columns;
 pub(crate) mod index;
 pub(crate) mod memory;
+pub(crate) mod tables;

@@ -9,6 +9,7 @@ use crate::index::Analysis;
 use crate::store::base::transaction::Change;
 use crate::store::change::identity;
 use crate::store::file::error::StoreError;
+use crate::store::rows::codec::sql;
 use crate::store::rows::memory as row;
 use crate::sync::Shadow;
 
@@ -30,16 +31,19 @@ pub(super) fn adopt(change: &Change<'_>, shadow: &Shadow, among: Among) -> Resul
     if document.details.file.is_some() || row::remains(change.tx, id)?.is_some() {
         return Ok(false);
     }
-    let sql = "SELECT id FROM memories WHERE signature = ?1 AND content = ?2 AND scope = ?3 AND deleted IS NULL
-                   AND shared_by IS NULL AND conflict_of IS NULL AND superseded_by IS NULL AND file IS NULL
-                   AND id NOT IN (SELECT memory FROM trails)
-                   AND id NOT IN (SELECT memory FROM private WHERE why IS NOT 'undecided')
-                   AND (?4 OR id IN (SELECT memory FROM private))
-                   AND id NOT IN (SELECT memory FROM secrets)
-               ORDER BY handle LIMIT 1";
+    let sql = sql!(
+        "SELECT id FROM memories WHERE signature = ?1 AND content = ?3 AND scope = ?4 AND deleted IS NULL
+             AND shared_by IS NULL AND conflict_of IS NULL AND file IS NULL
+             AND id NOT IN (SELECT memory FROM trails)
+             AND id NOT IN (SELECT memory FROM private WHERE why IS NOT 'undecided')
+             AND (?5 OR id IN (SELECT memory FROM private))
+             AND id NOT IN (SELECT memory FROM secrets) AND ",
+        row::HOLDS,
+        " ORDER BY handle LIMIT 1"
+    );
     let signature = Analysis::of(&memory_of(document, Beside::of(id))).signature.cast_signed();
     let (text, scope) = (document.content.as_str(), document.details.scope.as_str());
-    let wanted = params![signature, text, scope, among == Among::Untold];
+    let wanted = params![signature, change.now, text, scope, among == Among::Untold];
     let found: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
     let Some(known) = found else { return Ok(false) };
     change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1")?.execute([known])?;

@@ -12,6 +12,7 @@ use crate::store::change::outbox::tell;
 use crate::store::change::update::rewrite;
 use crate::store::file::error::StoreError;
 use crate::store::files::told::tell_file;
+use crate::store::rows::codec::sql;
 use crate::store::rows::memory as row;
 
 /// Memories of a step of [`Store::send_kept`].
@@ -68,16 +69,29 @@ fn send_one(change: &Change<'_>, id: MemoryId) -> Result<bool, StoreError> {
 
 /// The memory of the user's own that the server has and that says the same.
 fn equal_there(change: &Change<'_>, memory: &Memory) -> Result<Option<Known>, StoreError> {
-    let sql = "SELECT there.id FROM memories AS there JOIN memories AS here ON here.id = ?1
-               WHERE there.signature = here.signature AND there.content = here.content AND there.scope = here.scope
-                   AND there.id <> here.id AND there.deleted IS NULL AND here.deleted IS NULL
-                   AND there.shared_by IS NULL AND there.file IS NULL AND here.file IS NULL
-                   AND there.conflict_of IS NULL AND here.conflict_of IS NULL
-                   AND there.superseded_by IS NULL AND here.superseded_by IS NULL
-                   AND there.id IN (SELECT memory FROM trails) AND here.id NOT IN (SELECT memory FROM trails)
-                   AND here.id NOT IN (SELECT memory FROM secrets)
-               ORDER BY there.handle LIMIT 1";
-    let found: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row([memory.id], |row| row.get(0)).optional()?;
+    if memory.deleted.is_some() || memory.file.is_some() || memory.conflict_of.is_some() {
+        return Ok(None);
+    }
+    const KNOWN: &str = "id IN (SELECT memory FROM trails)";
+    let sql = sql!(
+        "SELECT signature FROM memories WHERE id = ?1 AND id NOT IN (SELECT memory FROM secrets) AND NOT ",
+        KNOWN,
+        " AND ",
+        row::HOLDS
+    );
+    let here: Option<i64> =
+        change.tx.prepare_cached(sql)?.query_row(params![memory.id, change.now], |row| row.get(0)).optional()?;
+    let Some(signature) = here else { return Ok(None) };
+    let sql = sql!(
+        "SELECT id FROM memories WHERE signature = ?1 AND content = ?3 AND scope = ?4 AND id <> ?5
+             AND deleted IS NULL AND shared_by IS NULL AND file IS NULL AND conflict_of IS NULL AND ",
+        KNOWN,
+        " AND ",
+        row::HOLDS,
+        " ORDER BY handle LIMIT 1"
+    );
+    let wanted = params![signature, change.now, memory.content, memory.scope.as_str(), memory.id];
+    let found: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
     found.map(|id| change.known(MemoryRef::Id(id))).transpose()
 }
 

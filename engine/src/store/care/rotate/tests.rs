@@ -4,20 +4,20 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use rusqlite::Connection;
 use tessera_seal::keys_in;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::domain::{Draft, FixedClock, Timestamp};
-use crate::score::Weights;
-use crate::store::base::config::{Actor, Keyring, KeyringError, SecretRules, StoreConfig, Usage};
+use crate::domain::Draft;
+use crate::store::base::config::{Actor, Keyring, KeyringError, SecretRules, StoreConfig};
 use crate::store::care::doctor::Verdict;
 use crate::store::file::home::Home;
+use crate::store::open::in_memory::config_at;
 use crate::store::read::secrets::SecretRef;
 
 fn config(home: &Home, secrets: SecretRules) -> StoreConfig {
-    let clock = Arc::new(FixedClock(Timestamp::from_micros(1_795_132_800_000_000)));
-    StoreConfig { home: home.clone(), clock, weights: Weights::default(), usage: Usage::Write, meaning: false, secrets }
+    StoreConfig { meaning: false, secrets, ..config_at(home) }
 }
 
 fn opened(home: &Home) -> Store {
@@ -99,6 +99,24 @@ fn stopped_anywhere_it_leaves_all_open_and_goes_on_where_it_was() {
     let again = opened(&home).rotate_secret_key(|_| ()).unwrap();
     assert!(!again.resumed && again.sealed_anew == count);
     all_open(&mut opened(&home), count);
+}
+
+#[test]
+fn a_value_that_does_not_open_makes_no_later_rotation_a_resumed_one() {
+    let (_dir, home) = filled(2);
+    let damaged = Connection::open(home.database()).unwrap();
+    let sql = "UPDATE secrets SET sealed = CAST(substr(sealed, 1, length(sealed) - 1) || x'00' AS BLOB)
+               WHERE memory = (SELECT id FROM memories WHERE handle = 1)";
+    assert_eq!(damaged.execute(sql, []).unwrap(), 1);
+    let key = || keys_in(&home.secret_key()).unwrap().unwrap().current.id().to_string();
+    let mut seen = vec![key()];
+    for _ in 0..2 {
+        let rotated = opened(&home).rotate_secret_key(|_| ()).unwrap();
+        assert_eq!((rotated.resumed, rotated.sealed_anew, rotated.closed.len()), (false, 1, 1));
+        seen.push(key());
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 3, "each rotation made a key");
 }
 
 #[test]
@@ -186,8 +204,8 @@ fn a_keyring_keeps_the_key_and_one_that_is_locked_keeps_nothing_from_being_store
     assert!(second.content.ends_with(&value(2)));
     ring.is_locked.store(false, Ordering::Relaxed);
     all_open(&mut opened(), 2);
-    // What was sealed with the file's key meanwhile comes under the keyring's.
-    assert_eq!(opened().rotate_secret_key(|_| ()).unwrap().sealed_anew, 1);
+    // A key in the file beside one in the keyring is no rotation in progress: a new key seals both values.
+    assert_eq!(opened().rotate_secret_key(|_| ()).unwrap().sealed_anew, 2);
     assert!(!home.secret_key().exists(), "the key in the file is gone");
     assert_eq!(opened().rotate_secret_key(|_| ()).unwrap().sealed_anew, 2);
     all_open(&mut opened(), 2);

@@ -1,0 +1,207 @@
+//! A new database takes the place of the one that is there: all at once, whatever is killed when.
+//!
+//! The new database is made in a directory beside the store, while the lock of those who open it is held. Then this directory
+//! takes the name [`Home::replacement`]. From that moment the change is decided: whoever opens the store next does what is left
+//! of it, and whoever has the store open follows before it writes ([`crate::store::base::transaction`]).
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::store::file::error::StoreError;
+use crate::store::file::home::Home;
+use crate::store::file::identity::FileId;
+use crate::store::file::private;
+use crate::store::file::scratch::Scratch;
+
+/// The file in the directory that names where the files of before go.
+const ASIDE: &str = "aside";
+/// What a database of SQLite consists of, as endings of its name. The database itself is first: without it nobody takes what
+/// stands beside it for its log.
+const PARTS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+/// Directories of one time.
+const MOST_NAMES: u32 = 10_000;
+
+/// A place where the new database is made. What is not put in place goes with this value.
+pub(crate) struct Replacement {
+    home: Home,
+    scratch: Scratch,
+    lock: File,
+}
+
+impl Replacement {
+    /// Begins one. Until it ends nobody else makes, migrates or replaces the store.
+    pub(crate) fn begin(home: &Home) -> Result<Self, StoreError> {
+        let lock = lock(home)?;
+        finish_locked(home)?;
+        let scratch = Scratch::beside(home.dir()).map_err(|source| StoreError::file(home.dir(), source))?;
+        Ok(Self { home: home.clone(), scratch, lock })
+    }
+
+    /// Where the new database is made.
+    pub(crate) fn home(&self) -> Home {
+        Home::new(self.scratch.path())
+    }
+
+    /// Puts the new database, which nobody may have open, in place. Gives the directory where the files of before are;
+    /// `None` where there were none.
+    pub(crate) fn put_in_place(self, stamp: &str) -> Result<Option<PathBuf>, StoreError> {
+        let made = self.home();
+        if made.write_ahead_log().exists() {
+            return Err(StoreError::Busy { path: made.database() });
+        }
+        let aside = aside_of(&self.home, stamp)?;
+        let name = aside.file_name().unwrap_or_default().as_encoded_bytes();
+        let kept = |source| StoreError::file(made.dir(), source);
+        private::replace(&made.dir().join(ASIDE), name).map_err(kept)?;
+        File::open(made.database()).and_then(|file| file.sync_all()).map_err(kept)?;
+        private::sync_dir(made.dir()).map_err(kept)?;
+        fs::rename(self.scratch.keep(), self.home.replacement())
+            .and_then(|()| private::sync_dir(self.home.dir()))
+            .map_err(|source| StoreError::file(&self.home.replacement(), source))?;
+        finish_locked(&self.home)?;
+        drop(self.lock);
+        Ok(aside.exists().then_some(aside))
+    }
+}
+
+/// Does what is left of a replacement whose process was killed.
+pub(crate) fn finish(home: &Home) -> Result<(), StoreError> {
+    if home.replacement().exists() {
+        let _lock = lock(home)?;
+        finish_locked(home)?;
+    }
+    Ok(())
+}
+
+/// The same by whoever holds the lock.
+pub(crate) fn finish_locked(home: &Home) -> Result<(), StoreError> {
+    let new = Home::new(home.replacement());
+    if !new.dir().exists() {
+        return Ok(());
+    }
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |source| StoreError::File { path, source }
+    };
+    // Once the new database is in place, what has its name is no file of before.
+    if new.database().exists() {
+        let named = new.dir().join(ASIDE);
+        let name = fs::read_to_string(&named).map_err(failed(&named))?;
+        let aside = home.dir().join(Path::new(&name).file_name().unwrap_or_default());
+        for part in PARTS.map(|end| with_end(&home.database(), end)).into_iter().chain([home.snapshot()]) {
+            if part.exists() {
+                private::make_private_dir(&aside).map_err(failed(&aside))?;
+                let to = aside.join(part.file_name().unwrap_or_default());
+                fs::rename(&part, &to).map_err(failed(&part))?;
+            }
+        }
+        fs::rename(new.database(), home.database())
+            .and_then(|()| private::sync_dir(home.dir()))
+            .map_err(failed(&home.database()))?;
+    }
+    fs::remove_dir_all(new.dir()).map_err(failed(new.dir()))
+}
+
+/// True while the database of this identity is the store's.
+pub(crate) fn is_in_place(home: &Home, file: FileId) -> bool {
+    FileId::of(&home.database()) == Some(file) && !home.replacement().exists()
+}
+
+fn lock(home: &Home) -> Result<File, StoreError> {
+    let lock = home.open_lock();
+    private::lock(&lock).map_err(|source| StoreError::file(&lock, source))
+}
+
+/// A directory that is not there yet: a clock may show one time twice.
+fn aside_of(home: &Home, stamp: &str) -> Result<PathBuf, StoreError> {
+    let named = |count: u32| match count {
+        0 => home.set_aside(stamp),
+        _ => home.set_aside(&format!("{stamp}-{count}")),
+    };
+    let free = (0..MOST_NAMES).map(named).find(|path| !path.exists());
+    free.ok_or_else(|| StoreError::Busy { path: home.dir().to_path_buf() })
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(end);
+    PathBuf::from(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Draft;
+    use crate::store::base::config::StoreConfig;
+    use crate::store::base::store::Store;
+    use crate::store::open::in_memory::config_at;
+
+    fn opened(home: &Home) -> Store {
+        Store::open(config_at(home)).unwrap()
+    }
+
+    /// A home with one memory, and a new database with another one that is ready to take its place.
+    fn ready() -> (tempfile::TempDir, Home, Replacement) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("h"));
+        opened(&home).remember(Draft::new("of before")).unwrap();
+        let replacement = Replacement::begin(&home).unwrap();
+        let made = StoreConfig { home: replacement.home(), ..config_at(&home) };
+        Store::open(made).unwrap().remember(Draft::new("of now")).unwrap();
+        (dir, home, replacement)
+    }
+
+    fn texts(store: &Store) -> Vec<String> {
+        let sql = "SELECT content FROM memories ORDER BY handle";
+        let mut statement = store.connection.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn whoever_opens_the_store_ends_what_was_begun_at_every_step() {
+        for steps in 0..5 {
+            let (_dir, home, replacement) = ready();
+            fs::write(replacement.home().dir().join(ASIDE), "corrupt-then").unwrap();
+            fs::rename(replacement.scratch.keep(), home.replacement()).unwrap();
+            drop(replacement.lock);
+            let aside = Home::new(home.set_aside("then"));
+            fs::create_dir(aside.dir()).unwrap();
+            let new = Home::new(home.replacement());
+            let moves = [
+                (home.database(), aside.database()),
+                (home.write_ahead_log(), aside.write_ahead_log()),
+                (home.shared_memory(), aside.shared_memory()),
+                (new.database(), home.database()),
+            ];
+            for (from, to) in moves.iter().take(steps).filter(|(from, _)| from.exists()) {
+                fs::rename(from, to).unwrap();
+            }
+            assert_eq!(texts(&opened(&home)), ["of now"], "after {steps} steps");
+            assert_eq!(texts(&opened(&aside)), ["of before"]);
+            assert!(!home.replacement().exists());
+        }
+    }
+
+    #[test]
+    fn whoever_has_the_store_open_follows_before_it_writes_and_before_it_is_asked() {
+        let (_dir, home, replacement) = ready();
+        let (mut writer, mut reader) = (opened(&home), opened(&home));
+        assert_eq!(texts(&reader), ["of before"]);
+        let aside = replacement.put_in_place("then").unwrap().unwrap();
+        writer.remember(Draft::new("said later")).unwrap();
+        reader.follow().unwrap();
+        assert_eq!(texts(&reader), ["of now", "said later"]);
+        drop((writer, reader));
+        assert_eq!(texts(&opened(&home)), ["of now", "said later"]);
+        assert_eq!(texts(&opened(&Home::new(aside))), ["of before"], "nothing was written where nobody looks");
+    }
+
+    #[test]
+    fn what_is_not_put_in_place_leaves_nothing() {
+        let (_dir, home, replacement) = ready();
+        drop(replacement);
+        assert_eq!(texts(&opened(&home)), ["of before"]);
+        let names: Vec<_> = fs::read_dir(home.dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(!names.iter().any(|name| name.to_string_lossy().starts_with(private::SCRATCH)), "{names:?}");
+    }
+}

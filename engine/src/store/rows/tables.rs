@@ -1,0 +1,219 @@
+//! The tables of the schema, once: how a salvage takes their rows over, which of their columns hold texts, and what a
+//! permanent deletion does to them.
+
+use std::collections::BTreeSet;
+
+use rusqlite::Connection;
+
+use crate::domain::MemoryId;
+
+/// A table of the schema.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    /// The columns that tell its rows apart, in their order.
+    pub(crate) key: &'static [&'static str],
+    pub(crate) salvage: Salvaged,
+    pub(crate) texts: &'static [Text],
+    /// What a permanent deletion of the memory `?1` does to it.
+    pub(crate) erase: &'static [Erase],
+}
+
+/// How a salvage takes the rows of a table over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Salvaged {
+    /// By code of its own.
+    Apart,
+    /// Row by row, as they are.
+    Rows,
+    /// The same, once the memories are there: triggers compare what is known of a file with its memory.
+    AfterMemories,
+    /// Not at all: triggers or the server fill it again.
+    Again,
+}
+
+/// A column that holds a text.
+#[derive(Clone, Copy)]
+pub(crate) struct Text {
+    pub(crate) column: &'static str,
+    /// True for JSON that says something of the memory in the column `memory`.
+    pub(crate) is_of_memory: bool,
+}
+
+/// A statement of a permanent deletion, with the columns that it needs: an older schema may lack them.
+pub(crate) struct Erase {
+    needs: &'static [&'static str],
+    sql: &'static str,
+    /// Copies of the store lose more than the store, which asks first what a row is about.
+    in_copies_only: bool,
+}
+
+const fn text(column: &'static str) -> Text {
+    Text { column, is_of_memory: false }
+}
+
+const fn of_memory(column: &'static str) -> Text {
+    Text { column, is_of_memory: true }
+}
+
+const fn erase(needs: &'static [&'static str], sql: &'static str) -> Erase {
+    Erase { needs, sql, in_copies_only: false }
+}
+
+const fn in_copies(needs: &'static [&'static str], sql: &'static str) -> Erase {
+    Erase { needs, sql, in_copies_only: true }
+}
+
+const fn table(name: &'static str, key: &'static [&'static str], salvage: Salvaged) -> Table {
+    Table { name, key, salvage, texts: &[], erase: &[] }
+}
+
+impl Table {
+    const fn texts(self, texts: &'static [Text]) -> Self {
+        Self { texts, ..self }
+    }
+
+    const fn erase(self, erase: &'static [Erase]) -> Self {
+        Self { erase, ..self }
+    }
+}
+
+use Salvaged::{AfterMemories, Again, Apart, Rows};
+
+/// Every table. Rows of a file come after its memory, as they name its revision.
+pub(crate) static TABLES: [Table; 30] = [
+    table("meta", &["key"], Apart),
+    table("memories", &["handle"], Apart),
+    table("outbox", &["n"], Apart).texts(&[text("refused"), text("failing")]).erase(&[
+        erase(&["refused"], "UPDATE outbox SET refused = NULL WHERE memory = ?1"),
+        erase(&["failing"], "UPDATE outbox SET failing = NULL WHERE memory = ?1"),
+        in_copies(&["last_error"], "UPDATE outbox SET last_error = NULL WHERE memory = ?1"),
+    ]),
+    table("private", &["memory"], Apart),
+    table("links", &["source", "type", "target"], Rows)
+        .erase(&[erase(&["source", "target"], "DELETE FROM links WHERE source = ?1 OR target = ?1")]),
+    table("history", &["rev"], Rows)
+        .texts(&[text("reason"), text("session"), text("client"), text("origin"), of_memory("before")])
+        .erase(&[erase(
+            &["before", "reason", "session", "client"],
+            "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1",
+        )]),
+    table("receipts", &["n"], Rows).texts(&[text("receipt"), text("session")]),
+    table("learning", &["session"], Rows).texts(&[text("cursor"), text("session")]),
+    table("spending", &["day", "judge"], Rows),
+    table("trails", &["memory"], Rows)
+        .texts(&[of_memory("trail")])
+        .erase(&[erase(&["memory"], "DELETE FROM trails WHERE memory = ?1")]),
+    table("server", &["only_row"], Rows).texts(&[text("problem")]),
+    table("places", &["path", "project"], Rows).erase(&[in_copies(
+        &["how"],
+        "DELETE FROM places WHERE how = 'made' AND ?1 IS NOT NULL AND NOT EXISTS
+         (SELECT 1 FROM memories WHERE cwd = path AND scope = project)",
+    )]),
+    // Which of them are about a memory is not asked in a copy: it is there to bring memories back.
+    table("asked_in_vain", &["n"], Rows)
+        .texts(&[text("text"), text("words"), text("scope")])
+        .erase(&[in_copies(&["words"], "DELETE FROM asked_in_vain WHERE ?1 IS NOT NULL")]),
+    // In the store a secret of a vault leaves the vault first.
+    table("secrets", &["memory", "name"], Rows)
+        .erase(&[in_copies(&["memory"], "DELETE FROM secrets WHERE memory = ?1")]),
+    table("secret_uses", &["n"], Rows)
+        .texts(&[text("session")])
+        .erase(&[erase(&["memory"], "DELETE FROM secret_uses WHERE memory = ?1")]),
+    table("purges", &["memory", "place"], Rows),
+    table("imports", &["n"], Rows).texts(&[text("source")]),
+    table("imported", &["import", "memory"], Rows),
+    // Its name in another system stays, so that it does not come over again; by a digest its text could be guessed.
+    table("came_over", &["key"], Rows)
+        .erase(&[erase(&["said", "held"], "UPDATE came_over SET said = 0, held = 0 WHERE memory = ?1")]),
+    table("came_before", &["key", "import"], Rows).erase(&[erase(
+        &["key"],
+        "DELETE FROM came_before WHERE key IN (SELECT key FROM came_over WHERE memory = ?1)",
+    )]),
+    table("folders", &["name"], AfterMemories),
+    table("directories", &["folder", "path"], AfterMemories),
+    // Where a file was last read stays known until whoever has a handle on its folder has removed it there.
+    table("files", &["memory"], AfterMemories).erase(&[erase(
+        &["title", "kind", "permalink", "tags", "fields", "problem"],
+        "UPDATE files SET title = '', kind = '', permalink = '', tags = '[]', fields = '{}', problem = NULL
+         WHERE memory = ?1",
+    )]),
+    table("changed_files", &["memory"], Again),
+    table("parts", &["memory"], AfterMemories).erase(&[erase(&["memory"], "DELETE FROM parts WHERE memory = ?1")]),
+    table("names", &["key", "memory"], AfterMemories)
+        .erase(&[erase(&["memory"], "DELETE FROM names WHERE memory = ?1")]),
+    table("relations", &["source", "type", "key"], AfterMemories).erase(&[
+        erase(&["source"], "DELETE FROM relations WHERE source = ?1"),
+        erase(&["target"], "UPDATE relations SET target = NULL WHERE target = ?1"),
+    ]),
+    table("intents", &["path"], AfterMemories).erase(&[erase(&["memory"], "DELETE FROM intents WHERE memory = ?1")]),
+    table("marks", &["seq"], Again),
+    table("offers", &["owner", "tag"], Again),
+];
+
+/// The columns that hold a text, each with its table and the column that tells the rows of that apart.
+pub(crate) fn texts(is_of_memory: bool) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let of_table = move |table: &'static Table| {
+        let wanted = table.texts.iter().filter(move |text| text.is_of_memory == is_of_memory);
+        wanted.map(|text| (table.name, table.key[0], text.column))
+    };
+    TABLES.iter().flat_map(of_table)
+}
+
+/// Takes what is said of a memory beside its row out of the store.
+pub(crate) fn erase_beside(connection: &Connection, memory: MemoryId) -> rusqlite::Result<()> {
+    let statements = TABLES.iter().flat_map(|table| table.erase).filter(|erase| !erase.in_copies_only);
+    for erase in statements {
+        connection.prepare_cached(erase.sql)?.execute([memory])?;
+    }
+    Ok(())
+}
+
+/// The same in a copy of the store, of whatever schema.
+pub(crate) fn erase_beside_in_copy(connection: &Connection, memory: MemoryId) -> rusqlite::Result<()> {
+    for (table, erase) in TABLES.iter().flat_map(|table| table.erase.iter().map(move |erase| (table, erase))) {
+        let there = columns(connection, table.name)?;
+        if erase.needs.iter().all(|column| there.contains(*column)) {
+            connection.prepare_cached(erase.sql)?.execute([memory])?;
+        }
+    }
+    Ok(())
+}
+
+/// The columns of a table; none where there is no such table.
+pub(crate) fn columns(connection: &Connection, table: &str) -> rusqlite::Result<BTreeSet<String>> {
+    let mut statement = connection.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
+    statement.query_map([table], |row| row.get(0))?.collect()
+}
+
+/// True when a table has a column.
+pub(crate) fn has(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2")?.exists([table, column])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open::in_memory::InMemory;
+
+    fn names(store: &InMemory, sql: &str) -> BTreeSet<String> {
+        let mut statement = store.connection.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn the_list_has_every_table_of_the_schema_with_its_key_and_columns_that_are_there() {
+        let store = InMemory::new();
+        let schema = names(&store, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+        assert_eq!(schema, TABLES.iter().map(|table| table.name.to_owned()).collect());
+        for table in &TABLES {
+            let sql = format!("SELECT name FROM pragma_table_info('{}') WHERE pk > 0", table.name);
+            assert_eq!(names(&store, &sql), table.key.iter().map(|key| (*key).to_owned()).collect(), "{}", table.name);
+            let there = columns(&store.connection, table.name).unwrap();
+            assert!(table.texts.iter().all(|text| there.contains(text.column)), "{}", table.name);
+            assert!(!table.texts.iter().any(|text| text.is_of_memory) || there.contains("memory"), "{}", table.name);
+        }
+        let id = MemoryId::from_key("a");
+        erase_beside(&store.connection, id).unwrap();
+        erase_beside_in_copy(&store.connection, id).unwrap();
+    }
+}
