@@ -17,6 +17,7 @@ mod gone;
 mod hooks;
 mod http;
 mod keeping;
+mod killed;
 mod learning;
 mod left_out;
 mod listings;

@@ -143,6 +143,7 @@ impl TakeOver<'_> {
     fn taken(self, store: &mut Store) -> Result<Result<TakenOver, OlderError>, StoreError> {
         let _turn = store.import_turn()?;
         let mut seeing = Seeing::new(store, self.source, self.whose, self.scope);
+        seeing.store.resume(&mut seeing.run)?;
         let mut links = Vec::new();
         let mut fresh = HashSet::new();
         let take = |seeing: &mut Seeing<'_>, batch: &[Coming]| {
@@ -150,7 +151,8 @@ impl TakeOver<'_> {
             let taken = seeing.store.take_over(&mut seeing.run, &rows)?;
             for (row, taken) in batch.iter().zip(taken) {
                 if let (Ok(over), Some(id)) = (&taken, row.row.ids.first()) {
-                    if matches!(over.standing, Standing::New | Standing::Changed | Standing::Back) {
+                    let is_new = matches!(over.standing, Standing::New | Standing::Changed | Standing::Back);
+                    if is_new || seeing.run.is_resumed() && seeing.store.was_stored_by(&seeing.run, *id)? {
                         fresh.insert(*id);
                     }
                     seeing.done.aside += over.aside;

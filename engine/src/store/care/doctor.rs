@@ -273,10 +273,13 @@ impl Store {
 
     /// Words of what was removed for good.
     fn check_traces(&mut self, health: &mut Health, repair: bool) -> Result<(), StoreError> {
-        if repair && let Err(error) = self.scrub_if_due() {
-            tracing::debug!(error = %error, "the log cannot be cut");
+        if repair && let Err(error) = self.go_on_removing() {
+            tracing::debug!(error = %error, "what is left of a removal cannot be done");
         }
-        if self.traces(&[])?.in_log {
+        if self.are_copies_left()? {
+            let detail = "backups and other copies may hold what was removed for good; run with --repair";
+            health.add("removed", Verdict::Warning, detail);
+        } else if self.traces(&[])?.in_log {
             let detail = "words of what was removed for good are still in the log; close what reads, then --repair";
             health.add("removed", Verdict::Warning, detail);
         } else {

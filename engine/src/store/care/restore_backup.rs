@@ -238,8 +238,9 @@ fn copy_of(file: &Path, to: &Home) -> Result<(), StoreError> {
 /// The present store; `None` where it is damaged or missing.
 fn present(config: &StoreConfig) -> Result<Option<Store>, StoreError> {
     match Store::open(config.clone()) {
+        Ok(store) => Ok(store.damage_found()?.is_none().then_some(store)),
         Err(StoreError::Corrupt { .. } | StoreError::Vanished { .. }) => Ok(None),
-        other => other.map(Some),
+        Err(error) => Err(error),
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) enum Step {
 /// Takes them out.
 pub(crate) fn fix(change: &Change<'_>, path: &Path, step: Step, known: &KnownValues) -> Result<(), StoreError> {
     let copy = Copy::open(path)?;
-    let transaction = copy.connection.unchecked_transaction()?;
+    let transaction = copy.begin()?;
     for row in rows(&copy.connection)? {
         if !kinds_in(&row.words(), known).is_empty() {
             row.fix(change, &copy, known)?;

@@ -5,11 +5,12 @@ use std::io::BufRead;
 use rusqlite::{OptionalExtension, params};
 
 use super::import_line::{ImportAs, Line, LineLink, Reading, parse, read_line, too_long};
-use super::imports::{Did, ImportRun, bring_back, note, was_undone};
+use super::imports::{Did, ImportRun, bring_back, note, was_stored_by, was_undone};
+use super::links;
 use super::remember::insert;
 use super::update::rewrite;
 use crate::compose::{self, Composed, Known};
-use crate::domain::{DomainError, Draft, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp, Trust};
+use crate::domain::{DomainError, Draft, Link, Memory, MemoryId, MemoryRef, Origin, Patch, Timestamp, Trust};
 use crate::screen::dropped;
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
@@ -93,6 +94,7 @@ impl Store {
         progress: &mut dyn FnMut(ImportProgress),
     ) -> Result<Imported, StoreError> {
         let _turn = self.import_turn()?;
+        self.resume(run)?;
         let mut report = Imported::default();
         let mut at = ImportProgress { lines: 0, bytes: 0 };
         let mut later = Vec::new();
@@ -133,7 +135,13 @@ impl Store {
                     report.aside += aside;
                     later.extend(line.links.into_iter().map(|link| (number, id, link)));
                 }
-                Outcome::Skipped => report.skipped += 1,
+                Outcome::Skipped(of_this) => {
+                    report.skipped += 1;
+                    // It was cut short before it made the links.
+                    if let Some(id) = of_this {
+                        later.extend(line.links.into_iter().map(|link| (number, id, link)));
+                    }
+                }
                 Outcome::Differs => {
                     report.skipped += 1;
                     report.differing.push(number);
@@ -158,15 +166,26 @@ impl Store {
 
     /// Links are made last: a line may point at a later one.
     fn link_all(&mut self, later: &[(u64, MemoryId, LineLink)], report: &mut Imported) -> Result<(), StoreError> {
-        for (number, source, link) in later {
-            let target = link.to.parse().unwrap_or_else(|_| MemoryId::from_key(&link.to));
-            let actor = Actor { origin: Origin::Import, ..Actor::default() };
-            match self.link(MemoryRef::Id(*source), &link.kind, MemoryRef::Id(target), &actor) {
-                Err(error @ (StoreError::NotFound(_) | StoreError::Conflict { .. })) => {
-                    report.reject(*number, &format!("links: {error}"));
+        let actor = Actor { origin: Origin::Import, ..Actor::default() };
+        for some in later.chunks(BATCH) {
+            let problems = self.write(|change| {
+                let mut problems = Vec::new();
+                for (number, source, line) in some {
+                    let target = line.to.parse().unwrap_or_else(|_| MemoryId::from_key(&line.to));
+                    let link = Link { kind: line.kind.clone(), to: target };
+                    if row::links_of(change.tx, *source)?.contains(&link) {
+                        continue;
+                    }
+                    match links::link(change, MemoryRef::Id(*source), &link.kind, MemoryRef::Id(target), &actor) {
+                        Err(error @ (StoreError::NotFound(_) | StoreError::Conflict { .. })) => {
+                            problems.push((*number, format!("links: {error}")));
+                        }
+                        other => drop(other?),
+                    }
                 }
-                other => drop(other?),
-            }
+                Ok(problems)
+            })?;
+            problems.iter().for_each(|(number, problem)| report.reject(*number, problem));
         }
         Ok(())
     }
@@ -208,7 +227,8 @@ fn read_batch(
 
 enum Outcome {
     Stored(MemoryId, u64),
-    Skipped,
+    /// It is there; `Some` where this import stored it before it was cut short.
+    Skipped(Option<MemoryId>),
     /// The memory of its id has another text.
     Differs,
     /// The memory of its id was permanently deleted.
@@ -291,7 +311,7 @@ impl Incoming {
         }
         let stored = insert(change, draft, composed)?;
         if stored.existed {
-            return Ok(Outcome::Skipped);
+            return Ok(Outcome::Skipped(None));
         }
         note(change, entered(change, run, n)?, &stored.memory, Did::Stored)?;
         Ok(Outcome::Stored(stored.memory.id, stored.aside.len() as u64))
@@ -349,7 +369,8 @@ fn known(
         // A text of which a secret was taken out cannot be compared.
         let is_comparable = known.memory.deleted.is_none() && !known.memory.sensitive;
         let differs = is_comparable && known.memory.content != content;
-        return Ok(if differs { Outcome::Differs } else { Outcome::Skipped });
+        let of_this = was_stored_by(change.tx, run, id)?.then_some(id);
+        return Ok(if differs { Outcome::Differs } else { Outcome::Skipped(of_this) });
     }
     if is_theirs {
         return Ok(Outcome::StaysTheirs);

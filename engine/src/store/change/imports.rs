@@ -26,6 +26,8 @@ pub struct ImportRun {
     pub whose: ImportAs,
     /// Its number, once it has one.
     pub(crate) n: Option<u32>,
+    /// True where it goes on with one that was cut short.
+    is_resumed: bool,
 }
 
 /// What an import did to a memory.
@@ -64,7 +66,7 @@ pub struct Import {
 impl ImportRun {
     /// One that begins.
     pub fn new(system: impl Into<String>, source: &str, whose: ImportAs) -> Self {
-        Self { system: system.into(), source: dropped(source).into_owned(), whose, n: None }
+        Self { system: system.into(), source: dropped(source).into_owned(), whose, n: None, is_resumed: false }
     }
 
     /// Its number in the list; none while it touched nothing.
@@ -72,23 +74,33 @@ impl ImportRun {
         self.n
     }
 
-    /// Its number: that of the one that was cut short, or a new one.
+    /// True where it goes on with one that was cut short.
+    pub fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
+    fn whose(&self) -> &'static str {
+        match self.whose {
+            ImportAs::Own => "own",
+            ImportAs::Foreign => "foreign",
+        }
+    }
+
+    /// The number of the one that was cut short.
+    fn unfinished(&self, connection: &Connection) -> rusqlite::Result<Option<u32>> {
+        let sql = "SELECT n FROM imports WHERE system = ?1 AND source = ?2 AND whose = ?3 AND ended IS NULL
+                   AND undone IS NULL ORDER BY n DESC LIMIT 1";
+        let mut statement = connection.prepare_cached(sql)?;
+        statement.query_row([&self.system, &self.source, self.whose()], |row| row.get(0)).optional()
+    }
+
+    /// Its number; a new one where it has none yet.
     pub(crate) fn entered(&self, change: &Change<'_>) -> Result<u32, StoreError> {
         if let Some(n) = self.n {
             return Ok(n);
         }
-        let whose = match self.whose {
-            ImportAs::Own => "own",
-            ImportAs::Foreign => "foreign",
-        };
-        let sql = "SELECT n FROM imports WHERE system = ?1 AND source = ?2 AND whose = ?3 AND ended IS NULL
-                   AND undone IS NULL ORDER BY n DESC LIMIT 1";
-        let mut statement = change.tx.prepare_cached(sql)?;
-        if let Some(n) = statement.query_row([&self.system, &self.source, whose], |row| row.get(0)).optional()? {
-            return Ok(n);
-        }
         let sql = "INSERT INTO imports (system, source, whose, started) VALUES (?1, ?2, ?3, ?4)";
-        change.tx.prepare_cached(sql)?.execute(params![self.system, self.source, whose, change.now])?;
+        change.tx.prepare_cached(sql)?.execute(params![self.system, self.source, self.whose(), change.now])?;
         Ok(u32::try_from(change.tx.last_insert_rowid()).unwrap_or(u32::MAX))
     }
 
@@ -96,6 +108,11 @@ impl ImportRun {
     pub(crate) fn actor(client: Option<String>) -> Actor {
         Actor { origin: Origin::Import, client, ..Actor::default() }
     }
+}
+
+pub(crate) fn was_stored_by(connection: &Connection, run: &ImportRun, memory: MemoryId) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM imported WHERE import = ?1 AND memory = ?2 AND did IN ('stored', 'restored')";
+    Ok(run.is_resumed && connection.prepare_cached(sql)?.exists(params![run.n, memory])?)
 }
 
 /// Notes what an import did to a memory. What it stored stays so, whatever it did to it later.
@@ -176,6 +193,24 @@ impl Store {
         let path = self.home.import_lock();
         let lock = private::try_lock(&path).map_err(|source| StoreError::file(&path, source))?;
         lock.map(|lock| ImportTurn { _lock: lock }).ok_or(StoreError::Importing)
+    }
+
+    /// Goes on with the same import where it was cut short, so that its links are made and it is ended.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn resume(&self, run: &mut ImportRun) -> Result<(), StoreError> {
+        run.n = run.unfinished(&self.connection).map_err(|error| self.failed(error))?;
+        run.is_resumed = run.n.is_some();
+        Ok(())
+    }
+
+    /// True where a resumed import stored a memory before it was cut short.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn was_stored_by(&self, run: &ImportRun, memory: MemoryId) -> Result<bool, StoreError> {
+        was_stored_by(&self.connection, run, memory).map_err(|error| self.failed(error))
     }
 
     /// Notes that an import came to its end.

@@ -29,13 +29,7 @@ impl Store {
         target: MemoryRef,
         actor: &Actor,
     ) -> Result<Memory, StoreError> {
-        self.write(|change| {
-            let mut memory = change.existing(source)?;
-            refuse_foreign(&memory, source)?;
-            memory.rev = change.next_rev()?;
-            insert(change, &memory, kind, target)?;
-            noted(change, &memory, Operation::Link, actor)
-        })
+        self.write(|change| link(change, source, kind, target, actor))
     }
 
     /// Takes a link away.
@@ -64,6 +58,20 @@ impl Store {
             noted(change, &memory, Operation::Unlink, actor)
         })
     }
+}
+
+pub(crate) fn link(
+    change: &Change<'_>,
+    source: MemoryRef,
+    kind: &LinkKind,
+    target: MemoryRef,
+    actor: &Actor,
+) -> Result<Memory, StoreError> {
+    let mut memory = change.existing(source)?;
+    refuse_foreign(&memory, source)?;
+    memory.rev = change.next_rev()?;
+    insert(change, &memory, kind, target)?;
+    noted(change, &memory, Operation::Link, actor)
 }
 
 pub(crate) fn noted(

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params_from_iter};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params_from_iter};
 
 use crate::domain::MemoryId;
 use crate::store::file::home::{Home, is_database};
@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const OF_ITS_STORE: [&str; 4] = ["id", "handle", "rev", "superseded_by"];
 /// Bytes that tell a text: a shorter piece of one may stand anywhere.
 const PIECE: usize = 16;
+
+/// The key in a copy's `meta` that stands until every page of the copy was written anew.
+const REWRITING: &str = "rewriting";
 
 /// A copy that is open to be changed.
 pub(crate) struct Copy {
@@ -36,9 +39,17 @@ impl Copy {
         Ok(Self { connection })
     }
 
+    /// Begins to take something out, and notes so: a copy that is free of it may still have it in pages that are not used.
+    pub(crate) fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
+        let transaction = self.connection.unchecked_transaction()?;
+        transaction.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, 1)", [REWRITING])?;
+        Ok(transaction)
+    }
+
     /// Writes every page anew, so that nothing stands any more in those that are not used.
     pub(crate) fn finish(self) -> rusqlite::Result<()> {
         self.connection.execute_batch("VACUUM")?;
+        self.connection.execute("DELETE FROM meta WHERE key = ?1", [REWRITING])?;
         self.connection.close().map_err(|(_, error)| error)
     }
 }
@@ -61,6 +72,9 @@ pub(crate) fn is_foreign(path: &Path) -> bool {
 pub(crate) fn is_free_of(path: &Path, removed: &[MemoryId]) -> bool {
     let read = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        if connection.prepare("SELECT 1 FROM meta WHERE key = ?1")?.exists([REWRITING])? {
+            return Ok(false);
+        }
         let mut statement = connection.prepare(
             "SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND purged = 0)
                  OR EXISTS (SELECT 1 FROM history WHERE memory = ?1 AND before IS NOT NULL)",
@@ -85,7 +99,7 @@ pub(crate) fn take_out(path: &Path, live: &Connection, removed: &[MemoryId]) -> 
     let set: Vec<String> = names.iter().enumerate().map(|(at, column)| format!("{column} = ?{}", at + 2)).collect();
     let read = live.prepare(&format!("SELECT {} FROM memories WHERE id = ?1 AND purged > 0", names.join(", ")))?;
     let sql = format!("UPDATE memories SET {} WHERE id = ?1", set.join(", "));
-    let (mut read, transaction) = (read, copy.connection.unchecked_transaction()?);
+    let (mut read, transaction) = (read, copy.begin()?);
     for id in removed {
         let emptied = read
             .query_row([id], |row| (0..names.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>());

@@ -152,6 +152,11 @@ impl Store {
         self.clean_copies()
     }
 
+    /// True where copies in the home were not looked through since something was removed for good.
+    pub(crate) fn are_copies_left(&self) -> Result<bool, StoreError> {
+        Ok(!self.purges_left(COPIES).map_err(|error| self.failed(error))?.is_empty())
+    }
+
     /// After a purge: writes the log into the file, cuts the log, and drops the snapshot that still had the words.
     /// Where a reader is in the way it stays to be done, and is done after a later write.
     ///
