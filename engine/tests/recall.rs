@@ -247,6 +247,58 @@ fn what_replaces_a_memory_must_pass_the_filters_too() {
 }
 
 #[test]
+fn opposites_are_both_shown() {
+    for [one, other] in [
+        ["Use tabs, not spaces", "Use spaces, not tabs"],
+        ["Alert when latency > 200 ms", "Alert when latency < 200 ms"],
+        ["Sync from primary to replica", "Sync from replica to primary"],
+    ] {
+        let mut home = Home::of(&[one, other]);
+        let recall = home.ask(&RecallRequest::new(one));
+        let found: Vec<&str> = recall.details.iter().map(|detail| detail.memory.content.as_str()).collect();
+        assert_eq!(found.len(), 2, "{}", recall.body);
+        let mut said = Home::of(&[one, &format!("  {}  ", one.to_uppercase())]);
+        assert_eq!(said.ask(&RecallRequest::new(one)).details.len(), 1, "the same is said once");
+    }
+}
+
+#[test]
+fn a_chain_of_any_length_ends_at_its_last_memory() {
+    let mut home = Home::new();
+    let mut last = None;
+    for n in 1..=60 {
+        let links = last.map(|to| Link { kind: LinkKind::Supersedes, to }).into_iter().collect();
+        let text = format!("The crane of the harbour is painted in colour {n}");
+        last = Some(home.store.remember(Draft { links, ..Draft::new(text) }).unwrap().memory.id);
+    }
+    home.store.rebuild_snapshot().unwrap();
+    let answer = home.first("which colour is the crane of the harbour painted in?");
+    assert_eq!(answer.as_deref(), Some("The crane of the harbour is painted in colour 60"));
+}
+
+#[test]
+fn a_question_without_content_finds_nothing() {
+    let mut home = Home::of(&["The crane is green", "What? Why?"]);
+    for question in ["?", "...", "  ?! "] {
+        let recall = home.ask(&RecallRequest::new(question));
+        assert!(recall.details.is_empty() && recall.index.is_empty(), "{}", recall.body);
+    }
+}
+
+#[test]
+fn a_question_is_found_before_and_after_a_long_text() {
+    let mut home = Home::of(&["The staging database listens on port 5433", "The crane is green"]);
+    let log: String =
+        (0..300).map(|n| format!("2026-11-20 worker{n} handled request {n} of batch{n} in {n} ms\n")).collect();
+    let question = "which port does the staging database listen on?";
+    for text in [format!("{question}\n{log}"), format!("{log}\n{question}"), format!("{log}\n{question}\n{log}")] {
+        let is_between = text.ends_with("ms\n") && !text.starts_with("which");
+        let found = home.first(&text);
+        assert!(is_between || found.is_some_and(|text| text.contains("5433")), "{}", &text[..60]);
+    }
+}
+
+#[test]
 fn a_misspelt_question_gets_an_excerpt_too() {
     let mut home = Home::new();
     let paragraph =

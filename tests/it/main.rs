@@ -26,6 +26,7 @@ mod meaning;
 mod memory_races;
 mod memory_tool;
 mod memory_view;
+mod metamorphic;
 mod notes;
 mod observations;
 mod older_calls;

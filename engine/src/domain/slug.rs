@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tessera_screen::is_clean;
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::DomainError;
 
@@ -134,7 +135,7 @@ impl From<Tag> for String {
 }
 
 fn slug(field: &'static str, text: &str) -> Result<String, DomainError> {
-    let folded = text.trim().to_lowercase();
+    let folded: String = text.trim().to_lowercase().nfc().collect();
     let slug = folded.split([' ', '\t']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
     // A credential is known by its letters and the words before it: it stays as it was said until it is taken out.
     let slug = if slug == text.trim() || is_clean(text) { slug } else { text.trim().to_owned() };

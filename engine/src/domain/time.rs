@@ -61,7 +61,8 @@ impl fmt::Display for Timestamp {
 impl FromStr for Timestamp {
     type Err = DomainError;
 
-    /// Reads RFC 3339 (`2026-03-02T09:15:00Z`) or a bare date (`2026-03-02`, midnight UTC).
+    /// Reads RFC 3339 (`2026-03-02T09:15:00Z`), and in the time zone of this machine a time without a zone
+    /// (`2026-03-02T09:15`) or a bare date (`2026-03-02`, its midnight).
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let text = text.trim();
         if let Ok(time) = text.parse::<jiff::Timestamp>() {
@@ -71,11 +72,14 @@ impl FromStr for Timestamp {
         if text.starts_with("9999-12-31") {
             return Ok(Self::from_micros(jiff::Timestamp::MAX.as_microsecond()));
         }
-        text.parse::<jiff::civil::Date>()
-            .and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC))
+        // The name of a zone without an offset would be read past.
+        let is_named = text.contains('[');
+        let read = if is_named { Err(()) } else { text.parse::<jiff::civil::DateTime>().map_err(drop) };
+        read.and_then(|time| time.to_zoned(jiff::tz::TimeZone::system()).map_err(drop))
             .map(|zoned| Self::from_micros(zoned.timestamp().as_microsecond()))
-            .map_err(|_| {
-                DomainError::invalid("time", "is neither a date nor a time", "write 2026-03-02 or 2026-03-02T09:15:00Z")
+            .map_err(|()| {
+                let fix = "write 2026-03-02, 2026-03-02T09:15 in your own time zone, or 2026-03-02T09:15:00Z";
+                DomainError::invalid("time", "is neither a date nor a time", fix)
             })
     }
 }
@@ -136,5 +140,19 @@ mod tests {
         assert_eq!(Timestamp::from_micros(-5).as_micros(), 0);
         assert_eq!(Timestamp::from_micros(i64::MAX).date().year(), 9999);
         assert!("yesterday-ish".parse::<Timestamp>().is_err());
+    }
+
+    #[test]
+    fn a_time_without_a_zone_is_of_this_machine_to_the_second() {
+        let zone = jiff::tz::TimeZone::system();
+        for (text, hour, second) in [("2026-07-02T22:15", 22, 0), ("2026-07-02 22:15:31", 22, 31), ("2026-07-02", 0, 0)]
+        {
+            let minute = if hour == 0 { 0 } else { 15 };
+            let expected = jiff::civil::date(2026, 7, 2).at(hour, minute, second, 0).to_zoned(zone.clone()).unwrap();
+            let read: Timestamp = text.parse().unwrap();
+            assert_eq!(read.as_micros(), expected.timestamp().as_microsecond(), "{text}");
+        }
+        let refused = "2026-07-02T22:15[Europe/Berlin]".parse::<Timestamp>();
+        assert!(refused.unwrap_err().to_string().contains("in your own time zone"));
     }
 }

@@ -80,6 +80,7 @@ pub struct Snapshot<B> {
 #[derive(Debug, Clone, Copy)]
 struct Sections {
     successors: usize,
+    scopes: usize,
     dictionary: usize,
     postings: usize,
     passages: usize,
@@ -116,7 +117,7 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
         let total_length = u64_at(header, 64)?;
         fst::Map::new(all.get(dictionary..postings).unwrap_or_default()).map_err(|_| SnapshotError::Damaged)?;
         PassageTable::of(all.get(passages..).unwrap_or_default(), rows).ok_or(SnapshotError::Damaged)?;
-        let sections = Sections { successors, dictionary, postings, passages };
+        let sections = Sections { successors, scopes, dictionary, postings, passages };
         Ok(Self { identity, rows, total_length, scopes: names, sections, bytes })
     }
 
@@ -217,10 +218,18 @@ impl<B: AsRef<[u8]>> Snapshot<B> {
 
     /// The handle of the row that replaces a superseded one.
     pub fn successor(&self, doc: u32) -> Option<u32> {
-        let table = self.bytes.as_ref().get(self.sections.successors..)?;
-        let table = table.get(..self.sections.dictionary.saturating_sub(self.sections.successors))?;
-        let mut pairs = table.chunks_exact(8);
-        pairs.find(|pair| pair.get(..4) == Some(&doc.to_le_bytes())).and_then(|pair| u32_at(pair, 4).ok())
+        // Pairs of a row and a handle, the rows in order.
+        let table = self.bytes.as_ref().get(self.sections.successors..self.sections.scopes)?;
+        let (mut low, mut high) = (0, table.len() / 8);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match u32_at(table, middle * 8).ok()?.cmp(&doc) {
+                std::cmp::Ordering::Equal => return u32_at(table, middle * 8 + 4).ok(),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
     }
 
     /// The dictionary, for look-ups and for the search of near spellings.

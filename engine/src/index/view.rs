@@ -11,6 +11,9 @@ use super::postings::Posting;
 use super::snapshot::Snapshot;
 use super::tail::Tail;
 
+/// Words that a misspelt one is taken for, at most.
+const MOST_NEAR: usize = 64;
+
 /// A row of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DocId {
@@ -196,24 +199,34 @@ impl<'a, B: AsRef<[u8]>> IndexView<'a, B> {
         }
     }
 
-    /// Words of the index that a misspelt or shortened `word` may stand for: within `edits`
-    /// insertions, deletions or replacements, or beginning with it. At most 64, in byte order.
+    /// Words of the index that a misspelt or shortened `word` may stand for, at most 64: those within `edits` insertions,
+    /// deletions or replacements, then those that begin with it, each in byte order.
     pub fn near_words(&self, word: &str, edits: u32) -> Vec<String> {
-        let mut near = BTreeSet::new();
         let Ok(distance) = fst::automaton::Levenshtein::new(word, edits) else { return Vec::new() };
-        let accepted = distance.union(fst::automaton::Str::new(word).starts_with());
+        let mut near = self.accepted(&distance);
+        let longer = self.accepted(&fst::automaton::Str::new(word).starts_with());
+        near.extend(longer.into_iter().filter(|term| !accepts(&distance, term.as_bytes())));
+        near.truncate(MOST_NEAR);
+        near
+    }
+
+    /// The first words that an automaton accepts.
+    fn accepted<A: Automaton>(&self, automaton: &A) -> Vec<String> {
+        let mut found = BTreeSet::new();
         if let Some(dictionary) = self.snapshot.and_then(Snapshot::dictionary) {
-            let mut stream = dictionary.search(&accepted).into_stream();
-            while let Some((term, _)) = stream.next() {
-                near.extend(std::str::from_utf8(term).ok().map(str::to_owned));
+            let mut stream = dictionary.search(automaton).into_stream();
+            while found.len() < MOST_NEAR
+                && let Some((term, _)) = stream.next()
+            {
+                found.extend(std::str::from_utf8(term).ok().map(str::to_owned));
             }
         }
         self.tail.visit_terms(|term| {
-            if !Label::is_label(term) && accepts(&accepted, term) {
-                near.extend(std::str::from_utf8(term).ok().map(str::to_owned));
+            if !Label::is_label(term) && accepts(automaton, term) {
+                found.extend(std::str::from_utf8(term).ok().map(str::to_owned));
             }
         });
-        near.into_iter().take(64).collect()
+        found.into_iter().take(MOST_NEAR).collect()
     }
 }
 

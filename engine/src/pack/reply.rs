@@ -55,8 +55,6 @@ pub struct Detail {
     pub excerpt: Option<String>,
     /// What it costs in the reply.
     pub tokens: u32,
-    /// Handles of matches that say the same and are not repeated.
-    pub duplicates: Vec<Handle>,
 }
 
 /// A memory named in the index.

@@ -1,6 +1,6 @@
 //! From a page of ranked rows to a reply within the budget.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::domain::{Cursor, DomainError, Handle, Packing, Purpose, RecallRequest, TokenBudget, TokenCount};
 use crate::pack::{
@@ -74,8 +74,8 @@ pub fn answer(
     }
     let items: Vec<Item> = found
         .iter()
-        .zip(&repeats.first)
-        .map(|((ranked, row), first)| frame.item(ranked, row, first.is_some(), request.packing))
+        .zip(&repeats.is_repeated)
+        .map(|((ranked, row), is_repeated)| frame.item(ranked, row, *is_repeated, request.packing))
         .collect();
     let about = About { terms: ranking.terms(), meant: ranking.meant() };
     // Fetched by name: no passage is better than another, and the beginning is what a reader expects.
@@ -109,10 +109,8 @@ pub fn answer(
         }
         reply.dealt_with.extend(ranks.first());
     }
-    for (((found, shown), (item, excerpt)), same) in
-        found.into_iter().zip(chosen).zip(items.iter().zip(excerpts)).zip(repeats.others)
-    {
-        reply.add(found, shown, shown.cost(item), excerpt, same);
+    for ((found, shown), (item, excerpt)) in found.into_iter().zip(chosen).zip(items.iter().zip(excerpts)) {
+        reply.add(found, shown, shown.cost(item), excerpt);
     }
     Ok(reply.render(request, ranking, &frame))
 }
@@ -144,36 +142,31 @@ fn without_match(request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame, f
     }
 }
 
-/// Which rows say what an earlier row says: for each row the position of the first that says so, and for
-/// that one the handles of the others.
+/// Which rows say what an earlier row says.
 struct Repeats {
-    first: Vec<Option<usize>>,
-    others: Vec<Vec<Handle>>,
+    is_repeated: Vec<bool>,
 }
 
 impl Repeats {
     fn of(found: &[(Ranked, Row)]) -> Self {
-        let mut known = HashMap::new();
-        let mut repeats = Self { first: Vec::new(), others: vec![Vec::new(); found.len()] };
-        for (at, (ranked, row)) in found.iter().enumerate() {
-            let first = *known.entry(row.signature).or_insert(at);
-            repeats.first.push((first != at).then_some(first));
-            if first != at
-                && let Some(others) = repeats.others.get_mut(first)
-            {
-                others.push(ranked.handle);
-            }
-        }
-        repeats
+        let mut known = HashSet::new();
+        Self { is_repeated: found.iter().map(|(_, row)| !known.insert(says(row))).collect() }
     }
 
     /// The rows that say what none before them says, and the ranks of the others.
     fn parted(self, found: Vec<(Ranked, Row)>) -> (Vec<(Ranked, Row)>, Vec<u32>) {
-        let all = found.into_iter().zip(self.first);
-        let (fresh, again): (Vec<_>, Vec<_>) = all.partition(|(_, first)| first.is_none());
+        let all = found.into_iter().zip(self.is_repeated);
+        let (fresh, again): (Vec<_>, Vec<_>) = all.partition(|(_, is_repeated)| !is_repeated);
         let ranks = again.iter().map(|((ranked, _), _)| ranked.rank).collect();
         (fresh.into_iter().map(|(found, _)| found).collect(), ranks)
     }
+}
+
+/// What tells two texts apart for a reader: the same text but for case and white space is said once. The signature, which holds
+/// for the same words in any order too, is there to compare fewer texts.
+pub(super) fn says(row: &Row) -> (u64, String) {
+    let text = row.memory.content.to_lowercase();
+    (row.signature, text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// What goes into a reply, and what does not.
@@ -189,7 +182,7 @@ struct Reply {
 }
 
 impl Reply {
-    fn add(&mut self, found: (Ranked, Row), shown: Shown, tokens: u32, excerpt: Option<String>, same: Vec<Handle>) {
+    fn add(&mut self, found: (Ranked, Row), shown: Shown, tokens: u32, excerpt: Option<String>) {
         let (ranked, Row { memory, .. }) = found;
         if shown == Shown::Not {
             return self.left_out.push(ranked);
@@ -201,8 +194,8 @@ impl Reply {
             self.index.push(IndexEntry { ranked, memory, excerpt: None, is_bare: false, tokens: 0 });
         }
         match shown {
-            Shown::Detail => self.details.push(Detail { ranked, memory, excerpt: None, tokens, duplicates: same }),
-            Shown::Excerpt(_) => self.details.push(Detail { ranked, memory, excerpt, tokens, duplicates: Vec::new() }),
+            Shown::Detail => self.details.push(Detail { ranked, memory, excerpt: None, tokens }),
+            Shown::Excerpt(_) => self.details.push(Detail { ranked, memory, excerpt, tokens }),
             Shown::Index | Shown::Bare => {
                 let is_bare = shown == Shown::Bare;
                 self.index.push(IndexEntry { ranked, memory, excerpt: None, is_bare, tokens });

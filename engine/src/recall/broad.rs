@@ -136,7 +136,7 @@ impl<'a> Broad<'a> {
         for (ranked, Row { memory, .. }) in found {
             match lines.next() {
                 Some(Line { form: Form::Whole, tokens }) => {
-                    details.push(Detail { ranked, memory, excerpt: None, tokens, duplicates: Vec::new() });
+                    details.push(Detail { ranked, memory, excerpt: None, tokens });
                 }
                 Some(Line { form, tokens }) => {
                     let is_bare = form == Form::Bare;

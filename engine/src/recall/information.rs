@@ -152,10 +152,10 @@ impl Information {
         self.total
     }
 
-    /// The share of the query that a row holds: 1 for a query that tells nothing.
+    /// The share of the query that a row holds: none of a query that tells nothing.
     pub(super) fn share(&self, held: Held) -> f64 {
         if self.total <= 0.0 {
-            return 1.0;
+            return 0.0;
         }
         // The sum of nothing is a zero below zero.
         ((self.sum(held.whole) + self.near_share * self.sum(held.near & !held.whole)) / self.total).max(0.0)

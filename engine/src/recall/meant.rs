@@ -13,5 +13,5 @@ pub fn meant(request: &RecallRequest, weights: &Weights) -> Option<Vector> {
 
 /// True for a question that is ranked by what it means too: one in letters that the encoder was taught.
 pub(crate) fn is_asked_by_meaning(subject: &str, weights: &Weights) -> bool {
-    weights.meaning > 0.0 && !subject.is_empty() && is_understood(subject)
+    weights.meaning > 0.0 && subject.chars().any(char::is_alphanumeric) && is_understood(subject)
 }

@@ -107,29 +107,57 @@ impl Reader<'_> {
         let tokens = tokens_of(text);
         let has_content = tokens.iter().any(|token| token.kind != TokenKind::Stop);
         let paired: Vec<u32> = tokens.iter().filter(|t| t.kind == TokenKind::Pair).map(|t| t.word).collect();
-        let mut numbers = BTreeMap::new();
-        for token in &tokens {
-            let weight = weight
-                * match token.kind {
-                    _ if self.relative.contains(&token.term) => continue,
-                    TokenKind::Stop if has_content => continue,
-                    TokenKind::Single if paired.binary_search(&token.word).is_ok() => continue,
-                    TokenKind::Compound => self.weights.compounds,
-                    _ => 1.0,
-                };
-            let concept = if self.dates.contains(&token.term) {
-                DATE
-            } else {
-                *numbers.entry(token.word).or_insert_with(|| {
-                    self.concepts += 1;
-                    1 << (self.concepts - 1).min(LAST_CONCEPT)
-                })
+        let looked_for = tokens.iter().filter_map(|token| {
+            let kind = match token.kind {
+                _ if self.relative.contains(&token.term) => return None,
+                TokenKind::Stop if has_content => return None,
+                TokenKind::Single if paired.binary_search(&token.word).is_ok() => return None,
+                TokenKind::Compound => self.weights.compounds,
+                _ => 1.0,
             };
+            Some((token, weight * kind))
+        });
+        let looked_for: Vec<(&Token, f64)> = looked_for.collect();
+        let numbers = self.numbered(looked_for.iter().map(|(token, _)| *token));
+        for (token, weight) in looked_for {
+            let concept =
+                if self.dates.contains(&token.term) { DATE } else { numbers.get(&token.word).copied().unwrap_or(0) };
             self.insert(token, weight, concept);
         }
         if numbers.len() <= MAX_EXPANDED && self.weights.aliases > 0.0 {
             self.expand(&tokens, &self.own_concepts(&tokens, &numbers), weight);
         }
+    }
+
+    /// The bit of each word that names no date. A word said before is the same piece of information. Of more words than there are
+    /// bits, those at the beginning and those at the end have bits of their own, as what is asked stands there.
+    fn numbered<'t>(&mut self, tokens: impl Iterator<Item = &'t Token>) -> BTreeMap<u32, u64> {
+        let (mut numbers, mut places) = (BTreeMap::new(), BTreeMap::new());
+        let (mut said, mut count) = (BTreeMap::new(), 0_u32);
+        for token in tokens.filter(|token| !self.dates.contains(&token.term)) {
+            let known = self.terms.get(&token.term).filter(|known| known.relation == Relation::Word);
+            if let Some(known) = known.filter(|known| known.concepts != DATE && !places.contains_key(&token.word)) {
+                numbers.entry(token.word).or_insert(known.concepts);
+            } else if !numbers.contains_key(&token.word) {
+                let place = *places.entry(token.word).or_insert_with(|| {
+                    said.get(&token.term).copied().unwrap_or_else(|| {
+                        count += 1;
+                        count - 1
+                    })
+                });
+                said.entry(&token.term).or_insert(place);
+            }
+        }
+        let (first, room) = (self.concepts, LAST_CONCEPT + 1 - self.concepts.min(LAST_CONCEPT));
+        let bit = |place: u32| match (room / 2, count.saturating_sub(room / 2)) {
+            _ if count <= room => first + place,
+            (half, _) if place < half => first + place,
+            (half, tail) if place >= tail => first + room - half + place - tail,
+            (half, _) => first + half,
+        };
+        numbers.extend(places.into_iter().map(|(word, place)| (word, 1 << bit(place).min(LAST_CONCEPT))));
+        self.concepts += count;
+        numbers
     }
 
     fn insert(&mut self, token: &Token, weight: f64, concepts: u64) {
@@ -228,7 +256,9 @@ impl Reader<'_> {
 /// The tokens of a text; of a long one, those of its two ends.
 fn tokens_of(text: &str) -> Vec<Token> {
     let mut tokens = tokenize(text);
-    tokens.truncate(MAX_TOKENS);
+    if let Some(surplus) = tokens.len().checked_sub(MAX_TOKENS) {
+        tokens.drain(MAX_TOKENS / 2..MAX_TOKENS / 2 + surplus);
+    }
     let mut seen = BTreeSet::new();
     let firsts: Vec<usize> =
         (0..).zip(&tokens).filter(|(_, t)| seen.insert(t.term.as_str())).map(|(at, _)| at).collect();

@@ -445,12 +445,15 @@ fn last_successor<B: AsRef<[u8]>>(
     scorer: &Scorer<'_>,
     doc: DocId,
 ) -> Option<(DocId, Features)> {
-    const LONGEST_CHAIN: usize = 32;
     let mut doc = doc;
     let mut last = None;
-    for _ in 0..LONGEST_CHAIN {
+    let mut seen = BTreeSet::new();
+    loop {
         let Some(next) = view.successor(doc).and_then(|handle| view.find(handle)) else { return last };
         let features = view.features(next);
+        if !seen.insert(features.handle) {
+            return None;
+        }
         let is_superseded = features.flags.has(Flags::SUPERSEDED);
         if !scorer.is_over(&features) {
             last = Some((next, features));
@@ -460,7 +463,6 @@ fn last_successor<B: AsRef<[u8]>>(
         }
         doc = next;
     }
-    None
 }
 
 /// Ties go to the newer handle, so that the order never depends on where a row is kept.

@@ -106,7 +106,9 @@ impl<'a> Scorer<'a> {
     pub(super) fn admits(&self, features: &Features) -> bool {
         let filters = &self.request.filters;
         let is_early = filters.since.is_some_and(|since| features.created < since.minutes());
-        let is_late = filters.until.is_some_and(|until| features.created >= until.minutes());
+        // To the minute, and both ends take the whole minute: rows keep no seconds here.
+        let until = filters.until.map(|until| until.minutes() + u32::from(until.as_micros() % 60_000_000 != 0));
+        let is_late = until.is_some_and(|until| features.created >= until);
         let own_only = filters.own_only || self.request.purpose == Purpose::Unasked;
         let is_foreign = own_only && features.flags.has(Flags::FOREIGN);
         let is_excluded = !self.request.exclude.is_empty()

@@ -1,5 +1,8 @@
 //! The reply where nothing is above the relevance floor.
 
+use std::collections::HashSet;
+
+use super::answer::says;
 use crate::domain::RecallRequest;
 use crate::pack::{IndexEntry, JsonFrame, Ranked, Row, TextFrame, WeakRows};
 
@@ -23,16 +26,17 @@ impl Weak {
     ) -> Self {
         let mut weak = Self { rows: Vec::new(), near, left_out: Vec::new() };
         let (mut used, mut shown) = (0, 0);
-        let mut signatures = Vec::new();
+        let mut said = HashSet::new();
         for (ranked, row) in found {
             let tokens = cost(&ranked, &row);
-            if signatures.contains(&row.signature) {
+            let text = says(&row);
+            if said.contains(&text) {
                 weak.near = weak.near.saturating_sub(1);
             } else if used + tokens + envelope(shown + 1, near) <= room {
                 used += tokens;
                 shown += 1;
                 weak.near = weak.near.saturating_sub(1);
-                signatures.push(row.signature);
+                said.insert(text);
                 weak.rows.push(IndexEntry { ranked, memory: row.memory, excerpt: None, is_bare: false, tokens });
             } else {
                 weak.left_out.push(ranked);

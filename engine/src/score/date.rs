@@ -52,10 +52,15 @@ fn compiled(source: &str) -> Regex {
     Regex::new(source).expect("the patterns are constants, compiled in a test")
 }
 
+/// True where a sentence begins behind this text.
+fn begins_sentence(before: &str) -> bool {
+    before.trim_end().chars().next_back().is_none_or(|last| matches!(last, '.' | '!' | '?' | ':'))
+}
+
 impl DateHints {
     /// Reads the dates of a query asked at `now`: `May 2023`, `3 March`, `2026-03-02`, `2024`,
     /// `yesterday`, `last week`, `this year`, `in the spring`, `two months ago`. English only; `may` and `mar…` need a
-    /// capital or a number beside them.
+    /// capital or a number beside them, and `May` more than that where a sentence begins.
     pub fn read(query: &str, now: Timestamp) -> Self {
         // Most questions name no date, and a pattern that is not asked need not be compiled.
         let mut hints = Self::default();
@@ -101,7 +106,10 @@ impl DateHints {
         }
         for (name, day, year, whole) in named {
             let Some(name) = name.map(|m| m.as_str()) else { continue };
-            let is_word_of_its_own = day.is_none() && year.is_none() && ALSO_WORDS.contains(&name);
+            // "May I", "MAY": at the beginning of a sentence and in capitals a capital tells nothing.
+            let begins = whole.is_some_and(|hit| begins_sentence(query.get(..hit.start()).unwrap_or_default()));
+            let is_no_month = ALSO_WORDS.contains(&name) || name == "MAY" || (name == "May" && begins);
+            let is_word_of_its_own = day.is_none() && year.is_none() && is_no_month;
             if let Some(month) = month_number(name).filter(|_| !is_word_of_its_own) {
                 self.add(Hint::Month { year, month, day }, whole);
             }
@@ -309,6 +317,9 @@ mod tests {
             ("two weeks ago", "2026-11-07", 3.0),
             ("the meeting a month ago", "2026-10-12", 3.0),
             ("you may march on", "2026-03-02", 0.0),
+            ("May I use tabs? May we?", "2026-05-02", 0.0),
+            ("you MAY use tabs", "2026-05-02", 0.0),
+            ("it broke in May", "2026-05-02", 2.0),
             ("no date here", "2026-03-02", 0.0),
         ] {
             assert!((score(query, created) - expected).abs() < 1e-9, "{query} {created} {}", score(query, created));

@@ -247,6 +247,7 @@ impl Texts for Details {
         each(self.keywords.iter().chain(&self.entities).chain(&self.session), see);
         see(Part::Slug, self.category.as_str());
         see(Part::Identity, self.scope.as_str());
+        each_name(&self.origin, see);
         each_kept(self.metadata.as_ref(), see);
     }
 
@@ -257,6 +258,7 @@ impl Texts for Details {
         self.session.iter_mut().for_each(|session| change_in(session, Part::Text, change));
         changed_category(&mut self.category, change);
         changed_scope(&mut self.scope, change);
+        changed_name(&mut self.origin, change);
     }
 }
 

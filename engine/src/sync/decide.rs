@@ -133,7 +133,7 @@ fn with_details(row: &Row, document: &Document, edit: &Edit, op: &Op) -> (Docume
                 // It was said of a text that is not there any more.
                 next.details.vouched = document.details.vouched;
             }
-            (next, op.at)
+            (next, op.at.max(row.details_at))
         }
         // A path that nobody had told stands, as metadata do, beside later details.
         Some(details) => {

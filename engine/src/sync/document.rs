@@ -67,6 +67,38 @@ pub struct Details {
     pub metadata: Option<Metadata>,
 }
 
+impl Details {
+    /// These, with each field that is another one in `mine` than it was in `base`.
+    #[must_use]
+    pub(super) fn with_changes(&self, base: &Self, mine: &Self) -> Self {
+        fn merged<T: Clone + PartialEq>(theirs: &T, base: &T, mine: &T) -> T {
+            if base == mine { theirs.clone() } else { mine.clone() }
+        }
+        macro_rules! by_field {
+            ($($field:ident),*) => {
+                // A field that is added without a place in this list does not compile.
+                Self { $($field: merged(&self.$field, &base.$field, &mine.$field)),* }
+            };
+        }
+        by_field!(
+            category,
+            kind,
+            importance,
+            keywords,
+            entities,
+            scope,
+            created,
+            expires,
+            vouched,
+            origin,
+            session,
+            conflict_of,
+            file,
+            metadata
+        )
+    }
+}
+
 impl Document {
     /// What of a memory travels.
     ///

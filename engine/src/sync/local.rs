@@ -230,7 +230,14 @@ impl Local {
                 }
                 Some(edit).filter(|edit| !edit.is_empty()).map(Action::Edit)
             }
-            (State::Live(document), Some(State::Deleted(_))) => Some(Action::Edit(Edit::to(document))),
+            // What was taken away here stays away though the memory comes back there.
+            (State::Live(document), Some(State::Deleted(base))) => {
+                let mut edit = Edit::between(base, document);
+                if edit.details.is_none() && self.must_tell_path(true) {
+                    edit.details = Some(document.details.clone());
+                }
+                Some(Action::Edit(edit))
+            }
         }
     }
 
@@ -379,7 +386,12 @@ impl Local {
             (State::Deleted(_), Some(base), theirs) if base == theirs => ours,
             // A change has precedence over a deletion, on whichever side.
             (State::Deleted(_), _, theirs) => theirs.clone(),
-            (State::Live(_), _, State::Deleted(_)) => ours,
+            (State::Live(mine), base, State::Deleted(theirs)) => {
+                let base = base.and_then(State::document);
+                let edit = base.map_or_else(|| Edit::to(mine), |base| Edit::between(base, mine));
+                let (tags, links) = (edit.tagged(&theirs.tags), edit.linked(&theirs.links));
+                State::Live(Document { tags, links, ..mine.clone() })
+            }
             (State::Live(mine), base, State::Live(theirs)) => {
                 let base = base.and_then(State::document);
                 let (next, is_conflict) = merged(mine, base, theirs);
@@ -482,7 +494,10 @@ fn merged(mine: &Document, base: Option<&Document>, theirs: &Document) -> (Docum
         },
         None => (theirs.content.clone(), false),
     };
-    let mut details = edit.details.clone().unwrap_or_else(|| theirs.details.clone());
+    let mut details = match base {
+        Some(base) => theirs.details.with_changes(&base.details, &mine.details),
+        None => mine.details.clone(),
+    };
     details.file = details.file.or_else(|| theirs.details.file.clone());
     if is_theirs_new {
         // The owner's word here was of the text before.

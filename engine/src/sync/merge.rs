@@ -89,11 +89,28 @@ fn gaps(stayed: &[(usize, usize)], base: usize, side: usize) -> Vec<(Range<usize
     gaps
 }
 
+/// True where one side writes below a heading that the other side removed: it would come under another heading.
+fn leaves_orphans(base: &[&str], hunks: &[(Hunk<'_>, usize)]) -> bool {
+    let is_heading = |unit: &&str| unit.starts_with('#');
+    let removes = |hunk: &Hunk<'_>, at: usize| {
+        let before = base.get(hunk.begin..hunk.end).unwrap_or_default().iter().filter(|unit| is_heading(unit)).count();
+        (hunk.begin..hunk.end).contains(&at) && before > hunk.now.iter().filter(|unit| is_heading(unit)).count()
+    };
+    hunks.iter().any(|(hunk, side)| {
+        let heading = base.get(..hunk.begin).unwrap_or_default().iter().rposition(is_heading);
+        let says_something = hunk.now.iter().any(|unit| !unit.trim().is_empty());
+        says_something && heading.is_some_and(|at| hunks.iter().any(|(other, of)| of != side && removes(other, at)))
+    })
+}
+
 /// The base with the changes of both sides; `None` where they touch.
 fn together<'a>(base: &[&'a str], sides: [Vec<Hunk<'a>>; 2], is_note: bool) -> Option<Vec<&'a str>> {
     let mut hunks: Vec<(Hunk<'a>, usize)> = Vec::new();
     for (side, of) in sides.into_iter().enumerate() {
         hunks.extend(of.into_iter().map(|hunk| (hunk, side)));
+    }
+    if is_note && leaves_orphans(base, &hunks) {
+        return None;
     }
     hunks.sort_by_key(|(hunk, side)| (hunk.begin, hunk.end, *side));
     let mut merged: Vec<&str> = Vec::new();

@@ -76,7 +76,7 @@ fn a_server_is_told_what_is_given_back_and_nothing_else() {
     assert_eq!(said.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 13, 14, 15, 16, 21, 22]);
     for number in [1, 2, 3] {
         let Action::Edit(edit) = said[&number] else { panic!("{:?}", said[&number]) };
-        assert!(edit.content.is_some());
+        assert!(edit.content.is_none() && edit.tags_removed.is_empty(), "the server has the text: {edit:?}");
     }
     for number in [13, 21, 22] {
         let Action::Create(document) = said[&number] else { panic!("{:?}", said[&number]) };

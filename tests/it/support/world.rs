@@ -73,6 +73,7 @@ impl World {
             .env("TESSERA_NOW", "2026-11-20T12:00:00Z")
             // What a hook does is tested; how long it may take, only where the test says so.
             .env("TESSERA_HOOKS_DEADLINE_MS", "60000")
+            .env("TZ", "UTC")
             .env("NO_COLOR", "1");
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").stdin(Stdio::null());
         command

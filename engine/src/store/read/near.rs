@@ -1,7 +1,5 @@
 //! Memories that say what another one says, in whatever words.
 
-use std::collections::BTreeSet;
-
 use rusqlite::params;
 use serde::Serialize;
 
@@ -11,7 +9,6 @@ use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::rows::codec::sql;
 use crate::store::rows::memory::HOLDS;
-use crate::text::fold;
 
 /// From where on two notes are told to be about one thing. Of 494 notes of several people 13 pairs are so near: all five that
 /// say the same, four of nine of which one replaces the other, and four others, of which three are of one thing. From 0.68
@@ -28,7 +25,7 @@ const LOOKED_AT: usize = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Likeness {
-    /// They say the same, in the same words but for their order.
+    /// They say the same, in the same words.
     Same,
     /// They are about the same thing, and may say something else of it.
     Other,
@@ -94,12 +91,15 @@ impl Store {
     }
 }
 
-/// True where two texts that are near are of other words: one may say the opposite, and meaning does not tell.
+/// True where two texts that are near are of other words, or of the same in another order: one may say the opposite, and meaning
+/// does not tell.
 fn differ(one: &str, other: &str) -> bool {
-    words(one) != words(other)
+    let (one, other) = (one.to_lowercase(), other.to_lowercase());
+    !words(&one).eq(words(&other))
 }
 
-fn words(text: &str) -> BTreeSet<String> {
-    let text = fold(text);
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+/// The words of a text in their order, without the signs that end a sentence or quote.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let bare = |word| str::trim_matches(word, ['.', ',', ';', ':', '!', '?', '"', '\'', '(', ')']);
+    text.split_whitespace().map(bare).filter(|word| !word.is_empty())
 }

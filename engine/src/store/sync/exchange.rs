@@ -49,7 +49,8 @@ impl Store {
                 clean::memory(change, id, &KnownValues::default())?;
                 let op = match Held::of(change, id)? {
                     Some(mut held) => {
-                        let op = held.local.op(MemoryId::generate(change.now), change.now);
+                        let at = held.known.memory.updated.min(change.now);
+                        let op = held.local.op(MemoryId::generate(change.now), at);
                         save(change, id, &held.local)?;
                         op
                     }

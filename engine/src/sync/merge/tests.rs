@@ -77,6 +77,17 @@ fn lines_of_the_front_matter_stand_each_for_itself_and_the_last_newline_is_kept_
 }
 
 #[test]
+fn what_is_written_below_a_heading_that_the_other_removed_is_put_under_no_other() {
+    let base = "## Ports\n\n- 5432\n\n## Hosts\n\n- birch\n";
+    let added = base.replace("- birch", "- birch\n- alder");
+    for removed in [base.replace("## Hosts\n\n", ""), base.replace("## Hosts\n", "")] {
+        assert_eq!(merge(base, &added, &removed), None, "{removed}");
+    }
+    let moved = base.replace("- 5432", "- 5433");
+    assert!(merge(base, &moved, &base.replace("## Hosts\n\n- birch\n", "")).is_some(), "above it both stand");
+}
+
+#[test]
 fn units_are_the_text() {
     for text in
         ["", "a", "a\n\nb", "- a\n  b\n- c", "```\n- x\n```\n- y", "---\na: 1\n---\n\n# T", "\n\n", "1. a\n2) b"]
