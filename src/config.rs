@@ -1,25 +1,27 @@
 //! Settings: a flag, else the environment, else `config.toml`, else the default. Every one is declared here.
 
+mod clients;
 mod older;
 mod secrets;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use etcetera::{AppStrategy, AppStrategyArgs};
 use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
-use tessera_engine::store::{Home, StoreConfig, Usage};
+use tessera_engine::store::{Home, SecretMode, StoreConfig, Usage};
 
+use tessera_desk::Caller;
 use tessera_desk::project::{Claim, claim_of};
-use tessera_desk::{Caller, Project};
 use tessera_hooks::{Settings as HookSettings, Surroundings};
-use tessera_setup::Places;
 
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
+use clients::running_claude;
+pub(crate) use clients::{client_session, leaves_hook_to_settings, leaves_tools_to_settings, places};
 pub(crate) use files::{
     FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules, memory_files,
 };
@@ -258,6 +260,18 @@ impl Setting {
         SetupError { setting: self.key.or(self.names.first().copied()).unwrap_or(""), problem: problem.to_string() }
     }
 
+    /// The text from the environment, else from the file, else from an option of the plugin, whose defaults a client may hand on
+    /// as if the user had set them.
+    pub(crate) fn in_order(&self, file: &ConfigFile) -> Option<String> {
+        let (of_plugin, own): (Vec<&str>, Vec<&str>) =
+            self.names.iter().partition(|name| name.starts_with("CLAUDE_PLUGIN_OPTION_"));
+        let told = |names: &[&str]| {
+            let value = names.iter().filter(|_| !file.is_alone()).find_map(|name| variable(name));
+            value.map(|value| value.to_string_lossy().into_owned())
+        };
+        told(&own).or_else(|| file.text(self)).or_else(|| told(&of_plugin))
+    }
+
     /// The value from the environment, else from the file, else the default.
     fn parsed<T>(
         &self,
@@ -265,7 +279,7 @@ impl Setting {
         default: T,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, SetupError> {
-        match self.text().or_else(|| file.text(self)) {
+        match self.in_order(file) {
             Some(text) => parse(text.trim()).map_err(|problem| self.wrong(problem)),
             None => Ok(default),
         }
@@ -275,7 +289,8 @@ impl Setting {
 /// Where the store is.
 pub(crate) fn home(flag: Option<PathBuf>) -> Result<Home, SetupError> {
     if let Some(home) = named_home(flag) {
-        return Ok(home.into());
+        // Each process stands in another directory: one that is started from here would look elsewhere.
+        return Ok(std::path::absolute(&home).unwrap_or(home).into());
     }
     let names =
         AppStrategyArgs { top_level_domain: "dev".into(), author: "tessera".into(), app_name: "tessera".into() };
@@ -383,8 +398,21 @@ pub(crate) fn surroundings(home_flag: Option<PathBuf>) -> Result<Surroundings, S
         claude: running_claude(),
         search_path: variable("PATH"),
         secrets: secret_rules(&file)?,
-        ollama: if ollama.contains("://") { ollama } else { format!("http://{ollama}") },
+        ollama: address_of_ollama(&ollama),
     })
+}
+
+/// As Ollama itself reads it: a host alone means its own port, and "everywhere" is asked here.
+fn address_of_ollama(text: &str) -> String {
+    let address = text.trim().trim_end_matches('/');
+    if address.contains("://") {
+        return address.to_owned();
+    }
+    let (host, port) = match address.rsplit_once(':') {
+        Some((host, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
+        _ => (address, "11434"),
+    };
+    format!("http://{}:{port}", if host.is_empty() || host == "0.0.0.0" { "127.0.0.1" } else { host })
 }
 
 fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
@@ -407,6 +435,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
 /// Refuses a file with a value that cannot be used.
 pub(crate) fn check(file: &ConfigFile) -> Result<(), SetupError> {
     KEEP_QUESTIONS.parsed(file, false, switch)?;
+    OLLAMA.parsed(file, String::new(), any)?;
     files::check(file)?;
     secret_rules(file)?;
     team::check(file)?;
@@ -428,72 +457,24 @@ pub(crate) fn project(dir: &Path) -> Scope {
     claim(dir).scope
 }
 
-/// Where clients keep their settings.
-pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
-    let home = etcetera::home_dir().map_err(|error| HOME.wrong(format!("no home directory: {error}")))?;
-    let config = if cfg!(windows) {
-        variable("APPDATA").map_or_else(|| home.join("AppData/Roaming"), PathBuf::from)
-    } else if cfg!(target_os = "macos") {
-        home.join("Library/Application Support")
-    } else {
-        variable("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from)
-    };
-    Ok(Places {
-        config,
-        claude: variable("CLAUDE_CONFIG_DIR").map(PathBuf::from),
-        codex: variable("CODEX_HOME").map(PathBuf::from),
-        program: std::env::current_exe().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
-        store: named_home(home_flag.map(Path::to_path_buf)).map(|home| std::path::absolute(&home).unwrap_or(home)),
-        home,
-        search: variable("PATH"),
-    })
-}
-
-/// The program of the client that runs this hook, where the system tells.
-fn running_claude() -> Option<PathBuf> {
-    let pid: u32 = variable("CLAUDE_PID")?.to_str()?.parse().ok()?;
-    std::fs::read_link(format!("/proc/{pid}/exe")).ok().filter(|program| program.is_file())
-}
-
-/// True if the plugin of a client runs this hook, and the client's settings run one too: that one acts.
-pub(crate) fn leaves_hook_to_settings() -> bool {
-    is_of_plugin() && places(None).is_ok_and(|places| tessera_setup::runs_hooks(&places, client_project().as_deref()))
-}
-
-/// The directory of the client's project.
-fn client_project() -> Option<PathBuf> {
-    variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
-}
-
-/// The same for the server.
-pub(crate) fn leaves_tools_to_settings() -> bool {
-    is_of_plugin()
-        && places(None).is_ok_and(|places| tessera_setup::starts_server(&places, client_project().as_deref()))
-}
-
-/// True inside what a client's plugin started.
-fn is_of_plugin() -> bool {
-    variable("CLAUDE_PLUGIN_ROOT").is_some()
-}
-
-/// The client's session, and its project with its directory, for a server that it started.
-pub(crate) fn client_session() -> (Option<String>, Option<Project>) {
-    let session = variable("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
-    (session, client_project().and_then(|dir| Project::of(&dir, user_home().as_deref())))
-}
-
 /// How to open the user's store.
 pub(crate) fn store(home_flag: Option<PathBuf>, usage: Usage) -> Result<StoreConfig, SetupError> {
     let home = home(home_flag)?;
     // A file that cannot be read is no reason to store nothing: `doctor` and hooks say what is wrong with it.
-    let file = ConfigFile::read(&home).unwrap_or_else(|_| ConfigFile::empty(&home));
+    let read = ConfigFile::read(&home);
+    let is_read = read.is_ok();
+    let file = read.unwrap_or_else(|error| {
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| {
+            crate::output::note(&format!("{error}; until it is mended, nothing with a credential is stored"));
+        });
+        ConfigFile::empty(&home)
+    });
     let meaning = MEANING.parsed(&file, true, switch)?;
-    Ok(StoreConfig {
-        home,
-        clock: clock()?,
-        weights: Weights::default(),
-        usage,
-        meaning,
-        secrets: secret_rules(&file)?,
-    })
+    let mut secrets = secret_rules(&file)?;
+    if !is_read && SECRETS_MODE.value().is_none() {
+        // What the user wants done with credentials cannot be read.
+        secrets.mode = SecretMode::Refuse;
+    }
+    Ok(StoreConfig { home, clock: clock()?, weights: Weights::default(), usage, meaning, secrets })
 }

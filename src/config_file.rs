@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tessera_desk::files::read_small;
 use tessera_engine::store::{Home, dir_of, make_private_dir, replace};
-use toml_edit::{DocumentMut, Item, Table};
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use crate::config::{SETTINGS, Setting};
 use crate::exit::SetupError;
@@ -13,6 +13,8 @@ use crate::exit::SetupError;
 pub(crate) struct ConfigFile {
     path: PathBuf,
     document: DocumentMut,
+    /// True where variables of the environment are passed over: the file itself is looked at.
+    is_alone: bool,
 }
 
 impl ConfigFile {
@@ -26,12 +28,22 @@ impl ConfigFile {
             Err(error) => return Err(wrong(error.to_string())),
         };
         let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| wrong(error.to_string()))?;
-        Ok(Self { path, document })
+        Ok(Self { path, document, is_alone: false })
     }
 
     /// A file that says nothing.
     pub(crate) fn empty(home: &Home) -> Self {
-        Self { path: home.config(), document: DocumentMut::new() }
+        Self { path: home.config(), document: DocumentMut::new(), is_alone: false }
+    }
+
+    /// The same, to look at what it says itself, whatever the environment says.
+    pub(crate) fn alone(self) -> Self {
+        Self { is_alone: true, ..self }
+    }
+
+    /// True where variables of the environment are passed over.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.is_alone
     }
 
     /// The text of a setting, whatever its TOML type.
@@ -41,7 +53,12 @@ impl ConfigFile {
             item = item.get(part)?;
         }
         let value = item.as_value()?;
-        Some(value.as_str().map_or_else(|| value.to_string().trim().to_owned(), str::to_owned))
+        // As it is meant, without what stands around it, such as a comment.
+        Some(match value {
+            Value::String(text) => text.value().clone(),
+            Value::Integer(number) => number.value().to_string(),
+            other => other.clone().decorated("", "").to_string(),
+        })
     }
 
     /// Keys that mean nothing: mistyped, or of another version.
@@ -74,10 +91,10 @@ impl ConfigFile {
         })?;
         let (table, leaf) = key.split_once('.').map_or((None, key), |(table, leaf)| (Some(table), leaf));
         let table = match table {
-            None => self.document.as_table_mut(),
+            None => self.document.as_table_mut() as &mut dyn TableLike,
             Some(table) => {
                 let item = self.document.entry(table).or_insert_with(|| Item::Table(Table::new()));
-                item.as_table_mut()
+                item.as_table_like_mut()
                     .ok_or_else(|| SetupError { setting: "config.toml", problem: format!("{table} is not a table") })?
             }
         };
@@ -85,7 +102,8 @@ impl ConfigFile {
             None => drop(table.remove(leaf)),
             Some(value) => {
                 let item = match (value.parse::<i64>(), value) {
-                    (Ok(number), _) => toml_edit::value(number),
+                    // Other digits, such as those of a key, are a text.
+                    (Ok(number), _) if number.to_string() == value => toml_edit::value(number),
                     (_, "true") => toml_edit::value(true),
                     (_, "false") => toml_edit::value(false),
                     _ => toml_edit::value(value),

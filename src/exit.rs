@@ -57,8 +57,10 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 
 /// Prints an error and chooses its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    let closed =
-        error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
+    // The store says it of the stream that it writes to as of a file of its own.
+    let closed = error.chain().any(|cause| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    });
     if closed {
         // Whoever read our output has seen enough.
         return ExitCode::SUCCESS;

@@ -14,6 +14,8 @@ use crate::verbs::Remember;
 
 /// Characters below which an item says nothing by itself.
 const SHORTEST: usize = 8;
+/// For how many of them a sign of Chinese, Japanese or Korean counts.
+const WIDE: usize = 3;
 /// Bytes of a file that is one memory. A longer one is read item by item.
 const MOST_WHOLE: usize = 16 * 1024;
 
@@ -73,7 +75,8 @@ fn whole(note: &Note, text: &str) -> Option<Remember> {
 /// tables stay with what they explain. `files` are the names of files that are read themselves.
 fn items(text: &str, files: &BTreeSet<&str>) -> Vec<Remember> {
     let (notes, headings) = (Vec::new(), Vec::new());
-    let mut reader = Reader { headings, open: None, depth: 0, start: 0, notes, leads_to_file: false, text, files };
+    let mut reader =
+        Reader { headings, open: None, depth: 0, start: 0, ended: 0, notes, leads_to_file: false, text, files };
     // A front matter that is no YAML, such as the `globs: *.rs` of other editors, is none of the notes either.
     let is_fenced = text.starts_with("---\n") || text.starts_with("---\r\n");
     let options = if is_fenced { Options::ENABLE_YAML_STYLE_METADATA_BLOCKS } else { Options::empty() };
@@ -92,6 +95,8 @@ struct Reader<'a> {
     /// How deep in an item or a paragraph.
     depth: usize,
     start: usize,
+    /// Where the last note ended.
+    ended: usize,
     /// True once the item names a file that is read itself: it is the line of an index.
     leads_to_file: bool,
     notes: Vec<(String, Vec<String>)>,
@@ -121,6 +126,8 @@ impl Reader<'_> {
                 }
                 self.depth += 1;
             }
+            Event::Start(Tag::CodeBlock(_)) if self.depth == 0 => self.start = start,
+            Event::End(TagEnd::CodeBlock) if self.depth == 0 => self.code(end),
             Event::End(TagEnd::Item | TagEnd::Paragraph) => {
                 self.depth = self.depth.saturating_sub(1);
                 if self.depth == 0 {
@@ -131,17 +138,38 @@ impl Reader<'_> {
         }
     }
 
+    /// Code belongs to the note right above it; without one, it is a note of its own.
+    fn code(&mut self, end: usize) {
+        let code = self.text.get(self.start..end).unwrap_or("").trim_end();
+        let is_next = self.text.get(self.ended..self.start).is_some_and(|between| between.trim().is_empty());
+        match self.notes.last_mut().filter(|_| is_next) {
+            Some((above, _)) => {
+                above.push_str("\n\n");
+                above.push_str(code);
+                self.ended = end;
+            }
+            None => self.note(end),
+        }
+    }
+
     fn note(&mut self, end: usize) {
         let raw = self.text.get(self.start..end).unwrap_or("").trim();
         // The marker of a list has a space behind it, the stars of bold text have none.
         let content = ["- ", "* ", "+ "].iter().find_map(|marker| raw.strip_prefix(marker)).unwrap_or(raw).trim();
         let is_import = content.starts_with('@') && !content.contains(' ');
         let is_index = std::mem::take(&mut self.leads_to_file);
-        if content.chars().count() >= SHORTEST && !is_import && !is_index {
+        if says_something(content) && !is_import && !is_index {
+            self.ended = end;
             let keywords = self.headings.iter().map(|(_, heading)| heading.trim().to_owned());
             self.notes.push((content.to_owned(), keywords.filter(|heading| !heading.is_empty()).collect()));
         }
     }
+}
+
+/// True for a text that is long enough to say something; a sign of Chinese, Japanese or Korean says as much as a short word.
+fn says_something(text: &str) -> bool {
+    let is_wide = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
+    text.chars().map(|c| if is_wide(c) { WIDE } else { 1 }).sum::<usize>() >= SHORTEST
 }
 
 #[cfg(test)]
@@ -169,9 +197,17 @@ mod tests {
                 ("The ledger is append-only.", vec!["Ledger"]),
                 ("Use tabs, `never` spaces\n  - in Go too", vec!["Ledger", "Style"]),
                 ("Commit messages in English", vec!["Ledger", "Style"]),
-                ("**Why:** so that all can read them", vec!["Ledger", "Style"]),
+                ("**Why:** so that all can read them\n\n```sh\nmake\n```", vec!["Ledger", "Style"]),
             ]
         );
+    }
+
+    #[test]
+    fn code_is_a_note_and_so_is_a_short_sentence_in_signs() {
+        let text = "# Build\n\n```sh\nmake all\n```\n\n- 用中文回答\n- 日本語で\n- ok\n\nRun:\n\n    cargo test\n";
+        let notes = notes(&[file("CLAUDE.md", text)], &Scope::Global, None);
+        let texts: Vec<&str> = notes.iter().map(|note| note.content.as_str()).collect();
+        assert_eq!(texts, ["```sh\nmake all\n```", "用中文回答", "日本語で", "cargo test"]);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod claude_md;
 mod desk;
 pub mod files;
 pub mod folders;
+pub mod json;
 pub mod log;
 pub mod meaning;
 mod older_rows;

@@ -1,8 +1,12 @@
 //! A vault for the secrets of one machine: what was sealed here moves there after its commit, and is asked for there.
 
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
 use tessera_engine::Store;
 use tessera_engine::domain::MemoryRef;
-use tessera_engine::store::{ElsewhereBecause, ForVault, SecretRef, StoreError};
+use tessera_engine::store::{ElsewhereBecause, ForVault, SecretRef, StoreError, try_lock};
 use tessera_vault::{Config, Fields, Vault, VaultError};
 use tokio_util::sync::CancellationToken;
 
@@ -11,6 +15,10 @@ pub use tessera_vault::VARIABLES;
 use crate::caller::Caller;
 use crate::shared::SharedStore;
 use crate::team::FromServer;
+
+/// How often, and how far apart, the right to tell the vault is asked for.
+const MOST_TRIES: u32 = 400;
+const NAP: Duration = Duration::from_millis(50);
 
 /// Why a vault does not have, or does not give, what it should.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +59,9 @@ impl Safe {
     /// # Errors
     /// When it does not answer or refuses: what it has not learned stays here, sealed, and is told again.
     pub async fn settle(&self, store: &SharedStore) -> Result<u64, SafeError> {
+        // One at a time: what one deletes there another may be writing.
+        let lock = on(store, |store| Ok(store.home().vault_lock())).await?;
+        let Some(_turn) = turn(&lock).await? else { return Ok(0) };
         let owner = on(store, |store| store.vault_owner()).await?;
         let mut moved = 0;
         loop {
@@ -136,4 +147,17 @@ async fn on<T: Send + 'static>(
     work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, SafeError> {
     Ok(store.run(&CancellationToken::new(), work).await.ok_or(SafeError::Ended)??)
+}
+
+/// The right to tell the vault, as soon as no other process has it; `None` where that takes long. What waits stays sealed here, and is
+/// told the next time.
+async fn turn(lock: &Path) -> Result<Option<File>, StoreError> {
+    for _ in 0..MOST_TRIES {
+        let turn = try_lock(lock).map_err(|source| StoreError::File { path: lock.to_path_buf(), source })?;
+        if turn.is_some() {
+            return Ok(turn);
+        }
+        tokio::time::sleep(NAP).await;
+    }
+    Ok(None)
 }

@@ -1,5 +1,7 @@
 //! Leave for our own safe tools, by their full names; no decision on anything else.
 
+use tessera_engine::store::Usage;
+
 use crate::reply::Reply;
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
@@ -45,12 +47,28 @@ pub(crate) fn on_request(payload: &Payload, surroundings: &Surroundings) -> Opti
 fn is_safe(payload: &Payload, surroundings: &Surroundings) -> bool {
     let Some(name) = payload.text(&["tool_name"]) else { return false };
     let tool = SERVERS.iter().find_map(|server| name.strip_prefix(server));
-    surroundings.settings.auto_approve && tool.is_some_and(|tool| is_safe_tool(tool, payload))
+    surroundings.settings.auto_approve && tool.is_some_and(|tool| is_safe_tool(tool, payload, surroundings))
 }
 
-fn is_safe_tool(tool: &str, payload: &Payload) -> bool {
+fn is_safe_tool(tool: &str, payload: &Payload, surroundings: &Surroundings) -> bool {
     match tool {
         FILE_TOOL => payload.tool_argument("command").is_some_and(|command| SAFE_COMMANDS.contains(&command)),
-        _ => SAFE_TOOLS.contains(&tool) || NOTE_TOOLS.contains(&tool),
+        // By a tag memories may be shared, now and later: that is for the person to say.
+        _ => {
+            (SAFE_TOOLS.contains(&tool) && !(gives_tags(payload) && may_share(surroundings)))
+                || NOTE_TOOLS.contains(&tool)
+        }
     }
+}
+
+fn gives_tags(payload: &Payload) -> bool {
+    ["tags", "tag"].iter().any(|name| payload.has_tool_argument(name))
+}
+
+/// True where this machine is in sync with a team server, or that cannot be told.
+fn may_share(surroundings: &Surroundings) -> bool {
+    surroundings.home.holds_store()
+        && surroundings
+            .open(Usage::ReadOnce)
+            .map_or(true, |store| store.server().map_or(true, |server| server.is_some()))
 }

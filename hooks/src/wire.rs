@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
+use tessera_desk::json::whole_characters;
 use tessera_engine::screen::dropped;
 
 /// Bytes of input that are read; a longer one is not a hook's.
@@ -41,7 +42,7 @@ impl Payload {
     /// When it is not a JSON object.
     pub fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
         let text = String::from_utf8_lossy(bytes);
-        match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+        match serde_json::from_str(&whole_characters(text.trim_start_matches('\u{feff}'))) {
             Ok(Value::Object(fields)) => Ok(Self { fields }),
             Ok(_) => Err(PayloadError::NotAnObject),
             Err(error) => Err(PayloadError::Json { line: error.line(), column: error.column() }),
@@ -61,6 +62,12 @@ impl Payload {
     /// A text among the arguments of the tool that is to be used.
     pub fn tool_argument(&self, name: &str) -> Option<&str> {
         self.fields.get("tool_input").or_else(|| self.fields.get("toolInput"))?.get(name)?.as_str()
+    }
+
+    /// True where the tool that is to be used is given an argument.
+    pub fn has_tool_argument(&self, name: &str) -> bool {
+        let input = self.fields.get("tool_input").or_else(|| self.fields.get("toolInput"));
+        input.and_then(|input| input.get(name)).is_some_and(|value| !value.is_null())
     }
 
     /// The event, as the client names it.

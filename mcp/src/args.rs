@@ -6,7 +6,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 use tessera_desk::verbs::{Named, described};
 use tessera_engine::domain::{
-    Category, DomainError, Expiry, Filters, MemoryId, MemoryRef, Metadata, Scope, Tag, Timestamp,
+    Category, DomainError, Expiry, Filters, MAX_LIMIT, MemoryId, MemoryRef, Metadata, Scope, Tag, Timestamp,
 };
 use tessera_engine::store::StoreError;
 
@@ -53,7 +53,7 @@ impl Args {
     }
 
     /// The name that the caller used for an argument, else its own.
-    fn name(&self, names: &'static [&'static str]) -> &'static str {
+    pub(crate) fn name(&self, names: &'static [&'static str]) -> &'static str {
         self.value(names).map_or_else(|| field(names), |(name, _)| name)
     }
 
@@ -122,7 +122,7 @@ impl Args {
         text.map(|text| text.parse().map_err(|error| self.named(error, names))).transpose()
     }
 
-    /// A list: a JSON list, or text with commas.
+    /// A list: a JSON list, also as a text, or text with commas.
     pub(crate) fn list(&self, names: &'static [&'static str]) -> Result<Option<Vec<String>>, DomainError> {
         let Some((name, value)) = self.value(names) else { return Ok(None) };
         let items = match value {
@@ -130,7 +130,14 @@ impl Args {
                 let given = items.iter().filter(|item| !item.is_null());
                 given.map(|item| scalar(name, item)).collect::<Result<Vec<_>, _>>()?
             }
-            other => scalar(name, other)?.split(',').map(str::to_owned).collect(),
+            other => {
+                let text = scalar(name, other)?;
+                match serde_json::from_str::<Vec<Value>>(&text) {
+                    // A list that the caller wrote as a text.
+                    Ok(items) => items.iter().map(|item| scalar(name, item)).collect::<Result<Vec<_>, _>>()?,
+                    Err(_) => text.split(',').map(str::to_owned).collect(),
+                }
+            }
         };
         let items = items.into_iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty());
         Ok(Some(items.collect()))
@@ -274,7 +281,16 @@ impl Args {
 
     /// Several memories, by `ids` or `id`, or files by their paths; at least one.
     pub(crate) fn names(&self) -> Result<Vec<Named>, DomainError> {
-        let ids: Vec<Named> = self.parsed_list(IDS)?;
+        let mut ids: Vec<Named> = Vec::new();
+        for id in self.parsed_list(IDS)? {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+            if ids.len() > MAX_LIMIT as usize {
+                let problem = format!("names more than {MAX_LIMIT} memories");
+                return Err(DomainError::invalid(self.name(IDS), problem, "name them in several calls"));
+            }
+        }
         if ids.is_empty() {
             return Err(DomainError::invalid("ids", "is missing", "give handles such as [42, 7]"));
         }

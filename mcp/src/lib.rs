@@ -9,6 +9,7 @@ mod error;
 mod http;
 mod http_key;
 mod known;
+mod lines;
 mod memory_files;
 mod prompts;
 mod resources;

@@ -3,6 +3,7 @@
 use rmcp::ServiceExt;
 
 use crate::error::ServeError;
+use crate::lines::Lines;
 use crate::server::Server;
 use tessera_desk::team::Team;
 
@@ -16,7 +17,7 @@ pub async fn serve_stdio(server: Server) -> Result<(), ServeError> {
     store.watch_files_in_background();
     let worker = server.team().map(Team::worker);
     let serving = async {
-        match server.serve(rmcp::transport::stdio_pipes()).await {
+        match server.serve(Lines::of(rmcp::transport::stdio_pipes())).await {
             // The network is touched only once the client has its answer.
             Ok(running) => match &worker {
                 None => drop(running.waiting().await),

@@ -19,7 +19,13 @@ pub(super) fn rows(context: &Context, store: &StoreConfig) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |name, verdict, detail: String| rows.push(Row { name, verdict, detail });
     let file = config::home(context.home.clone()).and_then(|home| ConfigFile::read(&home));
-    match file.and_then(|file| config::check(&file).map(|()| config::unknown(&file))) {
+    let checked = file.and_then(|file| {
+        config::check(&file)?;
+        // What a variable stands above is looked at too.
+        let file = file.alone();
+        config::check(&file).map(|()| config::unknown(&file))
+    });
+    match checked {
         Err(problem) => add("settings", RowVerdict::Bad, problem.to_string()),
         Ok(unknown) if !unknown.is_empty() => {
             add("settings", RowVerdict::Bad, format!("no such setting: {}", unknown.join(", ")));

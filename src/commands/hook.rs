@@ -29,6 +29,8 @@ impl Arguments {
                 known.home = words.next().map(PathBuf::from);
             } else if let Some(home) = text.strip_prefix("--home=") {
                 known.home = Some(PathBuf::from(home));
+            } else if !is_hook && text.starts_with('-') {
+                // An option of every command, such as `--json`.
             } else if !is_hook && text != "hook" {
                 return None;
             } else if !is_hook {
@@ -136,7 +138,8 @@ mod tests {
         assert_eq!(of(&["hook", "Stop", "--home", "/h"]), known(Some("/h"), Some("Stop")));
         assert_eq!(of(&["--home", "/h", "hook", "--unknown"]), known(Some("/h"), None));
         assert_eq!(of(&["--home=/h", "hook", "Stop"]), known(Some("/h"), Some("Stop")));
-        for other in [&["recall", "hook"][..], &["--home", "hook"], &["--json", "hook"], &[]] {
+        assert_eq!(of(&["--json", "-v", "hook", "a", "b"]), known(None, Some("a")));
+        for other in [&["recall", "hook"][..], &["--home", "hook"], &["--json", "recall"], &[]] {
             assert_eq!(of(other), None, "{other:?}");
         }
     }

@@ -16,6 +16,7 @@ use tessera_engine::store::{Erase, Near, StoreError, Stored};
 use super::setup::agreed_or;
 use super::{Access, Context, all_or_stdin, text_or_stdin, without_last_newline};
 use crate::cli::{Remember, Update};
+use crate::exit::UserError;
 use crate::{config, output};
 
 /// Stores a memory.
@@ -76,9 +77,7 @@ pub(super) fn update(context: &Context, args: Update) -> anyhow::Result<()> {
         vouched: args.trust,
     };
     if patch.is_empty() {
-        anyhow::bail!(crate::exit::UserError(
-            "nothing to change; give --content, --tags, --importance or another field".into()
-        ));
+        anyhow::bail!(UserError("nothing to change; give --content, --tags, --importance or another field".into()));
     }
     let (named, is_imported, reason) = (args.ids, args.imported, args.reason);
     context.at_desk(Access::Change, |desk| {
@@ -158,9 +157,7 @@ pub(super) fn forget(
 /// Brings back a forgotten memory, or an earlier text.
 pub(super) fn restore(context: &Context, ids: Vec<Named>, before: Option<u64>) -> anyhow::Result<()> {
     if before.is_some() && ids.len() > 1 {
-        return Err(
-            crate::exit::UserError("--before takes one memory; restore each with a command of its own".into()).into()
-        );
+        return Err(UserError("--before takes one memory; restore each with a command of its own".into()).into());
     }
     ids.into_iter().try_for_each(|id| restore_one(context, id, before))
 }
@@ -180,9 +177,18 @@ fn restore_one(context: &Context, id: Named, before: Option<u64>) -> anyhow::Res
                 let back = desk.perform(PutBack { path })?;
                 desk.give_meaning();
                 if context.json {
-                    return output::json(&json!({ "restored": back }));
+                    let failed = back.failed.iter().map(|(path, problem)| json!({ "path": path, "problem": problem }));
+                    let failed: Vec<_> = failed.collect();
+                    output::json(&json!({ "restored": back.restored, "failed": failed }))?;
+                } else {
+                    let mut restored = back.restored.iter().map(|path| output::shown(&format!("Restored {path}")));
+                    restored.try_for_each(|line| output::line(&line))?;
+                    back.failed.iter().for_each(|(_, problem)| output::note(&output::shown(problem)));
                 }
-                return back.iter().try_for_each(|path| output::line(&output::shown(&format!("Restored {path}"))));
+                return match back.failed.len() {
+                    0 => Ok(()),
+                    stay => Err(UserError(format!("{stay} files stay deleted")).into()),
+                };
             }
         };
         let stored = desk.perform(Restore { id, before })?;

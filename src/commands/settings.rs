@@ -10,14 +10,15 @@ use crate::{config, output};
 /// Lists the settings, or changes one.
 pub(super) fn run(context: &Context, change: Option<SettingsChange>) -> anyhow::Result<()> {
     let home = config::home(context.home.clone())?;
-    let mut file = ConfigFile::read(&home)?;
+    let file = ConfigFile::read(&home)?;
     let (key, value) = match change {
         None => return list(context, &file),
         Some(SettingsChange::Set { key, value }) => (key, Some(value)),
         Some(SettingsChange::Unset { key }) => (key, None),
     };
+    // A value that cannot be used is refused before it is written, also where a variable stands above it.
+    let mut file = file.alone();
     let setting = file.set(&key, value.as_deref())?;
-    // A value that cannot be used is refused before it is written.
     config::check(&file)?;
     file.write()?;
     let (name, path) = (setting.key.unwrap_or(&key), file.path().display());

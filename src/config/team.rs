@@ -51,7 +51,7 @@ pub(crate) struct Used {
 }
 
 fn text(setting: &Setting, file: &ConfigFile) -> Option<String> {
-    setting.text().or_else(|| file.text(setting)).filter(|text| !text.trim().is_empty())
+    setting.in_order(file).filter(|text| !text.trim().is_empty())
 }
 
 /// The address that the environment or the file holds.
@@ -94,6 +94,14 @@ fn server(home_flag: Option<PathBuf>) -> Result<Option<(String, String, Used)>, 
 
 /// Checks the settings of the team server.
 pub(super) fn check(file: &ConfigFile) -> Result<(), SetupError> {
+    INTERVAL.parsed(file, EVERY, seconds)?;
+    if let Some(address) = text(&SERVER, file).filter(|address| !address.trim().starts_with("http")) {
+        return Err(SERVER.wrong(format!("{address} is no address; give https://HOST, or http:// on this machine")));
+    }
+    if file.is_alone() {
+        mode(file)?;
+        return Ok(());
+    }
     match (team_address(file), team_key(file), mode(file)?) {
         (Some(address), Some(_), Some(_)) => keep_key_of_file(file, &address),
         _ => Ok(()),

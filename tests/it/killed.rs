@@ -2,7 +2,7 @@
 //!
 //! A command is ended by SIGKILL at the n-th call that writes, syncs, renames, links or removes. Afterwards nothing acknowledged is
 //! missing, nothing is there twice, and `doctor` tells the truth. The same command, run again, reaches the same end as one that
-//! nobody stopped. CI takes points that are spread over the whole run; `TESSERA_EVERY_CALL=1` takes each of them.
+//! nobody stopped. CI takes points that are spread over the whole run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::support::{World, has};
 
 const CALLS: &str = "write,pwrite64,pwritev,fdatasync,fsync,ftruncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat";
-/// Points of one command in CI.
+/// Points of one command: the more, the longer it takes.
 const POINTS: usize = 24;
 /// A credential, as detection knows it.
 const PASSWORD: &str = "the password of birch is hunter5!X9q";
@@ -96,8 +96,7 @@ fn kill_anywhere(case: &Case) -> usize {
     assert!(done.status.success(), "{done:?}");
     let calls = fs::read_to_string(&log).unwrap().lines().filter(|line| line.contains('(')).count();
     let end = state(&whole);
-    let is_each = std::env::var_os("TESSERA_EVERY_CALL").is_some();
-    let step = if is_each { 1 } else { calls.div_ceil(POINTS) };
+    let step = calls.div_ceil(POINTS);
     let points: Vec<usize> = (1..=calls).step_by(step).collect();
     for n in &points {
         let world = prepared();

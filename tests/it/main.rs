@@ -29,6 +29,7 @@ mod memory_view;
 mod metamorphic;
 mod notes;
 mod observations;
+mod odd_input;
 mod older_calls;
 mod older_sources;
 mod planted;

@@ -92,7 +92,7 @@ fn a_question_asked_otherwise_has_the_same_answer() {
     for (name, held) in names.into_iter().zip(held) {
         writeln!(told, "{name}: {held} of {answered}").unwrap();
     }
-    expect![[r#"
+    expect![[r"
         question, text: 139 of 144
         text, question: 139 of 144
         text, question, text: 139 of 144
@@ -100,6 +100,6 @@ fn a_question_asked_otherwise_has_the_same_answer() {
         another order: 144 of 144
         more room: 144 of 144
         pages: 144 of 144
-    "#]]
+    "]]
     .assert_eq(&told);
 }

@@ -70,7 +70,8 @@ fn view(tree: &Tree, path: &RelativePath, range: Option<(i64, i64)>, limits: &Li
         Some(facts) if !facts.is_own_file() => Err(tree.refused(path, &facts)),
         Some(_) => {
             let text = tree.read_reached(path, &at, limits.most_read)?.text(path)?;
-            shown(&text, path, range).map(Prepared::shown)
+            let reply = shown(&text, path, range)?;
+            Ok(Prepared::shown(reply).of_text(text))
         }
     }
 }

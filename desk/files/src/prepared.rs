@@ -49,6 +49,8 @@ pub struct Prepared {
     pub reply: Reply,
     /// What it changes, file for file.
     pub changes: Vec<Change>,
+    /// The text of the file whose lines the reply shows.
+    pub text: Option<String>,
     step: Step,
 }
 
@@ -72,11 +74,16 @@ pub(crate) enum Step {
 
 impl Prepared {
     pub(crate) fn new(reply: Reply, changes: Vec<Change>, step: Step) -> Self {
-        Self { reply, changes, step }
+        Self { reply, changes, text: None, step }
     }
 
     pub(crate) fn shown(reply: Reply) -> Self {
         Self::new(reply, Vec::new(), Step::None)
+    }
+
+    /// The same with the text whose lines are shown.
+    pub(crate) fn of_text(self, text: String) -> Self {
+        Self { text: Some(text), ..self }
     }
 
     pub(crate) fn write(

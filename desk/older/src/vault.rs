@@ -111,12 +111,25 @@ impl Vault {
             Ok(entries) => entries,
             Err(error) => return self.skipped.push(skipped(name, error.to_string())),
         };
-        let mut entries: Vec<_> = entries.flatten().collect();
+        let mut found = Vec::new();
+        for entry in entries {
+            match entry {
+                Ok(entry) => found.push(entry),
+                Err(error) => self.skipped.push(skipped(name, error.to_string())),
+            }
+        }
+        let mut entries = found;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let own = entry.file_name().to_string_lossy().into_owned();
             let (path, name) = (entry.path(), format!("{name}/{own}"));
-            let Ok(kind) = entry.file_type() else { continue };
+            let kind = match entry.file_type() {
+                Ok(kind) => kind,
+                Err(error) => {
+                    self.skipped.push(skipped(name, error.to_string()));
+                    continue;
+                }
+            };
             if own.starts_with('.') || LEFT_OUT.contains(&own.as_str()) {
                 continue;
             }

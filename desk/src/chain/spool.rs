@@ -108,7 +108,10 @@ pub(super) fn submit(home: &Home, entry: &Entry) {
         let path = dir.join(format!("{}.json", MemoryId::generate(entry.at)));
         if entry.event == Event::Recall {
             // That something was given may be lost with the power: a prompt waits for no disk.
-            return private_file().create_new(true).write(true).open(path)?.write_all(&bytes);
+            // Under another name until it is whole: whoever tells plugins reads what has this one.
+            let begun = path.with_extension(BEGUN);
+            private_file().create_new(true).write(true).open(&begun)?.write_all(&bytes)?;
+            return fs::rename(begun, path);
         }
         replace(&path, &bytes)
     });
@@ -151,6 +154,8 @@ fn waiting(home: &Home) -> Vec<PathBuf> {
 
 /// How the name of an entry ends that somebody took.
 const TAKEN: &str = "taken";
+/// How the name of an entry ends that is being written.
+const BEGUN: &str = "begun";
 
 /// Says for how long a command of a person's goes on: nobody waits for plugins much longer than a moment.
 pub fn briefly() -> impl FnMut() -> bool {

@@ -2,7 +2,7 @@
 //! kept of each path, the last, and it is one of the text that the memory held then: what a file of that path said later is
 //! never taken for it. It goes when the file comes back, or is removed for good.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryRef};
@@ -54,10 +54,14 @@ pub(super) fn keep(store: &Store, tree: &Tree, path: &FilePath, inside: &Relativ
         }
         Err(error) => return Err(failed(path, &error)),
     };
-    let_go(store, path);
     let place = place(store, path, content.as_deref());
     let kept = make_private_dir(&store.home().deleted_files()).and_then(|()| replace(&place, &read.bytes));
-    kept.map_err(|source| StoreError::File { path: place, source })
+    if let Err(source) = kept {
+        return Err(StoreError::File { path: place, source });
+    }
+    // An earlier copy goes once this one is on disk.
+    let_go_but(store, path, Some(&place));
+    Ok(())
 }
 
 /// A file as it was kept when its memory said so, or when none stood for it.
@@ -86,10 +90,15 @@ pub(super) fn outdo(store: &Store, taken: &[TakenFile]) -> Result<(), StoreError
 
 /// Removes what was kept of a file.
 pub(super) fn let_go(store: &Store, path: &FilePath) {
+    let_go_but(store, path, None);
+}
+
+fn let_go_but(store: &Store, path: &FilePath, stays: Option<&Path>) {
     // There may never have been any.
     let Ok(kept) = std::fs::read_dir(store.home().deleted_files()) else { return };
     let name = name_of(path);
-    for copy in kept.flatten().filter(|copy| copy.file_name().to_string_lossy().starts_with(&name)) {
-        let _ = std::fs::remove_file(copy.path());
+    let copies = kept.flatten().filter(|copy| copy.file_name().to_string_lossy().starts_with(&name));
+    for copy in copies.map(|copy| copy.path()).filter(|copy| Some(copy.as_path()) != stays) {
+        let _ = std::fs::remove_file(copy);
     }
 }

@@ -31,6 +31,8 @@ pub enum Because {
     TooLarge,
     /// It cannot be read, or has a second name, and is not opened.
     Unreadable,
+    /// It is known as it was before: now it cannot be read, or has a second name.
+    AsBefore,
     /// Its path is longer than paths may be.
     PathTooLong,
     /// It was not read yet.
@@ -49,6 +51,9 @@ impl Because {
             Self::NoText => "that are no text: not UTF-8, or with a NUL",
             Self::TooLarge => "larger than 1 MiB",
             Self::Unreadable => "that cannot be read, or have a second name (a hard link)",
+            Self::AsBefore => {
+                "that are known as they were, and now cannot be read, or have a second name (a hard link)"
+            }
             Self::PathTooLong => "whose path is too long",
             Self::NotYet => "that were not read yet",
             Self::NoFile => "that are links or devices",
@@ -121,7 +126,9 @@ fn found(store: &Store, folder: &Folder) -> Result<(Vec<String>, Vec<LeftOut>), 
                 }
             }
         }
-        Entry::UnreadableFile { path } if !is_known(path) => note(path, Because::Unreadable),
+        Entry::UnreadableFile { path } => {
+            note(path, if is_known(path) { Because::AsBefore } else { Because::Unreadable });
+        }
         Entry::UnreadableDirectory { path } => note(&format!("{path}/"), Because::Unreadable),
         Entry::Unfit { path, why } => note(
             path,
@@ -131,7 +138,6 @@ fn found(store: &Store, folder: &Folder) -> Result<(Vec<String>, Vec<LeftOut>), 
                 Unfit::NoFile => Because::NoFile,
             },
         ),
-        Entry::UnreadableFile { .. } => {}
     });
     Ok((unread, left.into_values().collect()))
 }

@@ -135,25 +135,43 @@ pub struct PutBack {
     pub path: FilePath,
 }
 
+/// What came back, and what did not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CameBack {
+    /// The files that are there again.
+    pub restored: Vec<FilePath>,
+    /// Those that are not, each with the reason.
+    pub failed: Vec<(FilePath, String)>,
+}
+
 impl Verb for PutBack {
-    type Outcome = Vec<FilePath>;
+    type Outcome = CameBack;
     const EFFECT: Effect = Effect::Changes;
 
-    fn run(self, store: &mut Store, caller: &Caller) -> Result<Vec<FilePath>, StoreError> {
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<CameBack, StoreError> {
         let _held = held_to_write(store)?;
         refresh_held(store)?;
         if let Some(bytes) = aside::kept(store, &self.path, None)? {
             let place = Place::writable(store, &self.path)?;
             place.write(bytes, Expected::Absent).map_err(|error| place.failed(&error))?;
             aside::let_go(store, &self.path);
-            return Ok(vec![self.path]);
+            return Ok(CameBack { restored: vec![self.path], failed: Vec::new() });
         }
-        let mut back = Vec::new();
+        let mut back = CameBack::default();
         for id in store.files_deleted_below(&self.path)? {
-            let restored = restore_held(store, caller, MemoryRef::Id(id), None)?;
-            back.push(path_of(&restored.memory)?.clone());
+            // One that cannot come back keeps no other away.
+            match restore_held(store, caller, MemoryRef::Id(id), None) {
+                Ok(restored) => back.restored.push(path_of(&restored.memory)?.clone()),
+                Err(error @ (StoreError::InFile { .. } | StoreError::Conflict { .. })) => {
+                    let memory = store.get(MemoryRef::Id(id))?;
+                    let path =
+                        memory.and_then(|memory| memory.file).map_or_else(|| self.path.clone(), |file| file.path);
+                    back.failed.push((path, error.to_string()));
+                }
+                Err(error) => return Err(error),
+            }
         }
-        if back.is_empty() {
+        if back.restored.is_empty() && back.failed.is_empty() {
             return Err(refused(&self.path, "is no file that is known, and none was deleted there"));
         }
         Ok(back)

@@ -1,10 +1,12 @@
 //! The memory tool: its six commands on the files of one folder, with the exact words that models were trained on. What a
 //! command writes is looked through for credentials first, and known as the caller's.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryId, TokenBudget};
-use tessera_engine::screen::{Secret, findings};
+use tessera_engine::screen::{Secret, dropped_in_lines, findings};
 use tessera_engine::store::{Intent, MEMORIES, StoreError};
 use tessera_engine::text::{O200k, TokenCounter};
 use tessera_files::{Change, Command, FileError, Limits, Prepared, RelativePath, Reply, Tree, prepare};
@@ -111,7 +113,9 @@ fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String
     note_memories(store)?;
     let limits = Limits { most_bytes: asked.rules.most_bytes, overwrite: asked.rules.overwrite, ..Limits::USUAL };
     if !command.writes() {
-        let shown = within(&prepare(&tree, &command, &limits)?.reply, asked.rules.max_tokens);
+        let mut shown = prepare(&tree, &command, &limits)?;
+        mask(&mut shown);
+        let shown = within(&shown.reply, asked.rules.max_tokens);
         note_shown(store, &tree, &command)?;
         return Ok(shown);
     }
@@ -122,6 +126,7 @@ fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String
     let mut secrets = screened(store, &tree, &mut command)?;
     let lock = tree.lock()?;
     let mut prepared = prepare(&tree, &command, &limits)?;
+    mask(&mut prepared);
     keep_what_is_not_kept(store, &command, &prepared)?;
     screen_what_comes_together(store, &mut prepared, &mut secrets)?;
     let aside = told(&secrets.found);
@@ -129,6 +134,26 @@ fn run(store: &mut Store, caller: &Caller, asked: &FileCommand) -> Result<String
     let reply = within(&prepared.reply, rest);
     carry_out(store, caller, &tree, &lock, prepared, secrets)?;
     Ok(reply + &aside)
+}
+
+/// Takes credentials out of the lines that are shown, as every reply has it: found in the whole text, as one may go over lines.
+fn mask(prepared: &mut Prepared) {
+    let written = prepared.changes.iter().find_map(|change| match change {
+        Change::Write { text, .. } => Some(text),
+        _ => None,
+    });
+    let Some(text) = prepared.text.as_ref().or(written) else { return };
+    let Cow::Owned(clean) = dropped_in_lines(text) else { return };
+    let lines: Vec<&str> = clean.split('\n').collect();
+    for row in &mut prepared.reply.rows {
+        let line = row.split_once('\t').and_then(|(number, _)| {
+            let at = number.trim().parse::<usize>().ok()?.checked_sub(1)?;
+            Some(format!("{number}\t{}", lines.get(at)?.trim_end_matches('\r')))
+        });
+        if let Some(line) = line {
+            *row = line;
+        }
+    }
 }
 
 /// A file that was shown was read: `tessera files unread` goes by that.

@@ -104,6 +104,13 @@ struct Watching<R, W, T> {
     pause: Duration,
 }
 
+impl<R, W, T> Drop for Watching<R, W, T> {
+    fn drop(&mut self) {
+        // Also where the thread panicked: nobody finds what changes any more.
+        self.heard.is_standing.store(false, Ordering::Release);
+    }
+}
+
 impl<R, W, T> Watching<R, W, T>
 where
     R: Fn() -> Result<Store, StoreError>,
@@ -117,7 +124,8 @@ where
                 return;
             }
             let wait = self.look(&mut glance);
-            self.heard.is_standing.store(true, Ordering::Release);
+            // Where the look itself failed, calls look for themselves.
+            self.heard.is_standing.store(glance.is_some(), Ordering::Release);
             match self.woken.recv_timeout(wait) {
                 Ok(()) => self.hear_out(),
                 Err(RecvTimeoutError::Timeout) => {}

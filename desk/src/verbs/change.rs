@@ -163,9 +163,7 @@ impl Verb for Forget {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Gone, StoreError> {
         let mut of = Sorted::of(store, &self.ids)?;
         let (mut forgotten, mut taken_out) = (Vec::new(), BTreeMap::new());
-        if !of.plain.is_empty() || self.ids.is_empty() {
-            forgotten.extend(store.forget(&of.plain, self.erase, &caller.actor(self.reason.clone()))?);
-        }
+        let actor = caller.actor(self.reason.clone());
         if !of.parts.is_empty() {
             forgotten.extend(forget_in_files(store, caller, &of.parts, self.erase)?);
             taken_out = taken_out_of(store, &of.parts)?;
@@ -173,6 +171,10 @@ impl Verb for Forget {
         if !of.files.is_empty() {
             of.files.dedup_by_key(|file| file.id);
             forgotten.extend(forget_files(store, caller, &of.files, self.erase, self.reason)?);
+        }
+        // Last, as these go all or none: a file that cannot be written keeps them too.
+        if !of.plain.is_empty() || self.ids.is_empty() {
+            forgotten.splice(0..0, store.forget(&of.plain, self.erase, &actor)?);
         }
         let left = match self.erase {
             Erase::Soft => Traces::default(),

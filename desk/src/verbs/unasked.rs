@@ -1,6 +1,7 @@
 //! What a session is given unasked, and the receipts of it: only of projects that are believed, only the person's own,
 //! nothing twice.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use tessera_engine::Store;
@@ -175,7 +176,7 @@ impl Verb for Prompted {
         let request = RecallRequest {
             query,
             expanded_query,
-            exclude: store.given_in(&receipt.session)?,
+            exclude: given_in(store, &receipt.session)?,
             filters: Filters { scopes: visible(&receipt.scope), own_only: true, ..Filters::default() },
             ..unasked(caller, self.budget, &receipt.scope)
         };
@@ -225,8 +226,7 @@ impl Verb for Brief {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Option<Reply>, StoreError> {
         let mut receipt = self.event.receipt(store, caller)?;
         receipt.resets = self.context != Context::Kept;
-        let exclude =
-            if receipt.resets { std::collections::BTreeSet::new() } else { store.given_in(&receipt.session)? };
+        let exclude = if receipt.resets { BTreeSet::new() } else { given_in(store, &receipt.session)? };
         let request = RecallRequest { limit: MOST_BRIEFED, exclude, ..unasked(caller, self.budget, &receipt.scope) };
         let lost = if self.context == Context::Compacted { lost(store, &receipt)? } else { Vec::new() };
         let reply = self.event.bounded(request, |request| {
@@ -240,8 +240,16 @@ impl Verb for Brief {
     }
 }
 
+/// What a session was given already. Sessions without a name are not one session: to each of them anything may be new.
+fn given_in(store: &Store, session: &str) -> Result<BTreeSet<Handle>, StoreError> {
+    if session.is_empty() { Ok(BTreeSet::new()) } else { store.given_in(session) }
+}
+
 /// What a compaction took away, as far as it may be shown here.
 fn lost(store: &Store, receipt: &Receipt) -> Result<Vec<Handle>, StoreError> {
+    if receipt.session.is_empty() {
+        return Ok(Vec::new());
+    }
     let visible = visible(&receipt.scope);
     let mut kept = Vec::new();
     for handle in store.lost_to_compaction(&receipt.session)? {

@@ -8,6 +8,15 @@ use super::found::findings;
 
 /// A text in which no credential stands that was found: each is named by what it was.
 pub fn dropped(text: &str) -> Cow<'_, str> {
+    without(text, false)
+}
+
+/// The same with as many lines as before: a credential may go over several.
+pub fn dropped_in_lines(text: &str) -> Cow<'_, str> {
+    without(text, true)
+}
+
+fn without(text: &str, keeps_lines: bool) -> Cow<'_, str> {
     let found = findings(text);
     if found.is_empty() {
         return Cow::Borrowed(text);
@@ -16,6 +25,8 @@ pub fn dropped(text: &str) -> Cow<'_, str> {
     for finding in found {
         kept.push_str(text.get(at..finding.span.start).unwrap_or_default());
         kept.push_str(&Place { name: None, kind: finding.kind.as_str().to_owned() }.to_string());
+        let lines = text.get(finding.span.clone()).unwrap_or_default().matches('\n').count();
+        kept.extend(std::iter::repeat_n('\n', if keeps_lines { lines } else { 0 }));
         at = finding.span.end;
     }
     kept.push_str(text.get(at..).unwrap_or_default());
@@ -35,6 +46,9 @@ mod tests {
         assert!(!said.contains(&token));
         assert_eq!(dropped(&said), said, "a place stays as it is");
         assert!(dropped(&token).starts_with("[secret dropped: "), "a name with digits is looked at");
+        let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\nafter";
+        let shown = dropped_in_lines(key);
+        assert!(shown.starts_with("[secret dropped: ") && shown.split('\n').nth(3) == Some("after"), "{shown}");
         assert!(matches!(dropped("nothing here"), Cow::Borrowed("nothing here")));
     }
 }

@@ -13,7 +13,7 @@ mod texts;
 #[cfg(test)]
 mod tests;
 
-pub use dropped::dropped;
+pub use dropped::{dropped, dropped_in_lines};
 pub use found::{findings, is_clean};
 pub use known::KnownValues;
 pub use looked::{Found, Looked};

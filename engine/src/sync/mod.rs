@@ -11,6 +11,7 @@
 //! - [`SentSecrets`], [`ShownSecrets`]: secrets, by routes of their own.
 //! - [`Local`]: a memory on one machine between its user and the server.
 
+mod both;
 mod decide;
 mod document;
 mod local;

@@ -119,6 +119,8 @@ pub(crate) const MOST_LESSONS: usize = 5;
 /// Characters of a lesson, of one turn and of a deep look.
 const LONGEST: usize = 300;
 const LONGEST_DEEP: usize = 500;
+/// Characters of a keyword: more than the store takes for one is no word.
+const LONGEST_WORD: usize = 100;
 /// Characters of what a judge reads.
 const MOST_READ: usize = 8_000;
 /// Tokens that an answer may have.
@@ -198,7 +200,10 @@ impl Window<'_> {
             return None;
         }
         let list = |name: &str| {
-            let items = text(name).unwrap_or_default().split(',').map(|item| item.trim().to_owned());
+            let items = text(name).unwrap_or_default().split(',').map(|item| {
+                let clean = item.trim().chars().filter(|c| !c.is_control()).take(LONGEST_WORD);
+                clean.collect::<String>()
+            });
             items.filter(|item| !item.is_empty() && !holds_credential(item)).take(12).collect::<Vec<_>>()
         };
         let importance = event.get("importance").and_then(Value::as_f64).and_then(|i| Importance::try_from(i).ok());

@@ -53,6 +53,10 @@ pub(crate) fn reconcile(
         }
     }
     let said = turn.at.unwrap_or(job.at);
+    // A copied transcript says it once more, and the person forgot it since.
+    if store.was_forgotten_after(&lesson.content, &scope, said)? {
+        return Ok(Outcome::Known);
+    }
     let is_passing = is_passing(lesson);
     let replaced = replaced_by(lesson, &near);
     let mut tags = lesson.tags.clone();
@@ -193,15 +197,23 @@ fn subject(text: &str) -> BTreeSet<String> {
     words(text).into_iter().filter(|word| !frame.contains(word)).collect()
 }
 
-/// Forgets what was learned from the last turn of a session that gave something.
-pub(crate) fn take_back(store: &mut Store, job: &Job) -> Result<usize, StoreError> {
+/// Forgets what was learned from the turn before: what was said earlier is not what a person takes back.
+pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> Result<usize, StoreError> {
+    let Some(before) = before else { return Ok(0) };
     let mut learned = Vec::new();
     for handle in store.of_session(&job.session, 200)? {
         learned.extend(store.get(MemoryRef::Handle(handle))?.filter(|memory| memory.origin == Origin::AutoLearn));
     }
-    let Some(last) = learned.iter().map(|memory| memory.created).max() else { return Ok(0) };
-    let of_last = learned.iter().filter(|memory| memory.created == last);
+    // Where a client writes no times, the words tell.
+    let is_of_it = |memory: &&Memory| match before.at {
+        Some(said) => memory.created == said,
+        None => is_subsequence(&words(&memory.content), &words(&before.user)),
+    };
+    let of_last = learned.iter().filter(is_of_it);
     let ids: Vec<MemoryRef> = of_last.map(|memory| MemoryRef::Handle(memory.handle)).collect();
+    if ids.is_empty() {
+        return Ok(0);
+    }
     let forget = Forget { ids, erase: Erase::Soft, reason: Some("the person took it back".into()) };
     match Desk::new(store, &caller(job)).perform(forget) {
         // A plugin wants it kept, and its log says so.

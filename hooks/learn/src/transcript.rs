@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tessera_engine::domain::Timestamp;
 
+use tessera_desk::json::whole_characters;
 use tessera_desk::screen::screened;
 use tessera_hooks::said::own_statements;
 
@@ -81,7 +82,7 @@ pub(crate) fn turns(path: &Path, cursor: Option<&str>, most: usize) -> io::Resul
             reader.skip_until(b'\n')?;
             continue;
         }
-        if let Ok(row) = serde_json::from_slice::<Row>(&line) {
+        if let Ok(row) = serde_json::from_str::<Row>(&whole_characters(&String::from_utf8_lossy(&line))) {
             take(&mut turns, &row);
         }
     }
@@ -118,9 +119,12 @@ fn take(turns: &mut Vec<Turn>, row: &Row) {
         Some("assistant") => {
             let Some(turn) = turns.last_mut() else { return };
             for text in texts(content) {
-                let room = MOST_ANSWERED.saturating_sub(turn.assistant.chars().count());
-                turn.assistant.extend(screened(text).chars().take(room));
+                turn.assistant.push_str(&screened(text));
                 turn.assistant.push('\n');
+                // What was done in the end says more than how it began.
+                let surplus = turn.assistant.chars().count().saturating_sub(MOST_ANSWERED);
+                let end = turn.assistant.char_indices().nth(surplus).map_or(0, |(at, _)| at);
+                turn.assistant.drain(..end);
             }
         }
         _ => {}

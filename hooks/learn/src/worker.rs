@@ -124,7 +124,12 @@ fn finish(
         }
         Err(LearnError::Store(error)) => {
             log::line(&surroundings.home, now, &format!("learning is tried again later: {error}"));
-            batch.retry(now);
+            // After that it waits for the next turn of the session: nothing is taken for learned that was not.
+            if batch.job.attempts < MOST_ATTEMPTS {
+                batch.retry(now);
+            } else {
+                batch.done();
+            }
             0
         }
     }
@@ -140,7 +145,10 @@ enum LearnError {
 
 /// The turns of a session, once the client has written the last one: it may still be at it.
 fn written_turns(job: &Job, cursor: Option<&str>, until: Instant) -> std::io::Result<Turns> {
-    let answer: String = screened(&job.answer).trim().chars().take(40).collect();
+    let answer = screened(&job.answer);
+    let answer = answer.trim();
+    let end = answer.char_indices().rev().nth(39).map_or(0, |(at, _)| at);
+    let answer = answer.get(end..).unwrap_or_default();
     let started = Instant::now();
     loop {
         let read = turns(&job.transcript, cursor, MOST_TURNS);
@@ -152,9 +160,10 @@ fn written_turns(job: &Job, cursor: Option<&str>, until: Instant) -> std::io::Re
         }
         // The turn before may have ended in the same words: one that was not learned from yet must be there.
         let is_whole = read.as_ref().is_ok_and(|read| {
-            read.first < read.all.len() && read.all.last().is_some_and(|turn| turn.assistant.contains(&answer))
+            read.first < read.all.len() && read.all.last().is_some_and(|turn| turn.assistant.contains(answer))
         });
-        if is_whole || started.elapsed() > PATIENCE {
+        // A job without an answer, such as before a compaction, brings no new turn.
+        if is_whole || answer.is_empty() || started.elapsed() > PATIENCE {
             return read;
         }
         thread::sleep(Duration::from_millis(50));
@@ -174,7 +183,8 @@ fn learn(job: &Job, store: &mut Store, court: &mut Court<'_>, until: Instant) ->
             break;
         };
         progress = Progress { turns: progress.turns + 1, cursor: Some(turn.id.clone()) };
-        learned += learn_turn(job, turn, store, court)?;
+        let before = at.checked_sub(1).and_then(|at| read.all.get(at));
+        learned += learn_turn(job, turn, before, store, court)?;
         if (progress.turns as usize).is_multiple_of(DEEP) && court.has_model() {
             learned += judged(job, window, true, store, court)?;
         }
@@ -183,11 +193,17 @@ fn learn(job: &Job, store: &mut Store, court: &mut Court<'_>, until: Instant) ->
     Ok(learned)
 }
 
-fn learn_turn(job: &Job, turn: &Turn, store: &mut Store, court: &mut Court<'_>) -> Result<usize, LearnError> {
+fn learn_turn(
+    job: &Job,
+    turn: &Turn,
+    before: Option<&Turn>,
+    store: &mut Store,
+    court: &mut Court<'_>,
+) -> Result<usize, LearnError> {
     match taken_back(&turn.user) {
         TakenBack::ThisTurn => return Ok(0),
         TakenBack::TheLast => {
-            reconcile::take_back(store, job)?;
+            reconcile::take_back(store, job, before)?;
             return Ok(0);
         }
         TakenBack::Nothing => {}
@@ -214,8 +230,14 @@ fn judged(
     let (judge, verdict) = court.judge(&window, job, store)?;
     let mut learned = 0;
     for lesson in &verdict.lessons {
-        if reconcile::reconcile(store, lesson, job, turn, judge)? == Outcome::Stored {
-            learned += 1;
+        match reconcile::reconcile(store, lesson, job, turn, judge) {
+            Ok(Outcome::Stored) => learned += 1,
+            Ok(_) => {}
+            // The store will not take it at any other time either.
+            Err(error @ (StoreError::Domain(_) | StoreError::Conflict { .. } | StoreError::InFile { .. })) => {
+                court.note(&format!("a lesson is left out: {error}"));
+            }
+            Err(error) => return Err(error.into()),
         }
     }
     let spent = Spending { judge: judge.as_str().to_owned(), learned: learned as u64, ..Spending::default() };
@@ -284,9 +306,12 @@ impl<'a> Court<'a> {
         Ok((Judge::Heuristic, Verdict::default()))
     }
 
+    fn note(&self, text: &str) {
+        log::line(&self.surroundings.home, self.surroundings.clock.now(), text);
+    }
+
     fn give_up(&mut self, judge: Judge, why: &str) {
-        let now = self.surroundings.clock.now();
-        log::line(&self.surroundings.home, now, &format!("judge {}: {why}", judge.as_str()));
+        self.note(&format!("judge {}: {why}", judge.as_str()));
         self.absent.push(judge);
     }
 }
@@ -308,14 +333,16 @@ fn asked(
     store: &mut Store,
 ) -> Result<Result<Verdict, JudgeError>, StoreError> {
     let spending = || Spending { judge: judge.as_str().to_owned(), ..Spending::default() };
-    store.note_spending(&Spending { calls: 1, input_tokens: estimate, ..spending() })?;
+    let day = store.note_spending(&Spending { calls: 1, input_tokens: estimate, ..spending() })?;
     let answer = judge.ask(window, means);
     let (input_tokens, output_tokens) = match &answer {
         Ok(verdict) => (verdict.input_tokens, verdict.output_tokens),
         Err(JudgeError::Malformed { input_tokens, output_tokens }) => (*input_tokens, *output_tokens),
-        Err(_) => (0, 0),
+        // What it had read and written by then, nobody says: what was noted in advance stands.
+        Err(JudgeError::TimedOut(_)) => (estimate, 0),
+        Err(JudgeError::Absent | JudgeError::Unreachable(_)) => (0, 0),
     };
     let failures = u64::from(answer.is_err());
-    store.settle_spending(estimate, &Spending { failures, input_tokens, output_tokens, ..spending() })?;
+    store.settle_spending(estimate, &Spending { day, failures, input_tokens, output_tokens, ..spending() })?;
     Ok(answer)
 }

@@ -51,10 +51,11 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     Ok(format!("{} {} {kind} {to}", memory.handle, if holds { "now" } else { "no longer" }))
 }
 
-/// A name: a text, or the first of a list.
+/// A name: a text, or a list of one.
 fn one(args: &Args, names: &'static [&'static str]) -> Result<Option<String>, DomainError> {
-    match args.text(names) {
-        Ok(text) => Ok(text),
-        Err(_) => Ok(args.list(names)?.unwrap_or_default().into_iter().next()),
+    let mut given = args.list(names)?.unwrap_or_default();
+    match given.len() {
+        0 | 1 => Ok(given.pop()),
+        many => Err(DomainError::invalid(args.name(names), format!("names {many}"), "give one")),
     }
 }

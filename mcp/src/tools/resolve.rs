@@ -4,10 +4,10 @@ use serde_json::json;
 use tessera_desk::verbs::{Conflicts, Resolve};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::DomainError;
-use tessera_engine::pack::neutral;
+use tessera_engine::pack::{Lines, neutral};
 use tessera_engine::store::Resolution;
 
-use super::{Call, Entry, Reply};
+use super::{Call, Entry, MAX_TOKENS, Reply, budgeted};
 use crate::args::{Args, IDS};
 
 const CONTENT: &[&str] = &["content"];
@@ -23,10 +23,11 @@ pub(super) const TOOL: Entry = Entry {
         json!({
             "id": { "type": "string", "description": "Handle; left out: list" },
             "keep": { "type": "string", "enum": ["memory", "copy", "both"] },
-            "content": { "type": "string", "description": "Merged text" }
+            "content": { "type": "string", "description": "Merged text" },
+            "max_tokens": { "type": "integer", "default": 1000, "description": "Of the list" }
         })
     },
-    aliases: &[IDS],
+    aliases: &[IDS, MAX_TOKENS],
     required: &[],
     needs_team: true,
     is_always_loaded: false,
@@ -37,7 +38,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let Some(id) = args.id()? else {
         let fix = "give the id of the memory, or neither, to list the conflicts";
         args.refuse(&[KEEP, CONTENT], "decides a conflict, and no id says which", fix)?;
-        return list(desk);
+        return list(desk, args);
     };
     let resolution = match (args.text(CONTENT)?, args.text(KEEP)?.as_deref()) {
         (Some(text), None) => Resolution::Text(text),
@@ -53,12 +54,13 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     Ok(format!("{} is now: {}", memory.handle, neutral(&memory.content)))
 }
 
-fn list(desk: &mut Desk<'_>) -> Reply {
+fn list(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    let budget = budgeted(args, String::new())?.budget;
     let conflicts = desk.perform(Conflicts)?;
     if conflicts.is_empty() {
         return Ok("No conflicts.\n".into());
     }
-    let lines = conflicts.iter().map(|conflict| {
+    let rows = conflicts.iter().map(|conflict| {
         let memory = conflict.memory.as_ref().map_or_else(
             || "gone".to_owned(),
             |memory| format!("{}: {}", memory.handle, neutral(&memory.content).replace('\n', " ")),
@@ -66,5 +68,8 @@ fn list(desk: &mut Desk<'_>) -> Reply {
         let copy = &conflict.copy;
         format!("memory {memory}\n  copy {}: {}\n", copy.handle, neutral(&copy.content).replace('\n', " "))
     });
-    Ok(lines.collect())
+    let rows: Vec<String> = rows.collect();
+    let lines = Lines { budget, profile: desk.caller().profile };
+    let closing = |shown: usize, used: u32| format!("{shown} of {} conflicts, {}\n", rows.len(), lines.cost(used));
+    Ok(lines.fill("", &rows, closing)?.body)
 }

@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 use tessera_desk::Effect;
 use tessera_desk::team::{AnswerOffer, Mute, MyShares, Share, SharedWithMe, Team, What};
-use tessera_engine::domain::{DomainError, Permission, Tag};
-use tessera_engine::pack::neutral;
+use tessera_engine::domain::{DomainError, Permission, Tag, TokenProfile};
+use tessera_engine::pack::{Lines, neutral};
 
-use super::{Call, Entry, Replying};
+use super::{Call, Entry, MAX_TOKENS, Replying, budgeted};
 use crate::args::{Args, IDS};
 
 const OWNER: &[&str] = &["owner", "user"];
@@ -109,6 +109,8 @@ pub(super) const MY_SHARES: Entry = Entry {
     title: "What is shared",
     description: "What this person shares, with whom.",
     effect: Effect::Reads,
+    properties: || json!({ "max_tokens": { "type": "integer", "default": 1000 } }),
+    aliases: &[MAX_TOKENS],
     call: Call::Team(my_shares),
     ..OF_TEAM
 };
@@ -144,8 +146,8 @@ fn share<'a>(args: &'a Args, team: &'a Team, sharing: Sharing, is_shared: bool) 
         let handle = team.perform(Share { what, with: with.clone(), permission }).await?;
         let name = handle.map_or(name, |handle| handle.to_string());
         Ok(match permission {
-            Some(Permission::Read) => format!("{name} is shared with {with}, who may read it"),
-            Some(Permission::Write) => format!("{name} is shared with {with}, who may read and change it"),
+            Some(permission) if handle.is_none() => format!("{name} is offered to {with} ({permission})"),
+            Some(permission) => format!("{name} is shared with {with} ({permission})"),
             None => format!("{name} is no longer shared with {with}"),
         })
     })
@@ -199,8 +201,9 @@ fn shared_with_me<'a>(_: &'a Args, team: &'a Team) -> Replying<'a> {
     })
 }
 
-fn my_shares<'a>(_: &'a Args, team: &'a Team) -> Replying<'a> {
+fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
     Box::pin(async move {
+        let budget = budgeted(args, String::new())?.budget;
         let given = team.perform(MyShares).await?;
         let memories = given.shares.memory_shares.iter().zip(&given.handles).map(|(share, handle)| {
             // One that has not come to this machine yet has no handle here.
@@ -210,8 +213,13 @@ fn my_shares<'a>(_: &'a Args, team: &'a Team) -> Replying<'a> {
         let tags = given.shares.tag_shares.iter();
         let tags = tags
             .map(|share| format!("everything tagged {} with {} ({})", share.tag, share.shared_with, share.permission));
-        let text: String = memories.chain(tags).take(SHOWN as usize).map(|text| line(&text)).collect();
-        Ok(if text.is_empty() { "You share nothing.\n".into() } else { text })
+        let rows: Vec<String> = memories.chain(tags).map(|text| line(&text)).collect();
+        if rows.is_empty() {
+            return Ok("You share nothing.\n".into());
+        }
+        let lines = Lines { budget, profile: TokenProfile::O200K };
+        let closing = |shown: usize, used: u32| format!("{shown} of {} shares, {}\n", rows.len(), lines.cost(used));
+        Ok(lines.fill("", &rows, closing)?.body)
     })
 }
 

@@ -186,25 +186,24 @@ fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError
         before.query_row(sql, [key], |row| row.get::<_, u64>(0)).map_err(failed)
     };
     let (rev, handle) = (number("rev")?, number("handle")?);
-    let kept_aside = match rev {
-        // Nothing was ever stored.
-        0 => None,
-        _ => {
-            // Under a name that is never rotated away, and that none has: a clock may show one time twice.
-            let named = |count: u32| match count {
-                0 => format!("before-restore-{stamp}.db"),
-                _ => format!("before-restore-{stamp}-{count}.db"),
-            };
-            let target = (0..MOST_NAMES).map(|count| place.backups().join(named(count))).find(|path| !path.exists());
-            let target = target.ok_or(StoreError::Busy { path: place.backups() })?;
-            copy::write(&before, &place.database(), &target)?;
-            Some(target)
-        }
-    };
+    // Where nothing was ever stored, nothing is kept.
+    let kept_aside = if rev == 0 { None } else { Some(set_aside(&before, &place, &stamp)?) };
     backup.come_after(rev, handle)?;
     drop(backup);
     step(&pages, -1, &place)?;
     Ok(kept_aside)
+}
+
+/// Copies what is there under a name that is never rotated away, and that none has: a clock may show one time twice.
+fn set_aside(before: &Connection, place: &Home, stamp: &str) -> Result<PathBuf, StoreError> {
+    let named = |count: u32| match count {
+        0 => format!("before-restore-{stamp}.db"),
+        _ => format!("before-restore-{stamp}-{count}.db"),
+    };
+    let target = (0..MOST_NAMES).map(|count| place.backups().join(named(count))).find(|path| !path.exists());
+    let target = target.ok_or(StoreError::Busy { path: place.backups() })?;
+    copy::write(before, &place.database(), &target)?;
+    Ok(target)
 }
 
 /// Puts some pages in place, or all, as soon as other processes let it.

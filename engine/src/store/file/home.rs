@@ -12,7 +12,8 @@ use super::private;
 pub struct Home(PathBuf);
 
 /// Files and directories that are ours, each by its whole name.
-const OURS: [&str; 19] = [
+const OURS: [&str; 20] = [
+    VAULT_LOCK,
     REPLACEMENT,
     MARKER,
     OPEN_LOCK,
@@ -60,6 +61,7 @@ const HOOKS_LOG_OLD: &str = "hooks.log.old";
 const TOLD_ONCE: &str = "told-once";
 const SYNC_LOCK: &str = "sync.lock";
 const MEANING_LOCK: &str = "meaning.lock";
+const VAULT_LOCK: &str = "vault.lock";
 const FILES_LOCK: &str = "files.lock";
 pub(super) const IMPORT_LOCK: &str = "import.lock";
 const MEMORIES: &str = "memories";
@@ -200,7 +202,7 @@ impl Home {
         if theirs || is_key || self.is_of_plugins(path) {
             return false;
         }
-        let locks = [OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, FILES_LOCK, IMPORT_LOCK];
+        let locks = [OPEN_LOCK, WORKER_LOCK, SYNC_LOCK, MEANING_LOCK, VAULT_LOCK, FILES_LOCK, IMPORT_LOCK];
         let ours = [MARKER, CONFIG, SETUP, TOLD_ONCE];
         // Whoever closes a file of the live database lets go of the locks that its process has on it.
         let live = [DATABASE, "tessera.db-wal", "tessera.db-shm", "tessera.db-journal"];
@@ -247,6 +249,11 @@ impl Home {
     /// Held by the process that exchanges with a server.
     pub fn sync_lock(&self) -> PathBuf {
         self.file(SYNC_LOCK)
+    }
+
+    /// Held by the process that tells a vault what it is to learn.
+    pub fn vault_lock(&self) -> PathBuf {
+        self.file(VAULT_LOCK)
     }
 
     /// Held by the process that makes vectors of memories that wait for them.
@@ -408,6 +415,7 @@ mod tests {
             home.told_once(),
             home.sync_lock(),
             home.meaning_lock(),
+            home.vault_lock(),
             home.files_lock(),
             home.import_lock(),
             home.memories(),

@@ -80,11 +80,11 @@ impl Store {
         })
     }
 
-    /// Adds to what a judge cost today.
+    /// Adds to what a judge cost today, and gives that day.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn note_spending(&mut self, spent: &Spending) -> Result<(), StoreError> {
+    pub fn note_spending(&mut self, spent: &Spending) -> Result<String, StoreError> {
         let day = self.now().date().to_string();
         self.write(|change| {
             let sql = "INSERT INTO spending (day, judge, calls, failures, input_tokens, output_tokens, learned)
@@ -103,20 +103,19 @@ impl Store {
                     spent.learned
                 ],
             )?;
-            Ok(())
+            Ok(day.clone())
         })
     }
 
-    /// Replaces what was noted in advance for a call by what it cost: the notes of one judge today stay a sum.
+    /// Replaces what was noted in advance for a call, on its day, by what it cost: the notes of one judge stay a sum.
     ///
     /// # Errors
     /// When the store cannot be written; what was noted in advance stands then.
     pub fn settle_spending(&mut self, in_advance: u64, spent: &Spending) -> Result<(), StoreError> {
-        let day = self.now().date().to_string();
         self.write(|change| {
             let sql = "UPDATE spending SET failures = failures + ?3, input_tokens = max(0, input_tokens - ?4) + ?5,
                  output_tokens = output_tokens + ?6 WHERE day = ?1 AND judge = ?2";
-            let Spending { judge, failures, input_tokens, output_tokens, .. } = spent;
+            let Spending { day, judge, failures, input_tokens, output_tokens, .. } = spent;
             change.tx.execute(sql, params![day, judge, failures, in_advance, input_tokens, output_tokens])?;
             Ok(())
         })
@@ -176,14 +175,14 @@ mod tests {
     fn what_judges_cost_is_a_sum_a_day_and_an_estimate_is_settled() {
         let mut store = InMemory::new();
         let asked = Spending { judge: "claude".into(), calls: 1, input_tokens: 900, ..Spending::default() };
-        store.note_spending(&asked).unwrap();
+        let day = store.note_spending(&asked).unwrap();
         store.note_spending(&Spending { learned: 2, ..asked.clone() }).unwrap();
         assert_eq!(store.spent_today().unwrap(), 1800);
-        let cost = Spending { input_tokens: 100, output_tokens: 50, failures: 1, ..asked.clone() };
-        store.settle_spending(900, &cost).unwrap();
-        assert_eq!(store.spent_today().unwrap(), 1050);
         let first_day = store.now();
+        // The answer came after midnight.
         store.pass_days(1);
+        let cost = Spending { day, input_tokens: 100, output_tokens: 50, failures: 1, ..asked.clone() };
+        store.settle_spending(900, &cost).unwrap();
         assert_eq!(store.spent_today().unwrap(), 0);
         store.note_spending(&asked).unwrap();
         let days = store.spending(first_day).unwrap();

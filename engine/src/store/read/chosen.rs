@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use crate::domain::{Handle, RecallRequest};
+use crate::domain::{Handle, RecallRequest, Scope, Timestamp};
 use crate::pack::{Ranked, Recall};
 use crate::recall::{Form, Ranking, answer};
 use crate::store::base::store::Store;
@@ -33,6 +33,17 @@ impl Store {
         let rows = self.rows(&page)?;
         let ranking = Ranking::chosen(&page, &request.query);
         Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::Text)?))
+    }
+
+    /// True where a memory with this text was forgotten after a time.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn was_forgotten_after(&self, content: &str, scope: &Scope, time: Timestamp) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM memories WHERE deleted >= ?1 AND content = ?2 AND scope = ?3 AND purged = 0";
+        let read = self.connection.prepare_cached(sql);
+        let read = read.and_then(|mut query| query.exists(params![time, content, scope.as_str()]));
+        read.map_err(|error| self.failed(error))
     }
 
     /// True for a memory that holds now and is the person's own: neither deleted, replaced nor over, nor somebody

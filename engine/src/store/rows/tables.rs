@@ -154,7 +154,8 @@ pub(crate) static TABLES: [Table; 30] = [
 pub(crate) fn texts(is_of_memory: bool) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let of_table = move |table: &'static Table| {
         let wanted = table.texts.iter().filter(move |text| text.is_of_memory == is_of_memory);
-        wanted.map(|text| (table.name, table.key[0], text.column))
+        let key = table.key.first().copied().unwrap_or_default();
+        wanted.map(move |text| (table.name, key, text.column))
     };
     TABLES.iter().flat_map(of_table)
 }

@@ -1,0 +1,36 @@
+//! One document from two that were changed at once, on two machines.
+
+use super::document::{Document, Edit, says_the_same};
+use super::merge::merged_file;
+use crate::domain::Content;
+
+/// Ours and theirs from what both were before; true when both changed the text.
+pub(super) fn merged(mine: &Document, base: Option<&Document>, theirs: &Document) -> (Document, bool) {
+    let edit = base.map_or_else(|| Edit::to(mine), |base| Edit::between(base, mine));
+    let is_theirs_new = base.is_none_or(|base| base.content != theirs.content);
+    let (content, is_conflict) = match &edit.content {
+        Some(content) if !is_theirs_new => (content.clone(), false),
+        Some(content) => match put_together(mine, base, content, theirs) {
+            Some(both) => (both, false),
+            None => (theirs.content.clone(), !says_the_same(content, &theirs.content)),
+        },
+        None => (theirs.content.clone(), false),
+    };
+    let mut details = match base {
+        Some(base) => theirs.details.with_changes(&base.details, &mine.details),
+        None => mine.details.clone(),
+    };
+    details.file = details.file.or_else(|| theirs.details.file.clone());
+    if is_theirs_new {
+        // The owner's word here was of the text before.
+        details.vouched = theirs.details.vouched;
+    }
+    let (tags, links) = (edit.tagged(&theirs.tags), edit.linked(&theirs.links));
+    (Document { content, tags, links, details }, is_conflict)
+}
+
+/// The text of a file with both changes, where they do not touch.
+fn put_together(mine: &Document, base: Option<&Document>, content: &Content, theirs: &Document) -> Option<Content> {
+    let path = mine.details.file.as_ref().or(theirs.details.file.as_ref())?;
+    merged_file(path, &base?.content, content, &theirs.content)
+}

@@ -1,0 +1,79 @@
+//! Clients: where they keep their settings, and which of them runs this program.
+
+use std::path::{Path, PathBuf};
+
+use tessera_desk::Project;
+use tessera_setup::Places;
+
+use super::{HOME, named_home, user_home, variable};
+use crate::exit::SetupError;
+
+/// Where clients keep their settings.
+pub(crate) fn places(home_flag: Option<&Path>) -> Result<Places, SetupError> {
+    let home = etcetera::home_dir().map_err(|error| HOME.wrong(format!("no home directory: {error}")))?;
+    let config = if cfg!(windows) {
+        variable("APPDATA").map_or_else(|| home.join("AppData/Roaming"), PathBuf::from)
+    } else if cfg!(target_os = "macos") {
+        home.join("Library/Application Support")
+    } else {
+        variable("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from)
+    };
+    Ok(Places {
+        config,
+        claude: variable("CLAUDE_CONFIG_DIR").map(PathBuf::from),
+        codex: variable("CODEX_HOME").map(PathBuf::from),
+        program: program_as_called().map_err(|error| HOME.wrong(format!("this program is nowhere: {error}")))?,
+        store: named_home(home_flag.map(Path::to_path_buf)).map(|home| std::path::absolute(&home).unwrap_or(home)),
+        home,
+        search: variable("PATH"),
+    })
+}
+
+/// This program by the name that it was called by, where that leads to it: what a link leads to may be another file after an
+/// update.
+fn program_as_called() -> std::io::Result<PathBuf> {
+    let here = std::env::current_exe()?;
+    let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    let places: Vec<PathBuf> = match called.components().count() {
+        1 => variable("PATH")
+            .map_or_else(Vec::new, |path| std::env::split_paths(&path).map(|dir| dir.join(&called)).collect()),
+        _ => vec![called],
+    };
+    let real = here.canonicalize()?;
+    let is_here = |place: &PathBuf| place.canonicalize().is_ok_and(|place| place == real);
+    let found = places.into_iter().filter_map(|place| std::path::absolute(place).ok()).find(is_here);
+    Ok(found.unwrap_or(here))
+}
+
+/// The program of the client that runs this hook, where the system tells.
+pub(super) fn running_claude() -> Option<PathBuf> {
+    let pid: u32 = variable("CLAUDE_PID")?.to_str()?.parse().ok()?;
+    std::fs::read_link(format!("/proc/{pid}/exe")).ok().filter(|program| program.is_file())
+}
+
+/// True if the plugin of a client runs this hook, and the client's settings run one too: that one acts.
+pub(crate) fn leaves_hook_to_settings() -> bool {
+    is_of_plugin() && places(None).is_ok_and(|places| tessera_setup::runs_hooks(&places, client_project().as_deref()))
+}
+
+/// The directory of the client's project.
+pub(super) fn client_project() -> Option<PathBuf> {
+    variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+/// The same for the server.
+pub(crate) fn leaves_tools_to_settings() -> bool {
+    is_of_plugin()
+        && places(None).is_ok_and(|places| tessera_setup::starts_server(&places, client_project().as_deref()))
+}
+
+/// True inside what a client's plugin started.
+fn is_of_plugin() -> bool {
+    variable("CLAUDE_PLUGIN_ROOT").is_some()
+}
+
+/// The client's session, and its project with its directory, for a server that it started.
+pub(crate) fn client_session() -> (Option<String>, Option<Project>) {
+    let session = variable("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
+    (session, client_project().and_then(|dir| Project::of(&dir, user_home().as_deref())))
+}
