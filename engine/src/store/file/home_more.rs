@@ -15,6 +15,18 @@ impl Home {
         self.dir().join(SETUP_ORIGINALS)
     }
 
+    /// True for a small file that Tessera itself writes: queued turns, spools and logs. Any other is somebody else's, also where
+    /// it lies in the home.
+    pub(crate) fn is_own_small_file(&self, path: &Path) -> bool {
+        let spools = [self.receipts(), self.questions(), self.access_log(), self.hooks_log()];
+        let begins = |own: &PathBuf| {
+            let name = own.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            path.parent() == Some(self.dir())
+                && path.file_name().is_some_and(|found| found.to_string_lossy().starts_with(&name))
+        };
+        path.starts_with(self.queue()) || spools.iter().any(begins)
+    }
+
     /// The backup that was made last.
     pub fn newest_backup(&self) -> Option<PathBuf> {
         let entries = std::fs::read_dir(self.backups()).ok()?.flatten();

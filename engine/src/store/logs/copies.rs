@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use aho_corasick::AhoCorasick;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params_from_iter};
 
@@ -128,22 +129,10 @@ pub(crate) fn remove_beside(path: &Path) {
 
 /// True when the bytes of a file hold a piece of one of some texts.
 pub(crate) fn holds_piece(bytes: &[u8], texts: &[String]) -> bool {
-    let finds = |piece: &[u8]| memmem(bytes, piece);
-    texts.iter().any(|text| {
-        let text = text.as_bytes();
-        if text.len() < PIECE { !text.is_empty() && finds(text) } else { text.chunks_exact(PIECE).any(finds) }
-    })
-}
-
-/// True when bytes stand within others.
-fn memmem(bytes: &[u8], piece: &[u8]) -> bool {
-    let Some((first, rest)) = piece.split_first() else { return true };
-    let mut at = 0;
-    while let Some(found) = bytes.get(at..).and_then(|tail| tail.iter().position(|byte| byte == first)) {
-        at += found + 1;
-        if bytes.get(at..).is_some_and(|tail| tail.starts_with(rest)) {
-            return true;
-        }
-    }
-    false
+    // A short text is one piece; of a longer one, what is left at its end is none.
+    let pieces = texts
+        .iter()
+        .map(String::as_bytes)
+        .flat_map(|text| text.chunks(PIECE).filter(|piece| piece.len() == PIECE.min(text.len())));
+    AhoCorasick::new(pieces).is_ok_and(|pieces| pieces.is_match(bytes))
 }

@@ -9,6 +9,7 @@ pub(crate) mod learning;
 pub(crate) mod purges;
 pub(crate) mod questions;
 pub(crate) mod receipts;
+pub(crate) mod removed;
 pub(crate) mod small_files;
 pub(crate) mod spool;
 pub(crate) mod traces;

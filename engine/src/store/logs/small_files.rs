@@ -1,42 +1,57 @@
 //! Small files of a home in which a text may stand: queued turns, logs, exports. They are rewritten whole.
 
+use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde_json::Value;
 
+use super::removed::Removed;
 use crate::store::file::private;
+use crate::store::file::snapshot::version;
 
 /// Bytes of a file that is looked through, at most.
 const MOST_BYTES: u64 = 256 << 20;
-/// Bytes of a line of a text from which on it tells the text.
-const TELLING: usize = 16;
+/// Times a file is read again that somebody changed meanwhile.
+const ATTEMPTS: u32 = 5;
 
-/// Writes a file anew without some texts, where it holds one. True when it did.
+/// Writes a file of Tessera's anew without some texts, where it holds one. True when it did.
 ///
 /// # Errors
 /// When it cannot be read or written, or is too long to be looked through.
-pub(crate) fn without(path: &Path, texts: &[String]) -> io::Result<bool> {
-    let telling: Vec<&str> = texts
-        .iter()
-        .flat_map(|text| std::iter::once(text.as_str()).chain(text.lines()))
-        .map(str::trim)
-        .filter(|part| part.len() >= TELLING)
-        .chain(texts.iter().map(String::as_str).filter(|text| !text.trim().is_empty() && text.len() < TELLING))
-        .collect();
+pub(crate) fn without(path: &Path, removed: &Removed) -> io::Result<bool> {
     let is_lines = path.extension().is_none_or(|extension| extension != "json");
-    let holds = |text: &str| telling.iter().any(|part| text.contains(part));
     rewritten(path, &|line| {
         if let Ok(mut value) = serde_json::from_str::<Value>(line)
             && !value.is_string()
         {
-            let is_changed = each_string(&mut value, &|text| holds(text).then(String::new));
-            // A line of an export is all of one memory; a queued turn is a turn without these words.
+            let is_changed = each_string(&mut value, &|text| removed.is_in(text).then(String::new));
+            // A line of a log is all of one event; a queued turn is a turn without these words.
             return is_changed.then(|| if is_lines { String::new() } else { value.to_string() });
         }
-        holds(line).then(String::new)
+        removed.is_in(line).then(String::new)
     })
+}
+
+/// True where a file holds one of some texts, as a whole or in a line of JSON.
+///
+/// # Errors
+/// When it cannot be read, or is too long to be looked through.
+pub(crate) fn holds(path: &Path, removed: &Removed) -> io::Result<bool> {
+    let Some(text) = text_of(path)? else { return Ok(false) };
+    let is_in_json = |text: &str| {
+        let found = Cell::new(false);
+        let see = |text: &str| -> Option<String> {
+            found.set(found.get() || removed.is_in(text));
+            None
+        };
+        serde_json::from_str::<Value>(text).is_ok_and(|mut value| {
+            each_string(&mut value, &see);
+            found.get()
+        })
+    };
+    Ok(removed.is_in(&text) || is_in_json(&text) || text.lines().any(is_in_json))
 }
 
 /// Writes a file anew with its lines changed; a file that is JSON as a whole is one line. A line that becomes empty goes.
@@ -45,9 +60,24 @@ pub(crate) fn without(path: &Path, texts: &[String]) -> io::Result<bool> {
 /// # Errors
 /// As [`without`].
 pub(crate) fn rewritten(path: &Path, change: &dyn Fn(&str) -> Option<String>) -> io::Result<bool> {
-    let Some(text) = text_of(path)? else { return Ok(false) };
-    if path.extension().is_some_and(|extension| extension == "json") && serde_json::from_str::<Value>(&text).is_ok() {
-        return change(&text).map_or(Ok(false), |changed| private::replace(path, changed.as_bytes()).map(|()| true));
+    for _ in 0..ATTEMPTS {
+        let before = version(path);
+        let Some(text) = text_of(path)? else { return Ok(false) };
+        let Some(changed) = changed(path, &text, change)? else { return Ok(false) };
+        match version(path) {
+            // Whoever removed it wants no file there.
+            None => return Ok(false),
+            now if now == before => return private::replace(path, changed.as_bytes()).map(|()| true),
+            _ => {}
+        }
+    }
+    Err(io::Error::other("is being written all the time"))
+}
+
+/// The text of a file with its lines changed; `None` where none was.
+fn changed(path: &Path, text: &str, change: &dyn Fn(&str) -> Option<String>) -> io::Result<Option<String>> {
+    if path.extension().is_some_and(|extension| extension == "json") && serde_json::from_str::<Value>(text).is_ok() {
+        return Ok(change(text));
     }
     let (mut kept, mut is_changed) = (String::with_capacity(text.len()), false);
     for line in text.split_inclusive('\n') {
@@ -62,10 +92,9 @@ pub(crate) fn rewritten(path: &Path, change: &dyn Fn(&str) -> Option<String>) ->
         }
     }
     if is_changed {
-        check_is_text(&text)?;
-        private::replace(path, kept.as_bytes())?;
+        check_is_text(text)?;
     }
-    Ok(is_changed)
+    Ok(is_changed.then_some(kept))
 }
 
 /// A file that is no text has lengths and places in it, which a changed word would put wrong.

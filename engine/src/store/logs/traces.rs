@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::copies::{FOREIGN, holds_piece, is_foreign, is_free_of, remove_beside, take_out};
 use super::purges::{self, COPIES, FILES, PAGES, step};
+use super::removed::Removed;
 use super::{questions, small_files};
 use crate::domain::MemoryId;
 use crate::store::base::store::Store;
@@ -25,6 +26,8 @@ const UNSCRUBBED: &str = "unscrubbed";
 const REWRITTEN: &str = "rewritten";
 /// How a place says that it was removed as a whole.
 const REMOVED: &str = "was removed: it held it, and could not be rewritten";
+/// How a file says that somebody else put it there.
+const THEIRS: &str = "holds it, and is no file of Tessera: change or remove it by hand";
 /// How a place says that it is no matter.
 const NOT_IN_IT: &str = "cannot be read, and nothing of it stands in its bytes";
 
@@ -240,10 +243,18 @@ impl Store {
                 true => (self.in_home(&path), false, "holds it, and can be neither rewritten nor removed".to_owned()),
             });
         }
+        // What waits in a spool is in no file any more once it is folded.
+        self.fold_receipts()?;
+        let looked_for = Removed::of(texts);
         for path in self.home.small_files() {
-            outcomes.extend(match small_files::without(&path, texts) {
+            let is_own = self.home.is_own_small_file(&path);
+            let done =
+                if is_own { small_files::without(&path, &looked_for) } else { small_files::holds(&path, &looked_for) };
+            outcomes.extend(match done {
                 Ok(false) => None,
-                Ok(true) => Some((self.in_home(&path), true, "was rewritten without it".to_owned())),
+                Ok(true) if is_own => Some((self.in_home(&path), true, "was rewritten without it".to_owned())),
+                // What a person put there is theirs to change.
+                Ok(true) => Some((self.in_home(&path), false, THEIRS.to_owned())),
                 Err(error) => Some((self.in_home(&path), false, format!("cannot be read or rewritten: {error}"))),
             });
         }
