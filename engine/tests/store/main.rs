@@ -7,6 +7,7 @@ mod derived;
 mod eleven;
 mod expiry;
 mod meaning;
+mod model;
 mod nine;
 mod older;
 mod removed;

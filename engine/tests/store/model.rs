@@ -1,0 +1,227 @@
+//! A store against a plain model of it: random sequences of changes, after which both say the same.
+//!
+//! Three machines and a server are in `tests/sync`; deaths in the middle of a command in the program's own `killed` tests.
+
+use std::collections::BTreeSet;
+
+use tessera_engine::Store;
+use tessera_engine::domain::{Draft, Importance, LinkKind, MemoryRef, Patch, RecallRequest};
+use tessera_engine::store::{Actor, Erase, ImportAs, ListRequest, StoreError};
+
+use crate::support::{Home, listed, named};
+
+const NOW: &str = "2028-01-20T11:00:00Z";
+/// Steps of one sequence, and sequences: a hundred thousand steps.
+const STEPS: usize = 200;
+const SEQUENCES: u64 = 500;
+/// Sequences that found a fault once.
+const FOUND: [u64; 0] = [];
+
+/// What a memory is to be.
+#[derive(Debug, Clone, PartialEq)]
+struct Row {
+    text: String,
+    /// The word that no other memory has.
+    word: String,
+    importance: u8,
+    is_alive: bool,
+    is_purged: bool,
+    import: Option<u32>,
+}
+
+/// What a store is to be: memories by their number less one, and links from one to another.
+#[derive(Default)]
+struct Model {
+    rows: Vec<Row>,
+    links: BTreeSet<(usize, LinkKind, usize)>,
+    imports: u32,
+    words: u32,
+}
+
+impl Model {
+    fn fresh(&mut self) -> (String, String) {
+        self.words += 1;
+        let word = format!("zq{}x", self.words);
+        (format!("The crane {word} stands on the quay of the harbour"), word)
+    }
+
+    fn add(&mut self, text: String, word: String, importance: u8, import: Option<u32>) {
+        self.rows.push(Row { text, word, importance, is_alive: true, is_purged: false, import });
+    }
+
+    fn some(&self, random: &mut fastrand::Rng, is: impl Fn(&Row) -> bool) -> Option<usize> {
+        let fit: Vec<usize> = (0..self.rows.len()).filter(|at| is(&self.rows[*at])).collect();
+        (!fit.is_empty()).then(|| fit[random.usize(..fit.len())])
+    }
+
+    fn is_replaced(&self, at: usize) -> bool {
+        self.links.iter().any(|(by, kind, of)| *kind == LinkKind::Supersedes && *of == at && self.rows[*by].is_alive)
+    }
+}
+
+fn of_hundred(importance: u8) -> Importance {
+    Importance::try_from(f64::from(importance) / 100.0).unwrap()
+}
+
+fn handle(at: usize) -> MemoryRef {
+    named(u32::try_from(at + 1).unwrap())
+}
+
+/// One change of both.
+fn step(model: &mut Model, store: &mut Store, random: &mut fastrand::Rng) {
+    let actor = Actor::default();
+    let alive = model.some(random, |row| row.is_alive);
+    let other = model.some(random, |row| row.is_alive);
+    match (random.u8(..20), alive, other) {
+        (0..5, ..) | (_, None, _) | (_, _, None) => {
+            let (text, word) = model.fresh();
+            let importance = random.u8(1..=100);
+            let draft = Draft { importance: Some(of_hundred(importance)), ..Draft::new(&text) };
+            assert!(!store.remember(draft).unwrap().existed);
+            model.add(text, word, importance, None);
+        }
+        (5, Some(at), _) if !model.is_replaced(at) => {
+            let again = store.remember(Draft::new(&model.rows[at].text)).unwrap();
+            assert!(again.existed && MemoryRef::Handle(again.memory.handle) == handle(at), "said again");
+        }
+        (6..8, Some(at), _) => {
+            let (text, word) = model.fresh();
+            store.update(handle(at), &Patch { content: Some(text.clone()), ..Patch::default() }, &actor).unwrap();
+            (model.rows[at].text, model.rows[at].word) = (text, word);
+        }
+        (8, Some(at), _) => {
+            let importance = random.u8(1..=100);
+            let patch = Patch { importance: Some(of_hundred(importance)), ..Patch::default() };
+            store.update(handle(at), &patch, &actor).unwrap();
+            model.rows[at].importance = importance;
+        }
+        (9..12, Some(by), Some(of)) => {
+            let kind = if random.bool() { LinkKind::Supersedes } else { LinkKind::SeeAlso };
+            match store.link(handle(by), &kind, handle(of), &actor) {
+                Ok(_) => drop(model.links.insert((by, kind, of))),
+                Err(StoreError::Conflict { .. }) => assert!(by == of || kind == LinkKind::Supersedes),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        (12, ..) => {
+            let links: Vec<_> = model
+                .links
+                .iter()
+                .filter(|(by, _, of)| model.rows[*by].is_alive && model.rows[*of].is_alive)
+                .cloned()
+                .collect();
+            if !links.is_empty() {
+                let link = links[random.usize(..links.len())].clone();
+                store.unlink(handle(link.0), &link.1, handle(link.2), &actor).unwrap();
+                model.links.remove(&link);
+            }
+        }
+        (13..15, Some(one), Some(two)) => {
+            let all: BTreeSet<usize> = [one, two].into();
+            let refs: Vec<MemoryRef> = all.iter().map(|at| handle(*at)).collect();
+            store.forget(&refs, Erase::Soft, &actor).unwrap();
+            all.into_iter().for_each(|at| model.rows[at].is_alive = false);
+        }
+        (15, ..) => {
+            if let Some(at) = model.some(random, |row| !row.is_purged) {
+                store.forget(&[handle(at)], Erase::Hard, &actor).unwrap();
+                model.rows[at] = Row { is_alive: false, is_purged: true, ..model.rows[at].clone() };
+                model.links.retain(|(by, _, of)| *by != at && *of != at);
+            }
+        }
+        (16..18, ..) => {
+            if let Some(at) = model.some(random, |row| !row.is_alive && !row.is_purged) {
+                store.restore(handle(at), None, &actor).unwrap();
+                model.rows[at].is_alive = true;
+            }
+        }
+        (18, ..) => {
+            model.imports += 1;
+            let mut lines = String::new();
+            for _ in 0..random.u8(1..4) {
+                let (text, word) = model.fresh();
+                lines += &format!("{}\n", serde_json::json!({ "content": text, "importance": 0.5 }));
+                model.add(text, word, 50, Some(model.imports));
+            }
+            store.import(&mut lines.as_bytes(), ImportAs::Own, |_| ()).unwrap();
+        }
+        _ => {
+            if let Some(at) = model.some(random, |row| row.import.is_some() && row.is_alive) {
+                let n = model.rows[at].import.unwrap();
+                let undone = store.undo_import(n).unwrap();
+                let kept: BTreeSet<u32> = undone.kept.iter().map(|handle| handle.get()).collect();
+                for (at, row) in model.rows.iter_mut().enumerate().filter(|(_, row)| row.import == Some(n)) {
+                    row.is_alive &= kept.contains(&u32::try_from(at + 1).unwrap());
+                    row.import = None;
+                }
+            }
+        }
+    }
+}
+
+/// Both say the same.
+fn agree(model: &Model, store: &mut Store, random: &mut fastrand::Rng) {
+    for (at, row) in model.rows.iter().enumerate() {
+        let memory = store.get(handle(at)).unwrap();
+        assert_eq!(memory.is_none(), row.is_purged, "{row:?}");
+        let Some(memory) = memory else { continue };
+        assert_eq!((&memory.content, memory.deleted.is_none()), (&row.text, row.is_alive));
+        assert_eq!(memory.importance, of_hundred(row.importance));
+        let links: BTreeSet<_> = memory.links.iter().map(|link| (link.kind.clone(), link.to)).collect();
+        let wanted = model.links.iter().filter(|(by, ..)| *by == at);
+        let wanted: BTreeSet<_> =
+            wanted.map(|(_, kind, of)| (kind.clone(), store.get(handle(*of)).unwrap().unwrap().id)).collect();
+        assert_eq!(links, wanted, "links of {row:?}");
+    }
+    let alive = (1..).zip(&model.rows).filter(|(_, row)| row.is_alive).map(|(handle, _)| handle);
+    let alive: Vec<u32> = alive.collect();
+    let shown = listed(store, ListRequest { limit: 200, ..ListRequest::default() });
+    assert!(shown.iter().all(|handle| alive.contains(handle)), "{shown:?}");
+    assert_eq!(shown.len(), alive.len().min(200));
+    for _ in 0..3 {
+        let Some(at) = model.some(random, |_| true) else { return };
+        let row = &model.rows[at];
+        let recall = store.recall(&RecallRequest::new(&row.word)).unwrap();
+        let found: Vec<u32> = recall.details.iter().map(|detail| detail.memory.handle.get()).collect();
+        let is_found = found.contains(&u32::try_from(at + 1).unwrap());
+        assert_eq!(is_found, row.is_alive && !model.is_replaced(at), "{row:?}: {}", recall.body);
+        let dead = found.iter().find(|handle| !model.rows[**handle as usize - 1].is_alive);
+        assert_eq!(dead, None, "{}", recall.body);
+    }
+}
+
+fn sequence(seed: u64) {
+    let (home, mut random) = (Home::new(), fastrand::Rng::with_seed(seed));
+    let (mut model, mut store) = (Model::default(), home.open(NOW));
+    for n in 1..=STEPS {
+        step(&mut model, &mut store, &mut random);
+        if random.u8(..64) == 0 {
+            drop(store);
+            store = home.open(NOW);
+        }
+        if n % 50 == 0 {
+            agree(&model, &mut store, &mut random);
+        }
+    }
+    assert!(Store::examine(home.config(NOW), false).unwrap().is_good());
+}
+
+#[test]
+fn a_store_says_what_a_plain_model_says() {
+    FOUND.into_iter().for_each(sequence);
+    let next = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    if seed >= SEQUENCES {
+                        return;
+                    }
+                    let done = std::panic::catch_unwind(|| sequence(seed));
+                    assert!(done.is_ok(), "sequence {seed} found a fault: keep its number in FOUND");
+                }
+            });
+        }
+    });
+}
