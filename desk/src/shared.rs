@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tessera_engine::Store;
 use tessera_engine::meaning::Encoder;
+use tessera_engine::store::Usage;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -104,6 +105,23 @@ impl SharedStore {
         tokio::select! {
             done = call => done.ok(),
             () = cancelled.cancelled() => None,
+        }
+    }
+
+    /// The same store behind another connection: what waits there, such as for whoever reads folders of files, keeps no other call
+    /// waiting.
+    pub async fn beside(&self) -> Self {
+        let store = Arc::clone(&self.store);
+        let opened = tokio::task::spawn_blocking(move || {
+            let open = following(&store).opener(Usage::Write);
+            open()
+        });
+        match opened.await {
+            Ok(Ok(store)) => Self { store: Arc::new(Mutex::new(store)), ..self.clone() },
+            failed => {
+                tracing::debug!(?failed, "there is no second connection");
+                self.clone()
+            }
         }
     }
 

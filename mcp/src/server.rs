@@ -138,7 +138,9 @@ impl Server {
             Call::Desk(call) => self.at_desk(context, move |desk| call(desk, &args)).await?,
             Call::Files(call) => {
                 let rules = self.files.rules;
-                self.at_desk(context, move |desk| call(desk, &args, rules)).await?
+                // Whoever reads folders of files holds them for long: only what concerns files waits for it.
+                let beside = self.store.beside().await;
+                self.at_desk_of(&beside, context, move |desk| call(desk, &args, rules)).await?
             }
             Call::Standing(call) => self.at_desk(context, move |desk| call(desk, &args, &standing)).await?,
         };
@@ -195,7 +197,16 @@ impl Server {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&mut Desk<'_>) -> T + Send + 'static,
     ) -> Result<Result<Done<T>, SyncError>, ErrorData> {
-        let done = at_desk(&self.store, self.team.as_ref(), self.caller_of(context), &context.ct, work).await;
+        self.at_desk_of(&self.store, context, work).await
+    }
+
+    async fn at_desk_of<T: Send + 'static>(
+        &self,
+        store: &SharedStore,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&mut Desk<'_>) -> T + Send + 'static,
+    ) -> Result<Result<Done<T>, SyncError>, ErrorData> {
+        let done = at_desk(store, self.team.as_ref(), self.caller_of(context), &context.ct, work).await;
         done.ok_or_else(cancelled)
     }
 

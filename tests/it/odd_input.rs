@@ -156,3 +156,24 @@ fn the_memory_tool_shows_no_credential_of_a_file_that_somebody_wrote() {
     let (told, _) = client.call("memory", edit);
     assert!(!told.contains("hunter5"), "{told}");
 }
+
+#[test]
+fn a_recall_waits_for_nobody_who_waits_for_files() {
+    let world = World::new();
+    world.remember("The staging database listens on port 5433");
+    let mut client = Client::start_with(&world, &[("TESSERA_MEMORY_FILES", "on")]);
+    client.ok("memory", json!({ "command": "create", "path": "/memories/a.md", "file_text": "one\n" }));
+    // Another process reads folders for long.
+    let lock = fs::OpenOptions::new().write(true).create(true).truncate(false).open(world.home().join("files.lock"));
+    let lock = lock.unwrap();
+    lock.lock().unwrap();
+    let create = json!({ "name": "memory", "arguments": { "command": "create", "path": "/memories/b.md", "file_text": "two\n" } });
+    client.send(&json!({ "jsonrpc": "2.0", "id": 900, "method": "tools/call", "params": create }));
+    let recall =
+        json!({ "name": "memory_recall", "arguments": { "query": "which port does the staging database listen on?" } });
+    client.send(&json!({ "jsonrpc": "2.0", "id": 901, "method": "tools/call", "params": recall }));
+    let first = client.receive().unwrap();
+    assert!(first["id"] == 901 && first.to_string().contains("5433"), "{first}");
+    drop(lock);
+    assert_eq!(client.receive().unwrap()["id"], 900);
+}

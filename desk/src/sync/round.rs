@@ -78,7 +78,8 @@ pub(crate) async fn run(desk: &SharedStore, remote: &Remote) -> Result<Exchanged
 
 /// What was changed in files is told with this exchange, what came for files is written.
 async fn settle_files(desk: &SharedStore) {
-    let settled = on(desk, refresh);
+    let beside = desk.beside().await;
+    let settled = on(&beside, refresh);
     if let Err(error) = settled.await {
         tracing::debug!(%error, "files are as they were");
     }
