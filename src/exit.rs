@@ -123,6 +123,7 @@ fn of_store(error: &StoreError) -> u8 {
         | StoreError::ValueElsewhere { .. }
         | StoreError::InFile { .. }
         | StoreError::Replaced { .. }
+        | StoreError::KeysWanted { .. }
         | StoreError::Busy { .. } => USER,
         StoreError::Foreign { .. }
         | StoreError::Newer { .. }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
 mod architecture;
+mod beside;
 mod cli;
 mod coming_back;
 mod coming_over;

@@ -303,8 +303,16 @@ pub fn deleted(known: &Known, now: Timestamp, counter: &impl TokenCounter) -> Co
     compose(Memory { deleted, updated: now, ..known.memory.clone() }, Some(known), counter)
 }
 
-/// A memory that was brought back: as it was before some change, or before it was deleted. Whoever does so wants it:
-/// it does not go by itself again.
+/// What an earlier row said, as the memory that it is by now: where it stands, whose it is and how it was used are no part of what
+/// it says.
+fn as_it_was(earlier: Memory, now: &Memory) -> Memory {
+    let Memory { id, handle, last_accessed, access_count, conflict_of, .. } = *now;
+    let (share, file, links) = (now.share.clone(), now.file.clone(), now.links.clone());
+    Memory { id, handle, last_accessed, access_count, conflict_of, share, file, links, ..earlier }
+}
+
+/// A memory that was brought back: as it was before some change, or before it was deleted. Whoever does so wants it: it does not go
+/// by itself again, unless it was to end at a time that is still to come.
 pub fn restored(
     known: &Known,
     earlier: Option<Screened<Memory>>,
@@ -312,14 +320,9 @@ pub fn restored(
     counter: &impl TokenCounter,
 ) -> Composed {
     let (earlier, secrets) = earlier.map(Screened::into_parts).unzip();
-    let memory = Memory {
-        handle: known.memory.handle,
-        access_count: known.memory.access_count,
-        deleted: None,
-        expires: None,
-        updated: now,
-        ..earlier.unwrap_or_else(|| known.memory.clone())
-    };
+    let expires = earlier.as_ref().and_then(|earlier| earlier.expires).filter(|end| *end > now);
+    let earlier = earlier.map_or_else(|| known.memory.clone(), |earlier| as_it_was(earlier, &known.memory));
+    let memory = Memory { deleted: None, expires, updated: now, ..earlier };
     // Silence takes nothing away elsewhere: that there was none is said.
     let metadata = memory.metadata.or_else(|| known.memory.metadata.as_ref().map(|_| Metadata::default()));
     let memory = Memory { metadata, ..memory };
@@ -334,9 +337,7 @@ pub fn given_back(known: &Known, expires: Option<Timestamp>, counter: &impl Toke
 /// A memory as it was before an import changed it, down to when that was: as if nobody had touched it.
 pub fn undone(known: &Known, earlier: Screened<Memory>, counter: &impl TokenCounter) -> Composed {
     let (earlier, secrets) = earlier.into_parts();
-    let Memory { handle, last_accessed, access_count, .. } = known.memory;
-    let memory = Memory { handle, last_accessed, access_count, ..earlier };
-    compose(memory, Some(known), counter).beside_secrets(&secrets)
+    compose(as_it_was(earlier, &known.memory), Some(known), counter).beside_secrets(&secrets)
 }
 
 /// A memory of an older store, with names that every store takes.

@@ -33,8 +33,10 @@ pub(crate) fn values_of(change: &Change<'_>, memory: MemoryId) -> Result<KnownVa
     let mut known = KnownValues::default();
     for row in rows {
         let (name, kind, sealed): (String, String, Vec<u8>) = row?;
-        if let Ok(value) = change.secrets.opened(change.tx, memory, &name, &sealed) {
-            known.note(&kind, &value);
+        match change.secrets.opened(change.tx, memory, &name, &sealed) {
+            Ok(value) => known.note(&kind, &value),
+            Err(error @ StoreError::KeysWanted { .. }) => return Err(error),
+            Err(_) => {}
         }
     }
     Ok(known)

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension};
@@ -26,6 +27,8 @@ pub(crate) struct Secrets {
     file: PathBuf,
     lock: PathBuf,
     keys: Mutex<Option<Held>>,
+    /// True while a transaction runs before which the keyring was asked.
+    is_asked: AtomicBool,
 }
 
 /// Keys, and where the one lies that seals.
@@ -70,7 +73,13 @@ impl fmt::Display for KeyPlace {
 
 impl Secrets {
     pub(crate) fn of(rules: SecretRules, home: &Home) -> Self {
-        Self { rules, file: home.secret_key(), lock: home.secret_lock(), keys: Mutex::new(None) }
+        Self {
+            rules,
+            file: home.secret_key(),
+            lock: home.secret_lock(),
+            keys: Mutex::new(None),
+            is_asked: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn rules(&self) -> SecretRules {
@@ -83,6 +92,7 @@ impl Secrets {
         if let Some(held) = &*known {
             return Ok(held.clone());
         }
+        self.refuse_within(connection, true)?;
         let whose = whose(connection)?;
         // A keyring that is locked keeps nothing from being stored: what is new is sealed with a key of the file.
         let held = match self.found(&whose)? {
@@ -120,6 +130,7 @@ impl Secrets {
     pub(crate) fn known_keys(&self, connection: &Connection) -> Result<Option<Held>, StoreError> {
         let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_none() {
+            self.refuse_within(connection, false)?;
             match self.found(&whose(connection)?)? {
                 Found::Keys(held) => *known = Some(held),
                 Found::Locked(problem) => return Err(StoreError::NoKey { problem }),
@@ -127,6 +138,32 @@ impl Secrets {
             }
         }
         Ok(known.clone())
+    }
+
+    /// A keyring may take its time, and nobody else can write while a transaction is open.
+    fn refuse_within(&self, connection: &Connection, to_seal: bool) -> Result<(), StoreError> {
+        let is_within = self.rules.keyring.is_some() && !connection.is_autocommit();
+        if is_within && !self.is_asked.load(Ordering::Relaxed) {
+            return Err(StoreError::KeysWanted { path: self.file.clone(), to_seal });
+        }
+        Ok(())
+    }
+
+    /// Asks for the keys before a transaction that wants them, and lets it go on with what there is.
+    pub(crate) fn ask_ahead(&self, connection: &Connection, to_seal: bool) -> Result<(), StoreError> {
+        if to_seal {
+            self.keys(connection)?;
+        } else if let Err(error) = self.known_keys(connection) {
+            // Whoever needs one says so.
+            tracing::debug!(%error, "the keyring gives no keys");
+        }
+        self.is_asked.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The next transaction asks again.
+    pub(crate) fn forget_asked(&self) {
+        self.is_asked.store(false, Ordering::Relaxed);
     }
 
     /// The keys as they are now: another process may have put others in their place. What was known stays where there

@@ -41,13 +41,20 @@ impl Store {
         &mut self,
         mut work: impl FnMut(&Change<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let mut done = self.write_here(&mut work);
         for _ in 0..ATTEMPTS {
-            match self.write_here(&mut work) {
+            match done {
                 Err(StoreError::Replaced { .. }) => self.follow()?,
-                done => return done,
+                Err(StoreError::KeysWanted { to_seal, .. }) => self.secrets.ask_ahead(&self.connection, to_seal)?,
+                done => {
+                    self.secrets.forget_asked();
+                    return done;
+                }
             }
+            done = self.write_here(&mut work);
         }
-        Err(StoreError::Busy { path: self.path.clone() })
+        self.secrets.forget_asked();
+        done
     }
 
     fn write_here<T>(&mut self, work: &mut impl FnMut(&Change<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {

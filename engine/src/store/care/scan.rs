@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::beside::{fix_beside, forget_places, json_in, kinds_beside, kinds_in_json, note_texts, without};
-use super::scan_copies::{self, Step};
+use super::scan_copies;
 use crate::domain::{Handle, Memory, MemoryId};
 use crate::screen::KnownValues;
 use crate::store::base::store::Store;
@@ -151,8 +151,7 @@ impl Store {
             _ if is_foreign(path) => (Kinds::new(), Err(FOREIGN.to_owned())),
             Ok(kinds) if kinds.is_empty() || run.scanning == Scanning::Look => (kinds, Ok(false)),
             Ok(kinds) => {
-                let mut fix = |step| self.write(|change| scan_copies::fix(change, path, step, &run.known));
-                let done = fix(Step::SetAside).and_then(|()| fix(Step::TakeOut));
+                let done = scan_copies::fix(self, path, &run.known);
                 (kinds, done.map(|()| true).map_err(|error| error.to_string()))
             }
             Err(error) => (Kinds::new(), Err(format!("cannot be read: {error}"))),

@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::beside::{fix_beside, forget_places, kinds_beside, note_texts, texts_beside};
 use crate::compose;
 use crate::domain::MemoryId;
-use crate::screen::{KnownValues, Part, Words, screened_for};
+use crate::screen::{KnownValues, Part, Texts, Words, screened_for};
 use crate::store::base::kept;
-use crate::store::base::transaction::Change;
+use crate::store::base::store::Store;
 use crate::store::change::clean::{Kinds, kinds_in};
 use crate::store::file::error::StoreError;
 use crate::store::logs::copies::{Copy, remove_beside};
@@ -65,36 +65,25 @@ pub(crate) fn look(path: &Path, known: &KnownValues) -> rusqlite::Result<Kinds> 
     Ok(kinds)
 }
 
-/// How far a copy is fixed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// What is found is set aside in the store, and the copy is left: a value has to be safe before it is taken out.
-    SetAside,
-    /// It is taken out of the copy.
-    TakeOut,
-}
-
-/// Takes them out.
-pub(crate) fn fix(change: &Change<'_>, path: &Path, step: Step, known: &KnownValues) -> Result<(), StoreError> {
+/// Takes them out. What is found is set aside in the store at once, before the copy lets go of it, and nothing waits for a copy that is
+/// worked through.
+pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result<(), StoreError> {
     let copy = Copy::open(path)?;
     let transaction = copy.begin()?;
     for row in rows(&copy.connection)? {
         if !kinds_in(&row.words(), known).is_empty() {
-            row.fix(change, &copy, known)?;
+            row.fix(store, &copy, known)?;
         }
     }
     for (table, key, column) in tables::texts(true) {
         if has(&copy.connection, table, column)? {
-            fix_json(change, &copy.connection, (table, key, column), known)?;
+            fix_json(store, &copy.connection, (table, key, column), known)?;
         }
     }
     for (table, key, column) in tables::texts(false) {
         if has(&copy.connection, table, column)? {
             fix_beside(&copy.connection, table, key, column, known)?;
         }
-    }
-    if step == Step::SetAside {
-        return Ok(transaction.rollback()?);
     }
     if has(&copy.connection, "places", "path")? {
         forget_places(&copy.connection, known)?;
@@ -149,10 +138,8 @@ impl Row {
 
     /// Writes the row without the credentials in it, and lets go of what derives from its text: whoever opens the copy
     /// makes it anew.
-    fn fix(&self, change: &Change<'_>, copy: &Copy, known: &KnownValues) -> Result<(), StoreError> {
-        let mut keeper = change.secrets.keeper_of_old(change.tx, is_own(change, self.id)?);
-        let (clean, found) = screened_for(self.words(), self.id, &mut keeper, known)?.into_parts();
-        kept::write_all(change, self.id, &found)?;
+    fn fix(&self, store: &mut Store, copy: &Copy, known: &KnownValues) -> Result<(), StoreError> {
+        let clean = set_aside(store, self.words(), self.id, known)?;
         let mut clean = clean.0.into_iter().map(|(_, text)| text);
         for (column, part, text) in &self.texts {
             let is_list = serde_json::from_str::<Vec<String>>(text);
@@ -196,13 +183,25 @@ fn slugged(part: Part) -> impl Fn(String) -> String {
 }
 
 /// True for a memory that is the user's own here, and not removed.
-fn is_own(change: &Change<'_>, id: MemoryId) -> rusqlite::Result<bool> {
+fn is_own(connection: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
     let sql = "SELECT shared_by IS NULL AND purged = 0 FROM memories WHERE id = ?1";
-    Ok(change.tx.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?.unwrap_or(false))
+    Ok(connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?.unwrap_or(false))
+}
+
+/// Keeps in the store what is taken out of words of a copy.
+fn set_aside<T: Texts>(store: &mut Store, words: T, id: MemoryId, known: &KnownValues) -> Result<T, StoreError> {
+    let (clean, found) = {
+        let mut keeper = store.secrets.keeper_of_old(&store.connection, is_own(&store.connection, id)?);
+        screened_for(words, id, &mut keeper, known)?.into_parts()
+    };
+    if !found.is_empty() {
+        store.write(|change| kept::write_all(change, id, &found))?;
+    }
+    Ok(clean)
 }
 
 fn fix_json(
-    change: &Change<'_>,
+    store: &mut Store,
     connection: &Connection,
     (table, key, column): (&str, &str, &str),
     known: &KnownValues,
@@ -214,12 +213,7 @@ fn fix_json(
     for (row, id, text) in rows {
         let clean = match serde_json::from_str::<Value>(&text) {
             Ok(value) if kinds_in(&value, known).is_empty() => continue,
-            Ok(value) => {
-                let mut keeper = change.secrets.keeper_of_old(change.tx, is_own(change, id)?);
-                let (value, found) = screened_for(value, id, &mut keeper, known)?.into_parts();
-                kept::write_all(change, id, &found)?;
-                value.to_string()
-            }
+            Ok(value) => set_aside(store, value, id, known)?.to_string(),
             Err(_) => match known.taken_out_of(&text) {
                 Some(clean) => clean,
                 None => continue,

@@ -73,6 +73,14 @@ pub enum StoreError {
         /// The file that remembers.
         marker: PathBuf,
     },
+    /// Keys are wanted within a transaction, and a keyring is asked outside of one. A write does so, and begins again.
+    #[error("{}: the keys are not at hand; try again", path.display())]
+    KeysWanted {
+        /// The file.
+        path: PathBuf,
+        /// True where one is to be made if there is none.
+        to_seal: bool,
+    },
     /// Another database took the place of the one that is open. Whoever has it open opens the store again.
     #[error("{path} was replaced by another process while it was open; try again")]
     Replaced {

@@ -159,6 +159,7 @@ fn without_its_values(change: &Change<'_>, id: MemoryId, text: &str) -> Result<S
         let (name, kind, sealed): (String, String, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
         match change.secrets.opened(change.tx, id, &name, &sealed) {
             Ok(value) => known.note(&kind, &value),
+            Err(error @ StoreError::KeysWanted { .. }) => return Err(error),
             // Its key is not here: then it cannot be told whether the words repeat it.
             Err(_) => return Ok(String::new()),
         }

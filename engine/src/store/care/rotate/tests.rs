@@ -156,6 +156,8 @@ fn a_key_that_is_given_takes_the_place_of_the_one_in_the_file_and_of_one_before(
 struct Ring {
     keys: Mutex<HashMap<String, Keys>>,
     is_locked: AtomicBool,
+    /// The database that nobody may hold while the ring is asked.
+    database: Mutex<Option<std::path::PathBuf>>,
 }
 
 impl Ring {
@@ -167,6 +169,13 @@ impl Ring {
 
 impl Keyring for Ring {
     fn keys(&self, account: &str) -> Result<Option<Keys>, KeyringError> {
+        if let Some(path) = &*self.database.lock().unwrap() {
+            let other = Connection::open(path).unwrap();
+            other.busy_timeout(std::time::Duration::ZERO).unwrap();
+            other
+                .execute_batch("BEGIN IMMEDIATE; ROLLBACK")
+                .expect("somebody holds the store while the keyring is asked");
+        }
         // Whether it has some, a keyring says even while it is locked.
         let kept = self.keys.lock().unwrap().get(account).cloned();
         if kept.is_some() { self.open().map(|()| kept) } else { Ok(None) }
@@ -215,6 +224,24 @@ fn a_keyring_keeps_the_key_and_one_that_is_locked_keeps_nothing_from_being_store
     assert_eq!(Store::open(config(&home, with_both)).unwrap().rotate_secret_key(|_| ()).unwrap().sealed_anew, 2);
     assert!(ring.keys.lock().unwrap().is_empty(), "a key that nothing needs is kept nowhere");
     all_open(&mut Store::open(config(&home, given(&["correct horse"]))).unwrap(), 2);
+}
+
+#[test]
+fn no_keyring_is_asked_while_the_store_is_held() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path().join("h"));
+    let ring = Arc::new(Ring::default());
+    let rules = || SecretRules { keyring: Some(ring.clone()), ..SecretRules::default() };
+    let opened = || Store::open(config(&home, rules())).unwrap();
+    let say = |at: usize| format!("the password of host {at} is {}", value(at));
+    let memory = opened().remember(Draft::new(say(1))).unwrap().memory;
+    *ring.database.lock().unwrap() = Some(home.database());
+    let reference = crate::domain::MemoryRef::Id(memory.id);
+    let patch = crate::domain::Patch { content: Some(say(2)), ..crate::domain::Patch::default() };
+    // Each of them is the first that needs a key in its process.
+    let updated = opened().update(reference, &patch, &Actor::default()).unwrap();
+    assert!(updated.memory.sensitive);
+    opened().restore(reference, Some(updated.memory.rev), &Actor::default()).unwrap();
 }
 
 #[test]
