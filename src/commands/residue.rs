@@ -44,7 +44,7 @@ pub(super) fn scan(context: &Context, fix: bool) -> anyhow::Result<ExitCode> {
             "looked_at": scan.looked_at, "left": scan.left(), "found": scan.residues, "in_files": in_files,
         }))?;
     } else {
-        tell(&scan, fix)?;
+        tell(&scan, fix, in_files.is_empty())?;
         tell_files(&in_files)?;
     }
     let is_done =
@@ -59,7 +59,10 @@ struct Found<'s> {
     problem: Option<&'s str>,
 }
 
-fn tell(scan: &Scan, fix: bool) -> anyhow::Result<()> {
+fn tell(scan: &Scan, fix: bool, is_all: bool) -> anyhow::Result<()> {
+    if scan.residues.is_empty() && !is_all {
+        return Ok(());
+    }
     if scan.residues.is_empty() {
         return output::line(&format!("No credential stands in clear in {} rows and files.", scan.looked_at));
     }
@@ -97,7 +100,7 @@ fn tell_files(found: &[FoundInFile]) -> anyhow::Result<()> {
     }
     let row = |found: &FoundInFile| {
         let kinds: Vec<String> = found.kinds.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-        vec![found.path.to_string(), found.line.to_string(), kinds.join(", ")]
+        vec![output::shown(&found.path), found.line.to_string(), kinds.join(", ")]
     };
     let rows = found.iter().take(MOST_TOLD).map(row).collect();
     output::text(&output::table(&["file", "line", "what"], rows))?;
@@ -107,7 +110,7 @@ fn tell_files(found: &[FoundInFile]) -> anyhow::Result<()> {
     output::note(
         "files are yours: none is changed. Recall shows them without what was found, and no server is told of them. To \
          move a value, give it to `tessera remember` and write the place that it answers with, [secret NAME: kind], into \
-         the file",
+         the file. Those below deleted-files are copies of deleted files: they go when the file is restored, or deleted permanently",
     );
     Ok(())
 }

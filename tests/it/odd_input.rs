@@ -177,3 +177,24 @@ fn a_recall_waits_for_nobody_who_waits_for_files() {
     drop(lock);
     assert_eq!(client.receive().unwrap()["id"], 900);
 }
+
+#[test]
+fn a_deleted_file_with_a_credential_is_told_of_and_several_are_forgotten_or_none() {
+    let world = World::new();
+    let mut client = Client::start_with(&world, &[("TESSERA_MEMORY_FILES", "on")]);
+    client.ok("memory", json!({ "command": "create", "path": "/memories/a.md", "file_text": "one\n" }));
+    fs::write(world.home().join("memories/hosts.md"), "# Hosts\n\nthe password of birch is hunter5!X9q\n").unwrap();
+    client.ok("memory", json!({ "command": "delete", "path": "/memories/hosts.md" }));
+    let ran = world.run(&["secret", "scan"]);
+    assert!(ran.code == Some(1) && ran.stdout.contains("deleted-files/"), "{ran:?}");
+    assert!(!ran.stdout.contains("hunter5") && !ran.stdout.contains("No credential stands in clear"), "{ran:?}");
+
+    let plain = world.remember("The crane is green")["handle"].to_string();
+    let dir = world.path("user/notes");
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("s.md"), "# Quay\n\nThe quay is long.\n").unwrap();
+    assert_eq!(world.run(&["files", "add", dir.to_str().unwrap()]).code, Some(0));
+    let ran = world.run(&["forget", &plain, "/notes/s.md"]);
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    assert!(world.contents().contains(&"The crane is green".to_owned()), "{ran:?}");
+}

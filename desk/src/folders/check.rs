@@ -15,6 +15,7 @@ use super::read::MOST_BYTES;
 use super::refresh::refresh;
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
+use crate::files::read_small;
 
 /// Files that are named where something is wrong with them, at most.
 const MOST_NAMED: usize = 10;
@@ -137,8 +138,8 @@ pub struct CredentialsInFiles;
 /// A line in which a credential stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FoundInFile {
-    /// The file.
-    pub path: FilePath,
+    /// The file: its path in a folder, or its name below the home where it is a copy of a deleted one.
+    pub path: String,
     /// The line, from 1.
     pub line: usize,
     /// What stands there, with how many of each kind.
@@ -157,18 +158,28 @@ impl Verb for CredentialsInFiles {
             for row in store.files_in(&folder.name)?.into_iter().filter(|row| !row.is_kept) {
                 let Ok(bytes) = bytes_of(&tree, &folder, &row.path) else { continue };
                 let Ok(text) = String::from_utf8(bytes) else { continue };
-                found.extend(found_in(&row.path, &text));
+                found.extend(found_in(row.path.as_str(), &text));
+            }
+        }
+        // Deleted files are kept as they were, so that they can be brought back.
+        let kept = store.home().deleted_files();
+        let mut copies: Vec<_> = std::fs::read_dir(&kept).into_iter().flatten().flatten().collect();
+        copies.sort_by_key(std::fs::DirEntry::file_name);
+        for copy in copies {
+            let name = copy.path().strip_prefix(store.home().dir()).map(|name| name.display().to_string());
+            if let (Ok(text), Ok(name)) = (read_small(&copy.path()), name) {
+                found.extend(found_in(&name, &text));
             }
         }
         Ok(found)
     }
 }
 
-fn found_in(path: &FilePath, text: &str) -> Vec<FoundInFile> {
+fn found_in(path: &str, text: &str) -> Vec<FoundInFile> {
     let mut lines: BTreeMap<usize, BTreeMap<String, u64>> = BTreeMap::new();
     for finding in findings(text) {
         let line = text.get(..finding.span.start).unwrap_or_default().matches('\n').count() + 1;
         *lines.entry(line).or_default().entry(finding.kind.as_str().to_owned()).or_default() += 1;
     }
-    lines.into_iter().map(|(line, kinds)| FoundInFile { path: path.clone(), line, kinds }).collect()
+    lines.into_iter().map(|(line, kinds)| FoundInFile { path: path.to_owned(), line, kinds }).collect()
 }
