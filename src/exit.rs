@@ -3,8 +3,10 @@
 //! 0 ok · 1 the user mends it · 2 wrong usage · 3 the set-up is wrong · 70 our fault.
 
 use std::borrow::Cow;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use tessera_desk::older::OlderError;
 use tessera_desk::sync::{RemoteError, SyncError};
 use tessera_desk::vault::SafeError;
@@ -52,7 +54,15 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         // What was typed is repeated in it, and holds a credential.
         Cow::Owned(said) => output::note(said.trim_end()),
     }
-    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+    // A client that leaves out the arguments of a hook takes this code for "block".
+    let is_hook_without_its_word = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        && std::env::args_os().len() == 1
+        && !std::io::stdin().is_terminal();
+    match error.use_stderr() {
+        true if is_hook_without_its_word => ExitCode::from(USER),
+        true => ExitCode::from(USAGE),
+        false => ExitCode::SUCCESS,
+    }
 }
 
 /// Prints an error and chooses its exit code.

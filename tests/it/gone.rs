@@ -64,8 +64,13 @@ fn a_copy_of_an_older_schema_a_reader_and_a_server_in_use_keep_nothing_of_it() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let said = format!("{}{}", ran.stdout, ran.stderr);
     assert!(said.contains("another process is reading") && said.contains("tessera-torn.db"), "{said}");
-    assert_eq!(steps_left(&world, &handle), (vec!["pages".to_owned()], "waits".into()));
+    // An export is the person's own: it is named, and stays until they remove it.
+    assert!(said.contains("mine.jsonl"), "{said}");
+    assert_eq!(steps_left(&world, &handle), (vec!["pages".to_owned(), "mine.jsonl".to_owned()], "waits".into()));
     drop(reader);
+    assert_eq!(steps_left(&world, &handle), (vec!["mine.jsonl".to_owned()], "waits".into()));
+    assert_eq!(holding(&world, "castellano"), ["mine.jsonl"]);
+    fs::remove_file(world.home().join("mine.jsonl")).unwrap();
     assert_eq!(steps_left(&world, &handle), (vec![], "waits".into()), "with the server still in use");
     assert_eq!(holding(&world, "castellano"), Vec::<String>::new());
     client.ok("memory_recall", serde_json::json!({ "query": "harbour master" }));

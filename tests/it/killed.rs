@@ -170,6 +170,10 @@ fn filled(world: &World) {
 /// The pages of two tables' indexes are unreadable.
 fn damaged(world: &World) {
     filled(world);
+    damage(world);
+}
+
+fn damage(world: &World) {
     let path = world.home().join("tessera.db");
     let page: u64 = {
         let file = rusqlite::Connection::open(&path).unwrap();
@@ -201,6 +205,53 @@ fn a_repair_of_a_damaged_store() {
         is_damaged: true,
         names_paths: false,
     });
+}
+
+#[test]
+fn a_repair_keeps_folders_and_what_is_known_of_their_files() {
+    let world = World::new();
+    filled(&world);
+    let dir = world.path("user/notes");
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("a.md"), "# Quay\n\nThe crane of the quay is green.\n").unwrap();
+    assert_eq!(world.run(&["files", "add", dir.to_str().unwrap()]).code, Some(0));
+    damage(&world);
+    assert_eq!(world.run(&["doctor", "--repair", "--yes"]).code, Some(0));
+    assert!(world.run(&["files", "list"]).stdout.contains("notes"));
+    assert!(world.run(&["recall", "which colour is the crane of the quay?"]).stdout.contains("green"));
+    fs::write(dir.join("a.md"), "# Quay\n\nThe crane of the quay is yellow now.\n").unwrap();
+    assert_eq!(world.run(&["files", "scan"]).code, Some(0));
+    let recall = world.run(&["recall", "which colour is the crane of the quay?"]).stdout;
+    assert!(recall.contains("yellow") && !recall.contains("green"), "{recall}");
+    world.assert_healthy();
+}
+
+#[test]
+fn an_index_that_is_damaged_is_made_anew_and_nothing_is_set_aside() {
+    let world = World::new();
+    filled(&world);
+    let open = || rusqlite::Connection::open(world.home().join("tessera.db")).unwrap();
+    // The index is not there while its column changes.
+    open()
+        .execute_batch(
+            "PRAGMA writable_schema = ON;
+             CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'memories_rev';
+             DELETE FROM sqlite_schema WHERE name = 'memories_rev';",
+        )
+        .unwrap();
+    open()
+        .execute_batch(
+            "UPDATE memories SET rev = rev + 1000; UPDATE meta SET value = value + 1000 WHERE key = 'rev';
+             PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM kept; DROP TABLE kept;",
+        )
+        .unwrap();
+    let told = world.run(&["doctor"]);
+    assert!(told.code == Some(1) && told.stdout.contains("missing from index"), "{told:?}");
+    let mended = world.run(&["doctor", "--repair"]);
+    assert!(mended.code == Some(0) && mended.stdout.contains("indexes were made anew"), "{mended:?}");
+    world.assert_healthy();
+    let aside = fs::read_dir(world.home()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(!aside.into_iter().any(|name| name.starts_with("corrupt-")));
 }
 
 #[test]

@@ -198,3 +198,13 @@ fn a_deleted_file_with_a_credential_is_told_of_and_several_are_forgotten_or_none
     assert_ne!(ran.code, Some(0), "{ran:?}");
     assert!(world.contents().contains(&"The crane is green".to_owned()), "{ran:?}");
 }
+
+#[test]
+fn a_client_that_leaves_out_the_word_hook_blocks_no_prompt() {
+    let world = World::new();
+    let ran = world.run_with_stdin(&[], b"{}");
+    assert!(ran.code == Some(1) && ran.stderr.contains("Usage"), "{ran:?}");
+    for args in [&["--json", "hook", "--x"][..], &["-v", "hook", "a", "b"]] {
+        assert_eq!(world.run_with_stdin(args, b"{}").code, Some(0), "{args:?}");
+    }
+}

@@ -265,10 +265,10 @@ impl<'a> Seeing<'a> {
         if let Some(error) = failed {
             return Err(error);
         }
+        work(self, &batch)?;
         if let Err(unread) = read {
             return Ok(Err(unread));
         }
-        work(self, &batch)?;
         for key in gone {
             self.seen.insert(key, 0);
             let standing = if self.is_preview {

@@ -16,7 +16,7 @@ pub(crate) struct View {
 impl View {
     /// The view of a text; `None` where it reads as it is written.
     pub(crate) fn of(written: &str) -> Option<Self> {
-        let folds = soft_breaks(written);
+        let folds = joints(written);
         let is_plain = |character| !is_unseen(character) && !is_wide(character);
         if folds.is_empty() && (written.is_ascii() || written.chars().all(is_plain)) {
             return None;
@@ -52,6 +52,58 @@ impl View {
         let end = after.find(|origin| last.is_none_or(|last| *origin > last)).copied().unwrap_or(self.length);
         start..end.max(start)
     }
+}
+
+/// What stands within a token and is no part of it: where a line of mail is broken, where a shell goes on in the next line, and
+/// where a program puts two pieces of a text together.
+fn joints(written: &str) -> Vec<Range<usize>> {
+    let mut joints = soft_breaks(written);
+    if written.contains("\\\n") || written.contains("\\\r\n") {
+        joints.extend(continued(written));
+    }
+    if written.contains('+') {
+        joints.extend(put_together(written));
+    }
+    joints.sort_by_key(|joint| joint.start);
+    joints
+}
+
+/// True for what a token is made of.
+fn is_of_token(byte: Option<&u8>) -> bool {
+    byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'/' | b'=' | b'.' | b'-'))
+}
+
+/// Backslashes at the end of a line, between two characters of a token.
+fn continued(written: &str) -> Vec<Range<usize>> {
+    let bytes = written.as_bytes();
+    let at = written.match_indices('\\').filter_map(|(at, _)| {
+        let end = at
+            + match bytes.get(at + 1..)? {
+                [b'\n', ..] => 2,
+                [b'\r', b'\n', ..] => 3,
+                _ => return None,
+            };
+        (is_of_token(at.checked_sub(1).and_then(|before| bytes.get(before))) && is_of_token(bytes.get(end)))
+            .then_some(at..end)
+    });
+    at.collect()
+}
+
+/// `" + "` between two characters of a token, also over lines.
+fn put_together(written: &str) -> Vec<Range<usize>> {
+    let bytes = written.as_bytes();
+    let at = written.match_indices('+').filter_map(|(at, _)| {
+        let before = written.get(..at)?.trim_end();
+        let after = written.get(at + 1..)?;
+        let begin = after.trim_start();
+        let quote = before.bytes().next_back().filter(|quote| matches!(quote, b'"' | b'\''))?;
+        let (start, end) = (before.len() - 1, at + 1 + after.len() - begin.len() + 1);
+        let is_joint = begin.bytes().next() == Some(quote)
+            && is_of_token(start.checked_sub(1).and_then(|before| bytes.get(before)))
+            && is_of_token(bytes.get(end));
+        is_joint.then_some(start..end)
+    });
+    at.collect()
 }
 
 /// The breaks that a mail program puts into long lines: an equals sign at the end of a line of full length.
@@ -108,6 +160,28 @@ mod tests {
         let at = view.text().find("Xy7").unwrap();
         assert_eq!(&written[view.origin(&(at..at + 10))], "Xy7kQ9=\nmB2z");
         assert!(View::of("GITHUB_KEY=\nOTHER_KEY=\n").is_none());
+    }
+
+    #[test]
+    fn tokens_that_a_shell_or_a_program_puts_together_are_one() {
+        for (written, read) in [
+            ("TOKEN=abc123\\\ndef456 x", "TOKEN=abc123def456 x"),
+            ("TOKEN=abc123\\\r\ndef456", "TOKEN=abc123def456"),
+            ("t = \"abc\" + \"def\";", "t = \"abcdef\";"),
+            ("t = 'abc'\n    + 'def'", "t = 'abcdef'"),
+        ] {
+            let view = View::of(written).unwrap();
+            assert_eq!(view.text(), read);
+            let at = view.text().find("abc").unwrap();
+            let whole = &written[view.origin(&(at..at + read.trim_end_matches(['"', ';', '\'', 'x', ' ']).len() - at))];
+            assert!(
+                whole.starts_with("abc") && whole.ends_with(if read.contains('4') { "456" } else { "def" }),
+                "{whole}"
+            );
+        }
+        for same in ["cargo build \\\n  --release", "a + b", "\"a \" + \" b\"", "1 + '1'", "C++", "\\", "+"] {
+            assert!(View::of(same).is_none(), "{same}");
+        }
     }
 
     #[test]

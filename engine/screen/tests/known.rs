@@ -27,6 +27,16 @@ fn drawn(length: usize, alphabet: &str) -> String {
     (0..length).map(|_| draw()).collect()
 }
 
+#[test]
+fn a_token_in_pieces_is_found() {
+    let token = format!("ghp_{}", drawn(36, MIXED));
+    let (one, two) = token.split_at(20);
+    for joint in ["\\\n", "\" + \"", "\"\n  + \""] {
+        let text = format!("run = \"deploy {one}{joint}{two}\" and go");
+        found(&text, &format!("{one}{joint}{two}"));
+    }
+}
+
 const MIXED: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const CAPITALS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const HEX: &str = "0123456789abcdef";

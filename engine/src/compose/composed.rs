@@ -308,7 +308,7 @@ pub fn deleted(known: &Known, now: Timestamp, counter: &impl TokenCounter) -> Co
 fn as_it_was(earlier: Memory, now: &Memory) -> Memory {
     let Memory { id, handle, last_accessed, access_count, conflict_of, .. } = *now;
     let (share, file, links) = (now.share.clone(), now.file.clone(), now.links.clone());
-    Memory { id, handle, last_accessed, access_count, conflict_of, share, file, links, ..earlier }
+    Memory { id, handle, last_accessed, access_count, share, conflict_of, file, links, ..earlier }
 }
 
 /// A memory that was brought back: as it was before some change, or before it was deleted. Whoever does so wants it: it does not go

@@ -43,13 +43,13 @@ impl Metadata {
 
     /// Shows each text of it: names of fields, and values that are texts with the name of the nearest field.
     pub(crate) fn each_text(&self, see: &mut dyn FnMut(Option<&str>, &str)) {
-        each_in_fields(&self.0, see);
+        each_in_fields(&self.0, None, see);
     }
 
     /// Lets each text of it be changed, shown as above: what `change` gives takes its place. Two names that become one keep both values:
     /// the later gets a number.
     pub(crate) fn change_texts(&mut self, change: &mut dyn FnMut(Option<&str>, &str) -> Option<String>) {
-        self.0 = changed_fields(std::mem::take(&mut self.0), change);
+        self.0 = changed_fields(std::mem::take(&mut self.0), None, change);
     }
 }
 
@@ -74,29 +74,45 @@ fn exact(text: &str) -> serde_json::Result<Value> {
     }
 }
 
-fn each_in_fields(fields: &Map<String, Value>, see: &mut dyn FnMut(Option<&str>, &str)) {
+/// Fields that hold what another field of the same object, or the object's own name, says the name of.
+const VALUES: [&str; 4] = ["value", "val", "content", "data"];
+const NAMES: [&str; 3] = ["name", "key", "label"];
+
+/// What a field is called: `{"name": "password", "value": …}` and `{"password": {"value": …}}` speak of a password.
+fn called(fields: &Map<String, Value>, name: &str, outer: Option<&str>) -> String {
+    if !VALUES.contains(&name) {
+        return name.to_owned();
+    }
+    let label = NAMES.iter().find_map(|label| fields.get(*label)?.as_str());
+    label.or(outer).unwrap_or(name).to_owned()
+}
+
+fn each_in_fields(fields: &Map<String, Value>, outer: Option<&str>, see: &mut dyn FnMut(Option<&str>, &str)) {
     for (name, value) in fields {
         see(None, name);
-        each_in(name, value, see);
+        each_in(&called(fields, name, outer), value, see);
     }
 }
 
 fn each_in(name: &str, value: &Value, see: &mut dyn FnMut(Option<&str>, &str)) {
     match value {
         Value::String(text) => see(Some(name), text),
+        Value::Number(number) => see(Some(name), &number.to_string()),
         Value::Array(items) => items.iter().for_each(|item| each_in(name, item, see)),
-        Value::Object(fields) => each_in_fields(fields, see),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Object(fields) => each_in_fields(fields, Some(name), see),
+        Value::Null | Value::Bool(_) => {}
     }
 }
 
 fn changed_fields(
     fields: Map<String, Value>,
+    outer: Option<&str>,
     change: &mut dyn FnMut(Option<&str>, &str) -> Option<String>,
 ) -> Map<String, Value> {
+    let names: Vec<String> = fields.keys().map(|name| called(&fields, name, outer)).collect();
     let mut changed = Map::new();
-    for (name, mut value) in fields {
-        change_in(&name, &mut value, change);
+    for ((name, mut value), called) in fields.into_iter().zip(names) {
+        change_in(&called, &mut value, change);
         let name = change(None, &name).unwrap_or(name);
         let free = (2..).map(|number| format!("{name} {number}"));
         let name = std::iter::once(name.clone()).chain(free).find(|name| !changed.contains_key(name)).unwrap_or(name);
@@ -112,9 +128,14 @@ fn change_in(name: &str, value: &mut Value, change: &mut dyn FnMut(Option<&str>,
                 *text = changed;
             }
         }
+        Value::Number(number) => {
+            if let Some(changed) = change(Some(name), &number.to_string()) {
+                *value = Value::String(changed);
+            }
+        }
         Value::Array(items) => items.iter_mut().for_each(|item| change_in(name, item, change)),
-        Value::Object(fields) => *fields = changed_fields(std::mem::take(fields), change),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Object(fields) => *fields = changed_fields(std::mem::take(fields), Some(name), change),
+        Value::Null | Value::Bool(_) => {}
     }
 }
 
@@ -230,12 +251,24 @@ mod tests {
     }
 
     #[test]
+    fn a_value_is_called_as_its_pair_or_its_object_is() {
+        let metadata: Metadata =
+            r#"{"fields":[{"name":"password","value":"a"}],"pin":{"value":4711},"port":5433}"#.parse().unwrap();
+        let mut seen = Vec::new();
+        metadata.each_text(&mut |name, text| seen.extend(name.map(|name| format!("{name}: {text}"))));
+        assert_eq!(seen, ["name: password", "password: a", "pin: 4711", "port: 5433"]);
+        let mut changed = metadata.clone();
+        changed.change_texts(&mut |name, text| (name == Some("pin") && text == "4711").then(|| "gone".to_owned()));
+        assert!(changed.to_string().contains(r#""pin":{"value":"gone"}"#), "{changed}");
+    }
+
+    #[test]
     fn names_that_become_one_keep_both_values() {
         let mut metadata: Metadata = r#"{"one":1,"other":{"one":"x"}}"#.parse().unwrap();
         metadata.change_texts(&mut |_, text| (text == "one" || text == "other").then(|| "same".to_owned()));
         assert_eq!(metadata.to_string(), r#"{"same":1,"same 2":{"same":"x"}}"#);
         let mut seen = Vec::new();
         metadata.each_text(&mut |_, text| seen.push(text.to_owned()));
-        assert_eq!(seen, ["same", "same 2", "same", "x"]);
+        assert_eq!(seen, ["same", "1", "same 2", "same", "x"]);
     }
 }

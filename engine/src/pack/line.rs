@@ -228,7 +228,9 @@ pub(super) fn json_beside(memory: &Memory) -> String {
         summary: Cow<'a, str>,
     }
     let mut metadata = memory.metadata.clone();
-    metadata.iter_mut().for_each(|kept| kept.change_texts(&mut |_, text| Some(neutral(text).into_owned())));
+    // A number that needs no change stays one.
+    let mut clean = |_: Option<&str>, text: &str| Some(neutral(text).into_owned()).filter(|clean| clean != text);
+    metadata.iter_mut().for_each(|kept| kept.change_texts(&mut clean));
     let beside = Beside {
         access_count: memory.access_count,
         created_at: memory.created,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::config::Usage;
+use super::config::{StoreConfig, Usage};
 use super::encoded::Encoded;
 use super::index_cache::IndexCache;
 use super::secrets::Secrets;
@@ -14,12 +14,15 @@ use crate::score::Weights;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::identity::FileId;
+use crate::store::file::replacement;
 
 /// An open store.
 pub struct Store {
     pub(in crate::store) connection: Connection,
     /// Which file the connection has open; `None` where the system does not say, or where there is none.
     pub(in crate::store) file: Option<FileId>,
+    /// How it is opened again.
+    pub(in crate::store) open: fn(StoreConfig) -> Result<Self, StoreError>,
     pub(in crate::store) path: PathBuf,
     pub(in crate::store) home: Home,
     pub(in crate::store) clock: Arc<dyn Clock>,
@@ -53,6 +56,23 @@ impl Store {
     /// The directory that holds everything.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// Opens the store again where another database took the place of the one that is open. A write does so by itself.
+    ///
+    /// # Errors
+    /// When the one that is there now cannot be opened.
+    pub fn follow(&mut self) -> Result<(), StoreError> {
+        if self.file.is_some_and(|file| !replacement::is_in_place(&self.home, file)) {
+            *self = (self.open)(self.config(self.usage))?;
+        }
+        Ok(())
+    }
+
+    /// How it was opened, for another usage.
+    pub(in crate::store) fn config(&self, usage: Usage) -> StoreConfig {
+        let (home, clock, weights) = (self.home.clone(), Arc::clone(&self.clock), self.weights.clone());
+        StoreConfig { home, clock, weights, usage, meaning: self.meaning, secrets: self.secrets.rules() }
     }
 
     /// The time now, as this store sees it.

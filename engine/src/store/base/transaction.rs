@@ -12,7 +12,7 @@ use crate::compose::Known;
 use crate::domain::{Handle, Memory, MemoryRef, Timestamp};
 use crate::store::file::error::StoreError;
 use crate::store::file::marker;
-use crate::store::open::replacement;
+use crate::store::file::replacement;
 use crate::store::rows::memory;
 
 /// How long one statement waits for another process.

@@ -19,9 +19,9 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::marker;
 use crate::store::file::private;
+use crate::store::file::replacement::{self, Replacement};
 use crate::store::file::scratch::{self, Scratch};
 use crate::store::open::copy;
-use crate::store::open::replacement::{self, Replacement};
 
 /// A backup beside the store that it would replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

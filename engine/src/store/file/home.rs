@@ -53,7 +53,7 @@ const RECEIPTS: &str = "receipts.log";
 const QUESTIONS: &str = "questions.log";
 const BACKUPS: &str = "backups";
 const SET_ASIDE: &str = "corrupt-";
-const REPLACEMENT: &str = "replacement";
+pub(super) const REPLACEMENT: &str = "replacement";
 const QUEUE: &str = "queue";
 const WORKER_LOCK: &str = "worker.lock";
 const HOOKS_LOG: &str = "hooks.log";
@@ -61,7 +61,7 @@ const HOOKS_LOG_OLD: &str = "hooks.log.old";
 const TOLD_ONCE: &str = "told-once";
 const SYNC_LOCK: &str = "sync.lock";
 const MEANING_LOCK: &str = "meaning.lock";
-const VAULT_LOCK: &str = "vault.lock";
+pub(super) const VAULT_LOCK: &str = "vault.lock";
 const FILES_LOCK: &str = "files.lock";
 pub(super) const IMPORT_LOCK: &str = "import.lock";
 const MEMORIES: &str = "memories";
@@ -150,11 +150,6 @@ impl Home {
     /// The directory for damaged files that are set aside at a time.
     pub fn set_aside(&self, stamp: &str) -> PathBuf {
         self.file(&format!("{SET_ASIDE}{stamp}"))
-    }
-
-    /// The directory with a new database that is to take the place of the present one.
-    pub(crate) fn replacement(&self) -> PathBuf {
-        self.file(REPLACEMENT)
     }
 
     /// Copies of the database that stand in the home: backups, damaged ones that were set aside, and every other file that
@@ -249,11 +244,6 @@ impl Home {
     /// Held by the process that exchanges with a server.
     pub fn sync_lock(&self) -> PathBuf {
         self.file(SYNC_LOCK)
-    }
-
-    /// Held by the process that tells a vault what it is to learn.
-    pub fn vault_lock(&self) -> PathBuf {
-        self.file(VAULT_LOCK)
     }
 
     /// Held by the process that makes vectors of memories that wait for them.

@@ -1,10 +1,20 @@
-//! The files of a home that are of plugins and of set-up.
+//! The files of a home that are of plugins, of set-up, and of what takes place seldom.
 
 use std::path::{Path, PathBuf};
 
-use super::home::{Home, IMPORT_LOCK, PLUGINS, SETUP, SETUP_ORIGINALS};
+use super::home::{Home, IMPORT_LOCK, PLUGINS, REPLACEMENT, SETUP, SETUP_ORIGINALS, VAULT_LOCK};
 
 impl Home {
+    /// The directory with a new database that is to take the place of the present one.
+    pub(crate) fn replacement(&self) -> PathBuf {
+        self.dir().join(REPLACEMENT)
+    }
+
+    /// Held by the process that tells a vault what it is to learn.
+    pub fn vault_lock(&self) -> PathBuf {
+        self.dir().join(VAULT_LOCK)
+    }
+
     /// What set-up changed in clients' settings.
     pub fn setup(&self) -> PathBuf {
         self.dir().join(SETUP)

@@ -6,5 +6,6 @@ mod home_more;
 pub(crate) mod identity;
 pub(crate) mod marker;
 pub(crate) mod private;
+pub(crate) mod replacement;
 pub(crate) mod scratch;
 pub(crate) mod snapshot;

@@ -96,6 +96,13 @@ impl Store {
         self.connection.prepare_cached(sql)?.query_map([place], |row| row.get(0))?.collect()
     }
 
+    /// The files from which something is still to be removed, by their names in the home.
+    pub(crate) fn places_left(&self) -> rusqlite::Result<Vec<String>> {
+        let sql = "SELECT DISTINCT place FROM purges WHERE done IS NULL AND place NOT IN (?1, ?2, ?3, ?4)";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_map([ROW, PAGES, COPIES, FILES], |row| row.get(0))?.collect()
+    }
+
     /// The steps of a removal, in the order they were begun.
     pub(crate) fn steps_of(&self, memory: MemoryId) -> rusqlite::Result<Vec<Step>> {
         let sql = "SELECT place, done, how FROM purges WHERE memory = ?1

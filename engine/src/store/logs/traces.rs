@@ -152,7 +152,18 @@ impl Store {
     /// When the store cannot be written.
     pub fn go_on_removing(&mut self) -> Result<(), StoreError> {
         self.scrub_if_due()?;
-        self.clean_copies()
+        self.clean_copies()?;
+        self.note_files_that_went()
+    }
+
+    /// A file that was left to a person is done once they have removed it.
+    fn note_files_that_went(&mut self) -> Result<(), StoreError> {
+        let mut left = self.places_left().map_err(|error| self.failed(error))?;
+        left.retain(|place| !self.home.dir().join(place).exists());
+        if left.is_empty() {
+            return Ok(());
+        }
+        self.write(|change| left.iter().try_for_each(|place| purges::all_done(change, place, "was removed by hand")))
     }
 
     /// True where copies in the home were not looked through since something was removed for good.

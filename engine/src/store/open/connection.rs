@@ -7,8 +7,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::migrate::{SCHEMA, migrate};
 use super::recount::{is_due, recount};
-use super::replacement;
 use crate::store::file::error::StoreError;
+use crate::store::file::replacement;
 
 use crate::domain::Timestamp;
 use crate::store::base::config::Usage;

@@ -68,6 +68,7 @@ impl InMemory {
         let store = Store {
             connection,
             file: None,
+            open: Store::open,
             path: home.database(),
             home,
             clock: clock.clone(),

@@ -6,7 +6,6 @@ pub(crate) mod door;
 pub(crate) mod give_back;
 pub(crate) mod migrate;
 pub(crate) mod recount;
-pub(crate) mod replacement;
 
 #[cfg(test)]
 pub(crate) mod in_memory;

@@ -2,16 +2,17 @@
 //!
 //! The new database is made in a directory beside the store, while the lock of those who open it is held. Then this directory
 //! takes the name [`Home::replacement`]. From that moment the change is decided: whoever opens the store next does what is left
-//! of it, and whoever has the store open follows before it writes ([`crate::store::base::transaction`]).
+//! of it, and whoever has the store open follows
+//! before it writes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use crate::store::file::error::StoreError;
-use crate::store::file::home::Home;
-use crate::store::file::identity::FileId;
-use crate::store::file::private;
-use crate::store::file::scratch::Scratch;
+use super::error::StoreError;
+use super::home::Home;
+use super::identity::FileId;
+use super::private;
+use super::scratch::Scratch;
 
 /// The file in the directory that names where the files of before go.
 const ASIDE: &str = "aside";
