@@ -33,7 +33,7 @@ pub struct SharedStore {
 fn following(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
     let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(error) = store.follow() {
-        // What is asked of the store says so where it matters: no write succeeds.
+        // The call goes on: reads see the old content, and each write fails with this error.
         tracing::warn!(%error, "the store was replaced, and cannot be opened");
     }
     store

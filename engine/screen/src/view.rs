@@ -54,8 +54,8 @@ impl View {
     }
 }
 
-/// What stands within a token and is no part of it: where a line of mail is broken, where a shell goes on in the next line, and
-/// where a program puts two pieces of a text together.
+/// Characters inside a token that do not belong to it: a soft break of a mail, a backslash at the end of a line, and the `" + "` that
+/// joins two strings in a program.
 fn joints(written: &str) -> Vec<Range<usize>> {
     let mut joints = soft_breaks(written);
     if written.contains("\\\n") || written.contains("\\\r\n") {

@@ -163,7 +163,7 @@ const MOST_NAMES: u32 = 10_000;
 /// Puts all pages in place in one transaction: other processes see the content of before or the content of the backup. Gives where
 /// the content of before is.
 fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError> {
-    // What was noted of the content of before belongs to it.
+    // The spools belong to the present content, of which a copy is kept.
     live.fold_accesses()?;
     live.fold_questions()?;
     live.fold_receipts()?;

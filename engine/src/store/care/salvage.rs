@@ -110,7 +110,7 @@ impl Wreck {
         let begun = connection.busy_timeout(PATIENCE).and_then(|()| connection.execute_batch("BEGIN IMMEDIATE"));
         match begun.map_err(|error| StoreError::sqlite(&home.database(), error)) {
             Err(error @ StoreError::Busy { .. }) => Err(error),
-            // What is too damaged for this transaction is so for everybody's.
+            // If the damage refuses this transaction, it refuses every other process too.
             _ => Ok(Some(Self { connection })),
         }
     }

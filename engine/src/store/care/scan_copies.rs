@@ -65,8 +65,7 @@ pub(crate) fn look(path: &Path, known: &KnownValues) -> rusqlite::Result<Kinds> 
     Ok(kinds)
 }
 
-/// Takes them out. What is found is set aside in the store at once, before the copy lets go of it, and nothing waits for a copy that is
-/// worked through.
+/// Takes credentials out of a copy. Each one is set aside in the store before the copy loses it. The store is not locked meanwhile.
 pub(crate) fn fix(store: &mut Store, path: &Path, known: &KnownValues) -> Result<(), StoreError> {
     let copy = Copy::open(path)?;
     let transaction = copy.begin()?;

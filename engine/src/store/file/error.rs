@@ -81,7 +81,7 @@ pub enum StoreError {
         /// True where one is to be made if there is none.
         to_seal: bool,
     },
-    /// Another database took the place of the one that is open. Whoever has it open opens the store again.
+    /// Another process replaced the database while this one had it open. The store must be opened again.
     #[error("{path} was replaced by another process while it was open; try again")]
     Replaced {
         /// The file.

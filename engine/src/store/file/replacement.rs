@@ -22,7 +22,7 @@ const PARTS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 /// Directories of one time.
 const MOST_NAMES: u32 = 10_000;
 
-/// A place where the new database is made. What is not put in place goes with this value.
+/// The directory in which the new database is built. It is removed with this value, unless the database was put in place.
 pub(crate) struct Replacement {
     home: Home,
     scratch: Scratch,
@@ -65,7 +65,7 @@ impl Replacement {
     }
 }
 
-/// Does what is left of a replacement whose process was killed.
+/// Finishes a replacement whose process was killed.
 pub(crate) fn finish(home: &Home) -> Result<(), StoreError> {
     if home.replacement().exists() {
         let _lock = lock(home)?;
@@ -74,7 +74,7 @@ pub(crate) fn finish(home: &Home) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The same by whoever holds the lock.
+/// The same for a caller that holds the lock.
 pub(crate) fn finish_locked(home: &Home) -> Result<(), StoreError> {
     let new = Home::new(home.replacement());
     if !new.dir().exists() {

@@ -65,7 +65,7 @@ pub(crate) fn rewritten(path: &Path, change: &dyn Fn(&str) -> Option<String>) ->
         let Some(text) = text_of(path)? else { return Ok(false) };
         let Some(changed) = changed(path, &text, change)? else { return Ok(false) };
         match version(path) {
-            // Whoever removed it wants no file there.
+            // Somebody removed the file meanwhile: it is not made again.
             None => return Ok(false),
             now if now == before => return private::replace(path, changed.as_bytes()).map(|()| true),
             _ => {}
