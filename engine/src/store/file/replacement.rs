@@ -1,9 +1,8 @@
-//! A new database takes the place of the one that is there: all at once, whatever is killed when.
+//! Replaces the database of a store. A process that is killed at any moment leaves the old database or the new one.
 //!
-//! The new database is made in a directory beside the store, while the lock of those who open it is held. Then this directory
-//! takes the name [`Home::replacement`]. From that moment the change is decided: whoever opens the store next does what is left
-//! of it, and whoever has the store open follows
-//! before it writes.
+//! The new database is built in a scratch directory inside the home, while `open.lock` is held. One rename of this directory to
+//! [`Home::replacement`] commits the change. From then on, each process that opens the store first finishes the move, and each
+//! process that has the store open follows before it writes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
