@@ -57,6 +57,10 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
             match message(&line) {
                 Ok(message) => return Some(message),
                 Err(Unread::ToNobody(problem)) => tracing::debug!(problem, "a line is not read"),
+                // A failure means that nobody reads any more.
+                Err(Unread::ToBeTold(answer)) if is_last => {
+                    drop(tell(Arc::clone(&self.write), serde_json::to_vec(&answer)).await);
+                }
                 Err(Unread::ToBeTold(answer)) => {
                     // In a task of its own: whoever waits for the next message may give up in the middle of this one.
                     drop(tokio::spawn(tell(Arc::clone(&self.write), serde_json::to_vec(&answer))));

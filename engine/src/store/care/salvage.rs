@@ -57,8 +57,8 @@ const MOST_UNREADABLE: u32 = 10_000;
 /// Memories of one transaction.
 const BATCH: usize = 500;
 /// What `meta` says of the store itself, beside its counters; the rest is about this program's own rows.
-const OF_THE_STORE: &str =
-    "key IN ('store_id', 'secret_key', 'rotating', 'leaving', 'unscrubbed') OR key LIKE 'folded:%'";
+const OF_THE_STORE: &str = "key = 'store_id' AND typeof(value) = 'blob' AND length(value) = 16
+     OR key IN ('secret_key', 'rotating', 'leaving', 'unscrubbed') OR key LIKE 'folded:%'";
 
 /// Begins a new store with every memory that can still be read of a damaged one, which is set aside once the new one is whole.
 /// Until then the damaged one stays in its place, and nobody can write to it.
@@ -106,12 +106,16 @@ impl Wreck {
     /// Opens what is left, and keeps everybody else from writing to it; `None` where it is no database any more.
     pub(super) fn open(home: &Home) -> Result<Option<Self>, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let Ok(connection) = Connection::open_with_flags(home.database(), flags) else { return Ok(None) };
+        if !home.database().exists() {
+            return Ok(None);
+        }
+        let failed = |error| StoreError::sqlite(&home.database(), error);
+        let connection = Connection::open_with_flags(home.database(), flags).map_err(failed)?;
         let begun = connection.busy_timeout(PATIENCE).and_then(|()| connection.execute_batch("BEGIN IMMEDIATE"));
-        match begun.map_err(|error| StoreError::sqlite(&home.database(), error)) {
-            Err(error @ StoreError::Busy { .. }) => Err(error),
+        match begun.map_err(failed) {
             // If the damage refuses this transaction, it refuses every other process too.
-            _ => Ok(Some(Self { connection })),
+            Ok(()) | Err(StoreError::Corrupt { .. }) => Ok(Some(Self { connection })),
+            Err(error) => Err(error),
         }
     }
 
@@ -221,6 +225,7 @@ impl Wreck {
         let insert = format!("INSERT OR {or} INTO {table} ({list}) VALUES ({places})");
         // A table of another version of the schema.
         let Ok(mut insert) = change.tx.prepare(&insert) else { return Ok(false) };
+        let mut is_whole = true;
         for direction in ["ASC", "DESC"] {
             let order: Vec<String> = key.iter().map(|column| format!("{column} {direction}")).collect();
             let sql = format!("SELECT {list} FROM {table} WHERE {condition} ORDER BY {}", order.join(", "));
@@ -229,10 +234,15 @@ impl Wreck {
             loop {
                 let row = match rows.next() {
                     Ok(Some(row)) => row,
-                    Ok(None) => return Ok(true),
+                    Ok(None) => return Ok(is_whole),
                     Err(_) => break,
                 };
-                let values: Vec<Value> = (0..columns.len()).map(|at| row.get(at)).collect::<Result<_, _>>()?;
+                let values: rusqlite::Result<Vec<Value>> = (0..columns.len()).map(|at| row.get(at)).collect();
+                let Ok(values) = values else {
+                    // Such as a text that is not UTF-8 any more.
+                    is_whole = false;
+                    continue;
+                };
                 match insert.execute(params_from_iter(values)) {
                     Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {}
                     other => drop(other?),
@@ -349,6 +359,24 @@ mod tests {
         assert_eq!((carry("places", "since"), carry("links", "source"), carry("nowhere", "n")), (true, false, false));
         assert_eq!(store.one::<i64>("SELECT max(since) FROM places"), 1, "the first of a key stays");
         assert_eq!(wreck.memories().0.len(), 0);
+    }
+
+    #[test]
+    fn a_text_that_is_no_utf8_and_a_broken_identity_end_no_salvage() {
+        let wreck = Wreck { connection: Connection::open_in_memory().unwrap() };
+        let sql = "CREATE TABLE places (path, project, how, since);
+                   INSERT INTO places VALUES ('/a', 'x', 'told', 1), (CAST(x'ff00' AS TEXT), 'x', 'told', 1), ('/b', 'x', 'told', 1);
+                   CREATE TABLE meta (key, value); INSERT INTO meta VALUES ('store_id', 'short'), ('rotating', 'k')";
+        wreck.connection.execute_batch(sql).unwrap();
+        let mut store = InMemory::new();
+        let is_whole = store.write(|change| {
+            wreck.carry_rows(change, "meta", &["key"], OF_THE_STORE, "REPLACE")?;
+            wreck.carry_rows(change, "places", &["path"], "1", "IGNORE")
+        });
+        assert!(!is_whole.unwrap());
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM places"), 2);
+        assert_eq!(store.one::<u32>("SELECT length(value) FROM meta WHERE key = 'store_id'"), 16);
+        assert_eq!(store.one::<u32>("SELECT count(*) FROM meta WHERE key = 'rotating'"), 1);
     }
 
     #[test]

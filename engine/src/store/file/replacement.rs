@@ -55,11 +55,12 @@ impl Replacement {
         private::replace(&made.dir().join(ASIDE), name).map_err(kept)?;
         File::open(made.database()).and_then(|file| file.sync_all()).map_err(kept)?;
         private::sync_dir(made.dir()).map_err(kept)?;
-        fs::rename(self.scratch.keep(), self.home.replacement())
+        let (held, dir) = self.scratch.keep();
+        fs::rename(dir, self.home.replacement())
             .and_then(|()| private::sync_dir(self.home.dir()))
             .map_err(|source| StoreError::file(&self.home.replacement(), source))?;
         finish_locked(&self.home)?;
-        drop(self.lock);
+        drop((held, self.lock));
         Ok(aside.exists().then_some(aside))
     }
 }
@@ -84,15 +85,19 @@ pub(crate) fn finish_locked(home: &Home) -> Result<(), StoreError> {
         move |source| StoreError::File { path, source }
     };
     // Once the new database is in place, what has its name is no file of before.
-    if new.database().exists() {
+    if new.database().try_exists().map_err(failed(&new.database()))? {
         let named = new.dir().join(ASIDE);
         let name = fs::read_to_string(&named).map_err(failed(&named))?;
         let aside = home.dir().join(Path::new(&name).file_name().unwrap_or_default());
         for part in PARTS.map(|end| with_end(&home.database(), end)).into_iter().chain([home.snapshot()]) {
-            if part.exists() {
+            if part.try_exists().map_err(failed(&part))? {
                 private::make_private_dir(&aside).map_err(failed(&aside))?;
                 let to = aside.join(part.file_name().unwrap_or_default());
-                fs::rename(&part, &to).map_err(failed(&part))?;
+                match fs::rename(&part, &to) {
+                    // Whoever closed the old database last removes its log.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    moved => moved.map_err(failed(&part))?,
+                }
             }
         }
         fs::rename(new.database(), home.database())
@@ -162,7 +167,7 @@ mod tests {
         for steps in 0..5 {
             let (_dir, home, replacement) = ready();
             fs::write(replacement.home().dir().join(ASIDE), "corrupt-then").unwrap();
-            fs::rename(replacement.scratch.keep(), home.replacement()).unwrap();
+            fs::rename(replacement.scratch.keep().1, home.replacement()).unwrap();
             drop(replacement.lock);
             let aside = Home::new(home.set_aside("then"));
             fs::create_dir(aside.dir()).unwrap();

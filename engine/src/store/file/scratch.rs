@@ -18,19 +18,19 @@ const LEFT: Duration = Duration::from_hours(1);
 /// A directory for a copy; it goes with this value.
 pub(crate) struct Scratch {
     // Let go of before the directory is removed. Some file systems have no locks.
-    _held: Option<File>,
+    held: Option<File>,
     dir: TempDir,
 }
 
 impl Scratch {
     pub(crate) fn beside(place: &Path) -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(place)?;
-        Ok(Self { _held: private::lock(&dir.path().join(HELD)).ok(), dir })
+        Ok(Self { held: private::lock(&dir.path().join(HELD)).ok(), dir })
     }
 
-    /// Lets the directory stay, for its maker to move it.
-    pub(crate) fn keep(self) -> PathBuf {
-        self.dir.keep()
+    /// Lets the directory stay, for its maker to move it. It is in use as long as the file is held.
+    pub(crate) fn keep(self) -> (Option<File>, PathBuf) {
+        (self.held, self.dir.keep())
     }
 
     pub(crate) fn path(&self) -> &Path {

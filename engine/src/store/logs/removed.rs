@@ -32,7 +32,9 @@ impl Removed {
             if !whole.is_empty() {
                 patterns.entry(whole).or_default().is_whole = true;
             }
-            let telling: BTreeSet<String> = text.lines().map(folded).filter(|line| line.len() >= TELLING).collect();
+            // A heading may be of many texts.
+            let is_telling = |line: &String| line.len() >= TELLING && !line.starts_with('#');
+            let telling: BTreeSet<String> = text.lines().map(folded).filter(is_telling).collect();
             lines.push(telling.len());
             for line in telling {
                 patterns.entry(line).or_default().line_of.insert(at);
@@ -59,7 +61,7 @@ impl Removed {
             for of in &pattern.line_of {
                 let count = found.entry(*of).or_default();
                 *count += 1;
-                if self.lines.get(*of).is_some_and(|all| *all > 1 && *count * 2 > *all) {
+                if self.lines.get(*of).is_some_and(|all| *count * 2 > *all) {
                     return true;
                 }
             }

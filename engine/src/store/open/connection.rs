@@ -33,13 +33,17 @@ pub(crate) struct Opened {
 
 pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Opened, StoreError> {
     for _ in 0..ATTEMPTS {
-        replacement::finish(home)?;
+        match replacement::finish(home) {
+            // Where nothing may be written, what is there can be read.
+            Err(_) if usage == Usage::ReadOnce && home.database().exists() => {}
+            finished => finished?,
+        }
         let before = FileId::of(&home.database());
-        let connection = connect(home, usage, now)?;
+        let connected = connect(home, usage, now);
         let file = FileId::of(&home.database());
-        // Where it was replaced while it was opened, the log may be the new one's.
+        // Where it was replaced while it was opened, the log may be the new one's, and what was read of it nonsense.
         if before.is_none() || before == file {
-            return Ok(Opened { connection, file });
+            return connected.map(|connection| Opened { connection, file });
         }
     }
     Err(StoreError::Busy { path: home.database() })
