@@ -57,7 +57,7 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
         .or_else(|| of_older(surroundings, &mut came_over));
     let reply = given.map(|given| Reply::context(EVENT, &given.body));
     if surroundings.home.memories().is_dir() || store.folders().is_ok_and(|folders| !folders.is_empty()) {
-        // What was found is on record as given: it is given whatever becomes of this.
+        // The receipt says that the brief was given, so it is given even if this fails.
         if let Err(error) = stop::scan_files(surroundings) {
             tessera_desk::log::line_in_passing(&surroundings.home, surroundings.clock.now(), &error.to_string());
         }

@@ -19,7 +19,7 @@ const INVALID_PARAMS: i32 = -32602;
 /// A client behind two streams of lines.
 pub(crate) struct Lines<R, W> {
     read: BufReader<R>,
-    /// What was read of a line so far: whoever waits for one may give up in the middle of it.
+    /// The part of a line that was read so far. It is kept because `receive` may be cancelled in the middle of a line.
     line: Vec<u8>,
     write: Arc<Mutex<W>>,
 }
@@ -57,13 +57,13 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
             match message(&line) {
                 Ok(message) => return Some(message),
                 Err(Unread::ToNobody(problem)) => tracing::debug!(problem, "a line is not read"),
-                // A failure means that nobody reads any more.
-                Err(Unread::ToBeTold(answer)) if is_last => {
-                    drop(tell(Arc::clone(&self.write), serde_json::to_vec(&answer)).await);
-                }
                 Err(Unread::ToBeTold(answer)) => {
-                    // In a task of its own: whoever waits for the next message may give up in the middle of this one.
-                    drop(tokio::spawn(tell(Arc::clone(&self.write), serde_json::to_vec(&answer))));
+                    // A task of its own finishes the line even if this call is cancelled.
+                    let told = tokio::spawn(tell(Arc::clone(&self.write), serde_json::to_vec(&answer)));
+                    if is_last {
+                        // An error means that nobody reads any more.
+                        drop(told.await);
+                    }
                 }
             }
             if is_last {
@@ -108,7 +108,7 @@ fn message(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Unread> {
     })
 }
 
-/// What is wrong with the parameters of a call, so that it would pass for a method that is not known.
+/// What is wrong with the parameters of a call. Without this check, rmcp would answer that the method does not exist.
 fn problem_of_call(params: Option<&Value>) -> Option<String> {
     let Some(params) = params.and_then(Value::as_object) else {
         return Some("params is missing or no object; give {\"name\": …, \"arguments\": {…}}".to_owned());

@@ -167,13 +167,13 @@ fn filled(world: &World) {
     import(world, &linked(40));
 }
 
-/// The pages of two tables' indexes are unreadable.
 fn damaged(world: &World) {
     filled(world);
     damage(world);
 }
 
-fn damage(world: &World) {
+/// Makes a page of an index unreadable: the tables are whole, the database is not.
+pub(crate) fn damage(world: &World) {
     let path = world.home().join("tessera.db");
     let page: u64 = {
         let file = rusqlite::Connection::open(&path).unwrap();

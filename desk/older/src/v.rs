@@ -67,8 +67,10 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut Teller<'_>) -> 
         tell.told(told(at, &fields, Numbers::Here, place))?;
     }
     for (id, (at, fields)) in waiting.stores {
-        let update = waiting.updates.remove(&(false, id));
-        let fields = update.map_or(fields.clone(), |update| fields.with(&update));
+        let fields = match waiting.updates.remove(&(false, id)) {
+            Some(update) => fields.with(&update),
+            None => fields,
+        };
         let row = match draft(&fields, Numbers::Waiting { id }, place) {
             Ok(mut draft) => {
                 draft.remarks.push("waited for its server, and is in no row".to_owned());

@@ -118,9 +118,8 @@ impl Vault {
                 Err(error) => self.skipped.push(skipped(name, error.to_string())),
             }
         }
-        let mut entries = found;
-        entries.sort_by_key(fs::DirEntry::file_name);
-        for entry in entries {
+        found.sort_by_key(fs::DirEntry::file_name);
+        for entry in found {
             let own = entry.file_name().to_string_lossy().into_owned();
             let (path, name) = (entry.path(), format!("{name}/{own}"));
             let kind = match entry.file_type() {

@@ -162,8 +162,8 @@ impl Repeats {
     }
 }
 
-/// What tells two texts apart for a reader: the same text but for case and white space is said once. The signature, which holds
-/// for the same words in any order too, is there to compare fewer texts.
+/// What tells two texts apart for a reader: a text that differs only in case and white space is shown once. By the signature, texts
+/// such as `fooBar` and `foobar`, which are other words, stay two.
 pub(super) fn says(row: &Row) -> (u64, String) {
     let text = row.memory.content.to_lowercase();
     (row.signature, text.split_whitespace().collect::<Vec<_>>().join(" "))

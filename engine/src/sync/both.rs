@@ -6,7 +6,7 @@ use crate::domain::Content;
 
 /// Ours and theirs from what both were before; true when both changed the text.
 pub(super) fn merged(mine: &Document, base: Option<&Document>, theirs: &Document) -> (Document, bool) {
-    let edit = base.map_or_else(|| Edit::to(mine), |base| Edit::between(base, mine));
+    let edit = Edit::since(base, mine);
     let is_theirs_new = base.is_none_or(|base| base.content != theirs.content);
     let (content, is_conflict) = match &edit.content {
         Some(content) if !is_theirs_new => (content.clone(), false),

@@ -260,6 +260,11 @@ impl Edit {
         }
     }
 
+    /// What leads from `base` to `now`; all of `now` where there is no base.
+    pub(super) fn since(base: Option<&Document>, now: &Document) -> Self {
+        base.map_or_else(|| Self::to(now), |base| Self::between(base, now))
+    }
+
     /// Refuses what no store can hold.
     ///
     /// # Errors

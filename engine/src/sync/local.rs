@@ -224,21 +224,20 @@ impl Local {
             (State::Deleted(_), Some(State::Live(_))) => Some(Action::Delete),
             (State::Live(document), None) => Some(Action::Create(document.clone())),
             (State::Live(document), Some(State::Live(base))) => {
-                let mut edit = Edit::between(base, document);
-                if edit.details.is_none() && self.must_tell_path(!edit.is_empty()) {
-                    edit.details = Some(document.details.clone());
-                }
-                Some(edit).filter(|edit| !edit.is_empty()).map(Action::Edit)
+                Some(self.edit(base, document, false)).filter(|edit| !edit.is_empty()).map(Action::Edit)
             }
-            // What was taken away here stays away though the memory comes back there.
-            (State::Live(document), Some(State::Deleted(base))) => {
-                let mut edit = Edit::between(base, document);
-                if edit.details.is_none() && self.must_tell_path(true) {
-                    edit.details = Some(document.details.clone());
-                }
-                Some(Action::Edit(edit))
-            }
+            // Tags and links that were removed here are not brought back with the memory.
+            (State::Live(document), Some(State::Deleted(base))) => Some(Action::Edit(self.edit(base, document, true))),
         }
+    }
+
+    /// What to tell the server of a document; `is_sent` where something is told whatever changed.
+    fn edit(&self, base: &Document, document: &Document, is_sent: bool) -> Edit {
+        let mut edit = Edit::between(base, document);
+        if edit.details.is_none() && self.must_tell_path(is_sent || !edit.is_empty()) {
+            edit.details = Some(document.details.clone());
+        }
+        edit
     }
 
     /// True for a file that the server holds as if it were none, and for metadata that it does not hold.
@@ -387,8 +386,7 @@ impl Local {
             // A change has precedence over a deletion, on whichever side.
             (State::Deleted(_), _, theirs) => theirs.clone(),
             (State::Live(mine), base, State::Deleted(theirs)) => {
-                let base = base.and_then(State::document);
-                let edit = base.map_or_else(|| Edit::to(mine), |base| Edit::between(base, mine));
+                let edit = Edit::since(base.and_then(State::document), mine);
                 let (tags, links) = (edit.tagged(&theirs.tags), edit.linked(&theirs.links));
                 State::Live(Document { tags, links, ..mine.clone() })
             }

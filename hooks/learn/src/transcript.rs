@@ -121,7 +121,7 @@ fn take(turns: &mut Vec<Turn>, row: &Row) {
             for text in texts(content) {
                 turn.assistant.push_str(&screened(text));
                 turn.assistant.push('\n');
-                // What was done in the end says more than how it began.
+                // The end of an answer says more than its beginning.
                 let surplus = turn.assistant.chars().count().saturating_sub(MOST_ANSWERED);
                 let end = turn.assistant.char_indices().nth(surplus).map_or(0, |(at, _)| at);
                 turn.assistant.drain(..end);

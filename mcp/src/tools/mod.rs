@@ -27,7 +27,7 @@ use tessera_desk::vault::Safe;
 use tessera_desk::verbs::{Form, Meant};
 use tessera_desk::{Caller, Desk, Effect, SharedStore};
 use tessera_engine::domain::{DomainError, MemoryRef, RecallRequest, TokenBudget};
-use tessera_engine::pack::JsonRows;
+use tessera_engine::pack::{JsonRows, Lines};
 
 use crate::args::Args;
 use crate::error::ToolError;
@@ -182,6 +182,12 @@ fn budgeted(args: &Args, query: String) -> Result<RecallRequest, DomainError> {
     let budget = args.whole(MAX_TOKENS)?.map_or(Ok(TokenBudget::DEFAULT), TokenBudget::try_from);
     let budget = budget.map_err(|error| args.named(error, MAX_TOKENS))?;
     Ok(RecallRequest { budget, ..RecallRequest::new(query) })
+}
+
+/// As many rows as the budget holds, and how many of them there are.
+fn listed(lines: Lines, rows: &[String], what: &str) -> Result<String, DomainError> {
+    let closing = |shown: usize, used: u32| format!("{shown} of {} {what}, {}\n", rows.len(), lines.cost(used));
+    Ok(lines.fill("", rows, closing)?.body)
 }
 
 /// The one memory that is meant by its number, its id, or the path of its file.

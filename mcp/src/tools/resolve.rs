@@ -7,7 +7,7 @@ use tessera_engine::domain::DomainError;
 use tessera_engine::pack::{Lines, neutral};
 use tessera_engine::store::Resolution;
 
-use super::{Call, Entry, MAX_TOKENS, Reply, budgeted};
+use super::{Call, Entry, MAX_TOKENS, Reply, budgeted, listed};
 use crate::args::{Args, IDS};
 
 const CONTENT: &[&str] = &["content"];
@@ -69,7 +69,5 @@ fn list(desk: &mut Desk<'_>, args: &Args) -> Reply {
         format!("memory {memory}\n  copy {}: {}\n", copy.handle, neutral(&copy.content).replace('\n', " "))
     });
     let rows: Vec<String> = rows.collect();
-    let lines = Lines { budget, profile: desk.caller().profile };
-    let closing = |shown: usize, used: u32| format!("{shown} of {} conflicts, {}\n", rows.len(), lines.cost(used));
-    Ok(lines.fill("", &rows, closing)?.body)
+    Ok(listed(Lines { budget, profile: desk.caller().profile }, &rows, "conflicts")?)
 }

@@ -7,7 +7,7 @@ use tessera_desk::team::{AnswerOffer, Mute, MyShares, Share, SharedWithMe, Team,
 use tessera_engine::domain::{DomainError, Permission, Tag, TokenProfile};
 use tessera_engine::pack::{Lines, neutral};
 
-use super::{Call, Entry, MAX_TOKENS, Replying, budgeted};
+use super::{Call, Entry, MAX_TOKENS, Replying, budgeted, listed};
 use crate::args::{Args, IDS};
 
 const OWNER: &[&str] = &["owner", "user"];
@@ -217,9 +217,7 @@ fn my_shares<'a>(args: &'a Args, team: &'a Team) -> Replying<'a> {
         if rows.is_empty() {
             return Ok("You share nothing.\n".into());
         }
-        let lines = Lines { budget, profile: TokenProfile::O200K };
-        let closing = |shown: usize, used: u32| format!("{shown} of {} shares, {}\n", rows.len(), lines.cost(used));
-        Ok(lines.fill("", &rows, closing)?.body)
+        Ok(listed(Lines { budget, profile: TokenProfile::O200K }, &rows, "shares")?)
     })
 }
 

@@ -29,8 +29,13 @@ impl Store {
     }
 }
 
+/// A time as names of files have it.
+pub(super) fn stamp(time: Timestamp) -> String {
+    time.to_string().replace(':', "-")
+}
+
 fn name_at(time: Timestamp) -> String {
-    format!("tessera-{}.db", time.to_string().replace(':', "-"))
+    format!("tessera-{}.db", stamp(time))
 }
 
 /// When the backup with this file name was made; `None` where [`name_at`] did not make the name.

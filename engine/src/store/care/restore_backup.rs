@@ -11,7 +11,8 @@ use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 use tessera_seal::{Keys, keys_in, write_keys};
 
-use super::salvage::{Wreck, stamp};
+use super::backup::stamp;
+use super::salvage::Wreck;
 use crate::store::base::config::StoreConfig;
 use crate::store::base::secrets::no_key;
 use crate::store::base::store::Store;
@@ -47,9 +48,7 @@ pub struct Restored {
 
 /// Where `backup --with-key` writes the keys of a backup.
 pub fn key_file(backup: &Path) -> PathBuf {
-    let mut name = backup.as_os_str().to_owned();
-    name.push(".key");
-    PathBuf::from(name)
+    private::with_end(backup, ".key")
 }
 
 impl Store {
@@ -157,8 +156,6 @@ impl Store {
 /// How long other processes may hold the store, and how often it is tried meanwhile.
 const MOST_WAITS: u32 = 300;
 const WAIT: Duration = Duration::from_millis(50);
-/// Copies of one time.
-const MOST_NAMES: u32 = 10_000;
 
 /// Puts all pages in place in one transaction: other processes see the content of before or the content of the backup. Gives where
 /// the content of before is.
@@ -167,7 +164,7 @@ fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError
     live.fold_accesses()?;
     live.fold_questions()?;
     live.fold_receipts()?;
-    let (place, stamp) = (live.home.clone(), live.now().to_string().replace(':', "-"));
+    let (place, stamp) = (live.home.clone(), stamp(live.now()));
     let opened = |path: &Path| {
         let opened = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
         opened.map_err(|error| StoreError::sqlite(path, error))
@@ -196,12 +193,8 @@ fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError
 
 /// Copies what is there under a name that is never rotated away, and that none has: a clock may show one time twice.
 fn set_aside(before: &Connection, place: &Home, stamp: &str) -> Result<PathBuf, StoreError> {
-    let named = |count: u32| match count {
-        0 => format!("before-restore-{stamp}.db"),
-        _ => format!("before-restore-{stamp}-{count}.db"),
-    };
-    let target = (0..MOST_NAMES).map(|count| place.backups().join(named(count))).find(|path| !path.exists());
-    let target = target.ok_or(StoreError::Busy { path: place.backups() })?;
+    let named = |again: &str| place.backups().join(format!("before-restore-{stamp}{again}.db"));
+    let target = private::free_name(named).ok_or_else(|| StoreError::Busy { path: place.backups() })?;
     copy::write(before, &place.database(), &target)?;
     Ok(target)
 }
@@ -252,5 +245,5 @@ fn put_for_damaged(backup: Store, config: &StoreConfig) -> Result<Option<PathBuf
     let mut made = Store::open(StoreConfig { home: replacement.home(), ..config.clone() })?;
     made.come_after(rev, handle)?;
     drop(made);
-    replacement.put_in_place(&stamp(config))
+    replacement.put_in_place(&stamp(config.clock.now()))
 }

@@ -11,6 +11,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use serde::Serialize;
 
+use super::backup::stamp;
 use crate::compose::{self, Composed};
 use crate::domain::Memory;
 use crate::store::base::config::{StoreConfig, Usage};
@@ -76,18 +77,13 @@ pub(crate) fn salvage(config: StoreConfig) -> Result<(Store, Salvage), StoreErro
         None => (0, None),
     };
     drop(made);
-    let aside = replacement.put_in_place(&stamp(&config))?;
+    let aside = replacement.put_in_place(&stamp(config.clock.now()))?;
     let set_aside = aside.unwrap_or_else(|| home.dir().to_path_buf());
     drop(wreck);
     marker::write(&home, kept)?;
     let mut store = Store::open(config)?;
     store.rebuild_snapshot()?;
     Ok((store, Salvage { set_aside, kept, lost, counted: if lost.is_some() { None } else { counted } }))
-}
-
-/// The time, as names of files have it.
-pub(super) fn stamp(config: &StoreConfig) -> String {
-    config.clock.now().to_string().replace(':', "-")
 }
 
 /// A damaged database. Whatever it is asked may fail.

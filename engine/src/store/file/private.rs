@@ -90,6 +90,22 @@ pub fn sync_dir(dir: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }
 
+/// Names of one kind, at most.
+const MOST_NAMES: u32 = 10_000;
+
+/// The first path that is not taken: `named` gets an empty text, then `-1`, `-2` and so on.
+pub(crate) fn free_name(named: impl Fn(&str) -> PathBuf) -> Option<PathBuf> {
+    let endings = (1..MOST_NAMES).map(|count| format!("-{count}"));
+    std::iter::once(String::new()).chain(endings).map(|again| named(&again)).find(|path| !path.exists())
+}
+
+/// A path with a longer name.
+pub(crate) fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(end);
+    PathBuf::from(path)
+}
+
 /// The directory that a file is in.
 pub fn dir_of(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))

@@ -18,10 +18,8 @@ const ASIDE: &str = "aside";
 /// What a database of SQLite consists of, as endings of its name. The database itself is first: without it nobody takes what
 /// stands beside it for its log.
 const PARTS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
-/// Directories of one time.
-const MOST_NAMES: u32 = 10_000;
 
-/// The directory in which the new database is built. It is removed with this value, unless the database was put in place.
+/// The directory in which a new database is built. Dropping it removes the directory, unless the database was put in place.
 pub(crate) struct Replacement {
     home: Home,
     scratch: Scratch,
@@ -49,7 +47,9 @@ impl Replacement {
         if made.write_ahead_log().exists() {
             return Err(StoreError::Busy { path: made.database() });
         }
-        let aside = aside_of(&self.home, stamp)?;
+        // A clock may show one time twice.
+        let aside = private::free_name(|again| self.home.set_aside(&format!("{stamp}{again}")));
+        let aside = aside.ok_or_else(|| StoreError::Busy { path: self.home.dir().to_path_buf() })?;
         let name = aside.file_name().unwrap_or_default().as_encoded_bytes();
         let kept = |source| StoreError::file(made.dir(), source);
         private::replace(&made.dir().join(ASIDE), name).map_err(kept)?;
@@ -89,12 +89,12 @@ pub(crate) fn finish_locked(home: &Home) -> Result<(), StoreError> {
         let named = new.dir().join(ASIDE);
         let name = fs::read_to_string(&named).map_err(failed(&named))?;
         let aside = home.dir().join(Path::new(&name).file_name().unwrap_or_default());
-        for part in PARTS.map(|end| with_end(&home.database(), end)).into_iter().chain([home.snapshot()]) {
+        for part in PARTS.map(|end| private::with_end(&home.database(), end)).into_iter().chain([home.snapshot()]) {
             if part.try_exists().map_err(failed(&part))? {
                 private::make_private_dir(&aside).map_err(failed(&aside))?;
                 let to = aside.join(part.file_name().unwrap_or_default());
                 match fs::rename(&part, &to) {
-                    // Whoever closed the old database last removes its log.
+                    // The process that closed the old database last removed its log.
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                     moved => moved.map_err(failed(&part))?,
                 }
@@ -115,22 +115,6 @@ pub(crate) fn is_in_place(home: &Home, file: FileId) -> bool {
 fn lock(home: &Home) -> Result<File, StoreError> {
     let lock = home.open_lock();
     private::lock(&lock).map_err(|source| StoreError::file(&lock, source))
-}
-
-/// A directory that is not there yet: a clock may show one time twice.
-fn aside_of(home: &Home, stamp: &str) -> Result<PathBuf, StoreError> {
-    let named = |count: u32| match count {
-        0 => home.set_aside(stamp),
-        _ => home.set_aside(&format!("{stamp}-{count}")),
-    };
-    let free = (0..MOST_NAMES).map(named).find(|path| !path.exists());
-    free.ok_or_else(|| StoreError::Busy { path: home.dir().to_path_buf() })
-}
-
-fn with_end(path: &Path, end: &str) -> PathBuf {
-    let mut path = path.as_os_str().to_owned();
-    path.push(end);
-    PathBuf::from(path)
 }
 
 #[cfg(test)]
