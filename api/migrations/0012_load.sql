@@ -18,6 +18,14 @@ END $$;
 ALTER TABLE memories ADD COLUMN importance_beyond integer CHECK (importance_beyond BETWEEN 0 AND 1000000);
 GRANT UPDATE (importance_beyond) ON memories TO tessera_app;
 
+-- The rev of the last change that somebody made. The server's own clean-up raises `rev` alone, so a deletion by a machine that has not
+-- heard of the clean-up still deletes.
+ALTER TABLE memories ADD COLUMN people_rev bigint NOT NULL DEFAULT 1;
+ALTER TABLE memories NO FORCE ROW LEVEL SECURITY;
+UPDATE memories SET people_rev = rev;
+ALTER TABLE memories FORCE ROW LEVEL SECURITY;
+GRANT UPDATE (people_rev) ON memories TO tessera_app;
+
 -- Older clients send a text again that they sent before: it is looked up by this.
 ALTER TABLE memories ADD COLUMN content_md5 text GENERATED ALWAYS AS (md5(content)) STORED;
 

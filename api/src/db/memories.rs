@@ -60,6 +60,7 @@ struct Column {
 codec! {
     said:
     "rev" => |query, it| query.bind(signed(it.row.rev));
+    "people_rev" => |query, it| query.bind(signed(it.row.people_rev));
     "content_rev" => |query, it| query.bind(signed(it.row.content_rev));
     "details_at" => |query, it| query.bind(it.row.details_at.as_micros());
     "state" => |query, it| query.bind(state_of(&it.row.state));
@@ -244,6 +245,7 @@ pub(crate) fn stored(row: &PgRow) -> Result<Stored, DbError> {
     let row_of = Row {
         memory: MemoryId::from_uuid(row.try_get("id")?),
         rev: number("rev", row.try_get("rev")?)?,
+        people_rev: number("people_rev", row.try_get("people_rev")?)?,
         content_rev: number("content_rev", row.try_get("content_rev")?)?,
         details_at: Timestamp::from_micros(row.try_get("details_at")?),
         state,

@@ -38,7 +38,7 @@ pub fn decide(current: Option<&Row>, op: &Op, author: Author<'_>) -> Decision {
         (State::Purged, _) => Decision::Refuse(Refusal::Purged),
         (_, Action::Purge) => write(changed(row, State::Purged)),
         // Somebody changed it since: that has precedence over a deletion.
-        (State::Live(_), Action::Delete) if op.base_rev < row.rev => Decision::Keep,
+        (State::Live(_), Action::Delete) if op.base_rev < row.people_rev => Decision::Keep,
         (State::Live(document), Action::Delete) => write(changed(row, State::Deleted(document.clone()))),
         (State::Live(document), Action::Edit(edit)) => merged(row, document, edit, op, author),
         (State::Live(document), Action::Create(wanted)) => merged(row, document, &Edit::to(wanted), op, author),
@@ -56,11 +56,11 @@ fn write(row: Row) -> Decision {
 }
 
 fn new(op: &Op, state: State) -> Row {
-    Row { memory: op.memory, rev: 1, content_rev: 1, details_at: op.at, state, edited_by: None }
+    Row { memory: op.memory, rev: 1, people_rev: 1, content_rev: 1, details_at: op.at, state, edited_by: None }
 }
 
 fn changed(row: &Row, state: State) -> Row {
-    Row { rev: row.rev + 1, state, ..row.clone() }
+    Row { rev: row.rev + 1, people_rev: row.rev + 1, state, ..row.clone() }
 }
 
 /// An edit of a row that may have been changed since: field by field, and both texts where both changed.

@@ -81,6 +81,9 @@ pub struct Row {
     pub memory: MemoryId,
     /// Counts its changes, from 1.
     pub rev: u64,
+    /// The `rev` of the last change that somebody made: the server's own clean-up is none. The server alone knows it.
+    #[serde(skip)]
+    pub people_rev: u64,
     /// The `rev` of the last change of its text.
     pub content_rev: u64,
     /// The machine's time of the last change of its details.

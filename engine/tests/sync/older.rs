@@ -19,6 +19,7 @@ fn row(document: Document) -> Row {
     Row {
         memory: MemoryId::from_key("a file"),
         rev: 1,
+        people_rev: 1,
         content_rev: 1,
         details_at: Timestamp::from_micros(1),
         state: State::Live(document),
@@ -50,6 +51,23 @@ fn details_of_a_program_of_before_leave_a_file_where_it_is() {
     };
     let Decision::Write { row: now, copy: None } = decide(Some(&row), &op, OWNER) else { panic!("it is written") };
     assert_eq!(now.state, State::Live(document("- two\n", Some("/memories/a.md"))));
+}
+
+#[test]
+fn what_a_server_cleans_up_does_not_undo_a_deletion_and_what_somebody_changed_does() {
+    let deletion = Op {
+        op_id: MemoryId::from_key("op"),
+        memory: MemoryId::from_key("a file"),
+        base_rev: 3,
+        at: Timestamp::from_micros(2),
+        action: Action::Delete,
+        told_again: false,
+    };
+    let row = |rev, people_rev| Row { rev, people_rev, ..row(document("- one\n", None)) };
+    let decided = |row: &Row| decide(Some(row), &deletion, OWNER);
+    let Decision::Write { row: deleted, .. } = decided(&row(5, 3)) else { panic!("it is deleted") };
+    assert!(matches!(deleted.state, State::Deleted(_)) && deleted.rev == 6);
+    assert_eq!(decided(&row(5, 4)), Decision::Keep);
 }
 
 #[test]

@@ -155,6 +155,7 @@ pub(crate) fn shadow(text: &str, seq: u64, share: Option<Share>) -> Shadow {
     let row = Row {
         memory: MemoryId::from_key(text),
         rev: 1,
+        people_rev: 1,
         content_rev: 1,
         details_at: Timestamp::from_micros(NOW),
         state: State::Live(document),
