@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, Write};
 use std::time::{Duration, SystemTime};
 
-use tessera_engine::domain::{Clock, SystemClock};
+use tessera_engine::domain::{Clock, FilePath, MemoryRef, SystemClock};
 
 use super::{World, list};
 
@@ -173,4 +173,26 @@ fn a_clock_that_is_set_back_loses_nothing() {
     world.write("b.md", list(&["the door is shut"]));
     world.look();
     assert_eq!((world.files(), world.says("b.md").len()), (vec!["a.md".to_owned(), "b.md".to_owned()], 1));
+}
+
+#[test]
+fn of_a_file_that_is_saved_all_day_the_last_versions_and_the_first_of_each_day_are_kept() {
+    let mut world = World::new();
+    for day in 0..3 {
+        for save in 0..30 {
+            world.set_clock(day * 86_400 + save * 60);
+            let text = format!("the kettle was filled on day {day} for the {save}th time");
+            world.write("a.md", list(&[&text, "the lamp is green"]));
+            world.look();
+        }
+    }
+    let file = world.store.file_at(&FilePath::new("notes", "a.md").unwrap()).unwrap().unwrap();
+    let history = world.store.history(MemoryRef::Id(file.id)).unwrap();
+    assert_eq!(history.len(), 90, "each change is known");
+    let kept: Vec<String> = history.into_iter().filter_map(|entry| entry.before).map(|before| before.content).collect();
+    assert!((20..=24).contains(&kept.len()), "{}", kept.len());
+    assert!(kept.iter().take(20).all(|text| text.contains("day 2")), "{kept:?}");
+    for day in 0..2 {
+        assert!(kept.iter().any(|text| text.contains(&format!("day {day}"))), "{day}");
+    }
 }

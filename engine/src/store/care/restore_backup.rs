@@ -22,6 +22,7 @@ use crate::store::file::marker;
 use crate::store::file::private;
 use crate::store::file::replacement::{self, Replacement};
 use crate::store::file::scratch::{self, Scratch};
+use crate::store::logs::access_log;
 use crate::store::open::copy;
 
 /// A backup beside the store that it would replace.
@@ -245,5 +246,8 @@ fn put_for_damaged(backup: Store, config: &StoreConfig) -> Result<Option<PathBuf
     let mut made = Store::open(StoreConfig { home: replacement.home(), ..config.clone() })?;
     made.come_after(rev, handle)?;
     drop(made);
-    replacement.put_in_place(&stamp(config.clock.now()))
+    let kept_aside = replacement.put_in_place(&stamp(config.clock.now()))?;
+    // Uses of memories that are not here any more: their numbers may be given again.
+    access_log::LOG.discard(&config.home);
+    Ok(kept_aside)
 }

@@ -144,8 +144,11 @@ impl OlderRow {
 /// A digest of what a memory says.
 pub(crate) fn held(memory: &Memory) -> u64 {
     let Memory { content, category, kind, importance, tags, keywords, entities, expires, .. } = memory;
-    let value =
-        json!([content, category, kind, importance, tags, keywords, entities, expires, memory.deleted.is_some()]);
+    let Memory { scope, vouched, metadata, deleted, .. } = memory;
+    let deleted = deleted.is_some();
+    let value = json!([
+        content, category, kind, importance, tags, keywords, entities, expires, scope, vouched, metadata, deleted
+    ]);
     xxh3_64(value.to_string().as_bytes())
 }
 

@@ -139,6 +139,7 @@ fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &
     }
     let operation = if before.deleted.is_some() { Operation::Restore } else { Operation::Update };
     history::record(change, memory, operation, actor, Some(before))?;
+    history::thin_out(change, memory.id)?;
     Ok(placed.into_memory())
 }
 

@@ -149,6 +149,23 @@ fn write(
     Ok(())
 }
 
+/// Earlier texts of a file, or of a part of one, that are all kept.
+const VERSIONS: u32 = 20;
+/// For so long the first text of each day is kept beside those.
+const DAYS_OF_VERSIONS: i64 = 30;
+
+/// Empties the earlier texts of a file or a part of one that nobody is likely to go back to: an editor may save each minute. What
+/// was done, when and by whom is kept.
+pub(crate) fn thin_out(change: &Change<'_>, id: MemoryId) -> Result<(), StoreError> {
+    let sql = "WITH kept AS (SELECT rev, at FROM history WHERE memory = ?1 AND before IS NOT NULL)
+               UPDATE history SET before = NULL WHERE memory = ?1 AND before IS NOT NULL
+               AND rev NOT IN (SELECT rev FROM kept ORDER BY rev DESC LIMIT ?2)
+               AND rev NOT IN (SELECT min(rev) FROM kept WHERE at >= ?3 GROUP BY at / 86400000000)";
+    let since = change.now.plus_days(-DAYS_OF_VERSIONS);
+    change.tx.prepare_cached(sql)?.execute(params![id, VERSIONS, since])?;
+    Ok(())
+}
+
 /// What is said of a memory, without the values that were taken out of it: nothing around them may say what they are.
 fn without_its_values(change: &Change<'_>, id: MemoryId, text: &str) -> Result<String, StoreError> {
     let mut known = KnownValues::default();

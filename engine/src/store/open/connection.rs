@@ -1,11 +1,13 @@
 //! Opening the database: what it is, is checked before anything is written.
 
 use std::path::Path;
+use std::time::Duration;
 
+use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::migrate::{SCHEMA, migrate};
+use super::migrate::{SCHEMA, migrate, upgrade};
 use super::recount::{is_due, recount};
 use crate::store::file::error::StoreError;
 use crate::store::file::replacement;
@@ -33,7 +35,7 @@ pub(crate) struct Opened {
 
 pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Opened, StoreError> {
     for _ in 0..ATTEMPTS {
-        match replacement::finish(home) {
+        match finish_replacement(home) {
             // Where nothing may be written, what is there can be read.
             Err(_) if usage == Usage::ReadOnce && home.database().exists() => {}
             finished => finished?,
@@ -47,6 +49,17 @@ pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Opened, 
         }
     }
     Err(StoreError::Busy { path: home.database() })
+}
+
+/// Finishes a replacement whose process was killed. Meanwhile the database of before is held open: a process that closes it as the
+/// last one removes a log of that name, which might be the new database's.
+fn finish_replacement(home: &Home) -> Result<(), StoreError> {
+    if !home.replacement().exists() {
+        return Ok(());
+    }
+    let held = open_to_write(&home.database());
+    let _held = held.and_then(|held| identify(&held, home).map(|_| held));
+    replacement::finish(home)
 }
 
 fn connect(home: &Home, usage: Usage, now: Timestamp) -> Result<Connection, StoreError> {
@@ -70,6 +83,7 @@ fn connect(home: &Home, usage: Usage, now: Timestamp) -> Result<Connection, Stor
 
 /// One process at a time makes a new store, or brings an old one up to date.
 fn create_or_migrate(home: &Home, now: Timestamp) -> Result<Connection, StoreError> {
+    finish_replacement(home)?;
     let (path, lock) = (&home.database(), home.open_lock());
     let _lock = private::lock(&lock).map_err(|source| StoreError::file(&lock, source))?;
     replacement::finish_locked(home)?;
@@ -158,13 +172,30 @@ fn open_to_read(home: &Home, now: Timestamp) -> Result<Connection, StoreError> {
     };
     match found {
         Found::Ours(SCHEMA) if !is_due(&connection).map_err(|error| StoreError::sqlite(path, error))? => {}
-        Found::Ours(_) | Found::Empty => {
-            drop(connection);
-            return create_or_migrate(home, now);
-        }
+        Found::Ours(schema) => match create_or_migrate(home, now) {
+            Err(StoreError::ReadOnly { .. } | StoreError::File { .. } | StoreError::Busy { .. }) => {
+                connection = in_memory(&connection, home, schema, now)?;
+            }
+            made => return made,
+        },
+        Found::Empty => return create_or_migrate(home, now),
     }
     harden(&connection).map_err(failed)?;
     Ok(connection)
+}
+
+/// A copy in memory that is brought up to date, for a store that cannot be written.
+fn in_memory(source: &Connection, home: &Home, schema: i64, now: Timestamp) -> Result<Connection, StoreError> {
+    let path = &home.database();
+    let failed = |error| StoreError::sqlite(path, error);
+    let mut copy = Connection::open_in_memory().map_err(failed)?;
+    Backup::new(source, &mut copy)
+        .and_then(|backup| backup.run_to_completion(i32::MAX, Duration::ZERO, None))
+        .map_err(failed)?;
+    upgrade(&mut copy, home, schema, now)?;
+    recount(&mut copy).map_err(failed)?;
+    copy.pragma_update(None, "query_only", true).map_err(failed)?;
+    Ok(copy)
 }
 
 fn percent_encoded(path: &Path) -> String {
@@ -266,6 +297,17 @@ mod tests {
         let refused = opened(&home, Usage::Write);
         assert!(matches!(refused, Err(StoreError::Vanished { memories: 5, .. })), "{refused:?}");
         assert!(!home.database().exists(), "none is begun in its place");
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_written_is_brought_up_to_date_in_memory() {
+        let (_dir, home) = at_home(|_| ());
+        let written = opened(&home, Usage::Write).unwrap();
+        written.execute("UPDATE meta SET value = 1 WHERE key = 'line_form'", []).unwrap();
+        assert!(is_due(&written).unwrap());
+        let copy = in_memory(&written, &home, SCHEMA, NOW).unwrap();
+        assert!(!is_due(&copy).unwrap() && is_due(&written).unwrap());
+        assert!(copy.execute("DELETE FROM meta", []).is_err());
     }
 
     #[test]

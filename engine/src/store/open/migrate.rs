@@ -62,6 +62,12 @@ pub(crate) fn migrate(connection: &mut Connection, home: &Home, found: i64, now:
         let name = format!("pre-schema-{SCHEMA}-from-{found}.db");
         copy::write(connection, path, &home.backups().join(name))?;
     }
+    upgrade(connection, home, found, now)
+}
+
+/// Brings a database to the present schema.
+pub(super) fn upgrade(connection: &mut Connection, home: &Home, found: i64, now: Timestamp) -> Result<(), StoreError> {
+    let path = &home.database();
     migrations(found, home, now).to_latest(connection).map_err(|error| match error {
         rusqlite_migration::Error::RusqliteError { err, .. } => StoreError::sqlite(path, err),
         other => {
