@@ -199,7 +199,7 @@ fn ask(rows: Vec<Row>, request: &RecallRequest, form: Form) -> Result<Recall, Do
         ..Ranked::chosen(row.memory.handle, rank)
     };
     let page: Vec<Ranked> = (0..).zip(&rows).map(ranked).collect();
-    let chosen = tessera_engine::recall::Ranking::chosen(&page, &request.query);
+    let chosen = tessera_engine::recall::Ranking::chosen(&page, request);
     let ranking = if request.is_broad() { chosen.broad() } else { chosen };
     answer(request, &ranking, page, rows, &Weights::default(), form)
 }

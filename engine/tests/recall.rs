@@ -277,6 +277,25 @@ fn a_chain_of_any_length_ends_at_its_last_memory() {
 }
 
 #[test]
+fn a_name_that_nobody_has_is_read_as_another_only_where_the_reply_says_so() {
+    let mut home =
+        Home::of(&["Maria drinks green tea", "Petra leads the harbour team", "The lighthouse has a green lamp"]);
+    let asked = RecallRequest::new("What does Marta drink?");
+    let reply = home.ask(&asked);
+    assert!(reply.body.contains("marta is read as maria.\n"), "{}", reply.body);
+    assert_eq!(reply.tokens_used, O200k.count(&reply.body));
+    let json = home.store.recall_json(&asked, JsonRows::default()).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json.body).unwrap();
+    assert_eq!(value["read_as"], serde_json::json!({ "marta": "maria" }), "{}", json.body);
+    assert_eq!(json.tokens_used, O200k.count(&json.body));
+    let known = home.ask(&RecallRequest::new("What does Maria drink?"));
+    assert!(!known.body.contains("is read as"), "{}", known.body);
+    // Nobody asked: then nobody would be told.
+    let unasked = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new("please ask Marta what she drinks") };
+    assert!(home.ask(&unasked).details.is_empty());
+}
+
+#[test]
 fn a_question_without_content_finds_nothing() {
     let mut home = Home::of(&["The crane is green", "What? Why?"]);
     for question in ["?", "...", "  ?! "] {

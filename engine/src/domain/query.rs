@@ -140,27 +140,24 @@ impl Filters {
     }
 }
 
-/// Where the next page of a recall begins: ranks below `from` were shown, and so were `also`, which are at most
-/// [`Cursor::REACH`] above it.
+/// Where the next page of a recall begins. It names memories, not ranks: those may change while others write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cursor {
-    /// The first rank not yet shown.
-    pub from: u32,
-    /// Ranks above `from` that were shown already, ascending.
-    pub also: Vec<u32>,
+    /// Matches that earlier pages have shown.
+    pub shown: u32,
+    /// The first match after all that were shown, by its handle; 0 where there is none.
+    pub next: u32,
+    /// Matches before that one that had no room, by their handles: at most [`Cursor::MAX_PASSED`].
+    pub passed: Vec<u32>,
     /// Three digits that tie the cursor to its question.
     pub check: u16,
 }
 
 impl fmt::Display for Cursor {
-    /// Digits and hyphens only, so that its tokens are counted by rule: the check, the first rank not shown, and the
-    /// ranks after it that were, a bit each.
+    /// Digits and hyphens only, so that its tokens are counted by rule.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.check, self.from)?;
-        match self.bits() {
-            0 => Ok(()),
-            bits => write!(f, "-{bits}"),
-        }
+        write!(f, "{}", self.check)?;
+        self.numbers().try_for_each(|number| write!(f, "-{number}"))
     }
 }
 
@@ -169,39 +166,31 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let bad = || DomainError::invalid("cursor", "is not one of ours", "pass next_cursor back unchanged");
-        let mut parts = text.trim().split('-');
-        let check = parts.next().and_then(|part| part.parse().ok()).ok_or_else(bad)?;
-        let from: u32 = parts.next().and_then(|part| part.parse().ok()).ok_or_else(bad)?;
-        let bits: u64 = parts.next().map_or(Ok(0), |part| part.parse().map_err(|_| bad()))?;
-        let last = u64::BITS - bits.leading_zeros();
-        if parts.next().is_some() || last > Self::REACH || from.checked_add(last).is_none() {
-            return Err(bad());
+        let (check, numbers) = text.trim().split_once('-').ok_or_else(bad)?;
+        let check = check.parse().map_err(|_| bad())?;
+        let numbers: Vec<u32> =
+            numbers.split('-').map(str::parse).collect::<Result<_, _>>().map_err(|_: std::num::ParseIntError| bad())?;
+        match numbers.as_slice() {
+            [shown, next, passed @ ..] if passed.len() <= Self::MAX_PASSED => {
+                Ok(Self { shown: *shown, next: *next, passed: passed.to_vec(), check })
+            }
+            _ => Err(bad()),
         }
-        let also = (0..last).filter(|bit| bits >> bit & 1 == 1).map(|bit| from + 1 + bit).collect();
-        Ok(Self { from, also, check })
     }
 }
 
 impl Cursor {
-    /// How far above the first rank that was not shown one that was may be.
-    pub const REACH: u32 = 59;
-
-    /// The ranks after `from` that were shown, a bit each, from the next on.
-    fn bits(&self) -> u64 {
-        let bit = |rank: &u32| rank.checked_sub(self.from)?.checked_sub(1).filter(|bit| *bit < Self::REACH);
-        self.also.iter().filter_map(bit).fold(0, |bits, bit| bits | 1 << bit)
-    }
+    /// Matches that a page may pass over.
+    pub const MAX_PASSED: usize = 2;
 
     /// The numbers that stand after its check, each after a hyphen.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
-        let bits = self.bits();
-        std::iter::once(u64::from(self.from)).chain((bits != 0).then_some(bits))
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        [self.shown, self.next].into_iter().chain(self.passed.iter().copied())
     }
 
-    /// The dearest cursor up to a rank, in tokens.
-    pub(crate) fn dearest(last_rank: u32) -> Self {
-        let from = last_rank.max(Self::REACH);
-        Self { from, also: (from + 1..=from + Self::REACH).collect(), check: 100 }
+    /// The dearest cursor for so many matches, of which none has a higher handle, in tokens.
+    pub(crate) fn dearest(total: u32, highest: u32) -> Self {
+        Self { shown: total, next: highest, passed: vec![highest; Self::MAX_PASSED], check: 100 }
     }
 }
 
@@ -291,23 +280,15 @@ mod tests {
 
     #[test]
     fn cursors_round_trip_and_refuse_strangers() {
-        let cursor = Cursor { from: 20, also: vec![23, 31], check: 417 };
-        assert_eq!(cursor.to_string(), "417-20-1028");
-        assert_eq!("417-20-1028".parse(), Ok(cursor));
-        assert_eq!("417-20".parse(), Ok(Cursor { from: 20, also: vec![], check: 417 }));
-        let dearest = Cursor::dearest(70);
+        let cursor = Cursor { shown: 20, next: 7, passed: vec![23, 31], check: 417 };
+        assert_eq!(cursor.to_string(), "417-20-7-23-31");
+        assert_eq!("417-20-7-23-31".parse(), Ok(cursor));
+        assert_eq!("417-20-0".parse(), Ok(Cursor { shown: 20, next: 0, passed: vec![], check: 417 }));
+        let dearest = Cursor::dearest(70, u32::MAX);
         assert_eq!(dearest.to_string().parse(), Ok(dearest));
-        for bad in [
-            "",
-            "12",
-            "a-b",
-            "1--2",
-            "99999999999-1",
-            "70000-1",
-            "417-20-1-1",
-            "417-20-9999999999999999999",
-            "417-4294967295-1",
-        ] {
+        for bad in
+            ["", "12", "a-b", "1--2", "417-20", "99999999999-1-1", "70000-1-1", "417-1-1-1-1-1", "417-4294967296-1"]
+        {
             assert!(bad.parse::<Cursor>().is_err(), "{bad}");
         }
     }

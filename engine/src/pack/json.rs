@@ -34,9 +34,11 @@ pub struct JsonFrame {
     pub profile: TokenProfile,
     /// What rows say.
     rows: JsonRows,
-    /// The query as a JSON string and a line end.
+    /// The query as a JSON string and a line end; below it the names that were read as others.
     query: String,
     query_tokens: u32,
+    /// The highest handle of the matches.
+    highest: u32,
     /// The question is one over many memories: the reply says so, and rows in short say when they are from.
     is_broad: bool,
     /// More was asked for than a page may have.
@@ -82,7 +84,35 @@ impl JsonFrame {
         let shown = super::neutral(query);
         let query = format!("{}\n", serde_json::Value::from(shown.as_ref()));
         let query_tokens = O200k.count(&query);
-        Self { total, budget, profile, rows, query, query_tokens, is_broad: false, is_limited: false }
+        Self {
+            total,
+            budget,
+            profile,
+            rows,
+            query,
+            query_tokens,
+            highest: u32::MAX,
+            is_broad: false,
+            is_limited: false,
+        }
+    }
+
+    /// The frame of a reply of which no match has a higher handle: so much room a cursor needs.
+    #[must_use]
+    pub fn up_to(self, highest: u32) -> Self {
+        Self { highest, ..self }
+    }
+
+    /// The frame of a reply that says that names were read as others.
+    #[must_use]
+    pub fn reading(mut self, names: &[(String, String)]) -> Self {
+        if !names.is_empty() {
+            let names: serde_json::Map<_, _> =
+                names.iter().map(|(name, other)| (name.clone(), other.as_str().into())).collect();
+            self.query.push_str(&format!(",\"read_as\":{}\n", serde_json::Value::from(names)));
+            self.query_tokens = O200k.count(&self.query);
+        }
+        self
     }
 
     /// The frame of a reply to a question over many memories.
@@ -269,7 +299,7 @@ const COUNTS_TOKENS: u32 = 24;
 
 impl Frame for JsonFrame {
     fn envelope(&self) -> u32 {
-        let cursor = Cursor::dearest(self.total.max(1) - 1);
+        let cursor = Cursor::dearest(self.total, self.highest);
         self.fixed_tokens() + self.counts_tokens(Some(&cursor), None, self.budget.get())
     }
 
@@ -333,7 +363,7 @@ mod tests {
         for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
             for (total, used, has_more) in [(1, 7, true), (999, 1000, false), (100_000, 99_999, true)] {
                 let frame = JsonFrame::new(total, TokenBudget::DEFAULT, profile, "q", JsonRows::default());
-                let cursor = Cursor { from: used, also: vec![used + 30, used + 59], check: 417 };
+                let cursor = Cursor { shown: used, next: used + 30, passed: vec![used + 59], check: 417 };
                 for (cursor, near) in [(None, None), (Some(&cursor), None), (None, Some(used))] {
                     for frame in [frame.clone(), frame.clone().broad(), frame.clone().limited()] {
                         let counts = frame.counts(has_more, cursor, near, used);

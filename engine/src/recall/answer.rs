@@ -50,7 +50,7 @@ pub fn answer(
 ) -> Result<Recall, DomainError> {
     let weights = &*ranking.packed_by(weights);
     let total = ranking.total();
-    let frame = AnyFrame::new(request, total, form, ranking.is_broad());
+    let frame = AnyFrame::new(request, ranking, form);
     let mut rows: HashMap<Handle, Row> = rows.into_iter().map(|row| (row.memory.handle, row)).collect();
     let found: Vec<(Ranked, Row)> =
         page.into_iter().filter_map(|ranked| rows.remove(&ranked.handle).map(|row| (ranked, row))).collect();
@@ -229,14 +229,20 @@ impl Reply {
 }
 
 impl AnyFrame {
-    fn new(request: &RecallRequest, total: u32, form: Form, is_broad: bool) -> Self {
+    fn new(request: &RecallRequest, ranking: &Ranking, form: Form) -> Self {
         let (budget, profile): (TokenBudget, _) = (request.budget, request.profile);
+        let (total, highest, read_as) = (ranking.total(), ranking.highest(), ranking.read_as());
         match form {
-            Form::Text => Self::Text(TextFrame { total, budget, profile, is_limited: request.is_limited }),
+            Form::Text => {
+                let mut frame = TextFrame::new(total, budget, profile);
+                frame.is_limited = request.is_limited;
+                Self::Text(frame.up_to(highest).reading(read_as))
+            }
             Form::Json(rows) => {
-                let frame = JsonFrame::new(total, budget, profile, &request.query, rows);
+                let frame =
+                    JsonFrame::new(total, budget, profile, &request.query, rows).up_to(highest).reading(read_as);
                 let frame = if request.is_limited { frame.limited() } else { frame };
-                Self::Json(if is_broad { frame.broad() } else { frame })
+                Self::Json(if ranking.is_broad() { frame.broad() } else { frame })
             }
         }
     }

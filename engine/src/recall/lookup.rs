@@ -38,7 +38,14 @@ impl Terms {
         let mut lists = lists_of(view, &query.terms);
         let common = common_words(&query.terms, &lists);
         near.retain(|term| term.concepts & !common != 0);
-        near.extend(near_words(view, &query, &lists, purpose, weights));
+        let repaired = near_words(view, &query, &lists, purpose, weights);
+        let is_other = |(word, near): &&(QueryTerm, QueryTerm)| {
+            // An ending that no stemmer took makes no other name.
+            word.is_name && !near.term.starts_with(&word.term) && !word.term.starts_with(&near.term)
+        };
+        let read_as = repaired.iter().filter(is_other);
+        query.read_as = read_as.map(|(word, near)| (word.term.clone(), near.term.clone())).collect();
+        near.extend(repaired.into_iter().map(|(_, near)| near));
         query.terms.extend(near);
         lists.extend(lists_of(view, query.terms.get(lists.len()..).unwrap_or_default()));
         let mut pairs: Vec<(QueryTerm, TermPostings)> = query.terms.into_iter().zip(lists).collect();
@@ -95,14 +102,15 @@ fn lists_of<B: AsRef<[u8]>>(view: &IndexView<'_, B>, terms: &[QueryTerm]) -> Vec
 
 /// Words of the index for the words of the query that no row holds: within one edit (a swap of
 /// neighbours is one), or longer words that begin with them. Two edits are allowed from eight letters
-/// on, where most of the query is unknown: they are dear to look for, and of use only then.
+/// on, where most of the query is unknown: they are dear to look for, and of use only then. Each stands beside the word that it
+/// is taken for.
 fn near_words<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     query: &QueryTerms,
     lists: &[TermPostings],
     purpose: Purpose,
     weights: &Weights,
-) -> Vec<QueryTerm> {
+) -> Vec<(QueryTerm, QueryTerm)> {
     let found = || query.terms.iter().zip(lists).filter(|(_, list)| list.own > 0);
     let known =
         found().filter(|(term, _)| term.relation != Relation::Near).fold(0, |all, (term, _)| all | term.concepts);
@@ -114,8 +122,15 @@ fn near_words<B: AsRef<[u8]>>(
         Purpose::Asked => (MAX_REPAIRED, unknown.len() * 2 > words().count()),
         Purpose::Unasked => (MAX_REPAIRED_UNASKED, false),
     };
-    let repaired = unknown.into_iter().filter(|term| term.term.chars().count() >= SHORTEST).take(most);
-    repaired.flat_map(|word| repair(view, word, is_mostly_unknown, purpose, weights)).collect()
+    // Unasked, a name that nobody has is no other name: nobody would be told that it was read so.
+    let may_be_repaired =
+        |term: &&QueryTerm| term.term.chars().count() >= SHORTEST && (purpose == Purpose::Asked || !term.is_name);
+    let repaired = unknown.into_iter().filter(may_be_repaired).take(most);
+    let near = |word: &QueryTerm| {
+        let near = repair(view, word, is_mostly_unknown, purpose, weights);
+        near.into_iter().map(|near| (word.clone(), near)).collect::<Vec<_>>()
+    };
+    repaired.flat_map(near).collect()
 }
 
 fn repair<B: AsRef<[u8]>>(

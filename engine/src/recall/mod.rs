@@ -13,6 +13,7 @@ mod known;
 mod legs;
 mod lookup;
 mod meant;
+mod paging;
 mod query;
 mod rank;
 mod scorer;

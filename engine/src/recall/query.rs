@@ -46,6 +46,8 @@ pub struct QueryTerms {
     pub light: u64,
     /// Everyday words.
     pub everyday: u64,
+    /// Names that no row holds, each with the spelling that is looked for instead.
+    pub read_as: Vec<(String, String)>,
 }
 
 /// Words of a query that are looked at: a pasted log has thousands, and they repeat.
@@ -88,6 +90,7 @@ impl QueryTerms {
             asked: asked | DATE,
             light: reader.light,
             everyday: reader.everyday,
+            read_as: Vec::new(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{Cursor, DomainError, Handle, Purpose, RecallRequest, Sort, Timestamp};
+use crate::domain::{Handle, Purpose, RecallRequest, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Posting, TermPostings};
 use crate::meaning::Vector;
 use crate::pack::Ranked;
@@ -14,6 +14,7 @@ use super::allowed::Allowed;
 use super::breadth;
 use super::legs::{Gate, Meaning};
 use super::lookup::Terms;
+use super::paging;
 use super::query::QueryTerms;
 use super::scorer::{Scorer, Standing};
 
@@ -21,7 +22,7 @@ use super::scorer::{Scorer, Standing};
 #[derive(Debug, Clone, Default)]
 pub struct Ranking {
     /// The best matches: as many as the page and all before it need.
-    matches: Vec<Match>,
+    pub(super) matches: Vec<Match>,
     total: u32,
     /// Live rows that were searched.
     pub searched: u32,
@@ -33,7 +34,7 @@ pub struct Ranking {
     near: u32,
     /// Matches below the floor, best first: the weak ones that are shown where nothing is above it, or what
     /// the request wants to see of the others.
-    weak: Vec<Match>,
+    pub(super) weak: Vec<Match>,
     /// The best matches below the floor, for a request that wants an explanation.
     below: Vec<Match>,
     /// The terms that were looked for, in byte order, with what each is worth.
@@ -44,6 +45,10 @@ pub struct Ranking {
     meant: Option<Vector>,
     /// True for a question over many memories.
     is_broad: bool,
+    /// Names that no memory holds, each with the spelling that was looked for instead.
+    read_as: Vec<(String, String)>,
+    /// The rank of the first match after all that earlier pages showed.
+    pub(super) start: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -152,6 +157,7 @@ pub fn rank<B: AsRef<[u8]>>(
     ranking.order(request, weights);
     ranking.add_weak(request, weights, weak, near, below);
     ranking.meant = meant.cloned();
+    ranking.read_as = terms.query.read_as;
     ranking.terms = terms.query.terms.into_iter().map(|term| term.term).zip(scorer.worths()).collect();
     ranking
 }
@@ -182,9 +188,14 @@ impl Found {
 }
 
 impl Ranking {
+    /// Names that no memory holds, each with the spelling that was looked for instead.
+    pub(super) fn read_as(&self) -> &[(String, String)] {
+        &self.read_as
+    }
+
     /// A ranking of rows that were chosen by name, in the order given; `query` says which passage of a long one is wanted.
-    pub fn chosen(page: &[Ranked], query: &str) -> Self {
-        let terms = QueryTerms::analyze(query, None, [&BTreeSet::new(); 2], &Weights::default()).terms;
+    pub fn chosen(page: &[Ranked], request: &RecallRequest) -> Self {
+        let terms = QueryTerms::analyze(&request.query, None, [&BTreeSet::new(); 2], &Weights::default()).terms;
         let found = |ranked: &Ranked| Match {
             handle: ranked.handle.get(),
             created: 0,
@@ -200,7 +211,9 @@ impl Ranking {
         };
         let total = u32::try_from(page.len()).unwrap_or(u32::MAX);
         let terms = terms.into_iter().map(|term| (term.term, term.weight)).collect();
-        Self { matches: page.iter().map(found).collect(), total, terms, ..Self::default() }
+        let matches: Vec<Match> = page.iter().map(found).collect();
+        let start = request.cursor.as_ref().map_or(0, |cursor| paging::start_of(&matches, cursor, |at| at));
+        Self { matches, total, terms, start, ..Self::default() }
     }
 
     /// The same for a reply of many short rows.
@@ -238,8 +251,12 @@ impl Ranking {
             Sort::Importance => by_importance,
             Sort::Recency => by_creation,
         };
-        let before = request.cursor.as_ref().map_or(0, |cursor| cursor.from as usize + cursor.also.len());
-        let wanted = before + rows;
+        let rank_of = |at: usize| {
+            matches.get(at).map_or(0, |next| matches.iter().filter(|found| order(found, next).is_lt()).count())
+        };
+        self.start = request.cursor.as_ref().map_or(0, |cursor| paging::start_of(matches, cursor, rank_of));
+        // One more: the next page begins with it.
+        let wanted = self.start + rows + 1;
         if matches.len() > wanted {
             matches.select_nth_unstable_by(wanted, order);
             matches.truncate(wanted);
@@ -305,7 +322,7 @@ impl Ranking {
     }
 
     /// Rows of a page.
-    fn rows(&self, request: &RecallRequest) -> usize {
+    pub(super) fn rows(&self, request: &RecallRequest) -> usize {
         let rows = if self.is_broad { request.rows() } else { request.limit };
         rows as usize
     }
@@ -320,69 +337,19 @@ impl Ranking {
         self.total
     }
 
-    /// The rows of the page that the request asks for, in rank order.
-    ///
-    /// # Errors
-    /// When the cursor belongs to another question.
-    pub fn page(&self, request: &RecallRequest) -> Result<Vec<Ranked>, DomainError> {
-        let start = match &request.cursor {
-            Some(cursor) if cursor.check != check_of(request) => {
-                let fix = "pass next_cursor with the query and filters it came with";
-                return Err(DomainError::invalid("cursor", "belongs to another question", fix));
-            }
-            Some(cursor) => cursor.clone(),
-            None => Cursor::default(),
-        };
-        let ranks = (0..).zip(&self.matches).skip(start.from as usize);
-        let fresh = ranks.filter(|(rank, _)| !start.also.contains(rank));
-        let page: Vec<Ranked> = fresh.take(self.rows(request)).filter_map(|(rank, found)| found.ranked(rank)).collect();
-        if self.total > 0 {
-            return Ok(page);
-        }
-        let weak = (0..).zip(&self.weak).filter_map(|(rank, found)| found.ranked(rank));
-        Ok(weak.map(|ranked| Ranked { is_weak: true, ..ranked }).collect())
-    }
-
-    /// The cursor after a page that showed some of its ranks.
-    pub(super) fn cursor_after(&self, request: &RecallRequest, shown: &[u32]) -> Option<Cursor> {
-        let before = request.cursor.clone().unwrap_or_default();
-        let is_shown = |rank: &u32| *rank < before.from || before.also.contains(rank) || shown.contains(rank);
-        let from = (0..self.total()).find(|rank| !is_shown(rank))?;
-        let also = (from..self.total()).take(Cursor::REACH as usize + 1).filter(is_shown).collect();
-        Some(Cursor { from, also, check: check_of(request) })
-    }
-
-    /// True when the cursor after a page that dealt with some of its ranks keeps all of them.
-    pub(super) fn can_go_on_after(&self, request: &RecallRequest, dealt_with: &[u32]) -> bool {
-        let before = request.cursor.clone().unwrap_or_default();
-        let all = || before.also.iter().chain(dealt_with);
-        let is_dealt_with = |rank: &u32| *rank < before.from || all().any(|known| known == rank);
-        let first = (before.from..self.total()).find(|rank| !is_dealt_with(rank));
-        first.is_none_or(|first| all().all(|rank| *rank <= first + Cursor::REACH))
-    }
-
-    /// Matches that no page up to and including this one has shown.
-    pub(super) fn left_after(&self, request: &RecallRequest, shown: usize) -> u32 {
-        let before = request.cursor.clone().unwrap_or_default();
-        let seen = before.from as usize + before.also.len() + shown;
-        self.total().saturating_sub(u32::try_from(seen).unwrap_or(u32::MAX))
+    /// The highest handle of its matches.
+    pub(super) fn highest(&self) -> u32 {
+        self.matches.iter().map(|found| found.handle).max().unwrap_or_default()
     }
 }
 
 impl Match {
-    fn ranked(&self, rank: u32) -> Option<Ranked> {
+    pub(super) fn ranked(&self, rank: u32) -> Option<Ranked> {
         let redirected_from = self.redirected_from.and_then(|handle| Handle::try_from(handle).ok());
         let handle = Handle::try_from(self.handle).ok()?;
         let (score, parts, share) = (self.score, self.parts, self.share);
         Some(Ranked { handle, rank, score, parts, share, redirected_from, is_weak: false })
     }
-}
-
-/// Three digits that differ when the question does.
-fn check_of(request: &RecallRequest) -> u16 {
-    let asked = (&request.query, &request.expanded_query, &request.filters, &request.scope, request.sort);
-    let question = if request.is_broad() { format!("{asked:?} broad") } else { format!("{asked:?}") };
-    u16::try_from(xxhash_rust::xxh3::xxh3_64(question.as_bytes()) % 900).unwrap_or(0) + 100
 }
 
 /// Visits every row of the lists once, in ascending order, with the terms it holds in list order.

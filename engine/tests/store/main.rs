@@ -10,6 +10,7 @@ mod meaning;
 mod model;
 mod nine;
 mod older;
+mod paging;
 mod removed;
 mod replaced;
 mod residue;

@@ -90,7 +90,7 @@ pub(crate) fn text(desk: &mut Desk<'_>, request: RecallRequest) -> Reply {
     }
     let list = near.iter().map(|(scope, count)| format!("{count} under {scope}")).collect::<Vec<_>>().join(", ");
     let line = format!("Elsewhere: {}.\n", neutral_line(&list));
-    let frame = TextFrame { total: 0, budget: request.budget, profile: request.profile, is_limited: false };
+    let frame = TextFrame::new(0, request.budget, request.profile);
     let (hinted, used) = frame.nothing(&line, O200k.count(&line));
     Ok(if used <= request.budget.get() { hinted } else { reply.body })
 }

@@ -31,7 +31,7 @@ impl Store {
             return Ok(None);
         }
         let rows = self.rows(&page)?;
-        let ranking = Ranking::chosen(&page, &request.query);
+        let ranking = Ranking::chosen(&page, request);
         Ok(Some(answer(request, &ranking, page, rows, &self.weights, Form::Text)?))
     }
 

@@ -155,7 +155,7 @@ impl Store {
 
     fn packed(&self, handles: &[Handle], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
         let mut page: Vec<Ranked> = (0..).zip(handles).map(|(rank, handle)| Ranked::chosen(*handle, rank)).collect();
-        let ranking = Ranking::chosen(&page, &request.query);
+        let ranking = Ranking::chosen(&page, request);
         if request.cursor.is_some() {
             page = ranking.page(request)?;
         }

@@ -1,0 +1,85 @@
+//! Pages of a ranking. A cursor names memories, so that a page begins where the last one ended whatever was written meanwhile:
+//! ranks change with every use.
+
+use super::rank::{Match, Ranking};
+use crate::domain::{Cursor, DomainError, RecallRequest};
+use crate::pack::Ranked;
+
+impl Ranking {
+    /// The rows of the page that the request asks for, in rank order.
+    ///
+    /// # Errors
+    /// When the cursor belongs to another question.
+    pub fn page(&self, request: &RecallRequest) -> Result<Vec<Ranked>, DomainError> {
+        if request.cursor.as_ref().is_some_and(|cursor| cursor.check != check_of(request)) {
+            let fix = "pass next_cursor with the query and filters it came with";
+            return Err(DomainError::invalid("cursor", "belongs to another question", fix));
+        }
+        let page = self.left(request).take(self.rows(request));
+        let page: Vec<Ranked> = page.filter_map(|(rank, found)| found.ranked(rank)).collect();
+        if self.total() > 0 {
+            return Ok(page);
+        }
+        let weak = (0..).zip(&self.weak).filter_map(|(rank, found)| found.ranked(rank));
+        Ok(weak.map(|ranked| Ranked { is_weak: true, ..ranked }).collect())
+    }
+
+    /// The matches that no earlier page has shown, in rank order.
+    fn left(&self, request: &RecallRequest) -> impl Iterator<Item = (u32, &Match)> {
+        let passed = request.cursor.as_ref().map_or(&[][..], |cursor| cursor.passed.as_slice());
+        let start = self.start;
+        (0..)
+            .zip(&self.matches)
+            .enumerate()
+            .filter(move |(at, (_, found))| *at >= start || passed.contains(&found.handle))
+            .map(|(_, left)| left)
+    }
+
+    /// The cursor after a page that showed some of its ranks.
+    pub(super) fn cursor_after(&self, request: &RecallRequest, shown: &[u32]) -> Option<Cursor> {
+        let (passed, next) = self.left_apart(request, shown);
+        if passed.is_empty() && next.is_none() {
+            return None;
+        }
+        let before = request.cursor.as_ref().map_or(0, |cursor| cursor.shown);
+        let shown = before.saturating_add(u32::try_from(shown.len()).unwrap_or(u32::MAX));
+        Some(Cursor { shown, next: next.unwrap_or_default(), passed, check: check_of(request) })
+    }
+
+    /// What a page that showed some of its ranks passed over, and the first match after all that was shown.
+    fn left_apart(&self, request: &RecallRequest, shown: &[u32]) -> (Vec<u32>, Option<u32>) {
+        let start = u32::try_from(self.start).unwrap_or(u32::MAX);
+        let next = shown.iter().max().map_or(start, |last| start.max(last + 1));
+        let left = || self.left(request).filter(|(rank, _)| !shown.contains(rank));
+        let passed = left().take_while(|(rank, _)| *rank < next).map(|(_, found)| found.handle).collect();
+        (passed, left().find(|(rank, _)| *rank >= next).map(|(_, found)| found.handle))
+    }
+
+    /// True when the cursor after a page that dealt with some of its ranks keeps all of them.
+    pub(super) fn can_go_on_after(&self, request: &RecallRequest, dealt_with: &[u32]) -> bool {
+        self.left_apart(request, dealt_with).0.len() <= Cursor::MAX_PASSED
+    }
+
+    /// Matches that no page up to and including this one has shown.
+    pub(super) fn left_after(&self, request: &RecallRequest, shown: usize) -> u32 {
+        let before = request.cursor.as_ref().map_or(0, |cursor| cursor.shown);
+        self.total().saturating_sub(before).saturating_sub(u32::try_from(shown).unwrap_or(u32::MAX))
+    }
+}
+
+/// Where the rest of the matches begins after the pages that a cursor knows of. `rank_of` tells the rank of a match by its place in
+/// the list. A match that is gone began where as many as were shown and passed over end.
+pub(super) fn start_of(matches: &[Match], cursor: &Cursor, rank_of: impl Fn(usize) -> usize) -> usize {
+    let gone = || cursor.shown as usize + cursor.passed.len();
+    match cursor.next {
+        0 => matches.len(),
+        next => matches.iter().position(|found| found.handle == next).map_or_else(gone, rank_of),
+    }
+}
+
+/// Three digits that differ when the question does.
+fn check_of(request: &RecallRequest) -> u16 {
+    let asked = (&request.query, &request.expanded_query, &request.filters, &request.scope, request.sort);
+    let question = if request.is_broad() { format!("{asked:?} broad") } else { format!("{asked:?}") };
+    u16::try_from(xxhash_rust::xxh3::xxh3_64(question.as_bytes()) % 900).unwrap_or(0) + 100
+}

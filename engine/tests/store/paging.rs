@@ -1,0 +1,98 @@
+//! Pages of one question, while others write between them.
+
+use std::collections::BTreeSet;
+
+use tessera_engine::Store;
+use tessera_engine::domain::{Draft, Packing, Patch, RecallRequest, TokenBudget};
+use tessera_engine::store::{Actor, Erase};
+
+use crate::support::{Home, named};
+
+const NOW: &str = "2028-01-20T11:00:00Z";
+const NOTES: u32 = 40;
+
+/// The pages of a question, of which `between` is told before each but the first.
+fn pages(store: &mut Store, packing: Packing, mut between: impl FnMut(&mut Store, &[u32])) -> Vec<u32> {
+    let mut request = RecallRequest {
+        limit: 10,
+        packing,
+        budget: TokenBudget::try_from(300).unwrap(),
+        ..RecallRequest::new("gateway timeout")
+    };
+    let mut shown = Vec::new();
+    loop {
+        let reply = store.recall(&request).unwrap();
+        let page: BTreeSet<u32> = reply
+            .details
+            .iter()
+            .map(|detail| detail.memory.handle.get())
+            .chain(reply.index.iter().map(|entry| entry.memory.handle.get()))
+            .collect();
+        shown.extend(page);
+        let Some(cursor) = reply.next_cursor else { return shown };
+        request.cursor = Some(cursor.parse().unwrap());
+        between(store, &shown);
+    }
+}
+
+fn filled() -> (Home, Store) {
+    let home = Home::new();
+    let mut store = home.open(NOW);
+    for number in 1..=NOTES {
+        let more = "and what it said about retries ".repeat((number as usize * 7) % 5);
+        store.remember(Draft::new(format!("Gateway {number} has a timeout of {number} seconds {more}"))).unwrap();
+    }
+    (home, store)
+}
+
+#[test]
+fn nothing_is_lost_or_repeated_whatever_others_write() {
+    for packing in [Packing::Dual, Packing::All] {
+        let (_home, mut store) = filled();
+        let mut made = 0;
+        let shown = pages(&mut store, packing, |store, shown| {
+            // Uses of what was shown lift it; new matches, edits and deletions of what was shown move ranks.
+            store.fold_accesses().unwrap();
+            for _ in 0..3 {
+                store.note_uses(shown.iter().map(|handle| (handle_of(*handle), store.now())));
+            }
+            store.fold_accesses().unwrap();
+            made += 1;
+            store.remember(Draft::new(format!("Gateway timeout gateway timeout {made}"))).unwrap();
+            store.remember(Draft::new(format!("Nothing of that kind {made}"))).unwrap();
+            let patch = Patch { content: Some("Gateway timeout: seconds".into()), ..Patch::default() };
+            store.update(named(shown[0]), &patch, &Actor::default()).unwrap();
+            if let Some(gone) = shown.get(made * 3) {
+                store.forget(&[named(*gone)], Erase::Soft, &Actor::default()).unwrap();
+            }
+        });
+        let mut old: Vec<u32> = shown.iter().copied().filter(|handle| *handle <= NOTES).collect();
+        old.sort_unstable();
+        assert_eq!(old, (1..=NOTES).collect::<Vec<_>>(), "{packing:?}");
+    }
+}
+
+#[test]
+fn without_writes_all_are_shown_once_and_a_cursor_whose_memory_is_gone_goes_on() {
+    let (_home, mut store) = filled();
+    let mut shown = pages(&mut store, Packing::Dual, |_, _| ());
+    let order = shown.clone();
+    shown.sort_unstable();
+    assert_eq!(shown, (1..=NOTES).collect::<Vec<_>>());
+    let mut forgotten = Vec::new();
+    let shown = pages(&mut store, Packing::Dual, |store, shown| {
+        // What comes next, as the pages before said.
+        let next = order.iter().find(|handle| !shown.contains(handle) && !forgotten.contains(*handle));
+        if let Some(next) = next {
+            store.forget(&[named(*next)], Erase::Soft, &Actor::default()).unwrap();
+            forgotten.push(*next);
+        }
+    });
+    let all: BTreeSet<u32> = shown.iter().chain(&forgotten).copied().collect();
+    assert_eq!(all.len(), NOTES as usize);
+    assert_eq!(shown.len() + forgotten.len(), NOTES as usize);
+}
+
+fn handle_of(number: u32) -> tessera_engine::domain::Handle {
+    number.try_into().unwrap()
+}
