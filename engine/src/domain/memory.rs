@@ -37,7 +37,9 @@ impl TryFrom<String> for Content {
             return Err(DomainError::invalid("content", "is empty", "say what to remember"));
         }
         if text.len() > MAX_CONTENT_BYTES {
-            let problem = format!("is {} bytes long, more than {MAX_CONTENT_BYTES}", text.len());
+            // What stands in the place of a credential may be longer than the credential.
+            let with = if text.contains("[secret ") { " with the names of its secrets" } else { "" };
+            let problem = format!("is {} bytes long{with}, more than {MAX_CONTENT_BYTES}", text.len());
             return Err(DomainError::invalid(
                 "content",
                 problem,

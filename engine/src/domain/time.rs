@@ -44,10 +44,12 @@ impl Timestamp {
 
     /// Calendar date in UTC.
     pub fn date(self) -> jiff::civil::Date {
-        jiff::Timestamp::from_microsecond(self.0)
-            .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
-            .to_zoned(jiff::tz::TimeZone::UTC)
-            .date()
+        self.date_in(jiff::tz::TimeZone::UTC)
+    }
+
+    /// Calendar date in a time zone.
+    pub fn date_in(self, zone: jiff::tz::TimeZone) -> jiff::civil::Date {
+        jiff::Timestamp::from_microsecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_zoned(zone).date()
     }
 }
 

@@ -29,7 +29,7 @@ pub struct LineCosts {
 impl LineCosts {
     /// The form of the lines that are counted. Whoever changes a line, or what [`neutral`] does, raises it:
     /// costs that were kept under another form are counted again before they are used.
-    pub const FORM: u32 = 3;
+    pub const FORM: u32 = 4;
 
     /// Texts of fewer tokens than this are given whole or not at all, but for short lines of a broad reply.
     const LONG_TOKENS: u32 = 120;
@@ -48,8 +48,8 @@ impl LineCosts {
             memory.share.is_none() && memory.edited_by.is_none() && !texts.chain(words).any(may_be_changed)
         };
         // The first form differed in what is neutralised and in whose a memory is; the first two knew no passages
-        // in JSON, and none of texts that are not long.
-        form == Self::FORM || (detail < CUT_TOKENS && (form == 2 || (form == 1 && is_plain())))
+        // in JSON, and none of texts that are not long. The first three took out joiners.
+        form == Self::FORM || (is_plain() && (form == 3 || (detail < CUT_TOKENS && matches!(form, 1 | 2))))
     }
 
     /// The counts that a store keeps in a list, their form last; passages stand apart.

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::text::{fold, is_invisible};
+use crate::text::{fold, is_invisible, joins};
 
 /// Names of marks that a model or a harness could take for its own; what follows one must not be a letter or digit.
 const MARKS: &[&str] = &[
@@ -47,9 +47,7 @@ const DEFUSED: char = '‹';
 /// written). Line breaks of every kind become `\n`; tabs stay.
 pub fn neutral(text: &str) -> Cow<'_, str> {
     let shown = if text.chars().any(|c| is_hidden(c) || is_odd_break(c)) {
-        let unified = text.replace("\r\n", "\n");
-        let kept = unified.chars().filter(|c| !is_hidden(*c)).map(|c| if is_odd_break(c) { '\n' } else { c });
-        Cow::Owned(kept.collect::<String>())
+        Cow::Owned(without_hidden(&text.replace("\r\n", "\n")))
     } else {
         Cow::Borrowed(text)
     };
@@ -66,6 +64,19 @@ pub fn neutral(text: &str) -> Cow<'_, str> {
     }
     defused.push_str(shown.get(done..).unwrap_or_default());
     Cow::Owned(defused)
+}
+
+fn without_hidden(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if is_odd_break(c) {
+            kept.push('\n');
+        } else if !is_hidden(c) || joins(kept.chars().next_back(), c, chars.peek().copied()) {
+            kept.push(c);
+        }
+    }
+    kept
 }
 
 /// As [`neutral`], on one line: every run of white space is one space.
@@ -117,6 +128,12 @@ mod tests {
             ("<|endoftext|>", "‹|endoftext|>"),
             ("a\u{202e}b\u{1b}[31mc\r\nd\u{2028}e\tf", "ab[31mc\nd\ne\tf"),
             ("Vec<User> and <users> and <systemd>", "Vec‹User> and <users> and <systemd>"),
+            ("می\u{200c}خواهم", "می\u{200c}خواهم"),
+            (
+                "क्\u{200d}ष 👩\u{200d}👩\u{200d}👧 ❤\u{fe0f}\u{200d}🔥 1\u{fe0f}\u{20e3}",
+                "क्\u{200d}ष 👩\u{200d}👩\u{200d}👧 ❤\u{fe0f}\u{200d}🔥 1\u{fe0f}\u{20e3}",
+            ),
+            ("pass\u{200d}word क\u{200d} \u{200c}क a\u{fe0f}", "password क क a"),
         ] {
             assert_eq!(neutral(given), shown);
         }

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use jiff::ToSpan;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use regex_lite::{Captures, Match, Regex};
 
 use super::Weights;
@@ -59,7 +60,7 @@ fn begins_sentence(before: &str) -> bool {
 
 impl DateHints {
     /// Reads the dates of a query asked at `now`: `May 2023`, `3 March`, `2026-03-02`, `2024`,
-    /// `yesterday`, `last week`, `this year`, `in the spring`, `two months ago`. English only; `may` and `mar…` need a
+    /// `yesterday`, `last week`, `this year`, `in the spring`, `two months ago`, all of them in the machine's time zone. English only; `may` and `mar…` need a
     /// capital or a number beside them, and `May` more than that where a sentence begins.
     pub fn read(query: &str, now: Timestamp) -> Self {
         // Most questions name no date, and a pattern that is not asked need not be compiled.
@@ -74,7 +75,7 @@ impl DateHints {
             && let Some(phrase) = RELATIVE.captures(query)
         {
             let part = |at| phrase.get(at).map(|part| part.as_str().to_ascii_lowercase());
-            let hint = relative(&[1, 2, 3, 4, 5, 6].map(part), now.date());
+            let hint = relative(&[1, 2, 3, 4, 5, 6].map(part), now.date_in(TimeZone::system()));
             // `in spring` may be about a thing of that name; the others say nothing but when.
             if hint.is_some() && phrase.get(4).is_none() {
                 let terms = phrase.get(0).map(|phrase| tokenize(phrase.as_str())).into_iter().flatten();
@@ -130,7 +131,7 @@ impl DateHints {
     /// The same dates as beginnings: whatever is of a day from one of them to `now` agrees, as after `since March`.
     #[must_use]
     pub fn until(self, now: Timestamp) -> Self {
-        let today = now.date();
+        let today = now.date_in(TimeZone::system());
         let hints = self.hints.iter().filter_map(|hint| Some(Hint::Span(hint.start(today)?, today)));
         Self { hints: hints.collect(), ..self }
     }
@@ -169,7 +170,7 @@ impl DateHints {
         if self.hints.is_empty() {
             return 0.0;
         }
-        let made = Timestamp::from_micros(i64::from(created) * 60_000_000).date();
+        let made = Timestamp::from_micros(i64::from(created) * 60_000_000).date_in(TimeZone::system());
         self.hints.iter().map(|hint| hint.score(made, weights)).fold(0.0, f64::max)
     }
 }

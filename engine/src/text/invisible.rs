@@ -18,6 +18,28 @@ pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
+/// True where a joiner stands between two characters that need it: letters of the Arabic and Indic scripts, and parts of an emoji.
+/// Elsewhere it could only hide something.
+pub fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
+    let (Some(before), true) = (before, is_joiner(joiner)) else { return false };
+    let is_selector = matches!(joiner, '\u{fe0e}' | '\u{fe0f}');
+    if is_selector {
+        return is_emoji(before) || after == Some('\u{20e3}');
+    }
+    let both = |is: fn(char) -> bool| is(before) && after.is_some_and(is);
+    both(is_joined_script) || both(is_emoji)
+}
+
+/// True for the scripts in which joiners tell two spellings apart.
+fn is_joined_script(c: char) -> bool {
+    matches!(c, '\u{600}'..='\u{77f}' | '\u{860}'..='\u{dff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
+}
+
+/// True for what emoji sequences consist of, selectors included.
+fn is_emoji(c: char) -> bool {
+    matches!(c, '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0e}' | '\u{fe0f}')
+}
+
 /// Text as it may stand on a terminal: control characters, marks of direction and whatever else cannot be seen are
 /// made visible, but for the joiners that spelling needs.
 pub fn shown(text: &str) -> String {

@@ -14,7 +14,7 @@ mod tokenize;
 
 pub use classes::{is_digit, is_letter, is_lower, is_upper, is_word};
 pub use count::{O200k, Remembered, TokenCounter, number_tokens};
-pub use invisible::{is_invisible, is_joiner, shown};
+pub use invisible::{is_invisible, is_joiner, joins, shown};
 pub use lexicon::{Kinship, Lexicon};
 pub use pieces::pieces;
 pub use sentences::sentences;
