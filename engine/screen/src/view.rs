@@ -64,8 +64,71 @@ fn joints(written: &str) -> Vec<Range<usize>> {
     if written.contains('+') {
         joints.extend(put_together(written));
     }
+    if written.contains('\n') {
+        joints.extend(broken(written));
+    }
     joints.sort_by_key(|joint| joint.start);
     joints
+}
+
+/// The shortest piece of a token before a plain line break, and the shortest after it.
+const LEAST_PIECES: (usize, usize) = (8, 4);
+/// Lines that one token may be broken over.
+const MOST_LINES: usize = 6;
+
+/// Plain line breaks inside a token of a provider: with them it is none, or ends there, and without them it goes on.
+fn broken(written: &str) -> Vec<Range<usize>> {
+    let mut breaks: Vec<Range<usize>> = Vec::new();
+    for (at, _) in written.match_indices('\n') {
+        let before = written.get(..at).unwrap_or_default().trim_end_matches('\r');
+        let piece = last_run(before);
+        let tells = piece.len() >= LEAST_PIECES.0 && piece.bytes().any(|byte| !byte.is_ascii_lowercase());
+        if !tells || breaks.last().is_some_and(|last| last.end > before.len() - piece.len()) {
+            continue;
+        }
+        let (mut joined, mut joints) = (piece.to_owned(), Vec::new());
+        let (mut end, mut rest) = (before.len(), written.get(before.len()..).unwrap_or_default());
+        while joints.len() < MOST_LINES {
+            let next =
+                rest.trim_start_matches('\r').strip_prefix('\n').map(|next| next.trim_start_matches([' ', '\t']));
+            let run = next.map_or("", first_run);
+            if run.is_empty() {
+                break;
+            }
+            let start = written.len() - next.map_or(0, str::len);
+            joints.push(end..start);
+            let known = joined.len();
+            joined.push_str(run);
+            if goes_on(&joined, known) {
+                breaks.append(&mut joints);
+                break;
+            }
+            end = start + run.len();
+            rest = written.get(end..).unwrap_or_default();
+        }
+    }
+    breaks
+}
+
+/// True where a token is found over the end of what stands before a line break, and none fills all of that.
+fn goes_on(joined: &str, known: usize) -> bool {
+    let (before, after) = joined.split_at(known);
+    let is_signature = after.starts_with('.');
+    let is_enough = after.len() >= LEAST_PIECES.1;
+    let ends_at = |text: &str, end: usize| super::formats::findings(text).iter().any(|found| found.span.end == end);
+    is_enough && (is_signature || !ends_at(before, known)) && ends_at(joined, joined.len())
+}
+
+/// The end of a text that is made of what tokens are made of, without the name that a value is given to.
+fn last_run(text: &str) -> &str {
+    let length = text.bytes().rev().take_while(|byte| is_of_token(Some(byte))).count();
+    let run = text.get(text.len() - length..).unwrap_or_default();
+    run.rsplit_once('=').map_or(run, |(_, value)| value)
+}
+
+fn first_run(text: &str) -> &str {
+    let length = text.bytes().take_while(|byte| is_of_token(Some(byte))).count();
+    text.get(..length).unwrap_or_default()
 }
 
 /// True for what a token is made of.
@@ -181,6 +244,20 @@ mod tests {
         }
         for same in ["cargo build \\\n  --release", "a + b", "\"a \" + \" b\"", "1 + '1'", "C++", "\\", "+"] {
             assert!(View::of(same).is_none(), "{same}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_a_line_break_cuts_is_one_and_lines_below_a_token_are_not_part_of_it() {
+        let token = concat!("ghp_", "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx");
+        for breaks in [vec![20], vec![12, 24], vec![9, 15, 30]] {
+            let mut written = token.to_owned();
+            breaks.iter().rev().for_each(|at| written.insert_str(*at, "\r\n   "));
+            let written = format!("GH_TOKEN={written}\nnext line");
+            assert_eq!(View::of(&written).unwrap().text(), format!("GH_TOKEN={token}\nnext line"));
+        }
+        for same in [format!("{token}\nnext"), format!("see {}\nnext", &token[..20]), "snake_case1\nwords".into()] {
+            assert!(View::of(&same).is_none(), "{same}");
         }
     }
 

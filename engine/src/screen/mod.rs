@@ -2,6 +2,7 @@
 //! is found is given to a [`Keeper`], and its place in the text is named. What came through is [`Screened`]; only this
 //! room makes one, and [`crate::compose`] takes nothing else.
 
+mod called;
 mod dropped;
 mod found;
 mod json;

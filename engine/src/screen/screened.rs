@@ -4,6 +4,7 @@ use std::ops::{Deref, Range};
 
 use tessera_screen::{Name, Place, places};
 
+use super::called::{called, is_like_a_password};
 use super::found::{SLUG, SLUG_DROPPED, findings, is_clean};
 use super::known::KnownValues;
 use super::looked::Looked;
@@ -51,7 +52,7 @@ impl<T: Texts> Screened<T> {
     pub fn clean(value: T) -> Option<Self> {
         let mut is_clean = true;
         value.each_text(&mut |part, text| is_clean &= part != Part::Whole && findings(text).is_empty());
-        is_clean.then_some(Self { value, secrets: Vec::new() })
+        (is_clean && called(&value).is_empty()).then_some(Self { value, secrets: Vec::new() })
     }
 }
 
@@ -146,7 +147,8 @@ fn screened_by<T: Texts, K: Keeper>(
             whole.push((part, text.to_owned()));
         }
     });
-    if whole.is_empty() {
+    let called = called(&value);
+    if whole.is_empty() && called.is_empty() {
         return Ok(Screened { value, secrets: Vec::new() });
     }
     let mut taken = Taken { memory, keeper, values: Vec::new(), secrets: Vec::new() };
@@ -156,6 +158,10 @@ fn screened_by<T: Texts, K: Keeper>(
             taken.take(kind, value)?;
         }
     }
+    for (word, kind) in &called {
+        taken.take(kind, word)?;
+    }
+    taken.note_pieces(&value);
     let mut value = value;
     let Taken { values, secrets, .. } = taken;
     value.change_texts(&mut |part, text| replaced(part, text, &values).or_else(|| piece_replaced(part, text, known)));
@@ -184,6 +190,17 @@ impl<K: Keeper> Taken<'_, K> {
             self.take(finding.kind.as_str(), text.get(finding.span).unwrap_or_default())?;
         }
         Ok(())
+    }
+
+    /// Words beside the text that are pieces of a value give it away, and open nothing: they are not kept.
+    fn note_pieces(&mut self, said: &impl Texts) {
+        let words = said.words_beside().map(|(_, words)| words).unwrap_or_default();
+        for word in words.into_iter().filter(|word| is_like_a_password(word)) {
+            let holds = |found: &&Found| found.value.len() > word.len() && found.value.contains(word);
+            if let Some(kind) = self.values.iter().find(holds).map(|found| found.place.kind.clone()) {
+                self.values.push(Found { value: word.to_owned(), place: Place { name: None, kind } });
+            }
+        }
     }
 
     fn take(&mut self, kind: &str, value: &str) -> Result<(), K::Error> {

@@ -82,6 +82,35 @@ fn a_value_is_taken_out_wherever_it_stands_in_all_fields() {
 }
 
 #[test]
+fn a_word_that_the_text_beside_it_calls_a_password_is_taken_out() {
+    for text in ["The staging db password", "The staging db password.", "db password for staging, see the keywords"] {
+        for value in ["xK9#mm2Lq", "Tr0ub4dor3x"] {
+            let mut keeper = Numbered::default();
+            let tag: Tag = value.parse().unwrap();
+            let words = || vec!["staging".to_owned(), value.to_owned(), "postgres15".into(), "iso-27001".into()];
+            let draft = Draft { keywords: words(), entities: words(), tags: vec![tag], ..Draft::new(text) };
+            let clean = keeper.looked(draft);
+            assert_eq!(clean.content, text);
+            for kept in [&clean.keywords, &clean.entities] {
+                assert_eq!(kept[1], "[secret s0: password]", "{text} {value}");
+                assert_eq!((&*kept[0], &*kept[2], &*kept[3]), ("staging", "postgres15", "iso-27001"));
+            }
+            assert!(clean.tags.iter().all(|tag| tag.as_str().starts_with("secret-")), "{:?}", clean.tags);
+        }
+    }
+    let mut keeper = Numbered::default();
+    let draft = Draft { keywords: vec!["xK9#mm2Lq".into()], ..Draft::new("The queue drops mails") };
+    assert_eq!(keeper.looked(draft).keywords, ["xK9#mm2Lq"]);
+    let draft = Draft {
+        entities: vec!["Tr0ub4dor".into(), "Mara".into()],
+        ..Draft::new("Reports go to postgres://reporter:Tr0ub4dor-and-3@db.harbour.example/reports")
+    };
+    let once = keeper.looked(draft);
+    assert_eq!(once.entities, ["[secret dropped: connection password]", "Mara"]);
+    assert_eq!(keeper.looked(once.clone()), once);
+}
+
+#[test]
 fn a_short_value_is_not_looked_for_elsewhere_and_a_tag_becomes_one_that_names_it() {
     let mut keeper = Numbered::default();
     let token = format!("glpat-{}", "x7k2m9q4w8e3r5t6y1u0");

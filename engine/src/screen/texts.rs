@@ -26,6 +26,10 @@ pub trait Texts {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str));
     /// Lets each text be changed: what `change` gives takes its place.
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>);
+    /// The text, and the words beside it: what is called a password in the text may stand among those.
+    fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
+        None
+    }
 }
 
 /// Texts of which no more is known than what they are.
@@ -150,6 +154,15 @@ fn changed_heading(file: &mut InFile, change: &mut dyn FnMut(Part, &str) -> Opti
     file.heading = Some(changed).filter(|heading| heading.chars().count() <= MAX_NAME_CHARS);
 }
 
+/// The words that are given beside a text.
+fn words_of<'a>(
+    keywords: &'a [String],
+    entities: &'a [String],
+    tags: impl IntoIterator<Item = &'a Tag>,
+) -> Vec<&'a str> {
+    keywords.iter().chain(entities).map(String::as_str).chain(tags.into_iter().map(Tag::as_str)).collect()
+}
+
 /// How the text of a draft or a change is looked at.
 fn part_of(sensitive: Option<&String>) -> Part {
     sensitive.map_or(Part::Text, |_| Part::Whole)
@@ -167,6 +180,10 @@ impl Texts for Draft {
         see(Part::Identity, self.scope.as_str());
         each_name(&self.origin, see);
         each_kept(self.metadata.as_ref(), see);
+    }
+
+    fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
+        Some((&self.content, words_of(&self.keywords, &self.entities, &self.tags)))
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
@@ -196,6 +213,12 @@ impl Texts for Patch {
         each_kept(self.metadata.as_ref(), see);
     }
 
+    fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
+        let [keywords, entities] = [&self.keywords, &self.entities].map(|words| words.as_deref().unwrap_or_default());
+        let words = words_of(keywords, entities, self.tags.as_deref().unwrap_or_default());
+        Some((self.content.as_ref()?, words))
+    }
+
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
         self.scope.iter_mut().for_each(|scope| changed_scope(scope, change));
         changed_kept(self.metadata.as_mut(), change);
@@ -223,6 +246,10 @@ impl Texts for Memory {
         see(Part::Identity, self.scope.as_str());
         each_name(&self.origin, see);
         each_kept(self.metadata.as_ref(), see);
+    }
+
+    fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
+        Some((&self.content, words_of(&self.keywords, &self.entities, &self.tags)))
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
@@ -269,6 +296,11 @@ impl Texts for Document {
         self.details.each_text(see);
     }
 
+    fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
+        let Details { keywords, entities, .. } = &self.details;
+        Some((self.content.as_str(), words_of(keywords, entities, &self.tags)))
+    }
+
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
         changed_content(&mut self.content, change);
         self.tags = std::mem::take(&mut self.tags).into_iter().filter_map(|tag| changed_tag(tag, change)).collect();
@@ -281,6 +313,13 @@ impl Texts for Edit {
         self.content.iter().for_each(|text| see(Part::Text, text.as_str()));
         self.tags_added.iter().for_each(|tag| see(Part::Slug, tag.as_str()));
         self.details.iter().for_each(|details| details.each_text(see));
+    }
+
+    fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
+        let details = self.details.as_ref();
+        let [keywords, entities] =
+            details.map_or([&[][..]; 2], |details| [&details.keywords[..], &details.entities[..]]);
+        Some((self.content.as_ref()?.as_str(), words_of(keywords, entities, &self.tags_added)))
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
@@ -300,6 +339,14 @@ impl Texts for Action {
         }
     }
 
+    fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
+        match self {
+            Self::Create(document) => document.words_beside(),
+            Self::Edit(edit) => edit.words_beside(),
+            Self::Delete | Self::Purge => None,
+        }
+    }
+
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
         match self {
             Self::Create(document) => document.change_texts(change),
@@ -312,6 +359,10 @@ impl Texts for Action {
 impl Texts for Op {
     fn each_text(&self, see: &mut dyn FnMut(Part, &str)) {
         self.action.each_text(see);
+    }
+
+    fn words_beside(&self) -> Option<(&str, Vec<&str>)> {
+        self.action.words_beside()
     }
 
     fn change_texts(&mut self, change: &mut dyn FnMut(Part, &str) -> Option<String>) {
