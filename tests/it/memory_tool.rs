@@ -385,6 +385,14 @@ fn a_file_that_no_memory_holds_whole_comes_back_as_it_was() {
         assert_eq!(fs::read(dir.join(name)).unwrap(), bytes, "{name}");
     }
     assert_eq!(fs::read_dir(&aside).unwrap().count(), 0, "it goes once it is back");
+    // The directory comes back whole.
+    assert!(!told(&world, &json!({ "command": "delete", "path": "/memories/own" })).1);
+    let ran = world.run(&["restore", "/memories/own"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for (name, bytes) in [("secret.md", secret.as_bytes()), ("long.md", long.as_bytes()), ("picture.bin", &binary)] {
+        assert_eq!(fs::read(dir.join(name)).unwrap(), bytes, "{name}");
+    }
+    assert_eq!(fs::read_dir(&aside).unwrap().count(), 0);
     assert_eq!(world.found("gate").len(), 1);
     // For good is for good.
     assert_eq!(world.run(&["forget", "/memories/own/secret.md"]).code, Some(0));

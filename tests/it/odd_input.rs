@@ -179,15 +179,20 @@ fn a_recall_waits_for_nobody_who_waits_for_files() {
 }
 
 #[test]
-fn a_deleted_file_with_a_credential_is_told_of_and_several_are_forgotten_or_none() {
+fn the_copy_of_a_deleted_file_shows_no_credential_and_several_are_forgotten_or_none() {
     let world = World::new();
     let mut client = Client::start_with(&world, &[("TESSERA_MEMORY_FILES", "on")]);
     client.ok("memory", json!({ "command": "create", "path": "/memories/a.md", "file_text": "one\n" }));
-    fs::write(world.home().join("memories/hosts.md"), "# Hosts\n\nthe password of birch is hunter5!X9q\n").unwrap();
+    let hosts = "# Hosts\n\nthe password of birch is hunter5!X9q, say hunter5!X9q twice\n";
+    fs::write(world.home().join("memories/hosts.md"), hosts).unwrap();
     client.ok("memory", json!({ "command": "delete", "path": "/memories/hosts.md" }));
+    let copies: Vec<_> = fs::read_dir(world.home().join("deleted-files")).unwrap().map(Result::unwrap).collect();
+    assert_eq!(copies.len(), 1);
+    assert!(!fs::read_to_string(copies[0].path()).unwrap().contains("hunter5"));
     let ran = world.run(&["secret", "scan"]);
-    assert!(ran.code == Some(1) && ran.stdout.contains("deleted-files/"), "{ran:?}");
-    assert!(!ran.stdout.contains("hunter5") && !ran.stdout.contains("No credential stands in clear"), "{ran:?}");
+    assert!(ran.code == Some(0) && ran.stdout.contains("No credential stands in clear"), "{ran:?}");
+    assert_eq!(world.run(&["restore", "/memories/hosts.md"]).code, Some(0));
+    assert_eq!(fs::read_to_string(world.home().join("memories/hosts.md")).unwrap(), hosts);
 
     let plain = world.remember("The crane is green")["handle"].to_string();
     let dir = world.path("user/notes");
@@ -207,4 +212,20 @@ fn a_client_that_leaves_out_the_word_hook_blocks_no_prompt() {
     for args in [&["--json", "hook", "--x"][..], &["-v", "hook", "a", "b"]] {
         assert_eq!(world.run_with_stdin(args, b"{}").code, Some(0), "{args:?}");
     }
+}
+
+#[test]
+fn yesterday_is_the_users_day() {
+    let world = World::new();
+    for (text, created) in [
+        ("The gate was painted with the green paint", "2026-11-24T06:00:00Z"),
+        ("The gate was painted with the blue paint", "2026-11-24T20:00:00Z"),
+    ] {
+        assert_eq!(world.run(&["remember", text, "--created", created]).code, Some(0));
+    }
+    let mut recall = world.command(World::binary());
+    recall.env("TZ", "America/Los_Angeles").env("TESSERA_NOW", "2026-11-25T03:00:00Z");
+    recall.args(["recall", "--json", "which gate was painted yesterday?"]);
+    let reply: Value = serde_json::from_slice(&recall.output().unwrap().stdout).unwrap();
+    assert!(reply["details"][0]["content"].as_str().unwrap().contains("green"), "{reply}");
 }

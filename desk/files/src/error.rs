@@ -61,6 +61,14 @@ pub enum FileError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// In the directory that is to be deleted is a name that no path can say, so it could not be brought back.
+    #[error("Error: {path} holds {name}, a name that is not UTF-8; rename it first")]
+    OddName {
+        /// The directory, as spelled.
+        path: String,
+        /// The name, as far as it can be shown.
+        name: String,
+    },
     /// `view`: there is nothing.
     #[error("The path {path} does not exist. Please provide a valid path.")]
     NotFound {

@@ -39,6 +39,10 @@ impl Tree {
                 at.place.remove_file(&at.name).map_err(failed)?;
             }
             Kind::Directory => {
+                let inner = at.place.sub(&at.name).map_err(failed)?;
+                if let Some(name) = odd_name(&inner, MOST_OPEN).map_err(failed)? {
+                    return Err(FileError::OddName { path: path.spelled().to_owned(), name });
+                }
                 let gone = own_name(REMOVED);
                 at.place.move_new(&at.name, &at.place, &gone).map_err(failed)?;
                 at.place.sync().map_err(failed)?;
@@ -50,6 +54,28 @@ impl Tree {
         }
         at.place.sync().map_err(|error| system(path, &error))
     }
+}
+
+/// A name that no path can say, in a directory or in one of those within it, down to a depth.
+fn odd_name(here: &Place, depth: usize) -> io::Result<Option<String>> {
+    let mut directories = Vec::new();
+    let odd = here.each_name(&mut |name, kind| {
+        if kind == Some(Kind::Directory) {
+            directories.push(name.to_owned());
+        }
+    })?;
+    if let Some(name) = odd.into_iter().next() {
+        return Ok(Some(name));
+    }
+    for name in directories.into_iter().filter(|_| depth > 0) {
+        // One that cannot be read is for whoever clears it to fail at.
+        if let Ok(inner) = here.sub(&name)
+            && let Some(odd) = odd_name(&inner, depth - 1)?
+        {
+            return Ok(Some(format!("{name}/{odd}")));
+        }
+    }
+    Ok(None)
 }
 
 /// Removes a directory with all that is in it, opening nothing but directories and following nothing.

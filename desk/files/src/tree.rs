@@ -11,6 +11,8 @@ use crate::path::RelativePath;
 use crate::place::{self, Facts, Kind, Place, Target, facts_of_file};
 use crate::stamp::{Identity, ReadFile};
 
+/// The folder that models write in. A file in it that has a second name anywhere is not opened: that may lead out of it.
+const MEMORIES: &str = "memories";
 /// How long a writer waits for another one, at most.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long it sleeps between two looks.
@@ -84,6 +86,15 @@ impl Tree {
         &self.name
     }
 
+    /// Whether files that have a second name are read, as in a vault of which a backup is made by hard links. None is written.
+    pub(crate) fn reads_linked(&self) -> bool {
+        self.name != MEMORIES
+    }
+
+    fn may_read(&self, facts: &Facts) -> bool {
+        facts.kind == Kind::File && (facts.links <= 1 || self.reads_linked())
+    }
+
     /// Reads a path as [`RelativePath::parse`] does, for this folder.
     pub fn path(&self, spelled: &str) -> Result<RelativePath, FileError> {
         RelativePath::parse(spelled, &self.name)
@@ -114,7 +125,7 @@ impl Tree {
         matches!((now, self.identity()), (Ok(now), Ok(own)) if now == own)
     }
 
-    /// Reads a whole file: one of at most so many bytes that has no other name and no link on the way to it.
+    /// Reads a whole file: one of at most so many bytes with no link on the way to it.
     pub fn read(&self, path: &RelativePath, most: u64) -> Result<ReadFile, FileError> {
         let spelled = || path.spelled().to_owned();
         let reached = match self.reach(path)? {
@@ -124,7 +135,7 @@ impl Tree {
         };
         match reached.facts {
             None => Err(FileError::NotFound { path: spelled() }),
-            Some(facts) if !facts.is_own_file() => Err(self.refused(path, &facts)),
+            Some(facts) if !self.may_read(&facts) => Err(self.refused(path, &facts)),
             Some(_) => self.read_reached(path, &reached, most),
         }
     }
@@ -137,14 +148,14 @@ impl Tree {
             Err(error) => {
                 return Err(match at.place.facts(&at.name) {
                     // Another took its place since it was looked up.
-                    Ok(facts) if !facts.is_own_file() => self.refused(path, &facts),
+                    Ok(facts) if !self.may_read(&facts) => self.refused(path, &facts),
                     Err(gone) if gone.kind() == io::ErrorKind::NotFound => FileError::Gone { path: spelled() },
                     _ => system(path, &error),
                 });
             }
         };
         let facts = facts_of_file(&file).map_err(|error| system(path, &error))?;
-        if !facts.is_own_file() {
+        if !self.may_read(&facts) {
             return Err(self.refused(path, &facts));
         }
         if facts.stamp.size > most {

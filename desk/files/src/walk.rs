@@ -34,6 +34,8 @@ pub enum Unfit {
     TooLarge,
     /// It is a link, a device, or the like.
     NoFile,
+    /// Its name is not Unicode: no path can say it.
+    OddName,
 }
 
 /// A text in a directory.
@@ -63,7 +65,7 @@ pub enum Entry<'a> {
         /// Beneath the folder.
         path: &'a str,
     },
-    /// A file that could not be looked at, or has a second name, and is not opened: it is not gone.
+    /// A file that could not be looked at, or is not opened because it has a second name: it is not gone.
     UnreadableFile {
         /// Beneath the folder.
         path: &'a str,
@@ -120,9 +122,9 @@ impl Tree {
         let failed = |error: io::Error| self.unreachable(&error);
         let root = self.root().again().map_err(failed)?;
         let device = root.own_facts().map_err(failed)?.device;
-        let listed = Listed::of(&root, device, wanted, options).map_err(failed)?;
-        let mut walk =
-            Walk { wanted, options, device, each, walked: Walked { is_complete: true, ..Walked::default() } };
+        let look = Look { device, wanted, reads_linked: self.reads_linked() };
+        let listed = Listed::of(&root, look, options).map_err(failed)?;
+        let mut walk = Walk { look, options, each, walked: Walked { is_complete: true, ..Walked::default() } };
         walk.directory(&root, "", listed, 0);
         Ok(walk.walked)
     }
@@ -136,10 +138,18 @@ enum Wanted {
     Digests,
 }
 
-struct Walk<'a> {
-    wanted: Wanted,
-    options: &'a WalkOptions,
+/// How names are looked at.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    /// The file system of the folder.
     device: u64,
+    wanted: Wanted,
+    reads_linked: bool,
+}
+
+struct Walk<'a> {
+    look: Look,
+    options: &'a WalkOptions,
     each: &'a mut dyn FnMut(Entry<'_>),
     walked: Walked,
 }
@@ -180,8 +190,8 @@ impl Walk<'_> {
         });
         match opened {
             // What was mounted here hides what was in it, which is not gone.
-            Ok((_, facts)) if facts.device != self.device => self.unreadable_directory(path),
-            Ok((inner, _)) => match Listed::of(&inner, self.device, self.wanted, self.options) {
+            Ok((_, facts)) if facts.device != self.look.device => self.unreadable_directory(path),
+            Ok((inner, _)) => match Listed::of(&inner, self.look, self.options) {
                 Ok(listed) => self.directory(&inner, path, listed, depth),
                 Err(_) => self.unreadable_directory(path),
             },
@@ -217,28 +227,29 @@ struct Listed {
 }
 
 impl Listed {
-    fn of(place: &Place, device: u64, wanted: Wanted, options: &WalkOptions) -> io::Result<Self> {
+    fn of(place: &Place, look: Look, options: &WalkOptions) -> io::Result<Self> {
         let digest_of_none = xxh3_64(&options.seed.to_le_bytes());
         let mut listed = Self { digest: digest_of_none, ..Self::default() };
         let mut bytes = Vec::new();
-        place.each_name(&mut |name, kind| {
+        let odd = place.each_name(&mut |name, kind| {
             if is_passing(name) {
                 return;
             }
             match kind {
                 Some(Kind::Directory) => listed.directories.push(name.to_owned()),
-                Some(Kind::Link | Kind::Other) => listed.leave_out(name, Unfit::NoFile, wanted),
+                Some(Kind::Link | Kind::Other) => listed.leave_out(name, Unfit::NoFile, look.wanted),
                 Some(Kind::File) | None => {
-                    let Some(stamp) = listed.look(place, name, (device, wanted), options) else { return };
+                    let Some(stamp) = listed.look(place, name, look, options) else { return };
                     listed.texts += 1;
                     // The sum is the same in whatever order the system tells names.
                     listed.digest = listed.digest.wrapping_add(digest(name, &stamp, &mut bytes));
-                    if wanted == Wanted::Files {
+                    if look.wanted == Wanted::Files {
                         listed.files.push(FoundFile { name: name.to_owned(), stamp });
                     }
                 }
             }
         })?;
+        odd.iter().for_each(|name| listed.leave_out(name, Unfit::OddName, look.wanted));
         listed.files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         listed.directories.sort_unstable();
         listed.unreadable.sort_unstable();
@@ -247,13 +258,8 @@ impl Listed {
     }
 
     /// The state of a text; what is none is noted.
-    fn look(
-        &mut self,
-        place: &Place,
-        name: &str,
-        (device, wanted): (u64, Wanted),
-        options: &WalkOptions,
-    ) -> Option<Stamp> {
+    fn look(&mut self, place: &Place, name: &str, look: Look, options: &WalkOptions) -> Option<Stamp> {
+        let Look { device, wanted, reads_linked } = look;
         let facts = place.facts(name);
         let is_text = is_wanted(name, options);
         match facts {
@@ -262,7 +268,7 @@ impl Listed {
             Ok(Facts { kind: Kind::Link | Kind::Other, .. }) => self.leave_out(name, Unfit::NoFile, wanted),
             _ if !is_text => self.leave_out(name, Unfit::Name, wanted),
             Ok(facts) if facts.device != device => self.leave_out(name, Unfit::NoFile, wanted),
-            Ok(facts) if facts.links > 1 => self.unreadable.push(name.to_owned()),
+            Ok(facts) if facts.links > 1 && !reads_linked => self.unreadable.push(name.to_owned()),
             Ok(facts) if facts.stamp.size > options.most_bytes => self.leave_out(name, Unfit::TooLarge, wanted),
             Ok(facts) => return Some(facts.stamp),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -20,6 +20,8 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Folders within folders.
 const MOST_DEPTH: usize = 32;
 /// What it leaves out itself, beside all that is hidden.
+/// Why such a folder is not read.
+const LEFT_OUT_AS_THERE: &str = "is left out, as basic-memory does";
 const LEFT_OUT: [&str; 7] = ["node_modules", "__pycache__", "venv", "env", "build", "dist", "target"];
 
 /// Folders of notes, read.
@@ -99,7 +101,7 @@ impl Vault {
             let walk = Walk { place: key::of_place(folder), others };
             vault.walk(&walk, folder, &name, 0);
         }
-        if vault.notes.is_empty() && vault.skipped.is_empty() {
+        if vault.notes.is_empty() && vault.skipped.iter().all(|skipped| skipped.problem == LEFT_OUT_AS_THERE) {
             return Err(foreign("holds no notes: no file in it ends in .md"));
         }
         Ok(vault)
@@ -129,7 +131,11 @@ impl Vault {
                     continue;
                 }
             };
-            if own.starts_with('.') || LEFT_OUT.contains(&own.as_str()) {
+            if own.starts_with('.') {
+                continue;
+            }
+            if kind.is_dir() && LEFT_OUT.contains(&own.as_str()) {
+                self.skipped.push(skipped(name, LEFT_OUT_AS_THERE));
                 continue;
             }
             if kind.is_dir() && walk.others.contains(&path.as_path()) {

@@ -2,11 +2,15 @@
 //! kept of each path, the last, and it is one of the text that the memory held then: what a file of that path said later is
 //! never taken for it. It goes when the file comes back, or is removed for good.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use tessera_engine::Store;
-use tessera_engine::domain::{FilePath, MemoryRef};
-use tessera_engine::store::{StoreError, TakenFile, make_private_dir, replace, says_all_of_file};
+use tessera_engine::domain::{FilePath, Memory, MemoryId, MemoryRef};
+use tessera_engine::screen::findings;
+use tessera_engine::store::{StoreError, TakenFile, WithoutValues, make_private_dir, replace, says_all_of_file};
 use tessera_files::{FileError, RelativePath, Tree};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
@@ -26,13 +30,23 @@ fn place(store: &Store, path: &FilePath, content: Option<&str>) -> PathBuf {
     store.home().deleted_files().join(name_of(path) + &of_text)
 }
 
+/// What the first line of a copy says, as JSON. What follows is the file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    /// Where the file was.
+    path: FilePath,
+    /// The secrets whose values stood in it: none does in the copy.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    secrets: BTreeSet<String>,
+}
+
 /// Keeps a file as it is, unless its memory says all of it.
 ///
 /// # Errors
 /// When it cannot be read or kept: it must not be deleted then.
-pub(super) fn keep(store: &Store, tree: &Tree, path: &FilePath, inside: &RelativePath) -> Result<(), StoreError> {
+pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &RelativePath) -> Result<(), StoreError> {
     let memory = store.file_standing(path)?.map(|id| store.get(MemoryRef::Id(id))).transpose()?.flatten();
-    let content = memory.map(|memory| memory.content);
+    let (id, content) = memory.map(|memory| (memory.id, memory.content)).unzip();
     // A text that reads as if something were missing in it could not be told from one of which something is.
     let says_all = content.as_deref().is_some_and(says_all_of_file);
     if says_all && store.file_at(path)?.is_some_and(|file| file.is_kept) {
@@ -54,8 +68,11 @@ pub(super) fn keep(store: &Store, tree: &Tree, path: &FilePath, inside: &Relativ
         }
         Err(error) => return Err(failed(path, &error)),
     };
+    let (secrets, bytes) = without_values(store, path, id, read.bytes)?;
     let place = place(store, path, content.as_deref());
-    let kept = make_private_dir(&store.home().deleted_files()).and_then(|()| replace(&place, &read.bytes));
+    let head = serde_json::to_vec(&Head { path: path.clone(), secrets }).unwrap_or_default();
+    let copy = [head.as_slice(), b"\n", &bytes].concat();
+    let kept = make_private_dir(&store.home().deleted_files()).and_then(|()| replace(&place, &copy));
     if let Err(source) = kept {
         return Err(StoreError::File { path: place, source });
     }
@@ -64,14 +81,68 @@ pub(super) fn keep(store: &Store, tree: &Tree, path: &FilePath, inside: &Relativ
     Ok(())
 }
 
-/// A file as it was kept when its memory said so, or when none stood for it.
-pub(super) fn kept(store: &Store, path: &FilePath, content: Option<&str>) -> Result<Option<Vec<u8>>, StoreError> {
-    let place = place(store, path, content);
-    match std::fs::read(&place) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(StoreError::File { path: place, source }),
+/// The bytes of a file, with a place for each credential: its value is sealed for the memory of the file.
+fn without_values(
+    store: &mut Store,
+    path: &FilePath,
+    id: Option<MemoryId>,
+    bytes: Vec<u8>,
+) -> Result<(BTreeSet<String>, Vec<u8>), StoreError> {
+    let text = String::from_utf8_lossy(&bytes);
+    if findings(&text).is_empty() {
+        return Ok((BTreeSet::new(), bytes));
     }
+    let without = match (id, text) {
+        (Some(id), Cow::Borrowed(text)) => store.take_values_out(id, text)?,
+        _ => None,
+    };
+    let problem = "holds a credential that cannot be sealed, so it could not be brought back; delete it by hand";
+    let without = without.ok_or_else(|| refused(path, problem))?;
+    Ok((without.names, without.text.into_bytes()))
+}
+
+/// A file as it was kept when its memory said so, or when none stood for it.
+pub(super) fn kept(
+    store: &Store,
+    path: &FilePath,
+    memory: Option<&Memory>,
+    content: Option<&str>,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let place = place(store, path, content);
+    let copy = match std::fs::read(&place) {
+        Ok(copy) => copy,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(StoreError::File { path: place, source }),
+    };
+    let Some((head, bytes)) = parts(&copy) else { return Ok(None) };
+    match (memory, String::from_utf8(bytes.to_vec())) {
+        (Some(memory), Ok(text)) if !head.secrets.is_empty() => {
+            let whole = store.put_values_back(memory.id, &WithoutValues { text, names: head.secrets })?;
+            Ok(Some(whole.as_bytes().to_vec()))
+        }
+        _ => Ok(Some(bytes.to_vec())),
+    }
+}
+
+/// The paths below a directory of which a copy is kept that no memory stands for, in order.
+pub(super) fn kept_below(store: &Store, directory: &FilePath) -> Vec<FilePath> {
+    let Ok(kept) = std::fs::read_dir(store.home().deleted_files()) else { return Vec::new() };
+    let beginning = format!("{}/", directory.as_str().trim_end_matches('/'));
+    let no_memory = |copy: &std::fs::DirEntry| !copy.file_name().to_string_lossy().contains('-');
+    let mut paths: Vec<FilePath> = kept
+        .flatten()
+        .filter(no_memory)
+        .filter_map(|copy| Some(parts(&std::fs::read(copy.path()).ok()?)?.0.path))
+        .filter(|path| path.as_str().starts_with(&beginning))
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn parts(copy: &[u8]) -> Option<(Head, &[u8])> {
+    let end = copy.iter().position(|byte| *byte == b'\n')?;
+    let head = serde_json::from_slice(copy.get(..end)?).ok()?;
+    Some((head, copy.get(end + 1..)?))
 }
 
 /// Removes what was kept of files that are there again and read alike: what they lack of it may be another now.

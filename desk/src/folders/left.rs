@@ -29,9 +29,9 @@ pub enum Because {
     NoText,
     /// It has more bytes than are read for what a file says.
     TooLarge,
-    /// It cannot be read, or has a second name, and is not opened.
+    /// It cannot be read; below `/memories` also a file that has a second name.
     Unreadable,
-    /// It is known as it was before: now it cannot be read, or has a second name.
+    /// It is known as it was before, and cannot be read now; below `/memories` also a file that has a second name.
     AsBefore,
     /// Its path is longer than paths may be.
     PathTooLong,
@@ -39,6 +39,8 @@ pub enum Because {
     NotYet,
     /// It is a link, or a device: none is followed.
     NoFile,
+    /// Its name is not UTF-8, so that no path can say it.
+    OddName,
     /// Its name says that it is a picture, an archive, a program.
     NoTextByName,
 }
@@ -57,6 +59,7 @@ impl Because {
             Self::PathTooLong => "whose path is too long",
             Self::NotYet => "that were not read yet",
             Self::NoFile => "that are links or devices",
+            Self::OddName => "whose name is not UTF-8; rename them",
             Self::NoTextByName => "that are no text by their name",
         }
     }
@@ -136,6 +139,7 @@ fn found(store: &Store, folder: &Folder) -> Result<(Vec<String>, Vec<LeftOut>), 
                 Unfit::Name => Because::NoTextByName,
                 Unfit::TooLarge => Because::TooLarge,
                 Unfit::NoFile => Because::NoFile,
+                Unfit::OddName => Because::OddName,
             },
         ),
     });

@@ -45,7 +45,7 @@ fn restore_held(store: &mut Store, caller: &Caller, id: MemoryRef, before: Optio
     };
     refuse_another(store, &file, &place)?;
     if file.deleted.is_some()
-        && let Some(bytes) = aside::kept(store, path, Some(&content))?
+        && let Some(bytes) = aside::kept(store, path, Some(&file), Some(&content))?
     {
         write_back(store, caller, &file, &place, bytes)?;
         aside::let_go(store, path);
@@ -144,6 +144,15 @@ pub struct CameBack {
     pub failed: Vec<(FilePath, String)>,
 }
 
+/// Writes the copy of a file that no memory stands for. False where there is none.
+fn put_back(store: &Store, path: &FilePath) -> Result<bool, StoreError> {
+    let Some(bytes) = aside::kept(store, path, None, None)? else { return Ok(false) };
+    let place = Place::writable(store, path)?;
+    place.write(bytes, Expected::Absent).map_err(|error| place.failed(&error))?;
+    aside::let_go(store, path);
+    Ok(true)
+}
+
 impl Verb for PutBack {
     type Outcome = CameBack;
     const EFFECT: Effect = Effect::Changes;
@@ -151,12 +160,6 @@ impl Verb for PutBack {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<CameBack, StoreError> {
         let _held = held_to_write(store)?;
         refresh_held(store)?;
-        if let Some(bytes) = aside::kept(store, &self.path, None)? {
-            let place = Place::writable(store, &self.path)?;
-            place.write(bytes, Expected::Absent).map_err(|error| place.failed(&error))?;
-            aside::let_go(store, &self.path);
-            return Ok(CameBack { restored: vec![self.path], failed: Vec::new() });
-        }
         let mut back = CameBack::default();
         for id in store.files_deleted_below(&self.path)? {
             // One that cannot come back keeps no other away.
@@ -169,6 +172,15 @@ impl Verb for PutBack {
                     back.failed.push((path, error.to_string()));
                 }
                 Err(error) => return Err(error),
+            }
+        }
+        // Then what no memory stands for: the path itself, or what was below it.
+        for path in std::iter::once(self.path.clone()).chain(aside::kept_below(store, &self.path)) {
+            match put_back(store, &path) {
+                Ok(true) => back.restored.push(path),
+                Ok(false) => {}
+                Err(error) if path == self.path => return Err(error),
+                Err(error) => back.failed.push((path, error.to_string())),
             }
         }
         if back.restored.is_empty() && back.failed.is_empty() {

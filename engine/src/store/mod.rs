@@ -40,6 +40,7 @@ pub use care::salvage::Salvage;
 pub use care::scan::{Residue, Scan, ScanProgress, Scanning};
 pub use change::conflict::{Conflict, Resolution};
 pub use change::erase::{Erase, Forgotten};
+pub use change::file_secrets::WithoutValues;
 pub use change::import::{ImportProgress, Imported};
 pub use change::import_line::ImportAs;
 pub use change::imports::{Import, ImportRun, ImportTurn};

@@ -108,8 +108,9 @@ impl Place {
     }
 
     /// Tells every name but `.` and `..`, in no order, with its kind where the system says it here. Names that are not
-    /// Unicode are left out: no path can say them.
-    pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<()> {
+    /// Unicode are left out, as no path can say them: they are given back as far as they can be shown.
+    pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<Vec<String>> {
+        let mut odd = Vec::new();
         // By a handle of its own: how far it was read is the handle's.
         let again = self.again()?;
         #[cfg(target_os = "linux")]
@@ -124,13 +125,13 @@ impl Place {
                 Err(Errno::NOENT) => break,
                 entry => entry?,
             };
-            if let Ok(name) = entry.file_name().to_str()
-                && !matches!(name, "." | "..")
-            {
-                each(name, kind(entry.file_type()));
+            match entry.file_name().to_str() {
+                Ok("." | "..") => {}
+                Ok(name) => each(name, kind(entry.file_type())),
+                Err(_) => odd.push(entry.file_name().to_string_lossy().into_owned()),
             }
         }
-        Ok(())
+        Ok(odd)
     }
 
     /// Puts the names of this directory on the disk.

@@ -88,15 +88,18 @@ impl Place {
         self.0.rename(from, &there.0, to)
     }
 
-    /// Tells every name, in no order, with its kind. Names that are not Unicode are left out: no path can say them.
-    pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<()> {
+    /// Tells every name, in no order, with its kind. Names that are not Unicode are left out, as no path can say them: they
+    /// are given back as far as they can be shown.
+    pub(crate) fn each_name(&self, each: &mut dyn FnMut(&str, Option<Kind>)) -> io::Result<Vec<String>> {
+        let mut odd = Vec::new();
         for entry in self.0.entries()? {
             let entry = entry?;
-            if let Some(name) = entry.file_name().to_str() {
-                each(name, entry.metadata().ok().map(|said| kind(&said)));
+            match entry.file_name().to_str() {
+                Some(name) => each(name, entry.metadata().ok().map(|said| kind(&said))),
+                None => odd.push(entry.file_name().to_string_lossy().into_owned()),
             }
         }
-        Ok(())
+        Ok(odd)
     }
 
     /// Windows keeps names of its own accord.

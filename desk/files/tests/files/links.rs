@@ -131,6 +131,24 @@ fn spec_3_07_a_directory_goes_with_what_is_never_opened() {
 }
 
 #[test]
+fn a_directory_with_a_name_that_no_path_can_say_stays() {
+    use std::os::unix::ffi::OsStrExt;
+    let room = Room::new();
+    room.put("d/deep/a.md", "x");
+    let odd = room.at("d/deep").join(std::ffi::OsStr::from_bytes(b"caf\xe9.md"));
+    if fs::write(&odd, "x").is_err() {
+        // A file system that takes no such name.
+        return;
+    }
+    let said = room.delete("/memories/d").unwrap_err();
+    assert_eq!(said, "Error: /memories/d holds deep/caf\u{fffd}.md, a name that is not UTF-8; rename it first");
+    assert!(odd.exists() && room.at("d/deep/a.md").exists());
+    fs::remove_file(odd).unwrap();
+    room.delete("/memories/d").unwrap();
+    assert!(!room.at("d").exists());
+}
+
+#[test]
 fn a_deep_directory_is_deleted_without_holding_it_all_open() {
     let room = Room::new();
     let mut at = rustix::fs::open(room.at(""), rustix::fs::OFlags::DIRECTORY, Mode::empty()).unwrap();

@@ -4,6 +4,7 @@ pub(crate) mod clean;
 pub(crate) mod coming_over;
 pub(crate) mod conflict;
 pub(crate) mod erase;
+pub(crate) mod file_secrets;
 pub(crate) mod identity;
 pub(crate) mod import;
 pub(crate) mod import_line;

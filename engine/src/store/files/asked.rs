@@ -298,6 +298,16 @@ impl Store {
         read().map_err(|error| self.failed(error))
     }
 
+    /// True where files are known.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn knows_files(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM files) OR EXISTS (SELECT 1 FROM directories)";
+        let read = || self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0));
+        read().map_err(|error| self.failed(error))
+    }
+
     /// What a file said when its bytes had this hash, as far as the history of its memory knows.
     ///
     /// # Errors

@@ -1,0 +1,64 @@
+//! Credentials of a file that is kept outside the database: they are sealed for the memory of the file, and put back when the file
+//! comes back.
+
+use std::collections::BTreeSet;
+
+use tessera_seal::Value;
+
+use super::reveal::put_back;
+use crate::domain::MemoryId;
+use crate::screen::{Part, Words, places, screened};
+use crate::store::base::kept::write_all;
+use crate::store::base::store::Store;
+use crate::store::file::error::{ElsewhereBecause, StoreError};
+
+/// A text without its credentials, and the names of these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithoutValues {
+    /// The text, with places.
+    pub text: String,
+    /// The secrets whose values stood there.
+    pub names: BTreeSet<String>,
+}
+
+impl Store {
+    /// Seals the credentials of a text for a memory. `None` where one of them is not to be kept, or could not be told from a place
+    /// that stands in the text already.
+    ///
+    /// # Errors
+    /// When the key cannot be had, or the store cannot be written.
+    pub fn take_values_out(&mut self, memory: MemoryId, text: &str) -> Result<Option<WithoutValues>, StoreError> {
+        let named = |text: &str| -> BTreeSet<String> {
+            places(text).into_iter().filter_map(|(_, place)| place.name).map(|name| name.to_string()).collect()
+        };
+        let nameless = |text: &str| places(text).iter().filter(|(_, place)| place.name.is_none()).count();
+        let (before, dropped) = (named(text), nameless(text));
+        self.write(|change| {
+            let keeper = &mut change.secrets.keeper_of_old(change.tx, true);
+            let words = Words(vec![(Part::Text, text.to_owned())]);
+            let (words, found) = screened(words, memory, keeper)?.into_parts();
+            let names: BTreeSet<String> = found.iter().map(|secret| secret.name.to_string()).collect();
+            let text = words.0.into_iter().map(|(_, text)| text).collect::<String>();
+            let is_all_kept = !names.is_empty() && nameless(&text) == dropped;
+            if !is_all_kept || !names.is_disjoint(&before) {
+                return Ok(None);
+            }
+            write_all(change, memory, &found)?;
+            Ok(Some(WithoutValues { text, names }))
+        })
+    }
+
+    /// The text with its values again.
+    ///
+    /// # Errors
+    /// When a value is not here.
+    pub fn put_values_back(&self, memory: MemoryId, without: &WithoutValues) -> Result<Value, StoreError> {
+        let values = without.names.iter().map(|name| match self.secret_value(memory, name)? {
+            Some(value) => Ok((name.as_str(), value)),
+            None => Err(StoreError::ValueElsewhere { name: name.clone(), memory, why: ElsewhereBecause::InVault }),
+        });
+        let values = values.collect::<Result<Vec<_>, StoreError>>()?;
+        let value_of = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+        Ok(put_back(&without.text, value_of))
+    }
+}
