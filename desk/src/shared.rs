@@ -125,6 +125,15 @@ impl SharedStore {
         }
     }
 
+    /// The same where files are known; else nobody has to wait for whoever reads them.
+    pub async fn beside_files(&self) -> Self {
+        let never = CancellationToken::new();
+        match self.run(&never, |store| store.knows_files()).await {
+            Some(Ok(false)) => self.clone(),
+            _ => self.beside().await,
+        }
+    }
+
     /// Runs `work` on the store, on this thread.
     pub fn here<T>(&self, work: impl FnOnce(&mut Store) -> T) -> T {
         work(&mut following(&self.store))

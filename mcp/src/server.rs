@@ -136,9 +136,13 @@ impl Server {
                 done
             }
             Call::Desk(call) => self.at_desk(context, move |desk| call(desk, &args)).await?,
+            // Whoever reads folders of files holds them for long: only what may change files waits for it.
+            Call::Changing(call) => {
+                let beside = self.store.beside_files().await;
+                self.at_desk_of(&beside, context, move |desk| call(desk, &args)).await?
+            }
             Call::Files(call) => {
                 let rules = self.files.rules;
-                // Whoever reads folders of files holds them for long: only what concerns files waits for it.
                 let beside = self.store.beside().await;
                 self.at_desk_of(&beside, context, move |desk| call(desk, &args, rules)).await?
             }

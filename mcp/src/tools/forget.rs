@@ -28,7 +28,7 @@ pub(super) const TOOL: Entry = Entry {
     required: &["ids"],
     needs_team: false,
     is_always_loaded: false,
-    call: Call::Desk(call),
+    call: Call::Changing(call),
 };
 
 /// The same by its older name.

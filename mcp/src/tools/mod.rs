@@ -86,6 +86,8 @@ pub(crate) struct Entry {
 pub(crate) enum Call {
     /// Something at the desk.
     Desk(fn(&mut Desk<'_>, &Args) -> Reply),
+    /// The same, which may change files.
+    Changing(fn(&mut Desk<'_>, &Args) -> Reply),
     /// The same, with what holds of files.
     Files(fn(&mut Desk<'_>, &Args, FileRules) -> Reply),
     /// The same, with how things stand with the server.

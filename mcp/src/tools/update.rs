@@ -40,7 +40,7 @@ pub(super) const TOOL: Entry = Entry {
     required: &["id"],
     needs_team: false,
     is_always_loaded: false,
-    call: Call::Desk(call),
+    call: Call::Changing(call),
 };
 
 pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
