@@ -145,6 +145,45 @@ fn toml_keeps_its_comments_and_comes_back() {
 }
 
 #[test]
+fn what_a_user_added_to_our_entry_stays_and_doctor_runs_what_the_entry_says() {
+    let world = World::new();
+    let servers = user_file(
+        &world,
+        ".claude.json",
+        br#"{"mcpServers": {"tessera": {"command": "/gone/tessera", "args": ["mcp", "--home", "/old", "-v"], // mine
+            "env": {"TESSERA_TOKEN_PROFILE": "o200k", "MEMORY_API_KEY": "k"}, "timeout": 7}}}"#,
+    );
+    let codex = user_file(
+        &world,
+        ".codex/config.toml",
+        b"[mcp_servers.tessera]\ncommand = \"/gone\"\nargs = [\"mcp\"]\nenv = { A = \"b\" } # mine\nstartup_timeout_sec = 9\n",
+    );
+    set_up(&world, "claude-code");
+    set_up(&world, "codex");
+    let text = fs::read_to_string(&servers).unwrap();
+    assert!(text.contains("// mine"), "{text}");
+    let entry = &serde_json::from_str::<Value>(&text.replace("// mine", "")).unwrap()["mcpServers"]["tessera"];
+    assert_eq!(entry["command"], World::binary().to_str().unwrap());
+    assert_eq!(entry["args"], json!(["mcp", "--home", world.home(), "-v"]));
+    assert_eq!(entry["env"], json!({ "TESSERA_TOKEN_PROFILE": "o200k", "MEMORY_API_KEY": "k" }));
+    assert_eq!((&entry["timeout"], &entry["type"]), (&json!(7), &json!("stdio")));
+    let text = fs::read_to_string(&codex).unwrap();
+    assert!(text.contains("env = { A = \"b\" } # mine\nstartup_timeout_sec = 9\n"), "{text}");
+    assert!(text.contains(World::binary().to_str().unwrap()), "{text}");
+
+    let other = world.path("elsewhere");
+    let told = fs::read_to_string(&servers).unwrap();
+    let home = world.home().to_str().unwrap().to_owned();
+    fs::write(&servers, told.replace(&home, other.to_str().unwrap())).unwrap();
+    world.remember("something");
+    let ran = world.run(&["doctor"]);
+    assert!(ran.stdout.contains(&format!("it uses the store in {}", other.display())), "{ran:?}");
+    fs::write(&servers, told.replace("\"mcp\"", "\"no-such-command\"")).unwrap();
+    let ran = world.run(&["doctor"]);
+    assert!(ran.code == Some(1) && ran.stdout.contains("does not speak MCP"), "{ran:?}");
+}
+
+#[test]
 fn settings_that_cannot_be_read_are_left_alone() {
     for broken in ["{\"hooks\": ", "[]", "\"text\"", "{\"a\": 1} trailing", "\u{0}"] {
         let world = World::new();

@@ -43,12 +43,12 @@ pub enum RowVerdict {
 
 /// True if the client's own settings run a hook of ours: those of the user, or of the project.
 pub fn runs_hooks(places: &Places, project: Option<&Path>) -> bool {
-    levels(project).filter_map(|level| hook_program(&level, places)).any(|program| is_installed(&program, places))
+    levels(project).filter_map(|level| hook_entry(&level, places)).any(|entry| is_installed(&entry.program, places))
 }
 
 /// True if the client's own settings start our server: those of the user, or of the project.
 pub fn starts_server(places: &Places, project: Option<&Path>) -> bool {
-    levels(project).filter_map(|level| server_entry(&level, places)).any(|program| is_installed(&program, places))
+    levels(project).filter_map(|level| server_entry(&level, places)).any(|entry| is_installed(&entry.program, places))
 }
 
 fn levels(project: Option<&Path>) -> impl Iterator<Item = Level> {
@@ -68,7 +68,7 @@ fn is_installed(program: &Path, places: &Places) -> bool {
 pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
     let row = |name, verdict, detail: String| Row { name, verdict, detail };
     let entry = server_entry(&Level::User, places);
-    let hook = hook_program(&Level::User, places);
+    let hook = hook_entry(&Level::User, places);
     let mut rows = Vec::new();
     if entry.is_none() && hook.is_none() {
         let detail = "not set up here; `tessera setup claude-code` does it, unless the plugin is installed".to_owned();
@@ -84,44 +84,73 @@ pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
     rows
 }
 
-/// The programs that the settings name.
-fn programs(home: &Path, entry: Option<PathBuf>, hook: Option<PathBuf>) -> Vec<Row> {
-    let row = |name, verdict, detail: String| Row { name, verdict, detail };
-    let mut rows = Vec::new();
-    for (name, program) in [("server", &entry), ("hook", &hook)] {
-        let name = if name == "server" { "mcp server" } else { "hook program" };
-        rows.push(match program {
-            None => row(name, RowVerdict::Bad, "is not set up; run `tessera setup claude-code` again".into()),
-            Some(program) if !program.is_file() => row(
-                name,
-                RowVerdict::Bad,
-                format!("{} is not there; run `tessera setup claude-code` again", program.display()),
-            ),
-            Some(program) if name == "mcp server" => match server_answers(program, home) {
-                Ok(server) => row(name, RowVerdict::Ok, format!("{} answers: {server}", program.display())),
-                Err(problem) => row(name, RowVerdict::Bad, format!("{}: {problem}", program.display())),
-            },
-            Some(program) => match hook_runs(program, home) {
-                Ok(()) => row(name, RowVerdict::Ok, format!("{} runs", program.display())),
-                Err(problem) => row(name, RowVerdict::Bad, format!("{}: {problem}", program.display())),
-            },
-        });
+/// What the settings say, run as they say it.
+fn programs(home: &Path, server: Option<Entry>, hook: Option<Entry>) -> Vec<Row> {
+    type Try = fn(&Entry) -> Result<String, String>;
+    let tries: [(&'static str, Option<Entry>, Try); 2] =
+        [("mcp server", server, server_answers), ("hook program", hook, hook_runs)];
+    let row = |(name, entry, run): (&'static str, Option<Entry>, Try)| {
+        let bad = |detail: String| Row { name, verdict: RowVerdict::Bad, detail };
+        let Some(entry) = entry else { return bad("is not set up; run `tessera setup claude-code` again".into()) };
+        let program = entry.program.display();
+        if !entry.program.is_file() {
+            return bad(format!("{program} is not there; run `tessera setup claude-code` again"));
+        }
+        match run(&entry) {
+            Ok(said) => {
+                Row { name, verdict: RowVerdict::Ok, detail: format!("{program} {said}{}", entry.other_store(home)) }
+            }
+            Err(problem) => bad(format!("{program}: {problem}")),
+        }
+    };
+    tries.into_iter().map(row).collect()
+}
+
+/// How a client runs us.
+struct Entry {
+    program: PathBuf,
+    args: Vec<String>,
+    variables: Vec<(String, String)>,
+}
+
+impl Entry {
+    fn of(said: &Value) -> Option<Self> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let args = said.get("args").and_then(Value::as_array).into_iter().flatten();
+        let variables = said.get("env").and_then(Value::as_object).into_iter().flatten();
+        Some(Self {
+            program: said.get("command")?.as_str()?.into(),
+            args: args.filter_map(text).collect(),
+            variables: variables.filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect(),
+        })
     }
-    rows
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    }
+
+    /// Says so where the client is told to use another store than the one that is looked at.
+    fn other_store(&self, home: &Path) -> String {
+        let after = self.args.iter().skip_while(|word| *word != "--home").nth(1);
+        let variable = self.variables.iter().find(|(name, _)| name == "TESSERA_HOME").map(|(_, value)| value);
+        let named = after.or(variable).filter(|named| Path::new(named) != home);
+        named.map(|named| format!("; it uses the store in {named}, not {}", home.display())).unwrap_or_default()
+    }
 }
 
-fn server_entry(level: &Level, places: &Places) -> Option<PathBuf> {
+fn server_entry(level: &Level, places: &Places) -> Option<Entry> {
     let path = Client::ClaudeCode.server_file(level, places).ok()?;
-    let settings: Value = parsed(&path)?;
-    Some(PathBuf::from(settings.get("mcpServers")?.get(SERVER)?.get("command")?.as_str()?))
+    Entry::of(parsed(&path)?.get("mcpServers")?.get(SERVER)?)
 }
 
-fn hook_program(level: &Level, places: &Places) -> Option<PathBuf> {
+fn hook_entry(level: &Level, places: &Places) -> Option<Entry> {
     let settings = parsed(&hooks_file(level, places))?;
-    let groups = settings.get("hooks")?.get("UserPromptSubmit")?.as_array()?.clone();
-    let hooks = groups.iter().filter_map(|group| group.get("hooks")?.as_array()).flatten();
-    let ours = hooks.into_iter().find(|hook| is_our_hook(hook))?;
-    Some(PathBuf::from(ours.get("command")?.as_str()?))
+    let groups = settings.get("hooks")?.get("UserPromptSubmit")?.as_array()?;
+    let mut hooks = groups.iter().filter_map(|group| group.get("hooks")?.as_array()).flatten();
+    Entry::of(hooks.find(|hook| is_our_hook(hook))?)
 }
 
 fn parsed(path: &Path) -> Option<Value> {
@@ -129,15 +158,9 @@ fn parsed(path: &Path) -> Option<Value> {
     settings::value_of(&bytes)
 }
 
-fn command(program: &Path, argument: &str, home: &Path) -> Command {
-    let mut command = Command::new(program);
-    command.arg(argument).env("TESSERA_HOME", home).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    command
-}
-
 /// Shakes hands with a server and gives its name and version.
-fn server_answers(program: &Path, home: &Path) -> Result<String, String> {
-    let mut child = command(program, "mcp", home).spawn().map_err(|error| error.to_string())?;
+fn server_answers(entry: &Entry) -> Result<String, String> {
+    let mut child = entry.command().spawn().map_err(|error| error.to_string())?;
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "tessera doctor", "version": "1" } } });
     let answer = first_line(&mut child, &format!("{hello}\n"));
@@ -147,11 +170,11 @@ fn server_answers(program: &Path, home: &Path) -> Result<String, String> {
     let reply: Value = serde_json::from_str(&answer?).map_err(|_| "does not speak MCP".to_owned())?;
     let info = reply.get("result").and_then(|result| result.get("serverInfo")).ok_or("does not speak MCP")?;
     let text = |name: &str| info.get(name).and_then(Value::as_str).unwrap_or("?");
-    Ok(format!("{} {}", text("name"), text("version")))
+    Ok(format!("answers: {} {}", text("name"), text("version")))
 }
 
-fn hook_runs(program: &Path, home: &Path) -> Result<(), String> {
-    let mut child = command(program, "hook", home).spawn().map_err(|error| error.to_string())?;
+fn hook_runs(entry: &Entry) -> Result<String, String> {
+    let mut child = entry.command().spawn().map_err(|error| error.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
         // An event that asks for nothing.
         let _ = stdin.write_all(b"{\"hook_event_name\":\"Notification\"}");
@@ -161,7 +184,7 @@ fn hook_runs(program: &Path, home: &Path) -> Result<(), String> {
     let output = receiver.recv_timeout(PATIENCE).map_err(|_| "does not end".to_owned())?;
     let output = output.map_err(|error| error.to_string())?;
     match (output.status.success(), output.stdout.is_empty()) {
-        (true, true) => Ok(()),
+        (true, true) => Ok("runs".to_owned()),
         (true, false) => Err("says something where it should say nothing".into()),
         (false, _) => Err(format!("ends with {}", output.status)),
     }

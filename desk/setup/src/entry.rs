@@ -27,3 +27,17 @@ pub(crate) fn is_our_hook(hook: &Value) -> bool {
     let argument = hook.get("args").and_then(|args| args.get(0)?.as_str());
     matches!(program, Some("tessera" | "tessera.exe")) && argument == Some("hook")
 }
+
+/// Our arguments, and those that a user added to them. Another store was named by us.
+pub(crate) fn with_added(ours: Vec<String>, known: &[String]) -> Vec<String> {
+    let mut words = known.iter().skip(1);
+    let mut added = Vec::new();
+    while let Some(word) = words.next() {
+        if word == "--home" {
+            words.next();
+        } else if !ours.contains(word) {
+            added.push(word.clone());
+        }
+    }
+    ours.into_iter().chain(added).collect()
+}

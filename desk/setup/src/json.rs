@@ -7,7 +7,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-use crate::entry::{SERVER, is_our_hook};
+use crate::entry::{SERVER, is_our_hook, with_added};
 use crate::plan::SetupError;
 
 const MARK: &str = "\u{feff}";
@@ -35,14 +35,55 @@ fn text_of(bytes: &[u8]) -> Result<(&str, &str), Utf8Error> {
     Ok(text.strip_prefix(MARK).map_or(("", text), |rest| (MARK, rest)))
 }
 
-/// Enters our server, or brings its entry up to date.
+/// Enters our server, or brings its entry up to date. What the user added to it or changed stays: arguments, variables and fields
+/// but for the program.
 pub(crate) fn set_server(root: &CstObject, key: &str, entry: &Value) {
     let servers = root.object_value_or_set(key);
-    match servers.get(SERVER) {
-        Some(known) if known.to_serde_value().as_ref() == Some(entry) => {}
-        Some(known) => known.set_value(input(entry)),
-        None => drop(servers.append(SERVER, input(entry))),
+    let (Some(ours), Some(fields)) = (servers.object_value(SERVER), entry.as_object()) else {
+        if let Some(known) = servers.get(SERVER) {
+            known.remove();
+        }
+        servers.append(SERVER, input(entry));
+        return;
+    };
+    for (name, wanted) in fields {
+        let known = ours.get(name).and_then(|known| known.to_serde_value());
+        match (name.as_str(), known) {
+            (_, None) => drop(ours.append(name, input(wanted))),
+            (_, Some(known)) if known == *wanted => {}
+            ("command", _) => set(&ours, name, wanted),
+            ("args", Some(known)) => {
+                let wanted = arguments(wanted, &known);
+                if known != wanted {
+                    set(&ours, name, &wanted);
+                }
+            }
+            ("env", Some(_)) => add_missing(&ours.object_value_or_set(name), wanted),
+            _ => {}
+        }
     }
+}
+
+fn set(object: &CstObject, name: &str, wanted: &Value) {
+    if let Some(property) = object.get(name) {
+        property.set_value(input(wanted));
+    }
+}
+
+fn add_missing(object: &CstObject, wanted: &Value) {
+    for (name, value) in wanted.as_object().into_iter().flatten() {
+        if object.get(name).is_none() {
+            object.append(name, input(value));
+        }
+    }
+}
+
+/// Our arguments, and those that the user added behind them.
+fn arguments(wanted: &Value, known: &Value) -> Value {
+    let words = |value: &Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect()
+    };
+    Value::from(with_added(words(wanted), &words(known)))
 }
 
 /// Takes our server out. True when there was one.

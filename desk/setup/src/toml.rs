@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use crate::entry::{Run, SERVER};
+use crate::entry::{Run, SERVER, with_added};
 use crate::plan::SetupError;
 
 const SERVERS: &str = "mcp_servers";
@@ -21,23 +21,22 @@ fn parsed(path: &Path, before: &[u8]) -> Result<DocumentMut, SetupError> {
 /// A file with our server in it.
 pub(crate) fn with_server(path: &Path, before: Option<&[u8]>, run: &Run) -> Result<Vec<u8>, SetupError> {
     let mut document = parsed(path, before.unwrap_or_default())?;
-    let known = |document: &DocumentMut| {
-        let ours = document.get(SERVERS)?.get(SERVER)?;
-        let args: Vec<&str> = ours.get("args")?.as_array()?.iter().filter_map(|word| word.as_str()).collect();
-        Some(ours.get("command")?.as_str()? == run.program && args == run.arguments("mcp"))
-    };
-    if known(&document) != Some(true) {
-        let mut servers = Table::new();
-        servers.set_implicit(true);
-        let servers = document.entry(SERVERS).or_insert(Item::Table(servers));
-        let servers = servers.as_table_like_mut().ok_or_else(|| SetupError::Unreadable {
-            path: path.to_path_buf(),
-            problem: format!("{SERVERS} is not a table"),
-        })?;
-        let mut ours = Table::new();
+    let wrong = |problem: String| SetupError::Unreadable { path: path.to_path_buf(), problem };
+    let mut servers = Table::new();
+    servers.set_implicit(true);
+    let servers = document.entry(SERVERS).or_insert(Item::Table(servers));
+    let servers = servers.as_table_like_mut().ok_or_else(|| wrong(format!("{SERVERS} is not a table")))?;
+    let ours = servers.entry(SERVER).or_insert(Item::Table(Table::new()));
+    let ours = ours.as_table_like_mut().ok_or_else(|| wrong(format!("{SERVERS}.{SERVER} is not a table")))?;
+    // What the user added stays.
+    let args = ours.get("args").and_then(Item::as_array);
+    let args: Vec<String> = args.into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect();
+    let wanted = with_added(run.arguments("mcp"), &args);
+    if ours.get("command").and_then(Item::as_str) != Some(&run.program) {
         ours.insert("command", value(&run.program));
-        ours.insert("args", value(Array::from_iter(run.arguments("mcp"))));
-        servers.insert(SERVER, Item::Table(ours));
+    }
+    if args != wanted {
+        ours.insert("args", value(Array::from_iter(wanted)));
     }
     Ok(document.to_string().into_bytes())
 }
