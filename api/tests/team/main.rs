@@ -13,6 +13,7 @@ mod contract;
 mod files;
 mod front;
 mod joining;
+mod killed;
 mod leaving;
 mod let_go;
 mod machines;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use crate::cluster::Cluster;
@@ -54,19 +54,24 @@ impl TeamServer {
         format!("http://{}", self.address)
     }
 
+    /// A program on the server's host.
+    pub(crate) fn on_host(&self, program: &Path) -> Command {
+        let mut command = self.world.command(program);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.env("DATABASE_URL", self.cluster.url(&self.role));
+        command
+    }
+
     /// Runs a command on the server's host.
     pub(crate) fn host(&self, args: &[&str]) -> Ran {
-        let mut command = self.world.command(program());
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let ran: Ran = command.env("DATABASE_URL", self.cluster.url(&self.role)).args(args).output().unwrap().into();
+        let ran: Ran = self.on_host(program()).args(args).output().unwrap().into();
         assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
         ran
     }
 
     pub(crate) fn up(&mut self) {
-        let mut command = self.world.command(program());
-        command.env("DATABASE_URL", self.cluster.url(&self.role)).args(["--listen", &self.address]);
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        let mut command = self.on_host(program());
+        command.args(["--listen", &self.address]);
         command.args(["--key-rate", "100000", "--address-rate", "100000"]);
         let mut server = Running(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
         let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
