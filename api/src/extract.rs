@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 use tessera_engine::domain::MemoryId;
-use tessera_engine::sync::{FREE_LINKS_HEADER, MACHINE_HEADER, Mark};
+use tessera_engine::sync::{MACHINE_HEADER, Mark};
 
 use crate::App;
 use crate::address;
@@ -130,17 +130,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Ours {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
         Ok(Self(agent.is_some_and(|agent| agent.starts_with("tessera/"))))
-    }
-}
-
-/// Whether a machine reads links of any type.
-pub(crate) struct FreeLinks(pub(crate) bool);
-
-impl<S: Send + Sync> FromRequestParts<S> for FreeLinks {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        Ok(Self(parts.headers.contains_key(FREE_LINKS_HEADER)))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::App;
 use crate::contract::{ChangesQuery, SnapshotQuery};
 use crate::db::{Caller, Remedy, Sent};
 use crate::error::{Problem, ProblemBody};
-use crate::extract::{Body, FreeLinks, Machine, Marks, Params};
+use crate::extract::{Body, Machine, Marks, Params};
 use crate::heard::Place;
 use crate::secrets::{Aside, NoPlace, unhinted};
 use crate::threads::off_runtime;
@@ -25,7 +25,6 @@ pub(super) async fn push(
     State(app): State<App>,
     caller: Caller,
     Marks(marks): Marks,
-    FreeLinks(reads_all): FreeLinks,
     Body(push): Body<Push>,
 ) -> Result<Json<Pushed>, Problem> {
     caller.may("write")?;
@@ -41,8 +40,7 @@ pub(super) async fn push(
         answers.push(carried_out(&app, &caller, sent, now).await?);
     }
     let mark = app.db.known(&caller.user, push.epoch, &[]).await?.and_then(|position| position.mark);
-    let pushed = Pushed { answers, mark };
-    Ok(Json(if reads_all { pushed } else { pushed.with_known_links() }))
+    Ok(Json(Pushed { answers, mark }))
 }
 
 /// Carries out one op. What a machine of before sends in clear is set aside here, where there is a place for it; where there
@@ -94,7 +92,6 @@ pub(super) async fn changes(
     caller: Caller,
     Marks(marks): Marks,
     Machine(machine): Machine,
-    FreeLinks(reads_all): FreeLinks,
     Params(query): Params<ChangesQuery>,
 ) -> Result<Json<Page>, Problem> {
     caller.may("read")?;
@@ -115,8 +112,7 @@ pub(super) async fn changes(
         Ok(()) => app.heard.note(&caller.key, &machine, place),
         Err(error) => tracing::warn!(%error, "how far a machine has taken the news"),
     }
-    let page = Page { keeps_secrets: app.secrets.has_place(), ..page };
-    Ok(Json(if reads_all { page } else { page.with_known_links() }))
+    Ok(Json(Page { keeps_secrets: app.secrets.has_place(), ..page }))
 }
 
 /// Gives all that the caller may see, in pages.
@@ -126,10 +122,8 @@ pub(super) async fn snapshot(
     State(app): State<App>,
     caller: Caller,
     Marks(marks): Marks,
-    FreeLinks(reads_all): FreeLinks,
     Params(query): Params<SnapshotQuery>,
 ) -> Result<Json<Snapshot>, Problem> {
     caller.may("read")?;
-    let snapshot = app.db.snapshot(&caller.user, &marks, query.after).await?;
-    Ok(Json(if reads_all { snapshot } else { snapshot.with_known_links() }))
+    Ok(Json(app.db.snapshot(&caller.user, &marks, query.after).await?))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use tessera_api::{App, Db, Limits, MeaningUse, NewKey, Patience, SecretRules, Secrets, Settings, UserId};
-use tessera_engine::sync::{FREE_LINKS_HEADER, Mark};
+use tessera_engine::sync::Mark;
 use tokio::net::TcpListener;
 
 use crate::cluster::Cluster;
@@ -67,12 +67,6 @@ impl Site {
         let request = self.client.get(format!("http://{}{path}", self.address)).bearer_auth(key);
         let request = if marks.is_empty() { request } else { request.header(Mark::HEADER, Mark::header(marks)) };
         request.send().await.unwrap()
-    }
-
-    /// As a machine asks that reads links of any type.
-    pub(crate) async fn get_with_all_links(&self, key: &str, path: &str) -> Response {
-        let request = self.client.get(format!("http://{}{path}", self.address)).bearer_auth(key);
-        request.header(FREE_LINKS_HEADER, "1").send().await.unwrap()
     }
 
     pub(crate) async fn post(&self, key: &str, path: &str, body: &Value) -> Response {

@@ -26,11 +26,7 @@ fn fixture(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/db").join(name)
 }
 
-/// A copy of the machine's store.
-fn machine(home: &Path) -> Store {
-    machine_of("v3.db", home, 1_795_300_000_000_000)
-}
-
+/// A copy of a machine's store.
 fn machine_of(database: &str, home: &Path, now: i64) -> Store {
     std::fs::create_dir_all(home).unwrap();
     std::fs::copy(fixture(database), home.join("tessera.db")).unwrap();
@@ -86,54 +82,6 @@ async fn exchange(site: &Site, key: &str, store: &mut Store) -> usize {
             return sent;
         }
     }
-}
-
-#[test]
-fn an_older_database_and_an_older_machine_go_on_together() {
-    with_database(&fixture("server-v2.sql"), BY_THE_RULE, |site| async move {
-        let users = site.db.users().await.unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let mut store = machine(&dir.path().join("t"));
-        let user = store.server().unwrap().unwrap().user;
-        assert!(users.contains(&user), "{users:?}");
-        let key = site.key(&user).await;
-        let before = live(&store).len();
-        exchange(&site, &key, &mut store).await;
-        assert!(!store.marks().unwrap().is_empty(), "it knows the database by a mark from now on");
-        assert_eq!(exchange(&site, &key, &mut store).await, 0, "nothing is left to tell");
-        // Both hold the same, nothing has an end that nobody set, and nothing that was here is gone.
-        let snapshot: Snapshot =
-            serde_json::from_value(Site::ok(site.get(&key, "/v1/sync/snapshot").await).await).unwrap();
-        let mut there: Vec<String> = snapshot
-            .rows
-            .iter()
-            .filter_map(|shadow| shadow.row.state.live().map(|document| document.content.as_str().to_owned()))
-            .collect();
-        let mut here: Vec<String> = live(&store).into_iter().map(|memory| memory.content).collect();
-        there.sort();
-        here.sort();
-        assert_eq!(here, there);
-        assert!(here.len() >= before, "{} < {before}", here.len());
-        let status = store.sync_status().unwrap();
-        assert_eq!((status.waiting, status.refused), (0, 0));
-        // What the rule had deleted is found, by the server's own recall too.
-        let question = json!({ "context": here[0], "max_tokens": 2000 });
-        let answer: Value = Site::ok(site.post(&key, "/api/memories/recall", &question).await).await;
-        assert!(answer["total_count"].as_u64().unwrap() > 0, "{answer}");
-        // A machine of the same time that begins anew comes to the same.
-        let mut other = machine(&dir.path().join("other"));
-        other.must_begin_anew().unwrap();
-        let Snapshot { epoch, restored_seq, head, rows, mark, next, meanings } = snapshot;
-        assert!(next.is_none());
-        other.begin_anew(&Whole { epoch, restored_seq, head, mark, rows, meanings }).unwrap();
-        exchange(&site, &key, &mut other).await;
-        exchange(&site, &key, &mut store).await;
-        let mut anew: Vec<String> = live(&other).into_iter().map(|memory| memory.content).collect();
-        anew.sort();
-        let mut here: Vec<String> = live(&store).into_iter().map(|memory| memory.content).collect();
-        here.sort();
-        assert_eq!(anew, here);
-    });
 }
 
 /// What is shared by a tag before there were offers goes on being shared.

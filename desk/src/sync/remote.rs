@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tessera_engine::domain::{MemoryId, Permission, Tag};
 use tessera_engine::sync::{
-    FREE_LINKS_HEADER, KeptSecrets, MACHINE_HEADER, Mark, Offer, Page, PurgeReport, Push, Pushed, SentSecrets,
-    ShownSecrets, Snapshot,
+    KeptSecrets, MACHINE_HEADER, Mark, Offer, Page, PurgeReport, Push, Pushed, SentSecrets, ShownSecrets, Snapshot,
 };
 use url::Url;
 
@@ -294,7 +293,7 @@ impl Remote {
 
     /// A request of the sync, with what the machine knows of the server's history.
     fn knowing(&self, method: Method, path: &str, marks: &[Mark]) -> Result<RequestBuilder, RemoteError> {
-        let request = self.request(method, path)?.header(FREE_LINKS_HEADER, "1");
+        let request = self.request(method, path)?;
         Ok(if marks.is_empty() { request } else { request.header(Mark::HEADER, Mark::header(marks)) })
     }
 

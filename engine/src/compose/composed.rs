@@ -329,20 +329,10 @@ pub fn restored(
     compose(memory, Some(known), counter).beside_secrets(&secrets.unwrap_or_default())
 }
 
-/// What an older rule took, there again with the end that somebody asked for.
-pub fn given_back(known: &Known, expires: Option<Timestamp>, counter: &impl TokenCounter) -> Composed {
-    compose(Memory { deleted: None, expires, ..known.memory.clone() }, Some(known), counter)
-}
-
 /// A memory as it was before an import changed it, down to when that was: as if nobody had touched it.
 pub fn undone(known: &Known, earlier: Screened<Memory>, counter: &impl TokenCounter) -> Composed {
     let (earlier, secrets) = earlier.into_parts();
     compose(as_it_was(earlier, &known.memory), Some(known), counter).beside_secrets(&secrets)
-}
-
-/// A memory of an older store, with names that every store takes.
-pub fn shortened(known: &Known, counter: &impl TokenCounter) -> Composed {
-    again(known, fields::with_short_names(known.memory.clone()), counter)
 }
 
 /// The same memory, analysed by this program. What else is in its blob stays.

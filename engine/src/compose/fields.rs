@@ -1,8 +1,6 @@
 //! What a memory says: the fields that are given, those that are derived where they are not, and how far it is believed.
 
-use crate::domain::{
-    DomainError, Draft, Handle, InFile, Memory, MemoryId, Origin, Patch, Share, Timestamp, Trust, has_long_name,
-};
+use crate::domain::{DomainError, Draft, Handle, InFile, Memory, MemoryId, Origin, Patch, Share, Timestamp, Trust};
 use crate::enrich;
 use crate::sync::Document;
 
@@ -135,13 +133,5 @@ pub(super) fn apart(copy: &Memory) -> Memory {
     let mut memory = Memory { conflict_of: None, ..copy.clone() };
     memory.tags.retain(|tag| tag.as_str() != CONFLICT);
     memory.trust = memory.earned_trust();
-    memory
-}
-
-/// Named things that are too long to be names were taken from texts: they are looked for again.
-pub(super) fn with_short_names(mut memory: Memory) -> Memory {
-    if has_long_name(&memory.entities) {
-        memory.entities = enrich::entities(&memory.content);
-    }
     memory
 }

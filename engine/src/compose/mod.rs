@@ -14,8 +14,8 @@ mod server;
 mod tests;
 
 pub use composed::{
-    Arrived, Composed, Known, Stamps, arrived, carried, created, deleted, edited, given_back, imported, purged,
-    reanalysed, restored, settled_apart, shortened, undone,
+    Arrived, Composed, Known, Stamps, arrived, carried, created, deleted, edited, imported, purged, reanalysed,
+    restored, settled_apart, undone,
 };
 pub use fields::{Beside, memory_of};
 pub use noted::{LinkedNote, Told, noted, place_of, read_note, title_of};

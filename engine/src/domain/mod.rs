@@ -24,7 +24,7 @@ pub use id::{Handle, MemoryId, MemoryRef};
 pub use importance::Importance;
 pub use link::{Link, LinkKind, readable_links};
 pub use memory::{Alteration, Content, Draft, MAX_CONTENT_BYTES, MAX_NAME_CHARS, Memory, MemoryType, Patch};
-pub(crate) use memory::{MAX_WORDS, check_words, has_long_name};
+pub(crate) use memory::{MAX_WORDS, check_words};
 pub use metadata::{MAX_METADATA_BYTES, Metadata};
 pub use origin::{Origin, Trust};
 pub use query::{Breadth, Cursor, Filters, MAX_LIMIT, Packing, Purpose, RecallRequest, Sort};

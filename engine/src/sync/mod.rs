@@ -35,4 +35,4 @@ pub use secrets::{
     Missing, PurgeReport, SentSecret, SentSecrets, ShownSecret, ShownSecrets,
 };
 pub use untold::Untold;
-pub use wire::{Answer, FREE_LINKS_HEADER, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, SentOp, Snapshot};
+pub use wire::{Answer, MOST_OPS, MOST_ROWS, News, Offer, Page, Push, Pushed, SentOp, Snapshot};

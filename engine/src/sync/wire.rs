@@ -4,17 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::document::State;
 use super::local::{Arrival, Shadow};
 use super::mark::Mark;
 use super::meaning::{self, SentMeaning};
 use super::op::{Op, Refusal};
 use crate::domain::{MemoryId, Permission, Tag};
-
-/// With this header a machine says that it reads links of any type. Older ones know four types, and could read nothing of an
-/// answer in which there is another: they are told of those four alone. As links are merged as sets, they take none away that
-/// they have not heard of.
-pub const FREE_LINKS_HEADER: &str = "tessera-free-links";
 
 /// Ops of a push, at most.
 pub const MOST_OPS: usize = 100;
@@ -73,22 +67,6 @@ pub struct Pushed {
     pub mark: Option<Mark>,
 }
 
-impl Pushed {
-    /// The same for a machine that knows four types of links.
-    #[must_use]
-    pub fn with_known_links(mut self) -> Self {
-        let answers = self.answers.iter_mut();
-        answers.flat_map(|answer| answer.row.iter_mut().chain(&mut answer.copy)).for_each(leave_known_links);
-        self
-    }
-}
-
-fn leave_known_links(shadow: &mut Shadow) {
-    if let State::Live(document) | State::Deleted(document) = &mut shadow.row.state {
-        document.links.retain(|link| link.kind.is_known());
-    }
-}
-
 /// News of one memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct News {
@@ -134,17 +112,6 @@ impl Page {
             keeps_secrets: false,
         }
     }
-
-    /// The same for a machine that knows four types of links.
-    #[must_use]
-    pub fn with_known_links(mut self) -> Self {
-        for news in &mut self.news {
-            if let Arrival::Row(shadow) = &mut news.arrival {
-                leave_known_links(shadow);
-            }
-        }
-        self
-    }
 }
 
 /// What another user wants to share, now and later: all that has a tag. It comes once it is accepted.
@@ -178,13 +145,4 @@ pub struct Snapshot {
     /// What texts of these rows mean, where the server knows that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "meaning::many")]
     pub meanings: BTreeMap<MemoryId, SentMeaning>,
-}
-
-impl Snapshot {
-    /// The same for a machine that knows four types of links.
-    #[must_use]
-    pub fn with_known_links(mut self) -> Self {
-        self.rows.iter_mut().for_each(leave_known_links);
-        self
-    }
 }

@@ -9,7 +9,6 @@ mod expiry;
 mod meaning;
 mod model;
 mod nine;
-mod older;
 mod paging;
 mod removed;
 mod replaced;

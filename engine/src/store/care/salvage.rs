@@ -22,7 +22,6 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::marker;
 use crate::store::file::replacement::Replacement;
-use crate::store::open::give_back::{GIVEN_BACK, give_back};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::store::rows::tables::{self, Salvaged, TABLES};
@@ -154,7 +153,7 @@ impl Wreck {
                      OR memory NOT IN (SELECT id FROM memories)",
                 [],
             )?;
-            if self.number("PRAGMA user_version") < GIVEN_BACK.unsigned_abs() { give_back(change) } else { Ok(()) }
+            Ok(())
         })?;
         Ok((kept, lost))
     }

@@ -12,7 +12,6 @@ use super::recount::{is_due, recount};
 use crate::store::file::error::StoreError;
 use crate::store::file::replacement;
 
-use crate::domain::Timestamp;
 use crate::store::base::config::Usage;
 use crate::store::base::transaction::PATIENCE;
 use crate::store::file::home::Home;
@@ -33,7 +32,7 @@ pub(crate) struct Opened {
     pub(crate) file: Option<FileId>,
 }
 
-pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Opened, StoreError> {
+pub(crate) fn open(home: &Home, usage: Usage) -> Result<Opened, StoreError> {
     for _ in 0..ATTEMPTS {
         match finish_replacement(home) {
             // Where nothing may be written, what is there can be read.
@@ -41,7 +40,7 @@ pub(crate) fn open(home: &Home, usage: Usage, now: Timestamp) -> Result<Opened, 
             finished => finished?,
         }
         let before = FileId::of(&home.database());
-        let connected = connect(home, usage, now);
+        let connected = connect(home, usage);
         let file = FileId::of(&home.database());
         // Where it was replaced while it was opened, the log may be the new one's, and what was read of it nonsense.
         if before.is_none() || before == file {
@@ -62,10 +61,10 @@ fn finish_replacement(home: &Home) -> Result<(), StoreError> {
     replacement::finish(home)
 }
 
-fn connect(home: &Home, usage: Usage, now: Timestamp) -> Result<Connection, StoreError> {
+fn connect(home: &Home, usage: Usage) -> Result<Connection, StoreError> {
     let path = &home.database();
     if usage == Usage::ReadOnce && path.exists() {
-        return open_to_read(home, now);
+        return open_to_read(home);
     }
     home.make().map_err(|source| StoreError::file(home.dir(), source))?;
     if path.exists() {
@@ -78,11 +77,11 @@ fn connect(home: &Home, usage: Usage, now: Timestamp) -> Result<Connection, Stor
             Found::Ours(_) | Found::Empty => {}
         }
     }
-    create_or_migrate(home, now)
+    create_or_migrate(home)
 }
 
 /// One process at a time makes a new store, or brings an old one up to date.
-fn create_or_migrate(home: &Home, now: Timestamp) -> Result<Connection, StoreError> {
+fn create_or_migrate(home: &Home) -> Result<Connection, StoreError> {
     finish_replacement(home)?;
     let (path, lock) = (&home.database(), home.open_lock());
     let _lock = private::lock(&lock).map_err(|source| StoreError::file(&lock, source))?;
@@ -109,7 +108,7 @@ fn create_or_migrate(home: &Home, now: Timestamp) -> Result<Connection, StoreErr
         run(&connection, path, &format!("PRAGMA application_id = {APPLICATION_ID}"))?;
     }
     prepare(&connection, path)?;
-    migrate(&mut connection, home, schema, now)?;
+    migrate(&mut connection, home, schema)?;
     recount(&mut connection).map_err(|error| StoreError::sqlite(path, error))?;
     Ok(connection)
 }
@@ -155,7 +154,7 @@ fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// Opens without the right to write, also where the directory gives none.
-fn open_to_read(home: &Home, now: Timestamp) -> Result<Connection, StoreError> {
+fn open_to_read(home: &Home) -> Result<Connection, StoreError> {
     let path = &home.database();
     let failed = |error| StoreError::sqlite(path, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -172,27 +171,26 @@ fn open_to_read(home: &Home, now: Timestamp) -> Result<Connection, StoreError> {
     };
     match found {
         Found::Ours(SCHEMA) if !is_due(&connection).map_err(|error| StoreError::sqlite(path, error))? => {}
-        Found::Ours(schema) => match create_or_migrate(home, now) {
+        Found::Ours(schema) => match create_or_migrate(home) {
             Err(StoreError::ReadOnly { .. } | StoreError::File { .. } | StoreError::Busy { .. }) => {
-                connection = in_memory(&connection, home, schema, now)?;
+                connection = in_memory(&connection, path, schema)?;
             }
             made => return made,
         },
-        Found::Empty => return create_or_migrate(home, now),
+        Found::Empty => return create_or_migrate(home),
     }
     harden(&connection).map_err(failed)?;
     Ok(connection)
 }
 
 /// A copy in memory that is brought up to date, for a store that cannot be written.
-fn in_memory(source: &Connection, home: &Home, schema: i64, now: Timestamp) -> Result<Connection, StoreError> {
-    let path = &home.database();
+fn in_memory(source: &Connection, path: &Path, schema: i64) -> Result<Connection, StoreError> {
     let failed = |error| StoreError::sqlite(path, error);
     let mut copy = Connection::open_in_memory().map_err(failed)?;
     Backup::new(source, &mut copy)
         .and_then(|backup| backup.run_to_completion(i32::MAX, Duration::ZERO, None))
         .map_err(failed)?;
-    upgrade(&mut copy, home, schema, now)?;
+    upgrade(&mut copy, path, schema)?;
     recount(&mut copy).map_err(failed)?;
     copy.pragma_update(None, "query_only", true).map_err(failed)?;
     Ok(copy)
@@ -236,10 +234,8 @@ fn run(connection: &Connection, path: &Path, sql: &str) -> Result<(), StoreError
 mod tests {
     use super::*;
 
-    const NOW: Timestamp = Timestamp::from_micros(0);
-
     fn opened(home: &Home, usage: Usage) -> Result<Connection, StoreError> {
-        open(home, usage, NOW).map(|opened| opened.connection)
+        open(home, usage).map(|opened| opened.connection)
     }
 
     fn at_home(make: impl FnOnce(&Home)) -> (tempfile::TempDir, Home) {
@@ -305,7 +301,7 @@ mod tests {
         let written = opened(&home, Usage::Write).unwrap();
         written.execute("UPDATE meta SET value = 1 WHERE key = 'line_form'", []).unwrap();
         assert!(is_due(&written).unwrap());
-        let copy = in_memory(&written, &home, SCHEMA, NOW).unwrap();
+        let copy = in_memory(&written, &home.database(), SCHEMA).unwrap();
         assert!(!is_due(&copy).unwrap() && is_due(&written).unwrap());
         assert!(copy.execute("DELETE FROM meta", []).is_err());
     }

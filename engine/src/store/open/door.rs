@@ -14,7 +14,7 @@ impl Store {
     /// # Errors
     /// When the file is foreign, newer, damaged or gone: it is then left as it is.
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
-        let Opened { connection, file } = connection::open(&config.home, config.usage, config.clock.now())?;
+        let Opened { connection, file } = connection::open(&config.home, config.usage)?;
         let secrets = Secrets::of(config.secrets, &config.home);
         Ok(Self {
             connection,

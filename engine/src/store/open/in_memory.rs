@@ -62,7 +62,7 @@ impl InMemory {
         let home = Home::new(dir.path());
         let clock = Arc::new(MovedClock(AtomicI64::new(NOW)));
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, &home, 0, clock.now()).unwrap();
+        migrate(&mut connection, &home, 0).unwrap();
         recount(&mut connection).unwrap();
         let secrets = Secrets::of(SecretRules::default(), &home);
         let store = Store {

@@ -3,7 +3,6 @@
 pub(crate) mod connection;
 pub(crate) mod copy;
 pub(crate) mod door;
-pub(crate) mod give_back;
 pub(crate) mod migrate;
 pub(crate) mod recount;
 
