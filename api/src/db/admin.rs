@@ -5,6 +5,7 @@ use sqlx::Row as _;
 use tessera_engine::screen::is_clean;
 
 use super::audit::on_host;
+use super::verbs::{Ask as _, args};
 use super::{Db, DbError, Deed, UserId};
 use crate::keys::{Key, SCOPES};
 
@@ -49,10 +50,8 @@ impl Db {
     /// When the database cannot be written.
     pub async fn add_user(&self, user: &UserId) -> Result<(), DbError> {
         let mut tx = self.begin(user).await?;
-        sqlx::query("INSERT INTO users (user_id) VALUES ($1) ON CONFLICT DO NOTHING")
-            .bind(user.as_str())
-            .execute(&mut *tx)
-            .await?;
+        let sql = "INSERT INTO users (user_id) VALUES ($1) ON CONFLICT DO NOTHING";
+        tx.run(sql, args![user.as_str()]).await?;
         Ok(tx.commit().await?)
     }
 
@@ -118,18 +117,21 @@ impl Db {
             return Err(DbError::Invalid(problem));
         }
         let mut tx = self.begin(user).await?;
-        let made = sqlx::query(
-            "INSERT INTO api_keys (user_id, key_id, hash, label, scopes, expires)
-             VALUES ($1, $2, $3, $4, $5, now() + make_interval(days => $6)) ON CONFLICT DO NOTHING",
-        )
-        .bind(user.as_str())
-        .bind(key.id())
-        .bind(key.hash().to_vec())
-        .bind(&new.label)
-        .bind(&new.scopes)
-        .bind(new.days.map(|days| i32::try_from(days).unwrap_or(i32::MAX)))
-        .execute(&mut *tx)
-        .await;
+        let sql = "INSERT INTO api_keys (user_id, key_id, hash, label, scopes, expires)
+             VALUES ($1, $2, $3, $4, $5, now() + make_interval(days => $6)) ON CONFLICT DO NOTHING";
+        let made = tx
+            .run(
+                sql,
+                args![
+                    user.as_str(),
+                    key.id(),
+                    key.hash().to_vec(),
+                    &new.label,
+                    &new.scopes,
+                    new.days.map(|days| i32::try_from(days).unwrap_or(i32::MAX))
+                ],
+            )
+            .await;
         match made {
             Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
                 Err(DbError::Invalid(format!("there is no user {}; add it first", user.as_str())))
@@ -150,13 +152,10 @@ impl Db {
     /// When the database cannot be read.
     pub async fn keys(&self, user: &UserId) -> Result<Vec<KeyInfo>, DbError> {
         let mut tx = self.begin(user).await?;
-        let rows = sqlx::query(
+        let sql =
             "SELECT key_id, label, scopes, created::text AS created, expires::text AS expires, revoked::text AS revoked
-             FROM api_keys WHERE user_id = $1 ORDER BY api_keys.created, key_id",
-        )
-        .bind(user.as_str())
-        .fetch_all(&mut *tx)
-        .await?;
+             FROM api_keys WHERE user_id = $1 ORDER BY api_keys.created, key_id";
+        let rows = tx.all(sql, args![user.as_str()]).await?;
         let info = |row: &sqlx::postgres::PgRow| {
             Ok(KeyInfo {
                 id: row.try_get("key_id")?,
@@ -178,29 +177,17 @@ impl Db {
     pub async fn rotate_key(&self, user: &UserId, key_id: &str, hours: u32) -> Result<Option<Key>, DbError> {
         let key = Key::generate().map_err(|error| DbError::Invalid(error.to_string()))?;
         let mut tx = self.begin(user).await?;
-        let scopes: Option<Vec<String>> = sqlx::query_scalar(
-            "INSERT INTO api_keys (user_id, key_id, hash, label, scopes, expires)
+        let sql = "INSERT INTO api_keys (user_id, key_id, hash, label, scopes, expires)
              SELECT user_id, $3, $4, label, scopes, expires FROM api_keys
              WHERE user_id = $1 AND key_id = $2 AND revoked IS NULL AND (expires IS NULL OR expires > now())
-             RETURNING scopes",
-        )
-        .bind(user.as_str())
-        .bind(key_id)
-        .bind(key.id())
-        .bind(key.hash().to_vec())
-        .fetch_optional(&mut *tx)
-        .await?;
+             RETURNING scopes";
+        let scopes: Option<Vec<String>> =
+            tx.maybe_value(sql, args![user.as_str(), key_id, key.id(), key.hash().to_vec()]).await?;
         let Some(scopes) = scopes else { return Ok(None) };
         on_host(&mut tx, user, Deed::KeyMade, &format!("{} {}", key.id(), scopes.join(","))).await?;
-        sqlx::query(
-            "UPDATE api_keys SET expires = least(expires, now() + make_interval(hours => $3))
-             WHERE user_id = $1 AND key_id = $2",
-        )
-        .bind(user.as_str())
-        .bind(key_id)
-        .bind(i32::try_from(hours).unwrap_or(i32::MAX))
-        .execute(&mut *tx)
-        .await?;
+        let sql = "UPDATE api_keys SET expires = least(expires, now() + make_interval(hours => $3))
+             WHERE user_id = $1 AND key_id = $2";
+        tx.run(sql, args![user.as_str(), key_id, i32::try_from(hours).unwrap_or(i32::MAX)]).await?;
         on_host(&mut tx, user, Deed::KeyEnds, &format!("{key_id} {hours} h")).await?;
         tx.commit().await?;
         Ok(Some(key))
@@ -213,8 +200,7 @@ impl Db {
     /// When the database cannot be written.
     pub async fn begin_epoch(&self) -> Result<u64, DbError> {
         let mut tx = self.pool.begin().await?;
-        let epoch: i64 =
-            sqlx::query_scalar("UPDATE server_meta SET epoch = epoch + 1 RETURNING epoch").fetch_one(&mut *tx).await?;
+        let epoch: i64 = tx.value("UPDATE server_meta SET epoch = epoch + 1 RETURNING epoch", args![]).await?;
         tx.commit().await?;
         Ok(u64::try_from(epoch).unwrap_or(0))
     }
@@ -225,12 +211,8 @@ impl Db {
     /// When the database cannot be written.
     pub async fn revoke_key(&self, user: &UserId, key_id: &str) -> Result<bool, DbError> {
         let mut tx = self.begin(user).await?;
-        let revoked =
-            sqlx::query("UPDATE api_keys SET revoked = now() WHERE user_id = $1 AND key_id = $2 AND revoked IS NULL")
-                .bind(user.as_str())
-                .bind(key_id)
-                .execute(&mut *tx)
-                .await?;
+        let sql = "UPDATE api_keys SET revoked = now() WHERE user_id = $1 AND key_id = $2 AND revoked IS NULL";
+        let revoked = tx.run(sql, args![user.as_str(), key_id]).await?;
         if revoked.rows_affected() > 0 {
             on_host(&mut tx, user, Deed::KeyRevoked, key_id).await?;
         }

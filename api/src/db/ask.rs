@@ -12,6 +12,7 @@ use super::current::Current;
 use super::foreseen::Foreseen;
 use super::memories::{Stored, columns, numbered, seen, uuid};
 use super::sync::MOST_PAGE_BYTES;
+use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// A change that somebody asks for.
@@ -109,7 +110,7 @@ impl Db {
 impl UserTx {
     /// [`Db::own_after`], as this transaction sees them.
     pub(super) async fn own_after(&mut self, after: Option<MemoryId>) -> Result<Vec<Stored>, DbError> {
-        let rows = sqlx::query(concat!(
+        let sql = concat!(
             "WITH page AS (SELECT id, octet_length(content) AS bytes FROM memories
                  WHERE memories.owner = $1 AND memories.id > $2 AND state = 'live' ORDER BY memories.id LIMIT 500),
              cut AS (SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM page)
@@ -118,12 +119,11 @@ impl UserTx {
             " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id
               LEFT JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = cut.id
               WHERE before < $3 ORDER BY memories.id"
-        ))
-        .bind(self.user.as_str())
-        .bind(after.map_or(uuid::Uuid::nil(), uuid))
-        .bind(MOST_EXPORT_BYTES)
-        .fetch_all(&mut *self.tx)
-        .await?;
+        );
+        let rows = self
+            .tx
+            .all(sql, args![self.user.as_str(), after.map_or(uuid::Uuid::nil(), uuid), MOST_EXPORT_BYTES])
+            .await?;
         rows.iter().map(numbered).collect()
     }
 
@@ -148,11 +148,8 @@ impl UserTx {
     }
 
     pub(super) async fn is_applied(&mut self, op_id: MemoryId) -> Result<bool, DbError> {
-        Ok(sqlx::query_scalar("SELECT EXISTS (SELECT FROM applied_ops WHERE user_id = $1 AND op_id = $2)")
-            .bind(self.user.as_str())
-            .bind(uuid(op_id))
-            .fetch_one(&mut *self.tx)
-            .await?)
+        let sql = "SELECT EXISTS (SELECT FROM applied_ops WHERE user_id = $1 AND op_id = $2)";
+        Ok(self.tx.value(sql, args![self.user.as_str(), uuid(op_id)]).await?)
     }
 }
 
@@ -185,7 +182,7 @@ impl Db {
     /// The user's own memories, and how many there are. A page may hold fewer than asked for: its texts are bounded.
     pub(crate) async fn list(&self, user: &UserId, listed: &Listed) -> Result<(Vec<Stored>, u64), DbError> {
         let mut tx = self.of(user).await?;
-        let rows = sqlx::query(concat!(
+        let sql = concat!(
             "WITH page AS (
                  SELECT id, octet_length(content) AS bytes, count(*) OVER () AS total, row_number() OVER (
                      ORDER BY CASE WHEN $7 THEN 0 ELSE importance END DESC, memories.created DESC, memories.id) AS place
@@ -198,17 +195,23 @@ impl Db {
             " FROM cut JOIN memories ON memories.owner = $1 AND memories.id = cut.id
               LEFT JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = cut.id
               WHERE before < $8 ORDER BY place"
-        ))
-        .bind(user.as_str())
-        .bind(if listed.deleted { "deleted" } else { "live" })
-        .bind(&listed.category)
-        .bind(&listed.tag)
-        .bind(listed.limit)
-        .bind(listed.offset)
-        .bind(listed.newest_first)
-        .bind(MOST_PAGE_BYTES)
-        .fetch_all(&mut *tx.tx)
-        .await?;
+        );
+        let rows = tx
+            .tx
+            .all(
+                sql,
+                args![
+                    user.as_str(),
+                    if listed.deleted { "deleted" } else { "live" },
+                    &listed.category,
+                    &listed.tag,
+                    listed.limit,
+                    listed.offset,
+                    listed.newest_first,
+                    MOST_PAGE_BYTES
+                ],
+            )
+            .await?;
         with_total(&rows)
     }
 
@@ -228,7 +231,7 @@ impl Db {
         let mut tx = self.of(user).await?;
         // A change has the time at which its transaction began. Those that are under way now come with the next question.
         let sql = "SELECT (extract(epoch FROM unfinished_since()) * 1000000)::bigint";
-        let now: i64 = sqlx::query_scalar(sql).fetch_one(&mut *tx.tx).await?;
+        let now: i64 = tx.tx.value(sql, args![]).await?;
         let rows = sqlx::query(concat!(
             "WITH page AS (
                  SELECT id, bytes, row_number() OVER (ORDER BY updated, id) AS place FROM (
@@ -305,14 +308,9 @@ impl Db {
     /// Memories of the user's own that link to one: their ids and how.
     pub(crate) async fn links_to(&self, user: &UserId, id: MemoryId) -> Result<Vec<(MemoryId, String)>, DbError> {
         let mut tx = self.of(user).await?;
-        let rows = sqlx::query(
-            "SELECT id, split_part(link, ':', 1) AS type FROM memories, unnest(links) AS link
-             WHERE owner = $1 AND state = 'live' AND links <> '{}' AND split_part(link, ':', 2) = $2 ORDER BY id",
-        )
-        .bind(user.as_str())
-        .bind(id.to_string())
-        .fetch_all(&mut *tx.tx)
-        .await?;
+        let sql = "SELECT id, split_part(link, ':', 1) AS type FROM memories, unnest(links) AS link
+             WHERE owner = $1 AND state = 'live' AND links <> '{}' AND split_part(link, ':', 2) = $2 ORDER BY id";
+        let rows = tx.tx.all(sql, args![user.as_str(), id.to_string()]).await?;
         rows.iter().map(|row| Ok((MemoryId::from_uuid(row.try_get("id")?), row.try_get("type")?))).collect()
     }
 
@@ -326,15 +324,14 @@ impl Db {
             "SELECT category AS name, count(*) AS count FROM memories WHERE owner = $1 AND state = 'live'
              GROUP BY 1 ORDER BY 2 DESC, 1"
         };
-        let rows = sqlx::query(sql).bind(user.as_str()).fetch_all(&mut *tx.tx).await?;
+        let rows = tx.tx.all(sql, args![user.as_str()]).await?;
         rows.iter().map(|row| Ok((row.try_get("name")?, row.try_get("count")?))).collect()
     }
 
     /// Counts of a user, as the older API gives them.
     pub(crate) async fn stats(&self, user: &UserId) -> Result<serde_json::Value, DbError> {
         let mut tx = self.of(user).await?;
-        let found: sqlx::types::Json<serde_json::Value> = sqlx::query_scalar(
-            "WITH own AS (SELECT * FROM memories WHERE owner = $1 AND state = 'live')
+        let sql = "WITH own AS (SELECT * FROM memories WHERE owner = $1 AND state = 'live')
              SELECT jsonb_build_object(
                'total_memories', (SELECT count(*) FROM own),
                'waiting_for_meaning', (SELECT count(*) FROM own
@@ -348,12 +345,9 @@ impl Db {
                          WHERE updated > extract(epoch FROM now() - interval '30 days') * 1000000 GROUP BY 1) a),
                'sharing_stats', jsonb_build_object(
                    'shared_by_me', (SELECT count(*) FROM memory_shares WHERE owner = $1)
-                       + (SELECT count(*) FROM tag_shares WHERE owner = $1)))",
-        )
-        .bind(user.as_str())
-        .bind([ENCODER_VERSION].as_slice())
-        .fetch_one(&mut *tx.tx)
-        .await?;
+                       + (SELECT count(*) FROM tag_shares WHERE owner = $1)))";
+        let found: sqlx::types::Json<serde_json::Value> =
+            tx.tx.value(sql, args![user.as_str(), [ENCODER_VERSION].as_slice()]).await?;
         let sql = "SELECT count(*) AS count FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
                    WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live'";
         let mut shared = 0;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use sqlx::Row as _;
 
+use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx};
 
 /// What is audited.
@@ -77,13 +78,11 @@ const INSERT: &str = "INSERT INTO audit (user_id, what, target, key_id, address)
 impl UserTx {
     /// Notes what the user does, to what.
     pub(crate) async fn audit(&mut self, deed: Deed, target: &str) -> Result<(), DbError> {
-        sqlx::query(INSERT)
-            .bind(self.user.as_str())
-            .bind(deed.as_str())
-            .bind(target)
-            .bind(self.by.key.as_deref())
-            .bind(self.by.address.as_deref())
-            .execute(&mut *self.tx)
+        self.tx
+            .run(
+                INSERT,
+                args![self.user.as_str(), deed.as_str(), target, self.by.key.as_deref(), self.by.address.as_deref()],
+            )
             .await?;
         Ok(())
     }
@@ -134,14 +133,9 @@ impl Db {
     /// When the database cannot be read, or the time is none.
     pub async fn audited(&self, user: &UserId, since: Option<&str>) -> Result<Vec<Audited>, DbError> {
         let mut tx = self.begin(user).await?;
-        let rows = sqlx::query(
-            "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS at, what, target, key_id, address
-             FROM audit WHERE user_id = $1 AND ($2::text IS NULL OR at >= $2::text::timestamptz) ORDER BY audit.at, id",
-        )
-        .bind(user.as_str())
-        .bind(since)
-        .fetch_all(&mut *tx)
-        .await?;
+        let sql = "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS at, what, target, key_id, address
+             FROM audit WHERE user_id = $1 AND ($2::text IS NULL OR at >= $2::text::timestamptz) ORDER BY audit.at, id";
+        let rows = tx.all(sql, args![user.as_str(), since]).await?;
         let audited = |row: &sqlx::postgres::PgRow| -> Result<Audited, DbError> {
             Ok(Audited {
                 at: row.try_get("at")?,

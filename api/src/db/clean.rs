@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use sqlx::Row as _;
 
+use super::verbs::{Ask as _, args};
 use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// Days after which an op is forgotten that every machine has asked since.
@@ -85,7 +86,7 @@ impl Db {
     async fn clean_some(&self, user: &UserId) -> Result<Cleaned, DbError> {
         let mut tx = self.on_host(user).await?;
         let sql = "SELECT pg_try_advisory_xact_lock(hashtextextended('clean ' || $1, 0))";
-        let is_alone: bool = sqlx::query_scalar(sql).bind(user.as_str()).fetch_one(&mut *tx.tx).await?;
+        let is_alone: bool = tx.tx.value(sql, args![user.as_str()]).await?;
         if !is_alone {
             return Ok(Cleaned::default());
         }
@@ -107,37 +108,24 @@ impl Db {
 impl UserTx {
     async fn forget_machines(&mut self) -> Result<u64, DbError> {
         let sql = "DELETE FROM fetched WHERE user_id = $1 AND asked < now() - make_interval(days => $2)";
-        let done = sqlx::query(sql).bind(self.user.as_str()).bind(MACHINE_DAYS).execute(&mut *self.tx).await?;
+        let done = self.tx.run(sql, args![self.user.as_str(), MACHINE_DAYS]).await?;
         Ok(done.rows_affected())
     }
 
     async fn forget_ops(&mut self) -> Result<u64, DbError> {
-        let done = sqlx::query(
-            "DELETE FROM applied_ops WHERE user_id = $1 AND op_id IN (
+        let sql = "DELETE FROM applied_ops WHERE user_id = $1 AND op_id IN (
                  SELECT op_id FROM applied_ops o WHERE user_id = $1 AND at < now() - make_interval(days => $2)
                      AND NOT EXISTS (SELECT FROM fetched f WHERE f.user_id = $1
-                         AND f.asked > now() - make_interval(days => $3) AND f.asked <= o.at) LIMIT $4)",
-        )
-        .bind(self.user.as_str())
-        .bind(OP_DAYS)
-        .bind(SILENT_DAYS)
-        .bind(BATCH)
-        .execute(&mut *self.tx)
-        .await?;
+                         AND f.asked > now() - make_interval(days => $3) AND f.asked <= o.at) LIMIT $4)";
+        let done = self.tx.run(sql, args![self.user.as_str(), OP_DAYS, SILENT_DAYS, BATCH]).await?;
         Ok(done.rows_affected())
     }
 
     /// The place in the feed that every machine has passed which asks at all; its head, where none does.
     async fn passed(&mut self) -> Result<i64, DbError> {
-        Ok(sqlx::query_scalar(
-            "SELECT least(s.seq, coalesce((SELECT min(after) FROM fetched WHERE user_id = $1
-                 AND asked > now() - make_interval(days => $2)), s.seq)) FROM user_seq s WHERE s.user_id = $1",
-        )
-        .bind(self.user.as_str())
-        .bind(SILENT_DAYS)
-        .fetch_optional(&mut *self.tx)
-        .await?
-        .unwrap_or(0))
+        let sql = "SELECT least(s.seq, coalesce((SELECT min(after) FROM fetched WHERE user_id = $1
+                 AND asked > now() - make_interval(days => $2)), s.seq)) FROM user_seq s WHERE s.user_id = $1";
+        Ok(self.tx.maybe_value(sql, args![self.user.as_str(), SILENT_DAYS]).await?.unwrap_or(0))
     }
 
     /// News of memories of others that are not there for the user, with the marks of whoever may not have heard it. The mark of
@@ -148,44 +136,27 @@ impl UserTx {
         let query = sqlx::query_scalar(sql).bind(self.user.as_str()).bind(passed);
         let until: Option<i64> = query.fetch_one(&mut *self.tx).await?;
         let Some(until) = until else { return Ok((0, 0)) };
-        let gone = sqlx::query(
-            "DELETE FROM feed WHERE user_id = $1 AND seq <= $2 AND owner <> $1 AND (owner, memory) IN (
+        let sql = "DELETE FROM feed WHERE user_id = $1 AND seq <= $2 AND owner <> $1 AND (owner, memory) IN (
                  SELECT f.owner, f.memory FROM feed f WHERE f.user_id = $1 AND f.seq <= $2 AND f.owner <> $1
                      AND NOT EXISTS (SELECT FROM memories m WHERE m.owner = f.owner AND m.id = f.memory) LIMIT $3)
-             RETURNING seq",
-        )
-        .bind(self.user.as_str())
-        .bind(until)
-        .bind(BATCH)
-        .fetch_all(&mut *self.tx)
-        .await?;
+             RETURNING seq";
+        let gone = self.tx.all(sql, args![self.user.as_str(), until, BATCH]).await?;
         let mut last: Option<i64> = None;
         for row in &gone {
             last = last.max(Some(row.try_get("seq")?));
         }
         let Some(last) = last else { return Ok((0, 0)) };
-        let marks = sqlx::query(
-            "DELETE FROM marks WHERE user_id = $1
-                 AND seq <= (SELECT min(seq) FROM marks WHERE user_id = $1 AND seq >= $2)",
-        )
-        .bind(self.user.as_str())
-        .bind(last)
-        .execute(&mut *self.tx)
-        .await?;
+        let sql = "DELETE FROM marks WHERE user_id = $1
+                 AND seq <= (SELECT min(seq) FROM marks WHERE user_id = $1 AND seq >= $2)";
+        let marks = self.tx.run(sql, args![self.user.as_str(), last]).await?;
         Ok((gone.len() as u64, marks.rows_affected()))
     }
 
     async fn forget_marks(&mut self) -> Result<u64, DbError> {
         let passed = self.passed().await?;
-        let done = sqlx::query(
-            "DELETE FROM marks WHERE user_id = $1 AND seq < (
-                 SELECT seq FROM marks WHERE user_id = $1 AND seq < $2 ORDER BY seq DESC OFFSET $3 LIMIT 1)",
-        )
-        .bind(self.user.as_str())
-        .bind(passed)
-        .bind(MARKS - 1)
-        .execute(&mut *self.tx)
-        .await?;
+        let sql = "DELETE FROM marks WHERE user_id = $1 AND seq < (
+                 SELECT seq FROM marks WHERE user_id = $1 AND seq < $2 ORDER BY seq DESC OFFSET $3 LIMIT 1)";
+        let done = self.tx.run(sql, args![self.user.as_str(), passed, MARKS - 1]).await?;
         Ok(done.rows_affected())
     }
 }

@@ -6,6 +6,7 @@ use tessera_engine::domain::MemoryId;
 use tessera_engine::sync::{MachineOf, MachinesOfOther, PurgeReport};
 
 use super::memories::uuid;
+use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, unless_overtaken};
 
 /// Machines of a user that are kept, at most: a machine names itself.
@@ -19,20 +20,24 @@ impl Db {
 
     async fn asked_after_now(&self, caller: &Caller, machine: &str, after: u64) -> Result<(), DbError> {
         let mut tx = self.by(caller).await?;
-        let noted = sqlx::query(
-            "INSERT INTO fetched (user_id, key_id, machine, after, asked)
+        let sql = "INSERT INTO fetched (user_id, key_id, machine, after, asked)
              SELECT $1, $2, $3, $4, now() WHERE $5 > (SELECT count(*) FROM fetched WHERE user_id = $1)
                  OR EXISTS (SELECT FROM fetched WHERE user_id = $1 AND key_id = $2 AND machine = $3)
              ON CONFLICT (user_id, key_id, machine) DO UPDATE SET after = excluded.after, asked = excluded.asked
-             WHERE fetched.after <> excluded.after OR excluded.asked - fetched.asked > interval '1 hour'",
-        )
-        .bind(caller.user.as_str())
-        .bind(&caller.key)
-        .bind(machine)
-        .bind(i64::try_from(after).unwrap_or(i64::MAX))
-        .bind(MOST_MACHINES)
-        .execute(&mut *tx.tx)
-        .await?;
+             WHERE fetched.after <> excluded.after OR excluded.asked - fetched.asked > interval '1 hour'";
+        let noted = tx
+            .tx
+            .run(
+                sql,
+                args![
+                    caller.user.as_str(),
+                    &caller.key,
+                    machine,
+                    i64::try_from(after).unwrap_or(i64::MAX),
+                    MOST_MACHINES
+                ],
+            )
+            .await?;
         // Most of the time nothing is new.
         if noted.rows_affected() > 0 {
             tx.commit().await?;
@@ -43,11 +48,8 @@ impl Db {
     /// Who has heard that a memory of the caller's own was removed for good.
     pub(crate) async fn purge_report(&self, caller: &Caller, memory: MemoryId) -> Result<PurgeReport, DbError> {
         let mut tx = self.by(caller).await?;
-        let state: Option<String> = sqlx::query_scalar("SELECT state FROM memories WHERE owner = $1 AND id = $2")
-            .bind(caller.user.as_str())
-            .bind(uuid(memory))
-            .fetch_optional(&mut *tx.tx)
-            .await?;
+        let sql = "SELECT state FROM memories WHERE owner = $1 AND id = $2";
+        let state: Option<String> = tx.tx.maybe_value(sql, args![caller.user.as_str(), uuid(memory)]).await?;
         let state = match state.as_deref() {
             Some("purged") => "purged",
             Some(_) => "here",
@@ -58,25 +60,20 @@ impl Db {
         if state != "purged" {
             return Ok(report);
         }
-        report.at = sqlx::query_scalar(
-            "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM purges
+        report.at = tx
+            .tx
+            .maybe_value(
+                "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM purges
              WHERE owner = $1 AND memory = $2",
-        )
-        .bind(caller.user.as_str())
-        .bind(uuid(memory))
-        .fetch_optional(&mut *tx.tx)
-        .await?;
-        let machines = sqlx::query(
-            "SELECT f.key_id, k.label, f.machine, to_char(f.asked AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS asked,
+                args![caller.user.as_str(), uuid(memory)],
+            )
+            .await?;
+        let sql = "SELECT f.key_id, k.label, f.machine, to_char(f.asked AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS asked,
                  coalesce(f.after >= (SELECT max(seq) FROM feed WHERE user_id = $1 AND owner = $1 AND memory = $2), false)
                      AS confirmed
              FROM fetched f JOIN api_keys k ON k.user_id = f.user_id AND k.key_id = f.key_id
-             WHERE f.user_id = $1 ORDER BY f.key_id, f.machine",
-        )
-        .bind(caller.user.as_str())
-        .bind(uuid(memory))
-        .fetch_all(&mut *tx.tx)
-        .await?;
+             WHERE f.user_id = $1 ORDER BY f.key_id, f.machine";
+        let machines = tx.tx.all(sql, args![caller.user.as_str(), uuid(memory)]).await?;
         let machine = |row: &PgRow| -> Result<MachineOf, DbError> {
             Ok(MachineOf {
                 key: row.try_get("key_id")?,
@@ -87,10 +84,8 @@ impl Db {
             })
         };
         report.machines = machines.iter().map(machine).collect::<Result<_, _>>()?;
-        let others = sqlx::query("SELECT who, machines, confirmed FROM heard($1) ORDER BY who")
-            .bind(uuid(memory))
-            .fetch_all(&mut *tx.tx)
-            .await?;
+        let sql = "SELECT who, machines, confirmed FROM heard($1) ORDER BY who";
+        let others = tx.tx.all(sql, args![uuid(memory)]).await?;
         let other = |row: &PgRow| -> Result<MachinesOfOther, DbError> {
             let count = |name: &str| row.try_get::<i64, _>(name).map(i64::unsigned_abs);
             Ok(MachinesOfOther {

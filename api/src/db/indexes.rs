@@ -5,6 +5,7 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 
 use super::DbError;
+use super::verbs::{Ask as _, args};
 
 /// Each index by its name, with what it is on. Row security allows an index only for operators that cannot leak a value, so
 /// these are on plain columns.
@@ -29,7 +30,7 @@ const ATTEMPTS: u32 = 5;
 pub(super) async fn create(connection: &mut PgConnection) -> Result<(), DbError> {
     // A session that waits inside a statement has a snapshot, and the creation of an index waits for all snapshots: so nobody
     // waits inside one.
-    while !sqlx::query_scalar("SELECT pg_try_advisory_lock($1)").bind(LOCK).fetch_one(&mut *connection).await? {
+    while !connection.value("SELECT pg_try_advisory_lock($1)", args![LOCK]).await? {
         tokio::time::sleep(PAUSE).await;
     }
     let mut done = create_alone(connection).await;
@@ -41,16 +42,14 @@ pub(super) async fn create(connection: &mut PgConnection) -> Result<(), DbError>
         tokio::time::sleep(PAUSE).await;
         done = create_alone(connection).await;
     }
-    sqlx::query("SELECT pg_advisory_unlock($1)").bind(LOCK).execute(&mut *connection).await?;
+    connection.run("SELECT pg_advisory_unlock($1)", args![LOCK]).await?;
     done
 }
 
 async fn create_alone(connection: &mut PgConnection) -> Result<(), DbError> {
     for (name, on) in INDEXES {
-        let known = sqlx::query("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('public.' || $1)")
-            .bind(name)
-            .fetch_optional(&mut *connection)
-            .await?;
+        let sql = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('public.' || $1)";
+        let known = connection.maybe(sql, args![name]).await?;
         match known.map(|row| row.try_get::<bool, _>("indisvalid")).transpose()? {
             Some(true) => continue,
             // What is left of a creation that ended early is used by no query and slows every write.

@@ -4,6 +4,7 @@
 use sqlx::Row as _;
 use tessera_engine::sync::Mark;
 
+use super::verbs::{Ask as _, args};
 use super::{Db, DbError, Position, UserId, UserTx};
 
 /// Of the code that makes indexes of rows: changes with whatever changes them but the snapshot's own form, which says
@@ -59,16 +60,22 @@ impl Db {
         }
         let mut tx = self.of(user).await?;
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let is_kept: bool = sqlx::query_scalar("SELECT keep_index($1, $2, $3, $4, $5, $6, $7, $8)")
-            .bind(FORM)
-            .bind(index.by_meaning)
-            .bind(signed(index.epoch))
-            .bind(signed(index.seq))
-            .bind(index.mark.map(|mark| mark.stamp))
-            .bind(index.used)
-            .bind(&index.beside)
-            .bind(&index.snapshot)
-            .fetch_one(&mut *tx.tx)
+        let sql = "SELECT keep_index($1, $2, $3, $4, $5, $6, $7, $8)";
+        let is_kept: bool = tx
+            .tx
+            .value(
+                sql,
+                args![
+                    FORM,
+                    index.by_meaning,
+                    signed(index.epoch),
+                    signed(index.seq),
+                    index.mark.map(|mark| mark.stamp),
+                    index.used,
+                    &index.beside,
+                    &index.snapshot
+                ],
+            )
             .await?;
         tx.commit().await?;
         Ok(is_kept)

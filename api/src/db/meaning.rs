@@ -11,6 +11,7 @@ use tessera_engine::meaning::{ENCODER_VERSION, Meaning};
 use tessera_engine::sync::SentMeaning;
 use uuid::Uuid;
 
+use super::verbs::{Ask as _, args};
 use super::{Db, DbError, Deed, UserId, UserTx, unless_overtaken};
 
 /// The version of the encoder of what is there, as the index of rows that wait has it: empty where nothing is, or it is
@@ -89,7 +90,7 @@ impl Db {
     /// changed first.
     pub(crate) async fn to_make(&self, user: &UserId, most: i64) -> Result<Vec<Unmade>, DbError> {
         let mut tx = self.of(user).await?;
-        let rows = sqlx::query(concat!(
+        let sql = concat!(
             "SELECT id, content_rev, content, sent, meant_by, turn = 0 AND meant_by IS NULL AS dropped FROM (
                  (SELECT 0 AS turn, id, content_rev, content, updated, meant_by,
                       CASE WHEN meant_rev = content_rev THEN meaning ELSE ''::bytea END AS sent
@@ -99,12 +100,8 @@ impl Db {
                   FROM memories WHERE owner = $1 AND state = 'live' AND NOT meant_check AND ",
             made_by!(),
             " < $2 ORDER BY updated DESC LIMIT $3)) these ORDER BY turn, updated DESC LIMIT $3"
-        ))
-        .bind(user.as_str())
-        .bind([ENCODER_VERSION].as_slice())
-        .bind(most)
-        .fetch_all(&mut *tx.tx)
-        .await?;
+        );
+        let rows = tx.tx.all(sql, args![user.as_str(), [ENCODER_VERSION].as_slice(), most]).await?;
         let unmade = |row: &sqlx::postgres::PgRow| {
             let (sent, key): (Vec<u8>, Option<String>) = (row.try_get("sent")?, row.try_get("meant_by")?);
             Ok(Unmade {
@@ -127,19 +124,14 @@ impl Db {
 
     async fn check_shared_now(&self, user: &UserId) -> Result<u64, DbError> {
         let mut tx = self.of(user).await?;
-        let marked = sqlx::query(
-            "UPDATE memories SET meant_check = true
+        let sql = "UPDATE memories SET meant_check = true
              WHERE owner = $1 AND meant_by IS NOT NULL AND NOT meant_check AND state = 'live'
                  AND (EXISTS (SELECT FROM memory_shares WHERE owner = $1)
                       OR EXISTS (SELECT FROM tag_shares WHERE owner = $1 AND status = 'accepted'))
                  AND (EXISTS (SELECT FROM memory_shares s WHERE s.owner = $1 AND s.memory = memories.id)
                       OR EXISTS (SELECT FROM tag_shares s WHERE s.owner = $1 AND s.tag = ANY (memories.tags)
-                                 AND s.status = 'accepted'))",
-        )
-        .bind(user.as_str())
-        .execute(&mut *tx.tx)
-        .await?
-        .rows_affected();
+                                 AND s.status = 'accepted'))";
+        let marked = tx.tx.run(sql, args![user.as_str()]).await?.rows_affected();
         tx.commit().await?;
         Ok(marked)
     }
@@ -164,16 +156,9 @@ impl Db {
         let mut kept = Kept::default();
         let mut wrong = BTreeSet::new();
         for (row, meaning) in made {
-            let done = sqlx::query(
-                "UPDATE memories SET meaning = $4, meant_rev = content_rev, meant_by = NULL, meant_check = false
-                 WHERE owner = $1 AND id = $2 AND content_rev = $3 AND state = 'live'",
-            )
-            .bind(user.as_str())
-            .bind(row.id)
-            .bind(row.content_rev)
-            .bind(meaning)
-            .execute(&mut *tx.tx)
-            .await?;
+            let sql = "UPDATE memories SET meaning = $4, meant_rev = content_rev, meant_by = NULL, meant_check = false
+                 WHERE owner = $1 AND id = $2 AND content_rev = $3 AND state = 'live'";
+            let done = tx.tx.run(sql, args![user.as_str(), row.id, row.content_rev, meaning]).await?;
             match &row.sent {
                 _ if done.rows_affected() == 0 => {}
                 None => {
@@ -210,15 +195,10 @@ impl UserTx {
     /// what is dropped: they hear of it once it is made anew.
     async fn distrust(&mut self, key: &str) -> Result<bool, DbError> {
         let sql = "UPDATE api_keys SET distrusted = now() WHERE user_id = $1 AND key_id = $2 AND distrusted IS NULL";
-        let is_new = sqlx::query(sql).bind(self.user.as_str()).bind(key).execute(&mut *self.tx).await?.rows_affected();
-        let dropped: Vec<Uuid> = sqlx::query_scalar(
-            "UPDATE memories SET meaning = '', meant_by = NULL, meant_check = true
-             WHERE owner = $1 AND meant_by = $2 RETURNING id",
-        )
-        .bind(self.user.as_str())
-        .bind(key)
-        .fetch_all(&mut *self.tx)
-        .await?;
+        let is_new = self.tx.run(sql, args![self.user.as_str(), key]).await?.rows_affected();
+        let sql = "UPDATE memories SET meaning = '', meant_by = NULL, meant_check = true
+             WHERE owner = $1 AND meant_by = $2 RETURNING id";
+        let dropped: Vec<Uuid> = self.tx.values(sql, args![self.user.as_str(), key]).await?;
         dropped.into_iter().for_each(|id| self.tell_again(id));
         if is_new > 0 {
             self.audit(Deed::Distrusted, key).await?;

@@ -16,6 +16,7 @@ use tessera_engine::sync::{Details, Document, Rights, Row, State};
 use uuid::Uuid;
 
 use super::meaning::Sent;
+use super::verbs::{Ask as _, args};
 use super::{DbError, UserTx};
 
 /// The columns of a memory beside owner, id and time, each once: its name and what is written there. Those of the
@@ -367,7 +368,7 @@ impl UserTx {
         if seen.rights < Rights::Write {
             return Ok(Some(seen));
         }
-        let found = sqlx::query(sql).bind(&seen.owner).bind(uuid(id)).fetch_optional(&mut *self.tx).await?;
+        let found = self.tx.maybe(sql, args![&seen.owner, uuid(id)]).await?;
         // Access may have been lost while waiting for the lock.
         match found {
             Some(row) => {
@@ -402,11 +403,8 @@ impl UserTx {
         written.bind(sqlx::query(sql), owner).execute(&mut *self.tx).await?;
         if matches!(written.row.state, State::Purged) {
             // Nobody but its owner is told of it any more.
-            sqlx::query("DELETE FROM memory_shares WHERE owner = $1 AND memory = $2")
-                .bind(owner)
-                .bind(uuid(written.row.memory))
-                .execute(&mut *self.tx)
-                .await?;
+            let sql = "DELETE FROM memory_shares WHERE owner = $1 AND memory = $2";
+            self.tx.run(sql, args![owner, uuid(written.row.memory)]).await?;
         }
         self.keep_secrets(decided).await
     }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::memories::{Stored, columns, stored, uuid};
 use super::secrets::target;
+use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, Deed, UserId, UserTx, unless_overtaken};
 use crate::secrets::{Aside, Opened, SecretError, Secrets, VaultedError};
 
@@ -113,16 +114,12 @@ impl Db {
 
     async fn any_own_after(&self, user: &UserId, after: Option<MemoryId>) -> Result<Vec<Stored>, DbError> {
         let mut tx = self.of(user).await?;
-        let rows = sqlx::query(concat!(
+        let sql = concat!(
             "SELECT ",
             columns!(),
             " FROM memories WHERE owner = $1 AND id > $2 AND state <> 'purged' ORDER BY id LIMIT $3"
-        ))
-        .bind(user.as_str())
-        .bind(after.map_or(Uuid::nil(), uuid))
-        .bind(BATCH)
-        .fetch_all(&mut *tx.tx)
-        .await?;
+        );
+        let rows = tx.tx.all(sql, args![user.as_str(), after.map_or(Uuid::nil(), uuid), BATCH]).await?;
         rows.iter().map(stored).collect()
     }
 
@@ -156,10 +153,8 @@ impl Db {
     /// Empties the digests of ops: of a text that is known but for a value, one tells that value to whoever tries enough.
     async fn empty_digests(&self, by: Migrator<'_>) -> Result<(), DbError> {
         let mut tx = by.begin(self).await?;
-        sqlx::query("UPDATE applied_ops SET hash = '' WHERE user_id = $1 AND hash <> ''")
-            .bind(by.user().as_str())
-            .execute(&mut *tx.tx)
-            .await?;
+        let sql = "UPDATE applied_ops SET hash = '' WHERE user_id = $1 AND hash <> ''";
+        tx.tx.run(sql, args![by.user().as_str()]).await?;
         tx.commit().await
     }
 
@@ -168,15 +163,10 @@ impl Db {
         let (user, Some(current)) = (by.user(), secrets.key_id()) else { return Ok(0) };
         let mut tx = by.begin(self).await?;
         // A sealed value names its key in its second to fifth byte.
-        let rows = sqlx::query(
-            "SELECT memory, name, sealed FROM memory_secrets
+        let sql = "SELECT memory, name, sealed FROM memory_secrets
              WHERE owner = $1 AND sealed IS NOT NULL AND encode(substring(sealed FROM 2 FOR 4), 'hex') <> $2
-             ORDER BY memory, name FOR UPDATE",
-        )
-        .bind(user.as_str())
-        .bind(&current)
-        .fetch_all(&mut *tx.tx)
-        .await?;
+             ORDER BY memory, name FOR UPDATE";
+        let rows = tx.tx.all(sql, args![user.as_str(), &current]).await?;
         let mut done = 0;
         for row in &rows {
             let (id, name, sealed): (Uuid, String, Vec<u8>) =
@@ -185,16 +175,8 @@ impl Db {
             // What does not open stays as it is: its key may come back.
             let Ok(Opened::Value(value)) = secrets.opened(user.as_str(), memory, &name, &sealed) else { continue };
             let Ok(again) = secrets.sealed(user.as_str(), memory, &name, &value) else { continue };
-            sqlx::query(
-                "UPDATE memory_secrets SET sealed = $4, mark = $5 WHERE owner = $1 AND memory = $2 AND name = $3",
-            )
-            .bind(user.as_str())
-            .bind(id)
-            .bind(&name)
-            .bind(again)
-            .bind(secrets.mark(user.as_str(), &value))
-            .execute(&mut *tx.tx)
-            .await?;
+            let sql = "UPDATE memory_secrets SET sealed = $4, mark = $5 WHERE owner = $1 AND memory = $2 AND name = $3";
+            tx.tx.run(sql, args![user.as_str(), id, &name, again, secrets.mark(user.as_str(), &value)]).await?;
             tx.audit(Deed::SecretResealed, &target(memory, &name)).await?;
             done += 1;
         }

@@ -29,6 +29,7 @@ mod stale;
 mod sync;
 mod told;
 mod uses;
+mod verbs;
 
 use active::Active;
 pub use admin::{KeyInfo, NewKey};
@@ -66,6 +67,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, Row a
 use tokio::sync::Mutex;
 
 use crate::keys::Key;
+use verbs::{Ask as _, args};
 
 /// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
 const MIGRATIONS: [(i64, &str, &str); 12] = [
@@ -314,34 +316,27 @@ impl Db {
     /// Naming what is unsafe.
     pub async fn check(&self) -> Result<(), DbError> {
         let mut tx = self.pool.begin().await?;
-        let login: bool =
-            sqlx::query_scalar("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
-                .fetch_one(&mut *tx)
-                .await?;
+        let sql = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user";
+        let login: bool = tx.value(sql, args![]).await?;
         if login {
             let problem = "the role that connects is a superuser or bypasses row security; connect as one that is not: \
                            CREATE ROLE tessera LOGIN PASSWORD '…' CREATEROLE, and make it the owner of the database";
             return Err(DbError::Unsafe(problem.into()));
         }
-        sqlx::query("SET LOCAL ROLE tessera_app").execute(&mut *tx).await?;
-        let owned: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE r.rolname = 'tessera_app'",
-        )
-        .fetch_one(&mut *tx)
-        .await?;
+        tx.run("SET LOCAL ROLE tessera_app", args![]).await?;
+        let sql =
+            "SELECT count(*) FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE r.rolname = 'tessera_app'";
+        let owned: i64 = tx.value(sql, args![]).await?;
         if owned > 0 {
             return Err(DbError::Unsafe("tessera_app owns a table".into()));
         }
-        let open: Vec<String> = sqlx::query_scalar(
-            "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        let sql = "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
              WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')
                AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid
                            AND a.attname IN ('user_id', 'owner', 'grantee') AND NOT a.attisdropped)
                AND NOT (c.relrowsecurity AND c.relforcerowsecurity
-                        AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))",
-        )
-        .fetch_all(&mut *tx)
-        .await?;
+                        AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))";
+        let open: Vec<String> = tx.values(sql, args![]).await?;
         if !open.is_empty() {
             return Err(DbError::Unsafe(format!("without forced row security: {}", open.join(", "))));
         }

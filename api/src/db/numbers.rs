@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::ask::with_total;
 use super::memories::{Stored, columns, numbered, seen, uuid};
 use super::sync::MOST_PAGE_BYTES;
+use super::verbs::{Ask as _, args};
 use super::{Db, DbError, UserId};
 
 /// Names of users that are given at one time.
@@ -28,15 +29,10 @@ impl Db {
     /// what its id means to them: no other owner's memory stands for their own.
     pub(crate) async fn of_handle(&self, user: &UserId, handle: i64) -> Result<Option<MemoryId>, DbError> {
         let mut tx = self.of(user).await?;
-        let found: Option<Uuid> = sqlx::query_scalar(
-            "SELECT memory FROM feed WHERE user_id = $1 AND handle = $2 AND handle =
+        let sql = "SELECT memory FROM feed WHERE user_id = $1 AND handle = $2 AND handle =
                  (SELECT other.handle FROM feed other WHERE other.user_id = $1 AND other.memory = feed.memory
-                  ORDER BY other.owner <> $1, other.handle LIMIT 1)",
-        )
-        .bind(user.as_str())
-        .bind(handle)
-        .fetch_optional(&mut *tx.tx)
-        .await?;
+                  ORDER BY other.owner <> $1, other.handle LIMIT 1)";
+        let found: Option<Uuid> = tx.tx.maybe_value(sql, args![user.as_str(), handle]).await?;
         Ok(found.map(MemoryId::from_uuid))
     }
 
@@ -44,8 +40,7 @@ impl Db {
     /// was for all users. Those that the user may see no more are left out.
     pub(crate) async fn shared_under(&self, user: &UserId, handle: i64) -> Result<Vec<Stored>, DbError> {
         let mut tx = self.of(user).await?;
-        let those: Vec<Uuid> =
-            sqlx::query_scalar("SELECT shared_under($1)").bind(handle).fetch_all(&mut *tx.tx).await?;
+        let those: Vec<Uuid> = tx.tx.values("SELECT shared_under($1)", args![handle]).await?;
         let mut found = Vec::with_capacity(those.len());
         for memory in those {
             found.extend(tx.memory(MemoryId::from_uuid(memory)).await?.filter(|stored| stored.share().is_some()));
@@ -63,14 +58,9 @@ impl Db {
             return Ok(HashMap::new());
         }
         let mut tx = self.of(user).await?;
-        let rows = sqlx::query(
-            "SELECT DISTINCT ON (memory) memory, handle FROM feed WHERE user_id = $1 AND memory = ANY ($2)
-             ORDER BY memory, owner <> $1, handle",
-        )
-        .bind(user.as_str())
-        .bind(memories.iter().copied().map(uuid).collect::<Vec<_>>())
-        .fetch_all(&mut *tx.tx)
-        .await?;
+        let sql = "SELECT DISTINCT ON (memory) memory, handle FROM feed WHERE user_id = $1 AND memory = ANY ($2)
+             ORDER BY memory, owner <> $1, handle";
+        let rows = tx.tx.all(sql, args![user.as_str(), memories.iter().copied().map(uuid).collect::<Vec<_>>()]).await?;
         let numbered = rows.iter().map(|row| {
             let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
             Ok((MemoryId::from_uuid(row.try_get("memory")?), handle))
@@ -81,17 +71,14 @@ impl Db {
     /// A live memory of the user's own that says exactly this.
     pub(crate) async fn saying(&self, user: &UserId, content: &str) -> Result<Option<Stored>, DbError> {
         let mut tx = self.of(user).await?;
-        let row = sqlx::query(concat!(
+        let sql = concat!(
             "SELECT feed.handle, ",
             columns!(),
             " FROM memories JOIN feed ON feed.user_id = $1 AND feed.owner = $1 AND feed.memory = memories.id
               WHERE memories.owner = $1 AND state = 'live' AND content_md5 <> ''
                   AND content_md5 = md5($2) AND content = $2 ORDER BY feed.handle LIMIT 1"
-        ))
-        .bind(user.as_str())
-        .bind(content)
-        .fetch_optional(&mut *tx.tx)
-        .await?;
+        );
+        let row = tx.tx.maybe(sql, args![user.as_str(), content]).await?;
         row.as_ref().map(numbered).transpose()
     }
 
@@ -100,7 +87,7 @@ impl Db {
         let Browsed { filters, newest_first, limit, offset } = browsed;
         let texts = |list: Vec<String>| if list.is_empty() { None } else { Some(list) };
         let mut tx = self.of(user).await?;
-        let rows = sqlx::query(concat!(
+        let sql = concat!(
             "WITH page AS (
                  SELECT memories.owner, id, feed.handle, octet_length(content) AS bytes, count(*) OVER () AS total,
                      row_number() OVER (ORDER BY CASE WHEN $2 THEN 0 ELSE importance END DESC, created DESC, feed.handle) AS place
@@ -117,22 +104,28 @@ impl Db {
             columns!(),
             " FROM cut JOIN memories ON memories.owner = cut.owner AND memories.id = cut.id
               WHERE before < $5 ORDER BY place"
-        ))
-        .bind(user.as_str())
-        .bind(newest_first)
-        .bind(limit)
-        .bind(offset)
-        .bind(MOST_PAGE_BYTES)
-        .bind(texts(filters.categories.iter().map(|category| category.as_str().to_owned()).collect()))
-        .bind(texts(filters.types.iter().map(ToString::to_string).collect()))
-        .bind(texts(filters.tags.iter().map(|tag| tag.as_str().to_owned()).collect()))
-        .bind(texts(filters.scopes.iter().map(|scope| scope.as_str().to_owned()).collect()))
-        .bind(texts(filters.entities.iter().map(|name| name.to_lowercase()).collect()))
-        .bind(filters.since.map(tessera_engine::Timestamp::as_micros))
-        .bind(filters.until.map(tessera_engine::Timestamp::as_micros))
-        .bind(&filters.shared_by)
-        .fetch_all(&mut *tx.tx)
-        .await?;
+        );
+        let rows = tx
+            .tx
+            .all(
+                sql,
+                args![
+                    user.as_str(),
+                    newest_first,
+                    limit,
+                    offset,
+                    MOST_PAGE_BYTES,
+                    texts(filters.categories.iter().map(|category| category.as_str().to_owned()).collect()),
+                    texts(filters.types.iter().map(ToString::to_string).collect()),
+                    texts(filters.tags.iter().map(|tag| tag.as_str().to_owned()).collect()),
+                    texts(filters.scopes.iter().map(|scope| scope.as_str().to_owned()).collect()),
+                    texts(filters.entities.iter().map(|name| name.to_lowercase()).collect()),
+                    filters.since.map(tessera_engine::Timestamp::as_micros),
+                    filters.until.map(tessera_engine::Timestamp::as_micros),
+                    &filters.shared_by
+                ],
+            )
+            .await?;
         let (memories, total) = with_total(&rows)?;
         Ok((memories.into_iter().map(seen).collect(), total))
     }
@@ -151,6 +144,6 @@ impl Db {
         // Such a key is looked up by the beginning of its own hash.
         let sql = "SELECT EXISTS (SELECT FROM api_keys WHERE user_id = $1 AND key_id = left(encode(hash, 'hex'), 12)
                    AND revoked IS NULL AND (expires IS NULL OR expires > now()))";
-        Ok(sqlx::query_scalar(sql).bind(user.as_str().to_owned()).fetch_one(&mut *tx).await?)
+        Ok(tx.value(sql, args![user.as_str().to_owned()]).await?)
     }
 }

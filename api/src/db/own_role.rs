@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Row as _};
 
+use super::verbs::{Ask as _, args};
 use super::{DbError, older};
 
 /// The role that is made for the server.
@@ -89,7 +90,7 @@ pub(super) async fn own(url: &str) -> Result<Option<PgConnectOptions>, DbError> 
 /// True for a database that is, or was, that of an older system.
 async fn is_for_own(conn: &mut PgConnection) -> Result<bool, DbError> {
     let owner = "SELECT datdba::regrole::text = $1 FROM pg_database WHERE datname = current_database()";
-    let is_own: bool = sqlx::query_scalar(owner).bind(ROLE).fetch_one(&mut *conn).await?;
+    let is_own: bool = conn.value(owner, args![ROLE]).await?;
     Ok(is_own || older::is_older(conn).await? || older::is_aside(conn).await?)
 }
 
@@ -102,15 +103,11 @@ fn derived(password: &str) -> String {
 /// Makes the role, and gives it what the older system has in this database.
 async fn make(conn: &mut PgConnection, password: Option<&str>) -> Result<(), DbError> {
     let mut tx = conn.begin().await?;
-    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *tx).await?;
-    let row = sqlx::query(
-        "SELECT quote_ident(current_database()) AS name, to_regrole($1) IS NOT NULL AS is_there,
+    tx.run("SELECT pg_advisory_xact_lock($1)", args![LOCK]).await?;
+    let sql = "SELECT quote_ident(current_database()) AS name, to_regrole($1) IS NOT NULL AS is_there,
              (SELECT datdba::regrole::text FROM pg_database WHERE datname = current_database()) AS owner,
-             to_regrole('tessera_app') IS NOT NULL AS has_app",
-    )
-    .bind(ROLE)
-    .fetch_one(&mut *tx)
-    .await?;
+             to_regrole('tessera_app') IS NOT NULL AS has_app";
+    let row = tx.one(sql, args![ROLE]).await?;
     let (name, owner): (String, String) = (row.try_get("name")?, row.try_get("owner")?);
     let mut statements = Vec::new();
     if !row.try_get::<bool, _>("is_there")? {
@@ -128,7 +125,7 @@ async fn make(conn: &mut PgConnection, password: Option<&str>) -> Result<(), DbE
         statements.extend(tables(&mut tx).await?);
     }
     for statement in statements {
-        sqlx::query(AssertSqlSafe(statement)).execute(&mut *tx).await?;
+        tx.run(AssertSqlSafe(statement), args![]).await?;
     }
     if let Some(password) = password.filter(|_| owner != ROLE) {
         set_password(&mut tx, password).await?;

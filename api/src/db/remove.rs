@@ -10,6 +10,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use tessera_engine::domain::MemoryId;
 use uuid::Uuid;
 
+use super::verbs::{Ask as _, args};
 use super::{Db, DbError, Deed, UserId, UserTx, unless_overtaken};
 use crate::contract::MemoryView;
 use crate::secrets::{SecretError, Secrets};
@@ -94,7 +95,7 @@ impl Db {
         let mut tx = self.on_host(user).await?;
         for (table, column) in tx.own_tables().await? {
             let sql = AssertSqlSafe(format!("SELECT count(*) FROM {table} WHERE {column} = $1"));
-            let rows: i64 = sqlx::query_scalar(sql).bind(user.as_str()).fetch_one(&mut *tx.tx).await?;
+            let rows: i64 = tx.tx.value(sql, args![user.as_str()]).await?;
             add(&mut counts, table, rows.unsigned_abs());
         }
         drop(tx);
@@ -113,12 +114,9 @@ impl Db {
     /// Everybody whose account may name a user: all users, and whoever else the user shares something with.
     async fn other_users(&self, user: &UserId) -> Result<BTreeSet<UserId>, DbError> {
         let mut tx = self.on_host(user).await?;
-        let grantees: Vec<String> = sqlx::query_scalar(
-            "SELECT grantee FROM memory_shares WHERE owner = $1 UNION SELECT grantee FROM tag_shares WHERE owner = $1",
-        )
-        .bind(user.as_str())
-        .fetch_all(&mut *tx.tx)
-        .await?;
+        let sql =
+            "SELECT grantee FROM memory_shares WHERE owner = $1 UNION SELECT grantee FROM tag_shares WHERE owner = $1";
+        let grantees: Vec<String> = tx.tx.values(sql, args![user.as_str()]).await?;
         drop(tx);
         let names = self.users().await?.into_iter().chain(grantees);
         let others: BTreeSet<UserId> = names.map(|name| name.parse()).collect::<Result<_, _>>()?;
@@ -176,14 +174,9 @@ impl Db {
     async fn leave_vault(&self, user: &UserId, secrets: &Secrets) -> Result<u64, SecretError> {
         let mut those: Vec<(String, String)> = self.older_in_vault(user).await?;
         let mut tx = self.on_host(user).await?;
-        let memories: Vec<Uuid> = sqlx::query_scalar(
-            "SELECT memory FROM memory_secrets WHERE owner = $1 AND place = 'vault'
-             UNION SELECT memory FROM vault_writes WHERE owner = $1 UNION SELECT memory FROM vault_removals WHERE owner = $1",
-        )
-        .bind(user.as_str())
-        .fetch_all(&mut *tx.tx)
-        .await
-        .map_err(DbError::from)?;
+        let sql = "SELECT memory FROM memory_secrets WHERE owner = $1 AND place = 'vault'
+             UNION SELECT memory FROM vault_writes WHERE owner = $1 UNION SELECT memory FROM vault_removals WHERE owner = $1";
+        let memories: Vec<Uuid> = tx.tx.values(sql, args![user.as_str()]).await.map_err(DbError::from)?;
         drop(tx);
         those.extend(memories.into_iter().map(|memory| (user.as_str().to_owned(), memory.to_string())));
         if those.is_empty() {
@@ -202,27 +195,21 @@ impl Db {
         let mut tx = self.on_host(user).await?;
         // However much it is; and until the end nobody writes or shares what is theirs. Writes in progress hold the row.
         let held = "SELECT user_id FROM users WHERE user_id = $1 FOR UPDATE";
-        sqlx::query(held).bind(user.as_str()).execute(&mut *tx.tx).await?;
-        sqlx::query(
-            "SELECT set_config('statement_timeout', '0', true), pg_advisory_xact_lock(hashtextextended($1, 0))",
-        )
-        .bind(user.as_str())
-        .execute(&mut *tx.tx)
-        .await?;
+        tx.tx.run(held, args![user.as_str()]).await?;
+        let sql = "SELECT set_config('statement_timeout', '0', true), pg_advisory_xact_lock(hashtextextended($1, 0))";
+        tx.tx.run(sql, args![user.as_str()]).await?;
         // Every acknowledged write is visible here, and no other one can begin.
         if let Some(export) = export {
             tx.write_down(export).await?;
         }
-        let grantees: Vec<String> = sqlx::query_scalar("SELECT DISTINCT grantee FROM tag_shares WHERE owner = $1")
-            .bind(user.as_str())
-            .fetch_all(&mut *tx.tx)
-            .await?;
+        let sql = "SELECT DISTINCT grantee FROM tag_shares WHERE owner = $1";
+        let grantees: Vec<String> = tx.tx.values(sql, args![user.as_str()]).await?;
         for grantee in grantees {
             tx.offers_changed(&grantee.parse()?);
         }
         for (table, column) in tx.own_tables().await? {
             let sql = AssertSqlSafe(format!("DELETE FROM {table} WHERE {column} = $1"));
-            let rows = sqlx::query(sql).bind(user.as_str()).execute(&mut *tx.tx).await?.rows_affected();
+            let rows = tx.tx.run(sql, args![user.as_str()]).await?.rows_affected();
             add(&mut counts, table, rows);
         }
         tx.commit().await?;
@@ -259,11 +246,8 @@ impl UserTx {
 
     /// Those of [`OWN`] that are there.
     async fn own_tables(&mut self) -> Result<Vec<(&'static str, &'static str)>, DbError> {
-        let there: Vec<String> =
-            sqlx::query_scalar("SELECT name FROM unnest($1::text[]) name WHERE to_regclass(name) IS NOT NULL")
-                .bind(OWN.map(|(table, _)| table).as_slice())
-                .fetch_all(&mut *self.tx)
-                .await?;
+        let sql = "SELECT name FROM unnest($1::text[]) name WHERE to_regclass(name) IS NOT NULL";
+        let there: Vec<String> = self.tx.values(sql, args![OWN.map(|(table, _)| table).as_slice()]).await?;
         Ok(OWN.into_iter().filter(|(table, _)| there.iter().any(|name| name == table)).collect())
     }
 
@@ -276,30 +260,20 @@ impl UserTx {
             ("mutes", "DELETE FROM mutes WHERE user_id = $1 AND owner = $2"),
             ("purges", "UPDATE purges SET told = array_remove(told, $2) WHERE owner = $1 AND $2 = ANY (told)"),
         ] {
-            let rows = sqlx::query(sql).bind(&me).bind(gone.as_str()).execute(&mut *self.tx).await?.rows_affected();
+            let rows = self.tx.run(sql, args![&me, gone.as_str()]).await?.rows_affected();
             done.push((table, rows));
         }
         // What they wrote stays, and goes on being no word of its owner's.
-        let edited = sqlx::query(
-            "UPDATE memories SET edited_by = $3, rev = rev + 1 WHERE owner = $1 AND edited_by = $2 RETURNING id",
-        )
-        .bind(&me)
-        .bind(gone.as_str())
-        .bind(GONE)
-        .fetch_all(&mut *self.tx)
-        .await?;
+        let sql = "UPDATE memories SET edited_by = $3, rev = rev + 1 WHERE owner = $1 AND edited_by = $2 RETURNING id";
+        let edited = self.tx.all(sql, args![&me, gone.as_str(), GONE]).await?;
         for row in &edited {
             let memory = MemoryId::from_uuid(row.try_get("id")?);
             let audience = self.audience(&me, memory).await?;
             self.told_all(audience, memory);
         }
         // What they shared is nobody's any more: machines are told so, and the row that tells it names nobody.
-        let shared: Vec<Uuid> =
-            sqlx::query_scalar("DELETE FROM feed WHERE user_id = $1 AND owner = $2 RETURNING memory")
-                .bind(&me)
-                .bind(gone.as_str())
-                .fetch_all(&mut *self.tx)
-                .await?;
+        let sql = "DELETE FROM feed WHERE user_id = $1 AND owner = $2 RETURNING memory";
+        let shared: Vec<Uuid> = self.tx.values(sql, args![&me, gone.as_str()]).await?;
         if !shared.is_empty() {
             // It holds words of what is gone.
             self.drop_indexes(&[]);

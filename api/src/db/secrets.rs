@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::audit::Deed;
 use super::memories::{Stored, columns, stored, uuid};
+use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// A secret as it is kept.
@@ -38,12 +39,8 @@ pub(crate) struct Orphan {
 impl Orphan {
     /// It left the vault.
     pub(crate) async fn reaped(mut self) -> Result<(), DbError> {
-        sqlx::query("DELETE FROM vault_writes WHERE owner = $1 AND memory = $2 AND name = $3")
-            .bind(self.tx.user.as_str())
-            .bind(uuid(self.memory))
-            .bind(&self.name)
-            .execute(&mut *self.tx.tx)
-            .await?;
+        let sql = "DELETE FROM vault_writes WHERE owner = $1 AND memory = $2 AND name = $3";
+        self.tx.tx.run(sql, args![self.tx.user.as_str(), uuid(self.memory), &self.name]).await?;
         self.tx.commit().await
     }
 }
@@ -58,14 +55,13 @@ impl Db {
     /// before: gives the id of the one that is noted.
     pub(crate) async fn agree_on_key(&self, at_hand: &str, before: &[String]) -> Result<Result<(), String>, DbError> {
         let mut tx = self.pool.begin().await?;
-        let known: Option<String> =
-            sqlx::query_scalar("SELECT secret_key FROM server_meta FOR UPDATE").fetch_one(&mut *tx).await?;
+        let known: Option<String> = tx.value("SELECT secret_key FROM server_meta FOR UPDATE", args![]).await?;
         match known {
             Some(known) if known == at_hand => return Ok(Ok(())),
             Some(known) if !before.contains(&known) => return Ok(Err(known)),
             _ => {}
         }
-        sqlx::query("UPDATE server_meta SET secret_key = $1").bind(at_hand).execute(&mut *tx).await?;
+        tx.run("UPDATE server_meta SET secret_key = $1", args![at_hand]).await?;
         tx.commit().await?;
         Ok(Ok(()))
     }
@@ -80,24 +76,15 @@ impl Db {
         names: impl FnOnce(&Stored) -> Vec<String>,
     ) -> Result<Option<(Stored, Vec<Kept>)>, DbError> {
         let mut tx = self.by(caller).await?;
-        let found = sqlx::query(concat!("SELECT ", columns!(), " FROM memories WHERE owner = $1 AND id = $2"))
-            .bind(caller.user.as_str())
-            .bind(uuid(memory))
-            .fetch_optional(&mut *tx.tx)
-            .await?;
+        let sql = concat!("SELECT ", columns!(), " FROM memories WHERE owner = $1 AND id = $2");
+        let found = tx.tx.maybe(sql, args![caller.user.as_str(), uuid(memory)]).await?;
         let found = found.as_ref().map(stored).transpose()?.filter(|stored| stored.row.state.document().is_some());
         let names = found.as_ref().map(names).unwrap_or_default();
         let is_by_owner = found.as_ref().is_none_or(|found| found.row.edited_by.is_none());
-        let rows = sqlx::query(
+        let sql =
             "SELECT DISTINCT ON (name) memory, name, sealed FROM memory_secrets WHERE owner = $1 AND name = ANY ($3)
-                 AND (memory = $2 OR $4) ORDER BY name, memory <> $2, made DESC",
-        )
-        .bind(caller.user.as_str())
-        .bind(uuid(memory))
-        .bind(names)
-        .bind(is_by_owner)
-        .fetch_all(&mut *tx.tx)
-        .await?;
+                 AND (memory = $2 OR $4) ORDER BY name, memory <> $2, made DESC";
+        let rows = tx.tx.all(sql, args![caller.user.as_str(), uuid(memory), names, is_by_owner]).await?;
         let rows = rows.iter().map(kept).collect::<Result<Vec<_>, _>>()?;
         Ok(found.map(|found| (found, rows)))
     }
@@ -141,19 +128,13 @@ impl Db {
 
     async fn forget_secret_now(&self, caller: &Caller, memory: MemoryId, name: &str) -> Result<bool, DbError> {
         let mut tx = self.by(caller).await?;
-        let forgotten = sqlx::query(
-            "WITH gone AS (DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3
+        let sql = "WITH gone AS (DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3
                  RETURNING owner, memory, name, place),
              orphan AS (INSERT INTO vault_writes (owner, memory, name, since)
                  SELECT owner, memory, name, '-infinity' FROM gone WHERE place = 'vault'
                  ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since)
-             SELECT name FROM gone",
-        )
-        .bind(caller.user.as_str())
-        .bind(uuid(memory))
-        .bind(name)
-        .fetch_optional(&mut *tx.tx)
-        .await?;
+             SELECT name FROM gone";
+        let forgotten = tx.tx.maybe(sql, args![caller.user.as_str(), uuid(memory), name]).await?;
         let deed = if forgotten.is_some() { Deed::SecretForgotten } else { Deed::SecretDenied };
         tx.audit(deed, &target(memory, name)).await?;
         tx.commit().await?;
@@ -167,15 +148,9 @@ impl Db {
 
     async fn intend_now(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
-        sqlx::query(
-            "INSERT INTO vault_writes (owner, memory, name, since) SELECT $1, $2, name, now() FROM unnest($3::text[]) AS name
-             ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since",
-        )
-        .bind(owner.as_str())
-        .bind(uuid(memory))
-        .bind(names)
-        .execute(&mut *tx.tx)
-        .await?;
+        let sql = "INSERT INTO vault_writes (owner, memory, name, since) SELECT $1, $2, name, now() FROM unnest($3::text[]) AS name
+             ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since";
+        tx.tx.run(sql, args![owner.as_str(), uuid(memory), names]).await?;
         tx.commit().await
     }
 
@@ -187,13 +162,9 @@ impl Db {
     async fn forget_written_now(&self, owner: &UserId) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
         // Of one that waited for somebody who forgets the row, PostgreSQL reads `w` again, but not the row: `since` tells.
-        sqlx::query(
-            "DELETE FROM vault_writes w WHERE w.owner = $1 AND w.since > '-infinity' AND EXISTS (
-                 SELECT FROM memory_secrets s WHERE s.owner = $1 AND s.memory = w.memory AND s.name = w.name)",
-        )
-        .bind(owner.as_str())
-        .execute(&mut *tx.tx)
-        .await?;
+        let sql = "DELETE FROM vault_writes w WHERE w.owner = $1 AND w.since > '-infinity' AND EXISTS (
+                 SELECT FROM memory_secrets s WHERE s.owner = $1 AND s.memory = w.memory AND s.name = w.name)";
+        tx.tx.run(sql, args![owner.as_str()]).await?;
         tx.commit().await
     }
 
@@ -202,15 +173,11 @@ impl Db {
     pub(crate) async fn orphan(&self, owner: &UserId) -> Result<Option<Orphan>, DbError> {
         let mut tx = self.of(owner).await?;
         // The row stays locked while the vault answers.
-        sqlx::query("SET LOCAL idle_in_transaction_session_timeout = '2min'").execute(&mut *tx.tx).await?;
+        tx.tx.run("SET LOCAL idle_in_transaction_session_timeout = '2min'", args![]).await?;
         // Longer than any request may take.
-        let row = sqlx::query(
-            "SELECT memory, name FROM vault_writes WHERE owner = $1 AND since < now() - interval '5 minutes'
-             ORDER BY since LIMIT 1 FOR UPDATE SKIP LOCKED",
-        )
-        .bind(owner.as_str())
-        .fetch_optional(&mut *tx.tx)
-        .await?;
+        let sql = "SELECT memory, name FROM vault_writes WHERE owner = $1 AND since < now() - interval '5 minutes'
+             ORDER BY since LIMIT 1 FOR UPDATE SKIP LOCKED";
+        let row = tx.tx.maybe(sql, args![owner.as_str()]).await?;
         let Some(row) = row else { return Ok(None) };
         Ok(Some(Orphan { memory: MemoryId::from_uuid(row.try_get("memory")?), name: row.try_get("name")?, tx }))
     }
@@ -228,18 +195,15 @@ impl Db {
     pub(crate) async fn leaving_vault(&self, owner: &UserId) -> Result<Vec<MemoryId>, DbError> {
         let mut tx = self.of(owner).await?;
         let sql = "SELECT memory FROM vault_removals WHERE owner = $1 ORDER BY since LIMIT 500";
-        let those: Vec<Uuid> = sqlx::query_scalar(sql).bind(owner.as_str()).fetch_all(&mut *tx.tx).await?;
+        let those: Vec<Uuid> = tx.tx.values(sql, args![owner.as_str()]).await?;
         Ok(those.into_iter().map(MemoryId::from_uuid).collect())
     }
 
     /// The vault has confirmed that it is gone.
     pub(crate) async fn left_vault(&self, owner: &UserId, memory: MemoryId) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
-        sqlx::query("DELETE FROM vault_removals WHERE owner = $1 AND memory = $2")
-            .bind(owner.as_str())
-            .bind(uuid(memory))
-            .execute(&mut *tx.tx)
-            .await?;
+        let sql = "DELETE FROM vault_removals WHERE owner = $1 AND memory = $2";
+        tx.tx.run(sql, args![owner.as_str(), uuid(memory)]).await?;
         tx.commit().await
     }
 }
@@ -259,29 +223,28 @@ impl UserTx {
     /// Keeps one. False where it was kept before. What is not sealed lies in the vault.
     pub(super) async fn keep_secret(&mut self, memory: MemoryId, secret: &Secret) -> Result<bool, DbError> {
         let sealed = Some(&secret.sealed).filter(|sealed| !sealed.is_empty());
-        let done = sqlx::query(
-            "INSERT INTO memory_secrets (owner, memory, name, kind, mark, sealed, place) VALUES ($1, $2, $3, $4, $5, $6, $7)
-             ON CONFLICT (owner, memory, name) DO NOTHING",
-        )
-        .bind(self.user.as_str())
-        .bind(uuid(memory))
-        .bind(secret.name.as_str())
-        .bind(&secret.kind)
-        .bind(&secret.mark)
-        .bind(sealed)
-        .bind(if sealed.is_some() { "here" } else { "vault" })
-        .execute(&mut *self.tx)
-        .await?;
+        let sql = "INSERT INTO memory_secrets (owner, memory, name, kind, mark, sealed, place) VALUES ($1, $2, $3, $4, $5, $6, $7)
+             ON CONFLICT (owner, memory, name) DO NOTHING";
+        let done = self
+            .tx
+            .run(
+                sql,
+                args![
+                    self.user.as_str(),
+                    uuid(memory),
+                    secret.name.as_str(),
+                    &secret.kind,
+                    &secret.mark,
+                    sealed,
+                    if sealed.is_some() { "here" } else { "vault" }
+                ],
+            )
+            .await?;
         if done.rows_affected() > 0 {
             return Ok(true);
         }
-        let mark: Vec<u8> =
-            sqlx::query_scalar("SELECT mark FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3")
-                .bind(self.user.as_str())
-                .bind(uuid(memory))
-                .bind(secret.name.as_str())
-                .fetch_one(&mut *self.tx)
-                .await?;
+        let sql = "SELECT mark FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3";
+        let mark: Vec<u8> = self.tx.value(sql, args![self.user.as_str(), uuid(memory), secret.name.as_str()]).await?;
         // Two values with one name, once in tens of millions: nothing is written rather than one of them lost.
         let is_same = mark == secret.mark;
         is_same
@@ -297,30 +260,24 @@ impl UserTx {
              WHERE owner = $1 AND memory = $2 AND place = 'vault' ON CONFLICT DO NOTHING",
             "DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2",
         ] {
-            sqlx::query(sql).bind(&owner).bind(id).execute(&mut *self.tx).await?;
+            self.tx.run(sql, args![&owner, id]).await?;
         }
         let sql = "INSERT INTO purges (owner, memory, told) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-        sqlx::query(sql).bind(&owner).bind(id).bind(told).execute(&mut *self.tx).await?;
+        self.tx.run(sql, args![&owner, id, told]).await?;
         self.audit(Deed::Purged, &memory.to_string()).await
     }
 
     /// A secret of a memory of the user's own that has this name.
     pub(super) async fn secret(&mut self, memory: MemoryId, name: &str) -> Result<Option<Kept>, DbError> {
-        let row = sqlx::query(
-            "SELECT memory, name, sealed FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3",
-        )
-        .bind(self.user.as_str())
-        .bind(uuid(memory))
-        .bind(name)
-        .fetch_optional(&mut *self.tx)
-        .await?;
+        let sql = "SELECT memory, name, sealed FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3";
+        let row = self.tx.maybe(sql, args![self.user.as_str(), uuid(memory), name]).await?;
         row.as_ref().map(kept).transpose()
     }
 
     /// True for a memory of the user's own that was not removed for good.
     pub(super) async fn has_own(&mut self, memory: MemoryId) -> Result<bool, DbError> {
         let sql = "SELECT EXISTS (SELECT FROM memories WHERE owner = $1 AND id = $2 AND state <> 'purged' FOR SHARE)";
-        Ok(sqlx::query_scalar(sql).bind(self.user.as_str()).bind(uuid(memory)).fetch_one(&mut *self.tx).await?)
+        Ok(self.tx.value(sql, args![self.user.as_str(), uuid(memory)]).await?)
     }
 }
 

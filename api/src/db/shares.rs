@@ -10,6 +10,7 @@ use tessera_engine::sync::Offer;
 use uuid::Uuid;
 
 use super::memories::uuid;
+use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, Deed, UserId, UserTx, unless_overtaken};
 
 /// Offers of one owner that a user is shown at a time: the next come when these are answered.
@@ -123,7 +124,7 @@ impl Db {
         // Whoever uses a client of the older API sees at once what is shared by a tag: nobody could ask them.
         let is_older = matches!((target, permission), (Target::Tag(_), Some(_))) && self.has_older_key(with).await?;
         let mut tx = self.by(caller).await?;
-        let is_user: bool = sqlx::query_scalar("SELECT is_user($1)").bind(with.as_str()).fetch_one(&mut *tx.tx).await?;
+        let is_user: bool = tx.tx.value("SELECT is_user($1)", args![with.as_str()]).await?;
         if !is_user {
             return Err(ShareError::NoUser);
         }
@@ -185,7 +186,7 @@ impl Db {
         } else {
             "DELETE FROM mutes WHERE user_id = $1 AND owner = $2 AND memory = $3"
         };
-        let done = sqlx::query(sql).bind(user.as_str()).bind(owner.as_str()).bind(memory).execute(&mut *tx.tx).await?;
+        let done = tx.tx.run(sql, args![user.as_str(), owner.as_str(), memory]).await?;
         let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
         tx.told_of(user, owner, before.symmetric_difference(&after).copied());
         if done.rows_affected() > 0 {
@@ -223,12 +224,8 @@ impl Db {
         let mut tx = self.by(caller).await?;
         tx.change_shares(owner).await?;
         let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
-        let changed: bool = sqlx::query_scalar("SELECT answer_offer($1, $2, $3)")
-            .bind(owner.as_str())
-            .bind(tag.as_str())
-            .bind(is_accepted)
-            .fetch_one(&mut *tx.tx)
-            .await?;
+        let sql = "SELECT answer_offer($1, $2, $3)";
+        let changed: bool = tx.tx.value(sql, args![owner.as_str(), tag.as_str(), is_accepted]).await?;
         let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
         if changed {
             let answer = if is_accepted { "accepted" } else { "declined" };
@@ -246,37 +243,29 @@ impl Db {
     /// Whose a memory is that a user muted.
     pub(crate) async fn muted_owners(&self, user: &UserId, memory: MemoryId) -> Result<Vec<UserId>, DbError> {
         let mut tx = self.of(user).await?;
-        let owners: Vec<String> =
-            sqlx::query_scalar("SELECT owner FROM mutes WHERE user_id = $1 AND memory = $2 ORDER BY owner")
-                .bind(user.as_str())
-                .bind(uuid(memory))
-                .fetch_all(&mut *tx.tx)
-                .await?;
+        let sql = "SELECT owner FROM mutes WHERE user_id = $1 AND memory = $2 ORDER BY owner";
+        let owners: Vec<String> = tx.tx.values(sql, args![user.as_str(), uuid(memory)]).await?;
         owners.iter().map(|owner| owner.parse()).collect()
     }
 
     /// Everything that a user shares.
     pub(crate) async fn my_shares(&self, user: &UserId) -> Result<MyShares, DbError> {
         let mut tx = self.of(user).await?;
-        let memories = sqlx::query(concat!(
+        let sql = concat!(
             "SELECT s.memory, s.grantee, s.permission, left(m.content, 80) AS preview, f.handle, ",
             since!(),
             "FROM memory_shares s JOIN memories m ON m.owner = s.owner AND m.id = s.memory
              LEFT JOIN feed f ON f.user_id = s.owner AND f.owner = s.owner AND f.memory = s.memory
              WHERE s.owner = $1 AND m.state = 'live' ORDER BY s.created, s.memory, s.grantee"
-        ))
-        .bind(user.as_str())
-        .fetch_all(&mut *tx.tx)
-        .await?;
-        let tags = sqlx::query(concat!(
+        );
+        let memories = tx.tx.all(sql, args![user.as_str()]).await?;
+        let sql = concat!(
             "SELECT s.tag, s.grantee, s.permission, s.status, ",
             since!(),
             "FROM tag_shares s
              WHERE s.owner = $1 ORDER BY s.created, s.tag, s.grantee"
-        ))
-        .bind(user.as_str())
-        .fetch_all(&mut *tx.tx)
-        .await?;
+        );
+        let tags = tx.tx.all(sql, args![user.as_str()]).await?;
         let mut shares = MyShares::default();
         for row in &memories {
             shares.memory_shares.push(MemoryShare {
@@ -304,20 +293,14 @@ impl Db {
 impl UserTx {
     /// Until the transaction ends, nobody writes a memory of an owner: see `hold_shares`.
     async fn change_shares(&mut self, owner: &UserId) -> Result<(), DbError> {
-        sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
-            .bind(owner.as_str())
-            .execute(&mut *self.tx)
-            .await?;
+        let sql = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+        self.tx.run(sql, args![owner.as_str()]).await?;
         Ok(())
     }
 
     async fn own_memory(&mut self, id: MemoryId) -> Result<Option<MemoryId>, DbError> {
-        let found: Option<Uuid> =
-            sqlx::query_scalar("SELECT id FROM memories WHERE owner = $1 AND id = $2 AND state = 'live'")
-                .bind(self.user.as_str())
-                .bind(uuid(id))
-                .fetch_optional(&mut *self.tx)
-                .await?;
+        let sql = "SELECT id FROM memories WHERE owner = $1 AND id = $2 AND state = 'live'";
+        let found: Option<Uuid> = self.tx.maybe_value(sql, args![self.user.as_str(), uuid(id)]).await?;
         Ok(found.map(MemoryId::from_uuid))
     }
 
@@ -330,18 +313,12 @@ impl UserTx {
 
     /// What other users want to share with this one by a tag, and nobody answered; of those they mute, nothing.
     pub(super) async fn offers(&mut self) -> Result<Vec<Offer>, DbError> {
-        let rows = sqlx::query(
-            "SELECT owner, tag, permission FROM (
+        let sql = "SELECT owner, tag, permission FROM (
                  SELECT s.owner, s.tag, s.permission, row_number() OVER (PARTITION BY s.owner ORDER BY s.created, s.tag) AS place
                  FROM tag_shares s WHERE s.grantee = $1 AND s.status = 'offered'
                  AND NOT EXISTS (SELECT FROM mutes WHERE user_id = $1 AND owner = s.owner AND memory = $2)) offered
-             WHERE place <= $3 ORDER BY place, owner LIMIT 200",
-        )
-        .bind(self.user.as_str())
-        .bind(Uuid::nil())
-        .bind(MOST_OFFERS_OF_ONE)
-        .fetch_all(&mut *self.tx)
-        .await?;
+             WHERE place <= $3 ORDER BY place, owner LIMIT 200";
+        let rows = self.tx.all(sql, args![self.user.as_str(), Uuid::nil(), MOST_OFFERS_OF_ONE]).await?;
         let offer = |row: &PgRow| -> Result<Offer, DbError> {
             let wrong = |error: DomainError| DbError::Row(error.to_string());
             Ok(Offer {
@@ -354,28 +331,18 @@ impl UserTx {
     }
 
     async fn tagged(&mut self, tag: &Tag) -> Result<Vec<MemoryId>, DbError> {
-        let found: Vec<Uuid> = sqlx::query_scalar(
-            "SELECT id FROM memories WHERE owner = $1 AND tags @> ARRAY[$2] AND state = 'live' ORDER BY id",
-        )
-        .bind(self.user.as_str())
-        .bind(tag.as_str())
-        .fetch_all(&mut *self.tx)
-        .await?;
+        let sql = "SELECT id FROM memories WHERE owner = $1 AND tags @> ARRAY[$2] AND state = 'live' ORDER BY id";
+        let found: Vec<Uuid> = self.tx.values(sql, args![self.user.as_str(), tag.as_str()]).await?;
         Ok(found.into_iter().map(MemoryId::from_uuid).collect())
     }
 
     /// Memories of an owner that the user sees.
     async fn visible_of(&mut self, owner: &UserId) -> Result<Vec<MemoryId>, DbError> {
-        let found: Vec<Uuid> = sqlx::query_scalar(
-            "SELECT m.id FROM memories m WHERE m.owner = $1 AND (
+        let sql = "SELECT m.id FROM memories m WHERE m.owner = $1 AND (
                  m.id IN (SELECT memory FROM memory_shares WHERE owner = $1 AND grantee = $2)
                  OR EXISTS (SELECT FROM tag_shares s WHERE s.owner = $1 AND s.grantee = $2 AND s.tag = ANY (m.tags)))
-             ORDER BY m.id",
-        )
-        .bind(owner.as_str())
-        .bind(self.user.as_str())
-        .fetch_all(&mut *self.tx)
-        .await?;
+             ORDER BY m.id";
+        let found: Vec<Uuid> = self.tx.values(sql, args![owner.as_str(), self.user.as_str()]).await?;
         Ok(found.into_iter().map(MemoryId::from_uuid).collect())
     }
 

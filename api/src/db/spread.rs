@@ -10,6 +10,7 @@ use futures_util::TryStreamExt as _;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgExecutor, Postgres, Row as _, Transaction};
 
+use super::verbs::{Ask as _, args};
 use super::{DbError, UserTx};
 
 /// A statement with what is bound to it.
@@ -58,9 +59,9 @@ pub(super) fn migration(sql: &str) -> String {
 
 /// Spreads what is not spread yet. Doing so twice changes nothing.
 pub(super) async fn spread(connection: &mut PgConnection) -> Result<(), DbError> {
-    sqlx::query("SELECT pg_advisory_lock($1)").bind(LOCK).execute(&mut *connection).await?;
+    connection.run("SELECT pg_advisory_lock($1)", args![LOCK]).await?;
     let done = spread_alone(connection).await;
-    sqlx::query("SELECT pg_advisory_unlock($1)").bind(LOCK).execute(&mut *connection).await?;
+    connection.run("SELECT pg_advisory_unlock($1)", args![LOCK]).await?;
     done
 }
 
@@ -68,31 +69,23 @@ async fn spread_alone(connection: &mut PgConnection) -> Result<(), DbError> {
     sqlx::raw_sql(RULES).execute(&mut *connection).await?;
     // The audit's triggers refuse, and ask nothing.
     sqlx::raw_sql("SET citus.enable_unsafe_triggers = on").execute(&mut *connection).await?;
-    let waiting = sqlx::query(
-        "SELECT c.relname::text AS name, (SELECT a.attname::text FROM pg_index i
+    let sql = "SELECT c.relname::text AS name, (SELECT a.attname::text FROM pg_index i
                 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
              WHERE i.indrelid = c.oid AND i.indisprimary) AS first_key
          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relname <> '_sqlx_migrations'
              AND c.oid NOT IN (SELECT table_name FROM citus_tables WHERE citus_table_type IN ('distributed', 'reference'))
-         ORDER BY c.relname <> ALL ($1), c.relname <> $2, c.oid",
-    )
-    .bind(EVERYWHERE.as_slice())
-    .bind(FIRST)
-    .fetch_all(&mut *connection)
-    .await?;
+         ORDER BY c.relname <> ALL ($1), c.relname <> $2, c.oid";
+    let waiting = connection.all(sql, args![EVERYWHERE.as_slice(), FIRST]).await?;
     for row in &waiting {
         let (name, key): (String, Option<String>) = (row.try_get("name")?, row.try_get("first_key")?);
         spread_table(connection, &name, key.as_deref()).await?;
         tracing::info!(table = name, "spread");
     }
     // What was here before is on the machines now.
-    let left: Vec<String> = sqlx::query_scalar(
-        "SELECT c.relname::text FROM pg_class c JOIN citus_tables t ON t.table_name = c.oid
-         WHERE t.citus_table_type IN ('distributed', 'reference') AND pg_relation_size(c.oid) > 0 ORDER BY c.oid",
-    )
-    .fetch_all(&mut *connection)
-    .await?;
+    let sql = "SELECT c.relname::text FROM pg_class c JOIN citus_tables t ON t.table_name = c.oid
+         WHERE t.citus_table_type IN ('distributed', 'reference') AND pg_relation_size(c.oid) > 0 ORDER BY c.oid";
+    let left: Vec<String> = connection.values(sql, args![]).await?;
     for name in left {
         let mut tx = connection.begin().await?;
         for sql in [
@@ -118,7 +111,7 @@ async fn spread_table(connection: &mut PgConnection, name: &str, key: Option<&st
         _ => return Err(DbError::Unsafe(format!("the key of {name} does not begin with its user"))),
     };
     let sql = "SELECT relforcerowsecurity FROM pg_class WHERE oid = $1::regclass";
-    let is_guarded: bool = sqlx::query_scalar(sql).bind(name).fetch_one(&mut *connection).await?;
+    let is_guarded: bool = connection.value(sql, args![name]).await?;
     let mut tx = connection.begin().await?;
     let guard = |how: &str| format!("ALTER TABLE {name} {how} ROW LEVEL SECURITY");
     if is_guarded {
@@ -133,13 +126,10 @@ async fn spread_table(connection: &mut PgConnection, name: &str, key: Option<&st
 
 /// Refuses a database of which something is not spread, or a machine that does not let requests in.
 pub(super) async fn check(tx: &mut Transaction<'static, Postgres>) -> Result<(), DbError> {
-    let left: Vec<String> = sqlx::query_scalar(
-        "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    let sql = "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relname <> '_sqlx_migrations'
-             AND c.oid NOT IN (SELECT table_name FROM citus_tables WHERE citus_table_type IN ('distributed', 'reference'))",
-    )
-    .fetch_all(&mut **tx)
-    .await?;
+             AND c.oid NOT IN (SELECT table_name FROM citus_tables WHERE citus_table_type IN ('distributed', 'reference'))";
+    let left: Vec<String> = tx.values(sql, args![]).await?;
     if !left.is_empty() {
         let problem = format!("{} not spread by Citus; run tessera-server migrate, and start again", left.join(", "));
         return Err(DbError::Unsafe(problem));
@@ -147,7 +137,7 @@ pub(super) async fn check(tx: &mut Transaction<'static, Postgres>) -> Result<(),
     let refused = |error: sqlx::Error| {
         DbError::Unsafe(format!("a machine of Citus does not let tessera_app in, or one that cannot log in: {error}"))
     };
-    sqlx::query("SELECT count(*) FROM marks").execute(&mut **tx).await.map_err(refused)?;
+    tx.run("SELECT count(*) FROM marks", args![]).await.map_err(refused)?;
     Ok(())
 }
 
@@ -208,17 +198,13 @@ impl UserTx {
 
     /// Others of whom the user was told a memory: from one name to the next, however many rows each has.
     async fn sharers(&mut self) -> Result<Vec<String>, DbError> {
-        Ok(sqlx::query_scalar(
-            "WITH RECURSIVE names AS (
+        let sql = "WITH RECURSIVE names AS (
                  (SELECT owner FROM feed WHERE user_id = $1 ORDER BY owner LIMIT 1)
                  UNION ALL
                  SELECT (SELECT owner FROM feed WHERE user_id = $1 AND feed.owner > names.owner ORDER BY owner LIMIT 1)
                  FROM names WHERE names.owner IS NOT NULL)
-             SELECT owner FROM names WHERE owner <> $1",
-        )
-        .bind(self.user.as_str())
-        .fetch_all(&mut *self.tx)
-        .await?)
+             SELECT owner FROM names WHERE owner <> $1";
+        Ok(self.tx.values(sql, args![self.user.as_str()]).await?)
     }
 }
 

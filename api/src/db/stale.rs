@@ -10,6 +10,7 @@ use tessera_engine::text::O200k;
 use uuid::Uuid;
 
 use super::memories::{columns, counts, derived_columns, known, stored, uuid};
+use super::verbs::{Ask as _, args};
 use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// Rows of one transaction.
@@ -70,18 +71,15 @@ impl Db {
     /// The user's own live memories that seem to be of an older program, the last changed first.
     async fn stale(&self, user: &UserId) -> Result<Vec<Uuid>, DbError> {
         let mut tx = self.of(user).await?;
-        Ok(sqlx::query_scalar(
-            "SELECT id FROM memories WHERE owner = $1 AND state = 'live'
+        let sql = "SELECT id FROM memories WHERE owner = $1 AND state = 'live'
                  AND (coalesce(costs[5], 1) <> $3 OR NOT EXISTS (
                      SELECT FROM unnest($2::bytea[]) AS current (head)
                      WHERE substring(forward FROM 1 FOR length(head)) = head))
-             ORDER BY updated DESC, id",
-        )
-        .bind(user.as_str())
-        .bind(current_heads())
-        .bind(i32::try_from(LineCosts::FORM).unwrap_or(i32::MAX))
-        .fetch_all(&mut *tx.tx)
-        .await?)
+             ORDER BY updated DESC, id";
+        Ok(tx
+            .tx
+            .values(sql, args![user.as_str(), current_heads(), i32::try_from(LineCosts::FORM).unwrap_or(i32::MAX)])
+            .await?)
     }
 
     /// Makes what is derived from a user's memories current, in short transactions. Whatever ends it, what was done
@@ -114,20 +112,24 @@ impl Db {
         let mut written = 0;
         let mut tx = self.of(user).await?;
         for Remade { old, composed } in batch {
-            let done = sqlx::query(
-                    "UPDATE memories SET forward = $4, length = $5, signature = $6, standing = $7, costs = $8, passages = $9
-                     WHERE owner = $1 AND id = $2 AND forward = $3",
+            let sql = "UPDATE memories SET forward = $4, length = $5, signature = $6, standing = $7, costs = $8, passages = $9
+                     WHERE owner = $1 AND id = $2 AND forward = $3";
+            let done = tx
+                .tx
+                .run(
+                    sql,
+                    args![
+                        user.as_str(),
+                        uuid(composed.memory().id),
+                        old,
+                        composed.forward(),
+                        i32::from(composed.length()),
+                        composed.signature().cast_signed(),
+                        composed.is_standing(),
+                        counts(composed.costs()),
+                        Passage::encode_all(&composed.costs().passages)
+                    ],
                 )
-                .bind(user.as_str())
-                .bind(uuid(composed.memory().id))
-                .bind(old)
-                .bind(composed.forward())
-                .bind(i32::from(composed.length()))
-                .bind(composed.signature().cast_signed())
-                .bind(composed.is_standing())
-                .bind(counts(composed.costs()))
-                .bind(Passage::encode_all(&composed.costs().passages))
-                .execute(&mut *tx.tx)
                 .await?;
             written += usize::try_from(done.rows_affected()).unwrap_or(0);
         }

@@ -16,6 +16,7 @@ use super::current::Current;
 use super::foreseen::{Foreseen, outcome_on};
 use super::meaning::Sent;
 use super::memories::{Stored, seen, stored, uuid};
+use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// How often an insert is tried again that another one of the same memory came before.
@@ -217,19 +218,13 @@ impl UserTx {
     pub(crate) async fn history(&mut self, marks: &[Mark]) -> Result<Position, DbError> {
         let (seqs, stamps): (Vec<i64>, Vec<i64>) =
             marks.iter().map(|mark| (i64::try_from(mark.seq).unwrap_or(i64::MAX), mark.stamp)).unzip();
-        let row = sqlx::query(
-            "SELECT epoch, (SELECT seq FROM user_seq WHERE user_id = $1) AS head,
+        let sql = "SELECT epoch, (SELECT seq FROM user_seq WHERE user_id = $1) AS head,
                  (SELECT stamp FROM marks WHERE user_id = $1 AND seq = (SELECT seq FROM user_seq WHERE user_id = $1)) AS stamp,
                  (SELECT max(known.seq) FROM unnest($2::bigint[], $3::bigint[]) AS known (seq, stamp)
                       WHERE known.seq <= (SELECT seq FROM user_seq WHERE user_id = $1)
                           AND known.stamp = (SELECT stamp FROM marks WHERE user_id = $1 AND seq = known.seq)) AS common
-             FROM server_meta",
-        )
-        .bind(self.user.as_str())
-        .bind(seqs)
-        .bind(stamps)
-        .fetch_one(&mut *self.tx)
-        .await?;
+             FROM server_meta";
+        let row = self.tx.one(sql, args![self.user.as_str(), seqs, stamps]).await?;
         let number = |value: i64| u64::try_from(value).unwrap_or(0);
         let (head, stamp): (Option<i64>, Option<i64>) = (row.try_get("head")?, row.try_get("stamp")?);
         let head = number(head.unwrap_or(0));
@@ -244,11 +239,8 @@ impl UserTx {
 
     /// The first mark from a number on: of the transaction that the number belongs to.
     async fn mark_from(&mut self, seq: u64) -> Result<Option<Mark>, DbError> {
-        let found = sqlx::query("SELECT seq, stamp FROM marks WHERE user_id = $1 AND seq >= $2 ORDER BY seq LIMIT 1")
-            .bind(self.user.as_str())
-            .bind(i64::try_from(seq).unwrap_or(i64::MAX))
-            .fetch_optional(&mut *self.tx)
-            .await?;
+        let sql = "SELECT seq, stamp FROM marks WHERE user_id = $1 AND seq >= $2 ORDER BY seq LIMIT 1";
+        let found = self.tx.maybe(sql, args![self.user.as_str(), i64::try_from(seq).unwrap_or(i64::MAX)]).await?;
         let mark = |row: PgRow| -> Result<Mark, DbError> {
             Ok(Mark { seq: u64::try_from(row.try_get::<i64, _>("seq")?).unwrap_or(0), stamp: row.try_get("stamp")? })
         };
@@ -283,13 +275,8 @@ impl UserTx {
         current: Option<Current>,
         foreseen: &Foreseen,
     ) -> Result<Option<Option<Refusal>>, DbError> {
-        let made =
-            sqlx::query("INSERT INTO applied_ops (user_id, op_id, hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
-                .bind(self.user.as_str())
-                .bind(uuid(op.op_id))
-                .bind(hash)
-                .execute(&mut *self.tx)
-                .await;
+        let sql = "INSERT INTO applied_ops (user_id, op_id, hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+        let made = self.tx.run(sql, args![self.user.as_str(), uuid(op.op_id), hash]).await;
         let is_new = match made {
             // Authenticated before the removal: the next request is not let in.
             Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
@@ -308,11 +295,8 @@ impl UserTx {
             }
             return Ok(decided);
         }
-        let known = sqlx::query("SELECT hash, refused FROM applied_ops WHERE user_id = $1 AND op_id = $2")
-            .bind(self.user.as_str())
-            .bind(uuid(op.op_id))
-            .fetch_one(&mut *self.tx)
-            .await?;
+        let sql = "SELECT hash, refused FROM applied_ops WHERE user_id = $1 AND op_id = $2";
+        let known = self.tx.one(sql, args![self.user.as_str(), uuid(op.op_id)]).await?;
         let known_hash: Vec<u8> = known.try_get("hash")?;
         if !known_hash.is_empty() && known_hash != hash {
             return Ok(Some(Some(Refusal::OpReused)));
@@ -324,11 +308,8 @@ impl UserTx {
 
     async fn shadow(&mut self, id: MemoryId) -> Result<Option<Shadow>, DbError> {
         let Some(found) = self.memory(id).await? else { return Ok(None) };
-        let seq: Option<i64> = sqlx::query_scalar("SELECT max(seq) FROM feed WHERE user_id = $1 AND memory = $2")
-            .bind(self.user.as_str())
-            .bind(uuid(id))
-            .fetch_one(&mut *self.tx)
-            .await?;
+        let sql = "SELECT max(seq) FROM feed WHERE user_id = $1 AND memory = $2";
+        let seq: Option<i64> = self.tx.value(sql, args![self.user.as_str(), uuid(id)]).await?;
         Ok(seq.map(|seq| shadow(found, u64::try_from(seq).unwrap_or(0))))
     }
 
@@ -405,12 +386,8 @@ impl UserTx {
     /// Keeps why an op was refused, for whoever sends it again.
     async fn note_refusal(&mut self, op: &Op, refusal: Refusal) -> Result<(), DbError> {
         let text = serde_json::to_string(&refusal).map_err(|error| DbError::Row(error.to_string()))?;
-        sqlx::query("UPDATE applied_ops SET refused = $3 WHERE user_id = $1 AND op_id = $2")
-            .bind(self.user.as_str())
-            .bind(uuid(op.op_id))
-            .bind(text)
-            .execute(&mut *self.tx)
-            .await?;
+        let sql = "UPDATE applied_ops SET refused = $3 WHERE user_id = $1 AND op_id = $2";
+        self.tx.run(sql, args![self.user.as_str(), uuid(op.op_id), text]).await?;
         Ok(())
     }
 
@@ -444,7 +421,7 @@ impl UserTx {
         // Last: nobody keeps one while the counters are held.
         if !self.dropped.is_empty() {
             let those: Vec<String> = std::mem::take(&mut self.dropped).into_iter().collect();
-            sqlx::query("SELECT drop_indexes($1)").bind(those).execute(&mut *self.tx).await?;
+            self.tx.run("SELECT drop_indexes($1)", args![those]).await?;
         }
         Ok(())
     }
@@ -463,20 +440,14 @@ impl UserTx {
     /// Until the transaction ends, nobody changes with whom an owner shares: whoever comes to see a memory by a
     /// share, or by a change of the memory, is told of it by one of the two.
     async fn hold_shares(&mut self, owner: &str) -> Result<(), DbError> {
-        sqlx::query("SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))")
-            .bind(owner)
-            .execute(&mut *self.tx)
-            .await?;
+        let sql = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))";
+        self.tx.run(sql, args![owner]).await?;
         Ok(())
     }
 
     /// The users who see a memory.
     pub(super) async fn audience(&mut self, owner: &str, memory: MemoryId) -> Result<Vec<String>, DbError> {
-        let those: Option<Vec<String>> = sqlx::query_scalar("SELECT audience($1, $2)")
-            .bind(owner)
-            .bind(uuid(memory))
-            .fetch_one(&mut *self.tx)
-            .await?;
+        let those: Option<Vec<String>> = self.tx.value("SELECT audience($1, $2)", args![owner, uuid(memory)]).await?;
         Ok(those.unwrap_or_default())
     }
 }

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::meaning::believed;
 use super::memories::{columns, uuid};
 use super::sync::{MOST_PAGE_BYTES, bytes_of};
+use super::verbs::{Ask as _, args};
 use super::{DbError, UserTx};
 
 /// A memory that a feed tells of, at which place, and its row, where the user may see one.
@@ -108,13 +109,9 @@ impl UserTx {
             .map(|row| Ok((row.try_get("memory")?, row.try_get("seq")?)))
             .collect::<Result<_, sqlx::Error>>()?;
         let ids: Vec<Uuid> = told.iter().map(|(memory, _)| *memory).collect();
-        let places = sqlx::query(
-            "SELECT memory, owner FROM feed WHERE user_id = $1 AND memory = ANY ($2) ORDER BY owner <> $1, handle",
-        )
-        .bind(self.user.as_str())
-        .bind(&ids)
-        .fetch_all(&mut *self.tx)
-        .await?;
+        let sql =
+            "SELECT memory, owner FROM feed WHERE user_id = $1 AND memory = ANY ($2) ORDER BY owner <> $1, handle";
+        let places = self.tx.all(sql, args![self.user.as_str(), &ids]).await?;
         let places: Vec<(Uuid, String)> = places
             .iter()
             .map(|row| Ok((row.try_get("memory")?, row.try_get("owner")?)))

@@ -4,6 +4,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tessera_engine::Timestamp;
 
+use super::verbs::{Ask as _, args};
 use super::{Db, DbError, UserId, UserTx, unless_overtaken};
 
 /// The use that a user made of a memory.
@@ -39,17 +40,10 @@ impl Db {
     ) -> Result<Vec<Use>, DbError> {
         let counted = unless_overtaken(|| async {
             let mut tx = self.of(user).await?;
-            let rows = sqlx::query(
-                "UPDATE feed SET uses = uses + told.count, used = $4
+            let sql = "UPDATE feed SET uses = uses + told.count, used = $4
                  FROM unnest($2, $3) AS told (handle, count) WHERE feed.user_id = $1 AND feed.handle = told.handle
-                 RETURNING feed.handle, feed.uses, feed.used",
-            )
-            .bind(user.as_str())
-            .bind(handles)
-            .bind(counts)
-            .bind(now.as_micros())
-            .fetch_all(&mut *tx.tx)
-            .await?;
+                 RETURNING feed.handle, feed.uses, feed.used";
+            let rows = tx.tx.all(sql, args![user.as_str(), handles, counts, now.as_micros()]).await?;
             tx.commit().await?;
             Ok::<_, DbError>(rows)
         });
@@ -61,7 +55,7 @@ impl UserTx {
     /// The uses after a time, in microseconds.
     pub(crate) async fn used_since(&mut self, time: i64) -> Result<Vec<Use>, DbError> {
         let sql = "SELECT handle, uses, used FROM feed WHERE user_id = $1 AND used > $2";
-        let rows = sqlx::query(sql).bind(self.user.as_str()).bind(time).fetch_all(&mut *self.tx).await?;
+        let rows = self.tx.all(sql, args![self.user.as_str(), time]).await?;
         uses(&rows)
     }
 }

@@ -4,6 +4,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Row as _};
 
 use super::LOCK;
 use crate::db::DbError;
+use crate::db::verbs::{Ask as _, args};
 
 /// Its tables, as far as a version of it has them.
 const TABLES: [&str; 8] = [
@@ -40,23 +41,19 @@ const NOTES: &str = "CREATE TABLE older.taken (
 /// server of it that still runs has written all, or none, of what it writes at that time.
 pub(in crate::db) async fn put_aside(conn: &mut PgConnection) -> Result<bool, DbError> {
     let mut tx = conn.begin().await?;
-    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *tx).await?;
+    tx.run("SELECT pg_advisory_xact_lock($1)", args![LOCK]).await?;
     if !is_older(&mut tx).await? {
         return Ok(false);
     }
     may_move(&mut tx).await?;
-    let found: Vec<String> = sqlx::query_scalar(
-        "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-         WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND c.relname = ANY ($1)",
-    )
-    .bind(TABLES.as_slice())
-    .fetch_all(&mut *tx)
-    .await?;
-    sqlx::query("CREATE SCHEMA older").execute(&mut *tx).await?;
+    let sql = "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND c.relname = ANY ($1)";
+    let found: Vec<String> = tx.values(sql, args![TABLES.as_slice()]).await?;
+    tx.run("CREATE SCHEMA older", args![]).await?;
     for table in TABLES.iter().filter(|table| found.iter().any(|found| found == *table)) {
         // Indexes, constraints and the sequences of its columns go with it.
         let sql = format!("ALTER TABLE public.{table} SET SCHEMA older");
-        sqlx::query(AssertSqlSafe(sql)).execute(&mut *tx).await?;
+        tx.run(AssertSqlSafe(sql), args![]).await?;
     }
     sqlx::raw_sql(NOTES).execute(&mut *tx).await?;
     // Numbers that were given count, whether or not their rows are there.
@@ -70,7 +67,7 @@ pub(in crate::db) async fn put_aside(conn: &mut PgConnection) -> Result<bool, Db
     sqlx::raw_sql("CREATE TABLE public.alembic_version (version_num varchar(32) PRIMARY KEY)")
         .execute(&mut *tx)
         .await?;
-    sqlx::query("INSERT INTO public.alembic_version VALUES ($1)").bind(GONE).execute(&mut *tx).await?;
+    tx.run("INSERT INTO public.alembic_version VALUES ($1)", args![GONE]).await?;
     tx.commit().await?;
     Ok(true)
 }

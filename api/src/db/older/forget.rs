@@ -4,6 +4,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::names::has_column;
 use crate::db::remove::Counts;
+use crate::db::verbs::{Ask as _, args};
 use crate::db::{Db, DbError, UserId};
 
 /// Where the older tables name a user, what rests on others first: the table, a column that it has, and what tells the rows.
@@ -31,7 +32,7 @@ impl Db {
             return Ok(None);
         }
         let sql = "SELECT older FROM older.names WHERE name = $1";
-        Ok(sqlx::query_scalar(sql).bind(user.as_str()).fetch_optional(&mut *conn).await?)
+        Ok(conn.maybe_value(sql, args![user.as_str()]).await?)
     }
 
     /// How many rows of the older tables name a user.
@@ -76,12 +77,12 @@ impl Db {
         let mut tx = self.pool.begin().await?;
         let taken = if is_of_users { TAKEN } else { "owner = $1 OR $2 = ''" };
         let sql = AssertSqlSafe(format!("DELETE FROM older.taken WHERE {taken}"));
-        sqlx::query(sql).bind(user.as_str()).bind(&name).execute(&mut *tx).await?;
+        tx.run(sql, args![user.as_str(), &name]).await?;
         // Without a column for users all rows are this user's. Rows that stayed would be taken over again.
         there.extend((!is_of_users).then_some(("memories", "$1 IS NOT NULL")));
         for (table, rows) in there {
             let sql = AssertSqlSafe(format!("DELETE FROM older.{table} WHERE {rows}"));
-            let n = sqlx::query(sql).bind(&name).execute(&mut *tx).await?.rows_affected();
+            let n = tx.run(sql, args![&name]).await?.rows_affected();
             if n > 0 {
                 *counts.entry(format!("older.{table}")).or_default() += n;
             }

@@ -22,6 +22,7 @@ use serde::Serialize;
 use sqlx::{Connection as _, PgConnection, Row as _};
 
 use super::{Db, DbError, Patience, UserId};
+use crate::db::verbs::{Ask as _, args};
 use crate::secrets::{SecretError, Secrets};
 
 pub(super) use aside::{is_aside, is_older, put_aside};
@@ -147,7 +148,7 @@ impl Db {
                  ON CONFLICT (user_id) DO UPDATE SET seq = greatest(user_seq.seq, excluded.seq)",
                 "INSERT INTO marks (user_id, seq) VALUES ($1, $2) ON CONFLICT (user_id, seq) DO NOTHING",
             ] {
-                sqlx::query(sql).bind(user.as_str()).bind(top).execute(&mut *tx).await?;
+                tx.run(sql, args![user.as_str(), top]).await?;
             }
             tx.commit().await?;
         }
@@ -163,10 +164,8 @@ impl Db {
         if !is_aside(&mut conn).await? {
             return Ok(None);
         }
-        let found: Option<String> = sqlx::query_scalar("SELECT name FROM older.names WHERE older = $1")
-            .bind(name)
-            .fetch_optional(&mut *conn)
-            .await?;
+        let found: Option<String> =
+            conn.maybe_value("SELECT name FROM older.names WHERE older = $1", args![name]).await?;
         found.map(|name| name.parse()).transpose()
     }
 }

@@ -11,6 +11,7 @@ use tessera_engine::domain::Tag;
 use super::TakenOver;
 use super::names::{Names, has_column};
 use super::row::raw_tags;
+use crate::db::verbs::{Ask as _, args};
 use crate::db::{Db, DbError, UserId};
 
 /// A share: with whom, whether for writing too, and since when, as PostgreSQL reads it.
@@ -131,17 +132,10 @@ impl Db {
     pub(super) async fn keep_rules(&self, rules: &Rules, taken: &mut TakenOver) -> Result<(), DbError> {
         for (owner, tag, grant) in &rules.tags {
             let mut tx = self.begin(owner).await?;
-            sqlx::query(
-                "INSERT INTO tag_shares (owner, tag, grantee, permission, created, status)
-                 VALUES ($1, $2, $3, $4, $5::text::timestamptz, 'accepted') ON CONFLICT (owner, tag, grantee) DO NOTHING",
-            )
-            .bind(owner.as_str())
-            .bind(tag.as_str())
-            .bind(grant.with.as_str())
-            .bind(grant.permission)
-            .bind(&grant.since)
-            .execute(&mut *tx)
-            .await?;
+            let sql = "INSERT INTO tag_shares (owner, tag, grantee, permission, created, status)
+                 VALUES ($1, $2, $3, $4, $5::text::timestamptz, 'accepted') ON CONFLICT (owner, tag, grantee) DO NOTHING";
+            tx.run(sql, args![owner.as_str(), tag.as_str(), grant.with.as_str(), grant.permission, &grant.since])
+                .await?;
             tx.commit().await?;
             taken.tag_shares += 1;
         }

@@ -8,6 +8,7 @@ use super::row::{Becomes, Older, id_of, next, reading};
 use super::shares::{Grant, Rules};
 use crate::db::error::Remedy;
 use crate::db::memories::uuid;
+use crate::db::verbs::{Ask as _, args};
 use crate::db::{Db, DbError, Deed, UserId, UserTx, unless_overtaken};
 use crate::secrets::Secrets;
 
@@ -74,17 +75,17 @@ impl Db {
         }
         for one in coming {
             tx.act_for(one.owner).await?;
-            sqlx::query("SAVEPOINT one").execute(&mut *tx.tx).await?;
+            tx.tx.run("SAVEPOINT one", args![]).await?;
             match tx.take(one, is_first).await {
                 Ok(shares) => {
-                    sqlx::query("RELEASE SAVEPOINT one").execute(&mut *tx.tx).await?;
+                    tx.tx.run("RELEASE SAVEPOINT one", args![]).await?;
                     tx.note_older(one.older.id, Some(one.owner), None).await?;
                     taken.memories += 1;
                     taken.deleted += u64::from(one.older.is_deleted);
                     taken.shares += shares;
                 }
                 Err(error) if matches!(error, DbError::Row(_)) || error.remedy() == Remedy::Change => {
-                    sqlx::query("ROLLBACK TO SAVEPOINT one").execute(&mut *tx.tx).await?;
+                    tx.tx.run("ROLLBACK TO SAVEPOINT one", args![]).await?;
                     tx.note_older(one.older.id, None, Some(&error.to_string())).await?;
                 }
                 Err(error) => return Err(error),
@@ -136,40 +137,21 @@ impl UserTx {
             }
         }
         // When it was changed there: clients of before ask for what came since.
-        sqlx::query("UPDATE memories SET updated = $3 WHERE owner = $1 AND id = $2")
-            .bind(&owner)
-            .bind(uuid(memory))
-            .bind(one.older.updated.as_micros())
-            .execute(&mut *self.tx)
-            .await?;
+        let sql = "UPDATE memories SET updated = $3 WHERE owner = $1 AND id = $2";
+        self.tx.run(sql, args![&owner, uuid(memory), one.older.updated.as_micros()]).await?;
         for grant in &one.grants {
-            sqlx::query(
-                "INSERT INTO memory_shares (owner, memory, grantee, permission, created)
-                 VALUES ($1, $2, $3, $4, $5::text::timestamptz) ON CONFLICT (owner, memory, grantee) DO NOTHING",
-            )
-            .bind(&owner)
-            .bind(uuid(memory))
-            .bind(grant.with.as_str())
-            .bind(grant.permission)
-            .bind(&grant.since)
-            .execute(&mut *self.tx)
-            .await?;
+            let sql = "INSERT INTO memory_shares (owner, memory, grantee, permission, created)
+                 VALUES ($1, $2, $3, $4, $5::text::timestamptz) ON CONFLICT (owner, memory, grantee) DO NOTHING";
+            self.tx.run(sql, args![&owner, uuid(memory), grant.with.as_str(), grant.permission, &grant.since]).await?;
         }
         let those = self.audience(&owner, memory).await?;
         for who in &those {
             self.see_as(who).await?;
             // Of whoever came after the older system, the numbers are other ones.
-            sqlx::query(
-                "INSERT INTO feed (user_id, memory, owner, seq, handle)
+            let sql = "INSERT INTO feed (user_id, memory, owner, seq, handle)
                  SELECT $1, $2, $3, $4, $4 WHERE EXISTS (SELECT FROM older.names WHERE name = $1)
-                 ON CONFLICT (user_id, owner, memory) DO NOTHING",
-            )
-            .bind(who)
-            .bind(uuid(memory))
-            .bind(&owner)
-            .bind(number)
-            .execute(&mut *self.tx)
-            .await?;
+                 ON CONFLICT (user_id, owner, memory) DO NOTHING";
+            self.tx.run(sql, args![who, uuid(memory), &owner, number]).await?;
         }
         self.see_as(&owner).await?;
         if !is_first {
@@ -181,16 +163,11 @@ impl UserTx {
 
     /// Notes what became of a row: whose memory it is, or why it is none.
     async fn note_older(&mut self, id: i64, owner: Option<&UserId>, problem: Option<&str>) -> Result<(), DbError> {
-        sqlx::query(
-            "INSERT INTO older.taken (id, owner, memory, problem) VALUES ($1, $2, $3, $4)
-             ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, memory = excluded.memory, problem = excluded.problem, at = now()",
-        )
-        .bind(id)
-        .bind(owner.map(UserId::as_str))
-        .bind(owner.map(|owner| uuid(id_of(owner, id))))
-        .bind(problem)
-        .execute(&mut *self.tx)
-        .await?;
+        let sql = "INSERT INTO older.taken (id, owner, memory, problem) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, memory = excluded.memory, problem = excluded.problem, at = now()";
+        self.tx
+            .run(sql, args![id, owner.map(UserId::as_str), owner.map(|owner| uuid(id_of(owner, id))), problem])
+            .await?;
         Ok(())
     }
 }

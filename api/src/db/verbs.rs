@@ -1,0 +1,63 @@
+//! One verb for each statement: its rows, a row or none, one row, values, or its effect alone.
+
+use sqlx::postgres::{PgArguments, PgQueryResult, PgRow};
+use sqlx::{Decode, Error, PgConnection, Postgres, SqlSafeStr, Type};
+
+/// Values for the parameters of a statement, from `$1` on; an error where one cannot be encoded.
+pub(crate) type Args = Result<PgArguments, Error>;
+
+macro_rules! args {
+    () => { ::core::result::Result::Ok(::sqlx::postgres::PgArguments::default()) };
+    ($($value:expr),+ $(,)?) => {{
+        let mut args = ::sqlx::postgres::PgArguments::default();
+        let mut added = ::core::result::Result::Ok(());
+        $(added = added.and_then(|()| ::sqlx::Arguments::add(&mut args, $value).map_err(::sqlx::Error::Encode));)+
+        added.map(|()| args)
+    }};
+}
+pub(crate) use args;
+
+/// A value that a statement gives.
+pub(crate) trait Value: for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin {}
+impl<T: for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin> Value for T {}
+
+/// What is asked of a connection or in a transaction.
+pub(crate) trait Ask {
+    async fn run(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<PgQueryResult, Error>;
+    async fn all(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Vec<PgRow>, Error>;
+    async fn maybe(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Option<PgRow>, Error>;
+    async fn one(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<PgRow, Error>;
+    async fn values<T: Value>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Vec<T>, Error>;
+    async fn maybe_value<T: Value>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Option<T>, Error>;
+    async fn value<T: Value>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<T, Error>;
+}
+
+impl Ask for PgConnection {
+    async fn run(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<PgQueryResult, Error> {
+        sqlx::query_with(sql, args?).execute(self).await
+    }
+
+    async fn all(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Vec<PgRow>, Error> {
+        sqlx::query_with(sql, args?).fetch_all(self).await
+    }
+
+    async fn maybe(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Option<PgRow>, Error> {
+        sqlx::query_with(sql, args?).fetch_optional(self).await
+    }
+
+    async fn one(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<PgRow, Error> {
+        sqlx::query_with(sql, args?).fetch_one(self).await
+    }
+
+    async fn values<T: Value>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Vec<T>, Error> {
+        sqlx::query_scalar_with(sql, args?).fetch_all(self).await
+    }
+
+    async fn maybe_value<T: Value>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Option<T>, Error> {
+        sqlx::query_scalar_with(sql, args?).fetch_optional(self).await
+    }
+
+    async fn value<T: Value>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<T, Error> {
+        sqlx::query_scalar_with(sql, args?).fetch_one(self).await
+    }
+}
