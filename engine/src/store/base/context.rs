@@ -6,6 +6,7 @@ use super::transaction::Change;
 use crate::domain::{Handle, Memory, MemoryRef, Origin};
 use crate::index::{CONTEXT_REACH, ForwardDoc, Freshness, context_of};
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 
 /// Refreshes the context of a changed turn and of the turns within reach of it.
 pub(crate) fn refresh_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
@@ -23,7 +24,7 @@ pub(crate) fn refresh_around(change: &Change<'_>, memory: &Memory) -> Result<(),
         if blob != turn.blob && Freshness::of(&turn.blob).is_current() {
             let rev = if turn.handle == memory.handle.get() { memory.rev } else { change.next_rev()? };
             let sql = "UPDATE memories SET forward = ?2, rev = ?3 WHERE handle = ?1";
-            change.tx.prepare_cached(sql)?.execute(params![turn.handle, blob, rev])?;
+            change.tx.run(sql, params![turn.handle, blob, rev])?;
         }
     }
     Ok(())
@@ -39,10 +40,7 @@ struct Turn {
 fn around(change: &Change<'_>, session: &str, memory: &Memory) -> Result<(Vec<Turn>, usize), StoreError> {
     let reach = 2 * CONTEXT_REACH + 1;
     let side = |sql: &str| -> rusqlite::Result<Vec<(u32, Vec<u8>)>> {
-        let mut statement = change.tx.prepare_cached(sql)?;
-        let rows = statement
-            .query_map(params![session, memory.created, memory.handle, reach], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        rows.collect()
+        change.tx.all(sql, params![session, memory.created, memory.handle, reach], |row| Ok((row.get(0)?, row.get(1)?)))
     };
     let mut rows = side(
         "SELECT handle, forward FROM memories WHERE session = ?1 AND (created, handle) < (?2, ?3) AND deleted IS NULL

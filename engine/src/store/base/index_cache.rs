@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use memmap2::Mmap;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::config::Usage;
 use crate::index::{ForwardDoc, Freshness, Identity, IndexRow, IndexView, Mask, Snapshot, Tail};
 use crate::meaning::{Made, Meaning};
 use crate::store::file::home::Home;
 use crate::store::file::snapshot::{self, Version};
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::codec::{Reader, sql};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::index::{IndexColumns, index_row, read_index_row};
@@ -56,8 +57,7 @@ impl IndexCache {
         let path = home.snapshot();
         let version = snapshot::version(&path);
         let is_first = self.generation == 0;
-        let rev: u64 =
-            connection.prepare_cached("SELECT value FROM meta WHERE key = 'rev'")?.query_row([], |row| row.get(0))?;
+        let rev: u64 = connection.one("SELECT value FROM meta WHERE key = 'rev'", [], |row| row.get(0))?;
         if is_first || version != self.version || rev < self.seen {
             self.snapshot = load(connection, &path, rev)?;
             self.version = version;
@@ -146,7 +146,7 @@ fn load(connection: &Connection, path: &Path, rev: u64) -> rusqlite::Result<Opti
 fn identity_at(connection: &Connection, rev: u64) -> rusqlite::Result<Identity> {
     let store = connection.query_row("SELECT value FROM meta WHERE key = 'store_id'", [], |row| row.get(0))?;
     let sql = "SELECT op_id FROM history WHERE rev <= ?1 ORDER BY rev DESC LIMIT 1";
-    let stamp: Option<[u8; 16]> = connection.prepare_cached(sql)?.query_row([rev], |row| row.get(0)).optional()?;
+    let stamp: Option<[u8; 16]> = connection.maybe(sql, [rev], |row| row.get(0))?;
     Ok(Identity { store, rev, stamp: stamp.unwrap_or_default() })
 }
 
@@ -154,7 +154,7 @@ fn identity_at(connection: &Connection, rev: u64) -> rusqlite::Result<Identity> 
 fn readable(connection: &Connection, mut index_row: IndexRow) -> rusqlite::Result<IndexRow> {
     if index_row.is_live() && !Freshness::of(&index_row.blob).is_current() {
         let sql = sql!("SELECT ", MEMORY, " FROM memories WHERE handle = ?1");
-        let memory = connection.prepare_cached(sql)?.query_row([index_row.features.handle], row::memory)?;
+        let memory = connection.one(sql, [index_row.features.handle], row::memory)?;
         let doc = ForwardDoc::analyze(&memory);
         index_row.features.length = doc.length;
         index_row.blob = doc.encode_into(&index_row.blob);

@@ -1,6 +1,6 @@
 //! Secrets as rows: written in the transaction of the text that they were taken out of.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use tessera_seal::{KeyId, key_of};
 
 use super::config::Actor;
@@ -9,6 +9,7 @@ use super::transaction::Change;
 use crate::domain::{Memory, MemoryId, Trust};
 use crate::screen::{KnownValues, Secret, places};
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 
 /// The key in `meta` that names the key that seals now, as far as this store knows.
 const SEALING: &str = "secret_key";
@@ -20,7 +21,7 @@ pub(crate) fn write_all(change: &Change<'_>, memory: MemoryId, secrets: &[Secret
     for secret in secrets {
         let (sealed, mark) = sealed_now(change, memory, secret)?;
         let values = params![memory, secret.name.as_str(), secret.kind, mark, sealed, change.now];
-        change.tx.prepare_cached(sql)?.execute(values)?;
+        change.tx.run(sql, values)?;
     }
     Ok(())
 }
@@ -69,7 +70,7 @@ pub(crate) fn adopt(change: &Change<'_>, memory: &Memory) -> Result<(), StoreErr
             let secret = Secret { name: name.clone(), kind: row.get(1)?, mark: row.get(2)?, sealed: row.get(3)? };
             Ok((row.get::<_, MemoryId>(0)?, secret))
         };
-        let found = change.tx.prepare_cached(sql)?.query_row(params![name.as_str(), memory.id], read).optional()?;
+        let found = change.tx.maybe(sql, params![name.as_str(), memory.id], read)?;
         if let Some((holder, secret)) = found {
             write_again(change, (holder, memory.id), &secret)?;
         }
@@ -98,13 +99,13 @@ fn sealed_now(change: &Change<'_>, memory: MemoryId, secret: &Secret) -> Result<
 /// The key that seals now, where one was noted.
 fn sealing(change: &Change<'_>) -> Result<Option<String>, StoreError> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
-    Ok(change.tx.prepare_cached(sql)?.query_row([SEALING], |row| row.get(0)).optional()?)
+    Ok(change.tx.maybe(sql, [SEALING], |row| row.get(0))?)
 }
 
 /// Notes which key seals from now on.
 pub(crate) fn note_sealing(change: &Change<'_>, key: KeyId) -> Result<(), StoreError> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
-    change.tx.prepare_cached(sql)?.execute((SEALING, key.to_string()))?;
+    change.tx.run(sql, (SEALING, key.to_string()))?;
     Ok(())
 }
 
@@ -120,7 +121,7 @@ pub(crate) fn note(
         "INSERT INTO secret_uses (at, memory, name, use, origin, session, client) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let origin = actor.origin.to_string();
     let values = params![change.now, memory, name, what, origin, actor.session, actor.client];
-    change.tx.prepare_cached(sql)?.execute(values)?;
+    change.tx.run(sql, values)?;
     Ok(())
 }
 
@@ -135,7 +136,7 @@ pub(crate) fn let_go(change: &Change<'_>, memory: MemoryId, name: Option<&str>) 
          AND (?2 IS NULL OR name = ?2) AND place = 'vault'",
         "DELETE FROM secrets WHERE memory = ?1 AND (?2 IS NULL OR name = ?2) AND place <> 'leaving'",
     ] {
-        change.tx.prepare_cached(sql)?.execute(params![memory, name])?;
+        change.tx.run(sql, params![memory, name])?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, meanings_about, 
 use crate::recall::is_asked_by_meaning;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
+use crate::store::rows::ask::{Ask as _, Run as _};
 
 /// Rows of one step, at most, and passages after which it takes no more rows.
 const STEP: usize = 64;
@@ -61,7 +62,7 @@ pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()
 
 fn note_left(connection: &rusqlite::Connection, left: u64) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2), (?3, ?4)";
-    connection.prepare_cached(sql)?.execute(params![FOR, ENCODER_VERSION, LEFT, left]).map(drop)
+    connection.run(sql, params![FOR, ENCODER_VERSION, LEFT, left]).map(drop)
 }
 
 impl Store {
@@ -173,7 +174,7 @@ impl Store {
                 let sql =
                     "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1 AND rev = ?4 AND deleted IS NULL";
                 let rev = change.next_rev()?;
-                change.tx.prepare_cached(sql)?.execute(params![row.handle, meaning, rev, row.rev])?;
+                change.tx.run(sql, params![row.handle, meaning, rev, row.rev])?;
             }
             if let Some(left) = next.filter(|_| is_all) {
                 note_left(change.tx, left)?;
@@ -229,8 +230,7 @@ impl Store {
         let sql = "SELECT (SELECT value FROM meta WHERE key = 'rev'), (SELECT value FROM meta WHERE key = ?1),
                        (SELECT value FROM meta WHERE key = ?2)";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        let (rev, of, left): (u64, Option<u8>, Option<u64>) =
-            self.connection.prepare_cached(sql)?.query_row([FOR, LEFT], read)?;
+        let (rev, of, left): (u64, Option<u8>, Option<u64>) = self.connection.one(sql, [FOR, LEFT], read)?;
         let noted = if of == Some(ENCODER_VERSION) { left.unwrap_or(rev) } else { rev };
         Ok(noted.max(self.index.outdated_to()))
     }
@@ -243,7 +243,7 @@ impl Store {
         self.write(|change| {
             for handle in damaged {
                 let sql = "UPDATE memories SET meaning = x'', rev = ?2 WHERE handle = ?1 AND deleted IS NULL";
-                change.tx.prepare_cached(sql)?.execute(params![handle, change.next_rev()?])?;
+                change.tx.run(sql, params![handle, change.next_rev()?])?;
             }
             Ok(())
         })

@@ -13,6 +13,7 @@ use crate::compose::{Composed, Known, reanalysed};
 use crate::domain::Origin;
 use crate::index::{Freshness, current_heads};
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::codec::{self, Reader, ToCell};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, KNOWN, read_known};
 use crate::text::O200k;
@@ -73,8 +74,7 @@ impl Store {
         let sql = "SELECT (SELECT value FROM meta WHERE key = 'rev'), (SELECT value FROM meta WHERE key = ?1),
                        (SELECT value FROM meta WHERE key = ?2)";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        let (rev, of, left): (u64, Option<Vec<u8>>, Option<u64>) =
-            self.connection.prepare_cached(sql)?.query_row([FOR, LEFT], read)?;
+        let (rev, of, left): (u64, Option<Vec<u8>>, Option<u64>) = self.connection.one(sql, [FOR, LEFT], read)?;
         let noted = if of == Some(heads()) { left.unwrap_or(rev) } else { rev };
         Ok(noted.max(self.index.stale_to()))
     }
@@ -115,7 +115,7 @@ fn rederive(change: &Change<'_>, composed: &Composed) -> Result<(), StoreError> 
     AnalysisColumns::write(&analysed, &mut values)?;
     CostColumns::write(placed.costs(), &mut values)?;
     values.extend([rev.to_cell()?, memory.rev.to_cell()?]);
-    if change.tx.prepare_cached(&REDERIVE)?.execute(params_from_iter(values))? == 0 {
+    if change.tx.run(&REDERIVE, params_from_iter(values))? == 0 {
         return Ok(());
     }
     refresh_around(change, placed.memory())

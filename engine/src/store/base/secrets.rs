@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use tessera_seal::{Bound, Key, Keys, SealError, Value, key_of, keys_in, open, random, seal, write_keys};
 
 use super::config::{SecretMode, SecretRules};
@@ -15,6 +15,7 @@ use crate::screen::{Keeper, Name, Secret};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::private;
+use crate::store::rows::ask::Ask as _;
 
 /// Letters of a name: none that is taken for another.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -113,7 +114,7 @@ impl Secrets {
     /// otherwise be noticed when a value is asked for, and nobody would know any more which key it was.
     fn lacks_none(&self, connection: &Connection, keys: Option<&Keys>) -> Result<(), StoreError> {
         let sql = "SELECT sealed FROM secrets WHERE sealed IS NOT NULL ORDER BY made DESC LIMIT 1";
-        let last: Option<Vec<u8>> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        let last: Option<Vec<u8>> = connection.maybe(sql, [], |row| row.get(0))?;
         let Some(Ok(needed)) = last.as_deref().map(key_of) else { return Ok(()) };
         if keys.is_some_and(|keys| keys.of_id(needed).id() == needed) {
             return Ok(());
@@ -349,7 +350,7 @@ impl Secrets {
 /// Whose secrets a store keeps: there are no users here, so the store itself.
 pub(crate) fn whose(connection: &Connection) -> Result<String, StoreError> {
     let sql = "SELECT lower(hex(value)) FROM meta WHERE key = 'store_id'";
-    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    Ok(connection.one(sql, [], |row| row.get(0))?)
 }
 
 pub(crate) fn no_key(error: impl std::error::Error) -> StoreError {
@@ -376,8 +377,7 @@ impl Aside<'_> {
     /// The name that a value has here already.
     fn known_name(&self, mark: &[u8]) -> Result<Option<Name>, StoreError> {
         let sql = "SELECT name FROM secrets WHERE mark = ?1 LIMIT 1";
-        let known: Option<String> =
-            self.connection.prepare_cached(sql)?.query_row([mark], |row| row.get(0)).optional()?;
+        let known: Option<String> = self.connection.maybe(sql, [mark], |row| row.get(0))?;
         Ok(known.and_then(|name| Name::parse(&name)))
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Params, Row};
 
 use super::config::{StoreConfig, Usage};
 use super::encoded::Encoded;
@@ -15,6 +15,7 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::identity::FileId;
 use crate::store::file::replacement;
+use crate::store::rows::ask::Ask;
 
 /// An open store.
 pub struct Store {
@@ -82,5 +83,36 @@ impl Store {
 
     pub(in crate::store) fn failed(&self, source: rusqlite::Error) -> StoreError {
         StoreError::sqlite(&self.path, source)
+    }
+}
+
+impl Ask for Store {
+    type Error = StoreError;
+
+    fn all<T>(
+        &self,
+        sql: &str,
+        with: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.connection.all(sql, with, read).map_err(|error| self.failed(error))
+    }
+
+    fn maybe<T>(
+        &self,
+        sql: &str,
+        with: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        self.connection.maybe(sql, with, read).map_err(|error| self.failed(error))
+    }
+
+    fn one<T>(
+        &self,
+        sql: &str,
+        with: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.connection.one(sql, with, read).map_err(|error| self.failed(error))
     }
 }

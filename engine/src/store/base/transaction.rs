@@ -13,6 +13,7 @@ use crate::domain::{Handle, Memory, MemoryRef, Timestamp};
 use crate::store::file::error::StoreError;
 use crate::store::file::marker;
 use crate::store::file::replacement;
+use crate::store::rows::ask::Run as _;
 use crate::store::rows::memory;
 
 /// How long one statement waits for another process.
@@ -147,7 +148,7 @@ impl<'a> Change<'a> {
         for counter in [&self.rev, &self.handle] {
             if let Some(last) = counter.last.take() {
                 let sql = "UPDATE meta SET value = ?2 WHERE key = ?1";
-                self.tx.prepare_cached(sql)?.execute((counter.key, last))?;
+                self.tx.run(sql, (counter.key, last))?;
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use crate::domain::Handle;
 use crate::index::DocId;
 use crate::meaning::{Encoder, Meaning};
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Ask as _;
 
 impl Store {
     /// Gives rows that wait for their vectors those that `known` has for their text, and gives the number of rows that
@@ -36,8 +37,7 @@ impl Store {
     fn all_waiting(&self) -> rusqlite::Result<Vec<(u32, String)>> {
         let sql =
             "SELECT handle, content FROM memories WHERE meaning = x'' AND deleted IS NULL AND whole = 0 ORDER BY rev";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        self.connection.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// Shows every live memory's text, and what it means as bytes (see [`Meaning`]; empty while it waits), by handle.

@@ -13,6 +13,7 @@ use crate::store::base::store::Store;
 use crate::store::change::erase::Erase;
 use crate::store::file::error::StoreError;
 use crate::store::logs::traces;
+use crate::store::rows::ask::Run as _;
 
 /// The key in `meta` that holds the number of the new key while a rotation is in progress.
 const ROTATING: &str = "rotating";
@@ -123,7 +124,7 @@ impl Store {
                 };
                 let (fresh, mark) = Secrets::sealed_anew(change.tx, keys, (*memory, name), &value)?;
                 let sql = "UPDATE secrets SET sealed = ?3, mark = ?4 WHERE memory = ?1 AND name = ?2 AND sealed = ?5";
-                change.tx.prepare_cached(sql)?.execute(params![memory, name, fresh, mark, sealed])?;
+                change.tx.run(sql, params![memory, name, fresh, mark, sealed])?;
             }
             traces::note(change)?;
             Ok(closed)

@@ -22,6 +22,7 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::marker;
 use crate::store::file::replacement::Replacement;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
 use crate::store::rows::tables::{self, Salvaged, TABLES};
@@ -266,15 +267,15 @@ impl Wreck {
 fn carry(change: &Change<'_>, found: &Found, composed: &Composed) -> Result<(), StoreError> {
     let memory = &found.memory;
     let is_known = "SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?1)";
-    if change.tx.prepare_cached(is_known)?.query_row([memory.id], |row| row.get(0))? {
+    if change.tx.one(is_known, [memory.id], |row| row.get(0))? {
         return Ok(());
     }
     let is_taken = "SELECT EXISTS (SELECT 1 FROM memories WHERE rev = ?1)";
-    let is_new = memory.rev == 0 || change.tx.prepare_cached(is_taken)?.query_row([memory.rev], |row| row.get(0))?;
+    let is_new = memory.rev == 0 || change.tx.one(is_taken, [memory.rev], |row| row.get(0))?;
     let rev = if is_new { change.next_rev()? } else { memory.rev };
     write_row(change, &composed.placed(memory.handle, rev), Written::New)?;
     let sql = "UPDATE memories SET purged = ?2, superseded_by = ?3 WHERE handle = ?1";
-    change.tx.prepare_cached(sql)?.execute((memory.handle, found.mark, found.successor))?;
+    change.tx.run(sql, (memory.handle, found.mark, found.successor))?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,6 +20,7 @@ use crate::store::file::home::Home;
 use crate::store::file::private::replace;
 use crate::store::logs::copies::{FOREIGN, is_foreign};
 use crate::store::logs::{small_files, traces};
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::{memory as row, tables};
@@ -250,14 +251,12 @@ impl Store {
 
     fn changes_after(&self, after: u64) -> rusqlite::Result<Vec<(u64, MemoryId, Option<String>)>> {
         let sql = "SELECT rev, memory, before FROM history WHERE rev > ?1 ORDER BY rev LIMIT ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_map(params![after, BATCH], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+        self.connection.all(sql, params![after, BATCH], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
     fn handle_of(&self, id: MemoryId) -> rusqlite::Result<String> {
         let sql = "SELECT handle FROM memories WHERE id = ?1";
-        let handle: Option<Handle> =
-            self.connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
+        let handle: Option<Handle> = self.connection.maybe(sql, [id], |row| row.get(0))?;
         Ok(handle.map_or_else(|| id.to_string(), |handle| handle.to_string()))
     }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use rusqlite::types::Value as Cell;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, params};
 use serde_json::Value;
 
 use super::beside::{fix_beside, forget_places, kinds_beside, note_texts, texts_beside};
@@ -16,6 +16,7 @@ use crate::store::base::store::Store;
 use crate::store::change::clean::{Kinds, kinds_in};
 use crate::store::file::error::StoreError;
 use crate::store::logs::copies::{Copy, remove_beside};
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, MEMORY};
 use crate::store::rows::memory as row;
 use crate::store::rows::tables::{self, has};
@@ -147,7 +148,7 @@ impl Row {
                 Err(_) => clean.next().unwrap_or_default(),
             };
             let sql = format!("UPDATE memories SET {column} = ?2 WHERE id = ?1");
-            copy.connection.prepare_cached(&sql)?.execute(params![self.id, value])?;
+            copy.connection.run(&sql, params![self.id, value])?;
         }
         self.derive(&copy.connection)
     }
@@ -169,7 +170,7 @@ impl Row {
         for (name, value) in AnalysisColumns::NAMES.iter().chain(CostColumns::NAMES).zip(values) {
             if has(connection, "memories", name)? {
                 let sql = format!("UPDATE memories SET {name} = ?2 WHERE id = ?1");
-                connection.prepare_cached(&sql)?.execute(params![self.id, value])?;
+                connection.run(&sql, params![self.id, value])?;
             }
         }
         Ok(())
@@ -184,7 +185,7 @@ fn slugged(part: Part) -> impl Fn(String) -> String {
 /// True for a memory that is the user's own here, and not removed.
 fn is_own(connection: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
     let sql = "SELECT shared_by IS NULL AND purged = 0 FROM memories WHERE id = ?1";
-    Ok(connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?.unwrap_or(false))
+    Ok(connection.maybe(sql, [id], |row| row.get(0))?.unwrap_or(false))
 }
 
 /// Keeps in the store what is taken out of words of a copy.

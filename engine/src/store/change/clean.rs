@@ -17,6 +17,7 @@ use crate::store::base::kept;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -117,7 +118,7 @@ fn this_row(change: &Change<'_>, known: &Known, values: &KnownValues) -> Result<
 /// The same for what a machine knows of the server's row.
 fn trail(change: &Change<'_>, id: MemoryId, is_own: bool, values: &KnownValues) -> Result<bool, StoreError> {
     let sql = "SELECT trail FROM trails WHERE memory = ?1";
-    let text: Option<String> = change.tx.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
+    let text: Option<String> = change.tx.maybe(sql, [id], |row| row.get(0))?;
     let Some(Ok(value)) = text.map(|text| serde_json::from_str::<Value>(&text)) else { return Ok(false) };
     let is_held = ["live", "deleted"].map(|state| {
         let held = value.pointer(&format!("/shadow/row/state/{state}/content")).and_then(Value::as_str);
@@ -130,7 +131,7 @@ fn trail(change: &Change<'_>, id: MemoryId, is_own: bool, values: &KnownValues) 
         }
     }
     let sql = "UPDATE trails SET trail = ?2 WHERE memory = ?1";
-    change.tx.prepare_cached(sql)?.execute(params![id, value.to_string()])?;
+    change.tx.run(sql, params![id, value.to_string()])?;
     Ok(true)
 }
 
@@ -154,17 +155,16 @@ pub(crate) fn json(
 /// How a memory was before the change `rev`, and what was said of that change. True where there was a credential.
 pub(crate) fn history(change: &Change<'_>, rev: u64, values: &KnownValues) -> Result<bool, StoreError> {
     let sql = "SELECT memory, before FROM history WHERE rev = ?1";
-    let found =
-        change.tx.prepare_cached(sql)?.query_row([rev], |row| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?)));
+    let found = change.tx.one(sql, [rev], |row| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?)));
     let Some((id, before)) = found.optional()? else { return Ok(false) };
     let Some(before) = before else { return Ok(false) };
     let owner = "SELECT shared_by IS NULL AND purged = 0 FROM memories WHERE id = ?1";
-    let is_own = change.tx.prepare_cached(owner)?.query_row([id], |row| row.get(0)).optional()?.unwrap_or(false);
+    let is_own = change.tx.maybe(owner, [id], |row| row.get(0))?.unwrap_or(false);
     let clean = match serde_json::from_str(&before) {
         Ok(value) => json(change, id, value, is_own, values)?.map(|value| value.to_string()),
         Err(_) => values.taken_out_of(&before),
     };
     let Some(clean) = clean else { return Ok(false) };
-    change.tx.prepare_cached("UPDATE history SET before = ?2 WHERE rev = ?1")?.execute(params![rev, clean])?;
+    change.tx.run("UPDATE history SET before = ?2 WHERE rev = ?1", params![rev, clean])?;
     Ok(true)
 }

@@ -21,6 +21,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -315,7 +316,7 @@ fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Resu
     note_before(change, n, memory.id)?;
     note_names(change, n, of, memory.id, (said, held))?;
     let sql = "UPDATE came_over SET said = ?2, held = ?3 WHERE memory = ?1";
-    change.tx.prepare_cached(sql)?.execute(params![memory.id, said, held])?;
+    change.tx.run(sql, params![memory.id, said, held])?;
     Ok(())
 }
 
@@ -323,7 +324,7 @@ fn note_row(change: &Change<'_>, n: u32, of: &OlderRow, memory: &Memory) -> Resu
 fn note_before(change: &Change<'_>, n: u32, memory: MemoryId) -> Result<(), StoreError> {
     let sql = "INSERT OR IGNORE INTO came_before (import, key, said, held)
                SELECT ?1, key, said, held FROM came_over WHERE memory = ?2";
-    change.tx.prepare_cached(sql)?.execute(params![n, memory])?;
+    change.tx.run(sql, params![n, memory])?;
     Ok(())
 }
 
@@ -338,11 +339,11 @@ fn note_names(
     let row = "INTO came_over (key, memory, import, said, held) VALUES (?1, ?2, ?3, ?4, ?5)";
     for id in &of.ids {
         let sql = format!("INSERT OR IGNORE {row}");
-        change.tx.prepare_cached(&sql)?.execute(params![id, memory, n, said, held])?;
+        change.tx.run(&sql, params![id, memory, n, said, held])?;
     }
     if let Some(id) = of.gone_as {
         let sql = format!("INSERT OR REPLACE {row}");
-        change.tx.prepare_cached(&sql)?.execute(params![id, memory, n, said, held])?;
+        change.tx.run(&sql, params![id, memory, n, said, held])?;
     }
     Ok(())
 }
@@ -352,8 +353,7 @@ fn note_known(change: &Change<'_>, of: &OlderRow, memory: &Memory) -> Result<(),
     let sql = "SELECT import, said, held FROM came_over WHERE memory = ?1 LIMIT 1";
     let noted = change
         .tx
-        .prepare_cached(sql)?
-        .query_row([memory.id], |row| Ok((row.get::<_, u32>(0)?, (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))));
+        .one(sql, [memory.id], |row| Ok((row.get::<_, u32>(0)?, (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))));
     let unknown = || (0, (of.said().cast_signed(), held(memory).cast_signed()));
     let (n, noted) = noted.optional()?.unwrap_or_else(unknown);
     note_names(change, n, of, memory.id, noted)
@@ -441,7 +441,7 @@ fn linked(change: &Change<'_>, (source, kind, target): &(MemoryId, LinkKind, Mem
     }
     // It is as old as it was: a link is no change of what it says.
     let sql = "UPDATE memories SET rev = ?2 WHERE handle = ?1";
-    change.tx.prepare_cached(sql)?.execute(params![memory.handle, memory.rev])?;
+    change.tx.run(sql, params![memory.handle, memory.rev])?;
     history::record(change, &memory, Operation::Link, &ImportRun::actor(memory.client.clone()), None)?;
     tell(change, memory.id)?;
     Ok(true)

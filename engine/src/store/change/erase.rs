@@ -15,6 +15,7 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
 use crate::store::logs::{purges, questions, traces};
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
 
@@ -144,10 +145,8 @@ fn purge_parts(change: &Change<'_>, before: &Memory, mark: u8, actor: &Actor) ->
     if !before.is_whole_file() {
         return Ok(());
     }
-    let parts: Vec<MemoryId> = {
-        let mut statement = change.tx.prepare_cached("SELECT memory FROM parts WHERE file = ?1")?;
-        statement.query_map([before.id], |row| row.get(0))?.collect::<Result<_, _>>()?
-    };
+    let parts: Vec<MemoryId> =
+        { change.tx.all("SELECT memory FROM parts WHERE file = ?1", [before.id], |row| row.get(0))? };
     for part in parts {
         if let Some(part) = row::find(change.tx, MemoryRef::Id(part))? {
             purge(change, &part, mark, actor)?;

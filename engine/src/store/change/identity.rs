@@ -5,6 +5,7 @@ use rusqlite::params;
 use crate::domain::MemoryId;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Run as _;
 
 /// Gives a memory another id, which nobody has. All that is noted of it here by its id goes along; what is known of it as a
 /// file is for `files` to carry over.
@@ -17,7 +18,7 @@ pub(crate) fn rename(change: &Change<'_>, before: MemoryId, now: MemoryId) -> Re
         "UPDATE OR REPLACE links SET target = ?2 WHERE target = ?1",
         "UPDATE OR REPLACE outbox SET memory = ?2 WHERE memory = ?1",
     ] {
-        change.tx.prepare_cached(sql)?.execute(params![before, now])?;
+        change.tx.run(sql, params![before, now])?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::import_line::{ImportAs, Line, LineLink, Reading, parse, read_line, too_long};
 use super::imports::{Did, ImportRun, bring_back, note, was_stored_by, was_undone};
@@ -16,6 +16,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -340,7 +341,7 @@ fn said_before(change: &Change<'_>, composed: &Composed) -> Result<Option<Memory
         memory.session,
         memory.created
     ];
-    Ok(change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?)
+    Ok(change.tx.maybe(sql, wanted, |row| row.get(0))?)
 }
 
 /// What an undone import took comes back; what came from elsewhere becomes the person's own by their word. Any other memory stays, and

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::import_line::ImportAs;
@@ -14,6 +14,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
+use crate::store::rows::ask::{Ask as _, Run as _};
 
 /// An import under way. It is in the list from the first memory on that it touches; cut short, it goes on as the same one.
 #[derive(Debug, Clone)]
@@ -90,8 +91,7 @@ impl ImportRun {
     fn unfinished(&self, connection: &Connection) -> rusqlite::Result<Option<u32>> {
         let sql = "SELECT n FROM imports WHERE system = ?1 AND source = ?2 AND whose = ?3 AND ended IS NULL
                    AND undone IS NULL ORDER BY n DESC LIMIT 1";
-        let mut statement = connection.prepare_cached(sql)?;
-        statement.query_row([&self.system, &self.source, self.whose()], |row| row.get(0)).optional()
+        connection.maybe(sql, [&self.system, &self.source, self.whose()], |row| row.get(0))
     }
 
     /// Its number; a new one where it has none yet.
@@ -100,7 +100,7 @@ impl ImportRun {
             return Ok(n);
         }
         let sql = "INSERT INTO imports (system, source, whose, started) VALUES (?1, ?2, ?3, ?4)";
-        change.tx.prepare_cached(sql)?.execute(params![self.system, self.source, self.whose(), change.now])?;
+        change.tx.run(sql, params![self.system, self.source, self.whose(), change.now])?;
         Ok(u32::try_from(change.tx.last_insert_rowid()).unwrap_or(u32::MAX))
     }
 
@@ -126,7 +126,7 @@ pub(crate) fn note(change: &Change<'_>, n: u32, memory: &Memory, did: Did) -> Re
     };
     let sql = "INSERT INTO imported (import, memory, did, rev) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE
                SET rev = excluded.rev, did = iif(did = 'stored', did, excluded.did)";
-    change.tx.prepare_cached(sql)?.execute(params![n, memory.id, did, memory.rev])?;
+    change.tx.run(sql, params![n, memory.id, did, memory.rev])?;
     Ok(())
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn was_undone(connection: &Connection, memory: MemoryId) -> rusqlite:
     // There are few imports, and many memories of each.
     let sql = "SELECT t.rev FROM imports CROSS JOIN imported t ON t.import = imports.n AND t.memory = ?1
                WHERE t.did = 'undone' ORDER BY t.rev DESC LIMIT 1";
-    let rev = connection.prepare_cached(sql)?.query_row([memory], |row| row.get(0)).optional()?;
+    let rev = connection.maybe(sql, [memory], |row| row.get(0))?;
     rev.map_or(Ok(false), |rev| Ok(!was_changed_since(connection, memory, rev)?))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::outbox::tell;
 use super::rights::refuse_foreign;
@@ -12,6 +12,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 
 /// Successors followed when a circle is looked for.
@@ -124,7 +125,7 @@ pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
     let known: BTreeSet<Link> = row::links_of(change.tx, memory.id)?.into_iter().collect();
     for link in known.difference(wanted) {
         let sql = "DELETE FROM links WHERE source = ?1 AND type = ?2 AND target = ?3";
-        change.tx.prepare_cached(sql)?.execute(params![memory.id, link.kind.as_str(), link.to])?;
+        change.tx.run(sql, params![memory.id, link.kind.as_str(), link.to])?;
         if redirects(&link.kind)
             && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
         {
@@ -133,7 +134,7 @@ pub(crate) fn replace(change: &Change<'_>, memory: &Memory, wanted: &BTreeSet<Li
     }
     for link in wanted.difference(&known) {
         let sql = "INSERT OR IGNORE INTO links (source, type, target, created) VALUES (?1, ?2, ?3, ?4)";
-        change.tx.prepare_cached(sql)?.execute(params![memory.id, link.kind.as_str(), link.to, change.now])?;
+        change.tx.run(sql, params![memory.id, link.kind.as_str(), link.to, change.now])?;
         if redirects(&link.kind)
             && let Some(old) = row::find(change.tx, MemoryRef::Id(link.to))?
             && may_replace(memory, &old)
@@ -163,8 +164,7 @@ fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
                WHERE target = ?1 AND links.type = ?2 AND purged = 0 AND (trust <> 'foreign' OR ?3)
                ORDER BY deleted IS NOT NULL, handle DESC";
     let wanted = params![old.id, LinkKind::Supersedes.as_str(), old.trust == Trust::Foreign];
-    let mut statement = change.tx.prepare_cached(sql)?;
-    let candidates: Vec<Handle> = statement.query_map(wanted, |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let candidates: Vec<Handle> = change.tx.all(sql, wanted, |row| row.get(0))?;
     let mut newest = None;
     for newer in candidates {
         // Never in a circle.
@@ -174,7 +174,7 @@ fn elect(change: &Change<'_>, old: &Memory) -> Result<(), StoreError> {
         }
     }
     let sql = "SELECT superseded_by FROM memories WHERE handle = ?1";
-    let known: Option<Handle> = change.tx.prepare_cached(sql)?.query_row([old.handle], |row| row.get(0))?;
+    let known: Option<Handle> = change.tx.one(sql, [old.handle], |row| row.get(0))?;
     if newest == known { Ok(()) } else { set_successor(change, old, newest) }
 }
 
@@ -187,7 +187,7 @@ fn leads_to(change: &Change<'_>, from: Handle, to: Handle) -> Result<bool, Store
             return Ok(true);
         }
         let sql = "SELECT superseded_by FROM memories WHERE handle = ?1";
-        at = change.tx.prepare_cached(sql)?.query_row([handle], |row| row.get(0)).optional()?.flatten();
+        at = change.tx.maybe(sql, [handle], |row| row.get(0))?.flatten();
     }
     Ok(true)
 }
@@ -196,8 +196,7 @@ fn leads_to(change: &Change<'_>, from: Handle, to: Handle) -> Result<bool, Store
 pub(crate) fn elect_without(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
     // A memory that was itself permanently deleted has no successor to elect.
     let sql = "SELECT handle FROM memories WHERE superseded_by = ?1 AND purged = 0";
-    let mut statement = change.tx.prepare_cached(sql)?;
-    let replaced: Vec<Handle> = statement.query_map([memory.handle], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let replaced: Vec<Handle> = change.tx.all(sql, [memory.handle], |row| row.get(0))?;
     for handle in replaced {
         elect(change, &change.existing(MemoryRef::Handle(handle))?)?;
     }
@@ -208,7 +207,7 @@ pub(crate) fn elect_without(change: &Change<'_>, memory: &Memory) -> Result<(), 
 pub(crate) fn set_successor(change: &Change<'_>, old: &Memory, new: Option<Handle>) -> Result<(), StoreError> {
     let rev = change.next_rev()?;
     let sql = "UPDATE memories SET superseded_by = ?2, rev = ?3 WHERE handle = ?1";
-    change.tx.prepare_cached(sql)?.execute(params![old.handle, new, rev])?;
+    change.tx.run(sql, params![old.handle, new, rev])?;
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -28,8 +29,7 @@ pub(crate) fn seal_besides(
 ) -> Result<(), StoreError> {
     let beside: Vec<MemoryId> = {
         let sql = "SELECT source FROM links WHERE target = ?1 AND type = ?2";
-        let mut statement = change.tx.prepare_cached(sql)?;
-        statement.query_map((memory, LinkKind::SeeAlso.as_str()), |row| row.get(0))?.collect::<Result<_, _>>()?
+        change.tx.all(sql, (memory, LinkKind::SeeAlso.as_str()), |row| row.get(0))?
     };
     for id in beside {
         let Some(known) = row::find_known(change.tx, MemoryRef::Id(id))? else { continue };

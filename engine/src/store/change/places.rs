@@ -11,6 +11,7 @@ use crate::screen::is_clean;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 
 /// A directory that is known to be of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -70,17 +71,12 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn places(&self) -> Result<Vec<Place>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<Place>> {
-            let sql = "SELECT path, project, how, since FROM places ORDER BY path, project";
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([], |row| {
-                let project: String = row.get(1)?;
-                let project = project.parse().unwrap_or_default();
-                Ok(Place { path: row.get(0)?, project, how: row.get(2)?, since: row.get(3)? })
-            })?;
-            rows.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        let sql = "SELECT path, project, how, since FROM places ORDER BY path, project";
+        self.all(sql, [], |row| {
+            let project: String = row.get(1)?;
+            let project = project.parse().unwrap_or_default();
+            Ok(Place { path: row.get(0)?, project, how: row.get(2)?, since: row.get(3)? })
+        })
     }
 
     /// True when a live memory belongs to a project.
@@ -110,7 +106,7 @@ pub(crate) fn forget_made(change: &Change<'_>, memory: &Memory) -> Result<(), St
     let Some(cwd) = &memory.cwd else { return Ok(()) };
     let sql = "DELETE FROM places WHERE how = 'made' AND path = ?1 AND project = ?2
                AND NOT EXISTS (SELECT 1 FROM memories WHERE cwd = ?1 AND scope = ?2 AND handle <> ?3)";
-    change.tx.prepare_cached(sql)?.execute(params![cwd, memory.scope.as_str(), memory.handle])?;
+    change.tx.run(sql, params![cwd, memory.scope.as_str(), memory.handle])?;
     Ok(())
 }
 
@@ -122,7 +118,7 @@ fn note(change: &Change<'_>, path: &str, project: &Scope, how: &str) -> Result<(
     // The person's word stands above what was seen.
     let sql = "INSERT INTO places (path, project, how, since) VALUES (?1, ?2, ?3, ?4)
                ON CONFLICT (path, project) DO UPDATE SET how = 'told' WHERE ?3 = 'told' AND how <> 'told'";
-    change.tx.prepare_cached(sql)?.execute(params![path, project.as_str(), how, change.now])?;
+    change.tx.run(sql, params![path, project.as_str(), how, change.now])?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Giving back the value of a secret, and letting go of one: both are noted before they are done.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use tessera_seal::Value;
 
 use super::erase::Erase;
@@ -12,6 +12,7 @@ use crate::store::base::store::Store;
 use crate::store::file::error::{ElsewhereBecause, StoreError};
 use crate::store::logs::traces;
 use crate::store::read::secrets::{SECRET, SecretRef, SecretRow, secret};
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::codec::sql;
 use crate::store::rows::memory as row;
 
@@ -118,18 +119,14 @@ impl Store {
 
     /// The secrets of the person's own memories whose names begin so; where one is called so, that one alone.
     fn kept(&self, beginning: &str) -> Result<Vec<SecretRow>, StoreError> {
-        let read = || {
-            let sql = sql!(
-                "SELECT ",
-                SECRET,
-                " FROM secrets JOIN memories ON memories.id = secrets.memory
+        let sql = sql!(
+            "SELECT ",
+            SECRET,
+            " FROM secrets JOIN memories ON memories.id = secrets.memory
                  WHERE name >= ?1 AND name < ?1 || '~' AND purged = 0 AND shared_by IS NULL
                  AND place <> 'leaving' ORDER BY deleted IS NOT NULL, made DESC, handle DESC"
-            );
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map([beginning], secret)?.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let mut found = read().map_err(|error| self.failed(error))?;
+        );
+        let mut found = self.all(sql, [beginning], secret)?;
         if found.iter().any(|row| row.name == beginning) {
             found.retain(|row| row.name == beginning);
         }
@@ -155,7 +152,7 @@ impl Store {
         let sql = "SELECT id, content FROM memories WHERE purged = 0 AND shared_by IS NULL
                    AND instr(content, '[secret ' || ?1) > 0 ORDER BY deleted IS NOT NULL, handle DESC LIMIT 1";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, MemoryId>(0)?, row.get::<_, String>(1)?));
-        let found = self.connection.prepare_cached(sql)?.query_row([name], read).optional()?;
+        let found = self.connection.maybe(sql, [name], read)?;
         let Some((memory, content)) = found else { return Ok(None) };
         let place = places(&content).into_iter().find_map(|(_, place)| {
             let named = place.name.filter(|named| named.as_str().starts_with(name))?;
@@ -209,7 +206,7 @@ impl Store {
     fn forgotten(&self, memory: MemoryId, name: &str) -> rusqlite::Result<Option<Timestamp>> {
         let sql =
             "SELECT at FROM secret_uses WHERE memory = ?1 AND name = ?2 AND use = 'forgotten' ORDER BY n DESC LIMIT 1";
-        self.connection.prepare_cached(sql)?.query_row(params![memory, name], |row| row.get(0)).optional()
+        self.connection.maybe(sql, params![memory, name], |row| row.get(0))
     }
 }
 

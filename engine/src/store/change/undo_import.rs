@@ -19,6 +19,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::store::rows::ask::Run as _;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -175,10 +176,10 @@ fn undo(change: &Change<'_>, n: u32, touched: &Touched) -> Result<Fate, StoreErr
         Fate::Stays(_) | Fate::Gone => return Ok(fate),
     }
     let sql = format!("{AS_NOTED_BEFORE} AND c.memory = ?2");
-    change.tx.prepare_cached(&sql)?.execute(params![n, touched.memory])?;
+    change.tx.run(&sql, params![n, touched.memory])?;
     let sql = "UPDATE imported SET was = did, did = 'undone',
                rev = coalesce((SELECT rev FROM memories WHERE id = memory), rev) WHERE import = ?1 AND memory = ?2";
-    change.tx.prepare_cached(sql)?.execute(params![n, touched.memory])?;
+    change.tx.run(sql, params![n, touched.memory])?;
     Ok(fate)
 }
 

@@ -15,6 +15,7 @@ use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
 use crate::store::logs::traces;
+use crate::store::rows::ask::Run as _;
 use crate::text::O200k;
 
 impl Store {
@@ -75,7 +76,7 @@ pub(crate) fn rewrite(change: &Change<'_>, before: &Known, patch: &Patch, actor:
     let stored = put(change, &before.memory, &composed, actor)?;
     if patch.sensitive.is_some() {
         // What it said before is what was to be set aside.
-        change.tx.prepare_cached("UPDATE history SET before = NULL WHERE memory = ?1")?.execute([id])?;
+        change.tx.run("UPDATE history SET before = NULL WHERE memory = ?1", [id])?;
         traces::note(change)?;
     }
     Ok(stored)

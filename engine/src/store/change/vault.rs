@@ -10,6 +10,7 @@ use crate::store::base::kept::{LEAVING, note};
 use crate::store::base::secrets::whose;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 
 /// Memories that are looked at in one go.
 const AT_ONCE: u32 = 200;
@@ -42,8 +43,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn has_news_for_vault(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM secrets WHERE place = 'leaving' OR (sealed IS NOT NULL AND ?1))";
-        let read = || self.connection.prepare_cached(sql)?.query_row([self.uses_vault()], |row| row.get(0));
-        read().map_err(|error| self.failed(error))
+        self.one(sql, [self.uses_vault()], |row| row.get(0))
     }
 
     fn uses_vault(&self) -> bool {
@@ -65,26 +65,18 @@ impl Store {
             }
             Ok(())
         })?;
-        let memories = || {
-            let sql = "SELECT DISTINCT memory FROM secrets WHERE place = 'leaving' OR (place = 'vault' AND sealed IS NOT NULL)
+        let sql =
+            "SELECT DISTINCT memory FROM secrets WHERE place = 'leaving' OR (place = 'vault' AND sealed IS NOT NULL)
                        LIMIT ?1";
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map([AT_ONCE], |row| row.get(0))?.collect::<rusqlite::Result<Vec<MemoryId>>>()
-        };
-        let memories = memories().map_err(|error| self.failed(error))?;
+        let memories = self.all(sql, [AT_ONCE], |row| row.get(0))?;
         memories.into_iter().map(|memory| self.news_of(memory)).collect()
     }
 
     fn news_of(&self, memory: MemoryId) -> Result<ForVault, StoreError> {
-        let read = || {
-            let sql = "SELECT name, place, sealed FROM secrets WHERE memory = ?1";
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([memory], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<Vec<u8>>>(2)?))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let rows = read().map_err(|error| self.failed(error))?;
+        let sql = "SELECT name, place, sealed FROM secrets WHERE memory = ?1";
+        let rows = self.all(sql, [memory], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<Vec<u8>>>(2)?))
+        })?;
         let is_over = rows.iter().all(|(_, place, _)| place == LEAVING);
         let mut news = ForVault { memory, values: Vec::new(), leaving: Vec::new(), is_over };
         for (name, place, sealed) in rows {
@@ -109,12 +101,12 @@ impl Store {
         self.write(|change| {
             for name in &news.leaving {
                 let sql = "DELETE FROM secrets WHERE memory = ?1 AND name = ?2 AND place = 'leaving'";
-                change.tx.prepare_cached(sql)?.execute(params![news.memory, name])?;
+                change.tx.run(sql, params![news.memory, name])?;
             }
             let mut moved = 0;
             for (name, _) in &news.values {
                 let sql = "UPDATE secrets SET sealed = NULL WHERE memory = ?1 AND name = ?2 AND place = 'vault'";
-                if change.tx.prepare_cached(sql)?.execute(params![news.memory, name])? > 0 {
+                if change.tx.run(sql, params![news.memory, name])? > 0 {
                     moved += 1;
                     note(change, news.memory, name, "moved", &actor)?;
                 }

@@ -11,6 +11,7 @@ use crate::screen::{Place, places};
 use crate::store::base::context;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Run as _;
 use crate::store::rows::codec::{self, ToCell};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, Fields};
 
@@ -93,7 +94,7 @@ pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Writt
     if written == Written::New || composed.has_new_costs() {
         CostColumns::write(composed.costs(), &mut values)?;
     }
-    change.tx.prepare_cached(sql)?.execute(params_from_iter(values))?;
+    change.tx.run(sql, params_from_iter(values))?;
     secrets::write(change, composed)?;
     context::refresh_around(change, memory)
 }

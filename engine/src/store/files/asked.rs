@@ -1,6 +1,6 @@
 //! What is known of files: asked by path, by name, by folder, and by what waits to be written to disk.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::states::FileStamp;
@@ -8,6 +8,7 @@ use crate::domain::{FilePath, Memory, MemoryId, MemoryRef, file_of_content};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history;
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::memory as row;
 
 /// A file as it was last read.
@@ -117,15 +118,11 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn files_below(&self, folder: &str, inside: &str) -> Result<Vec<FileRow>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<FileRow>> {
-            // As a range, which the index of paths answers.
-            let from = format!("/{folder}/{inside}");
-            let sql = format!("SELECT {FILE} FROM files WHERE path >= ?1 AND path < ?2 ORDER BY path");
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            let until = format!("{from}\u{10ffff}");
-            statement.query_map([from, until], file)?.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        // As a range, which the index of paths answers.
+        let from = format!("/{folder}/{inside}");
+        let sql = format!("SELECT {FILE} FROM files WHERE path >= ?1 AND path < ?2 ORDER BY path");
+        let until = format!("{from}\u{10ffff}");
+        self.all(&sql, [from, until], file)
     }
 
     /// A file by its path.
@@ -134,8 +131,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn file_at(&self, path: &FilePath) -> Result<Option<FileRow>, StoreError> {
         let sql = format!("SELECT {FILE} FROM files WHERE path = ?1");
-        let read = || self.connection.prepare_cached(&sql)?.query_row([path.as_str()], file).optional();
-        read().map_err(|error| self.failed(error))
+        self.maybe(&sql, [path.as_str()], file)
     }
 
     /// The memory that stands for a file, or stood for it last; `None` where there never was one.
@@ -152,8 +148,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn note_of(&self, id: MemoryId) -> Result<Option<NoteRow>, StoreError> {
         let sql = format!("SELECT {FILE}, {NOTE} FROM files WHERE memory = ?1");
-        let read = || self.connection.prepare_cached(&sql)?.query_row([id], note).optional();
-        read().map_err(|error| self.failed(error))
+        self.maybe(&sql, [id], note)
     }
 
     /// What the files of a folder, or of all, say of themselves; the one that was changed last first.
@@ -161,16 +156,12 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn notes(&self, folder: Option<&str>) -> Result<Vec<NoteRow>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<NoteRow>> {
-            let sql = format!(
-                "SELECT {FILE}, {NOTE} FROM files WHERE ?1 IS NULL OR substr(path, 1, length(?1)) = ?1
+        let sql = format!(
+            "SELECT {FILE}, {NOTE} FROM files WHERE ?1 IS NULL OR substr(path, 1, length(?1)) = ?1
                  ORDER BY modified DESC, path"
-            );
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            let prefix = folder.map(|folder| format!("/{folder}/"));
-            statement.query_map([prefix], note)?.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        );
+        let prefix = folder.map(|folder| format!("/{folder}/"));
+        self.all(&sql, [prefix], note)
     }
 
     /// Notes that a name may mean, as it is compared loosely.
@@ -178,15 +169,11 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn notes_named(&self, key: &str) -> Result<Vec<NoteRow>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<NoteRow>> {
-            let sql = format!(
-                "SELECT {FILE}, {NOTE} FROM names JOIN files ON files.memory = names.memory WHERE names.key = ?1
+        let sql = format!(
+            "SELECT {FILE}, {NOTE} FROM names JOIN files ON files.memory = names.memory WHERE names.key = ?1
                  ORDER BY files.path"
-            );
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            statement.query_map([key], note)?.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        );
+        self.all(&sql, [key], note)
     }
 
     /// The parts of a file, in their order.
@@ -196,11 +183,7 @@ impl Store {
     pub fn parts_of(&self, file: MemoryId) -> Result<Vec<PartRow>, StoreError> {
         let sql = "SELECT memory, file, kind, category, context, begins, ends, first_line, last_line FROM parts
                    WHERE file = ?1 AND n >= 0 ORDER BY n";
-        let read = || -> rusqlite::Result<Vec<PartRow>> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map([file], part)?.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        self.all(sql, [file], part)
     }
 
     /// Where a memory stands in a file; `None` for one that does not.
@@ -210,8 +193,7 @@ impl Store {
     pub fn part(&self, memory: MemoryId) -> Result<Option<PartRow>, StoreError> {
         let sql = "SELECT memory, file, kind, category, context, begins, ends, first_line, last_line FROM parts
                    WHERE memory = ?1 AND n >= 0";
-        let read = || self.connection.prepare_cached(sql)?.query_row([memory], part).optional();
-        read().map_err(|error| self.failed(error))
+        self.maybe(sql, [memory], part)
     }
 
     /// What a file says of others, and what others say of it.
@@ -221,21 +203,16 @@ impl Store {
     pub fn relations_of(&self, file: MemoryId) -> Result<Vec<RelationRow>, StoreError> {
         let sql = "SELECT source, type, name, target, context, line FROM relations WHERE source = ?1 OR target = ?1
                    ORDER BY source, line, type, key";
-        let read = || -> rusqlite::Result<Vec<RelationRow>> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([file], |row| {
-                Ok(RelationRow {
-                    source: row.get(0)?,
-                    kind: row.get(1)?,
-                    name: row.get(2)?,
-                    target: row.get(3)?,
-                    context: row.get(4)?,
-                    line: row.get(5)?,
-                })
-            })?;
-            rows.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        self.all(sql, [file], |row| {
+            Ok(RelationRow {
+                source: row.get(0)?,
+                kind: row.get(1)?,
+                name: row.get(2)?,
+                target: row.get(3)?,
+                context: row.get(4)?,
+                line: row.get(5)?,
+            })
+        })
     }
 
     /// Files whose memories were changed elsewhere: by a team server, by bringing one back, by settling a conflict.
@@ -267,11 +244,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn purged_files(&self) -> Result<Vec<FileRow>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<FileRow>> {
-            let mut statement = self.connection.prepare_cached(&format!("SELECT {FILE} {PURGED} ORDER BY path"))?;
-            statement.query_map([], file)?.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        self.all(&format!("SELECT {FILE} {PURGED} ORDER BY path"), [], file)
     }
 
     /// Lets go of what was known of a file whose memory was removed for good: it is removed on disk too, or another one now.
@@ -294,8 +267,7 @@ impl Store {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0
                        AND deleted IS NULL AND shared_by IS NULL)";
         let (from, until) = (format!("/{folder}/"), format!("/{folder}0"));
-        let read = || self.connection.prepare_cached(sql)?.query_row([from, until], |row| row.get(0));
-        read().map_err(|error| self.failed(error))
+        self.one(sql, [from, until], |row| row.get(0))
     }
 
     /// True where files are known.
@@ -304,8 +276,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn knows_files(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM files) OR EXISTS (SELECT 1 FROM directories)";
-        let read = || self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0));
-        read().map_err(|error| self.failed(error))
+        self.one(sql, [], |row| row.get(0))
     }
 
     /// What a file said when its bytes had this hash, as far as the history of its memory knows.
@@ -327,8 +298,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn has_pending_files(&self) -> Result<bool, StoreError> {
         let sql = format!("SELECT EXISTS (SELECT 1 {PENDING}) OR EXISTS (SELECT 1 {PURGED})");
-        let read = || self.connection.prepare_cached(&sql)?.query_row(params![], |row| row.get(0));
-        read().map_err(|error| self.failed(error))
+        self.one(&sql, params![], |row| row.get(0))
     }
 }
 
@@ -336,7 +306,7 @@ impl Store {
 pub(super) fn standing_for(connection: &Connection, path: &FilePath) -> rusqlite::Result<Option<MemoryId>> {
     let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND purged = 0 AND shared_by IS NULL
                ORDER BY deleted IS NOT NULL, rev DESC LIMIT 1";
-    connection.prepare_cached(sql)?.query_row([path.as_str()], |row| row.get(0)).optional()
+    connection.maybe(sql, [path.as_str()], |row| row.get(0))
 }
 
 fn file(row: &Row<'_>) -> rusqlite::Result<FileRow> {

@@ -5,6 +5,7 @@ use crate::domain::{FilePath, MemoryId, MemoryRef};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 
 /// Of a memory that stands for no file that is known.
 const OF_NO_FILE: &str = "NOT IN (SELECT memory FROM files)";
@@ -23,9 +24,9 @@ impl Store {
         self.write(|change| {
             for path in paths {
                 let sql = "UPDATE files SET hash = ~hash, modified = modified - 1 WHERE path = ?1";
-                change.tx.prepare_cached(sql)?.execute([path.as_str()])?;
+                change.tx.run(sql, [path.as_str()])?;
                 let sql = "UPDATE directories SET digest = 0 WHERE folder = ?1";
-                change.tx.prepare_cached(sql)?.execute([path.folder()])?;
+                change.tx.run(sql, [path.folder()])?;
             }
             Ok(())
         })
@@ -37,8 +38,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn count_parts(&self) -> Result<usize, StoreError> {
         let sql = "SELECT COUNT(*) FROM parts WHERE n >= 0 AND file IN (SELECT memory FROM files)";
-        let read = || self.connection.query_row(sql, [], |row| row.get(0));
-        read().map_err(|error| self.failed(error))
+        self.one(sql, [], |row| row.get(0))
     }
 
     /// Rows that stand for nothing: parts of files that are not known, and relations that lead to such files.
@@ -50,8 +50,7 @@ impl Store {
             "SELECT (SELECT COUNT(*) {PARTS_ASTRAY}), (SELECT COUNT(*) FROM relations WHERE source {OF_NO_FILE}
                 OR (target IS NOT NULL AND target {OF_NO_FILE}))"
         );
-        let read = || self.connection.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
-        read().map_err(|error| self.failed(error))
+        self.one(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// Takes what stands for nothing out of recall, and gives the files that it came from, where that is known.

@@ -14,6 +14,7 @@ use crate::store::change::erase::{Forgotten, purge};
 use crate::store::change::write::Stored;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 
 impl Store {
@@ -41,12 +42,7 @@ impl Store {
                    WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0 AND shared_by IS NULL
                        AND deleted IS NOT NULL ORDER BY file";
         let (from, until) = (format!("{directory}/"), format!("{directory}0"));
-        let read = || -> rusqlite::Result<Vec<MemoryId>> {
-            let mut statement =
-                self.connection.prepare_cached(&format!("SELECT id FROM ({sql}) WHERE deleted = last"))?;
-            statement.query_map([from, until], |row| row.get(0))?.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        self.all(&format!("SELECT id FROM ({sql}) WHERE deleted = last"), [from, until], |row| row.get(0))
     }
 
     /// A memory as a change of it would tell of it.
@@ -98,16 +94,14 @@ fn purge_part(
 /// What a file said before any of its changes, where that holds a text.
 fn empty_history(change: &Change<'_>, file: MemoryId, said: &[String]) -> Result<(), StoreError> {
     let revs: Vec<u64> = {
-        let mut statement =
-            change.tx.prepare_cached("SELECT rev FROM history WHERE memory = ?1 AND before IS NOT NULL")?;
-        statement.query_map([file], |row| row.get(0))?.collect::<Result<_, _>>()?
+        change.tx.all("SELECT rev FROM history WHERE memory = ?1 AND before IS NOT NULL", [file], |row| row.get(0))?
     };
     for rev in revs {
         // What cannot be read might hold it.
         let holds = history::before(change.tx, file, rev)?
             .is_none_or(|before| said.iter().any(|text| before.content.contains(text.trim())));
         if holds {
-            change.tx.prepare_cached("UPDATE history SET before = NULL WHERE rev = ?1")?.execute([rev])?;
+            change.tx.run("UPDATE history SET before = NULL WHERE rev = ?1", [rev])?;
         }
     }
     Ok(())
@@ -122,7 +116,7 @@ fn forget_secrets(change: &Change<'_>, file: MemoryId, part: &Memory) -> Result<
     };
     for name in names_in(&part.content).difference(&names_in(&text)) {
         let sql = "DELETE FROM secret_uses WHERE memory = ?1 AND name = ?2";
-        change.tx.prepare_cached(sql)?.execute(params![file, name])?;
+        change.tx.run(sql, params![file, name])?;
         kept::let_go(change, file, Some(name))?;
     }
     Ok(())

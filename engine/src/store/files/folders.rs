@@ -10,6 +10,7 @@ use crate::domain::{FilePath, Scope, Trust};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 
 /// The folder that is always there: the one that the memory tool sees.
 pub const MEMORIES: &str = "memories";
@@ -59,12 +60,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn folders(&self) -> Result<Vec<Folder>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<Folder>> {
-            let mut statement =
-                self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM folders ORDER BY name"))?;
-            statement.query_map([], folder)?.collect()
-        };
-        let mut folders = read().map_err(|error| self.failed(error))?;
+        let mut folders = self.all(&format!("SELECT {COLUMNS} FROM folders ORDER BY name"), [], folder)?;
         // It lies in the home, wherever somebody moved that to.
         if let Some(own) = folders.iter_mut().find(|folder| folder.name == MEMORIES) {
             own.dir = self.home.memories();
@@ -109,13 +105,9 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn digests(&self, folder: &str) -> Result<BTreeMap<String, u64>, StoreError> {
-        let read = || -> rusqlite::Result<BTreeMap<String, u64>> {
-            let sql = "SELECT path, digest FROM directories WHERE folder = ?1";
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([folder], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
-            rows.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        let sql = "SELECT path, digest FROM directories WHERE folder = ?1";
+        let found = self.all(sql, [folder], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
+        Ok(found.into_iter().collect())
     }
 
     /// Notes what directories of a folder look like now; `None` for one that is to be compared again, or is gone.
@@ -129,14 +121,13 @@ impl Store {
         self.write(|change| {
             for (path, digest) in digests {
                 match digest {
-                    Some(digest) => change
-                        .tx
-                        .prepare_cached("INSERT OR REPLACE INTO directories VALUES (?1, ?2, ?3)")?
-                        .execute(params![folder, path, digest.cast_signed()])?,
+                    Some(digest) => change.tx.run(
+                        "INSERT OR REPLACE INTO directories VALUES (?1, ?2, ?3)",
+                        params![folder, path, digest.cast_signed()],
+                    )?,
                     None => change
                         .tx
-                        .prepare_cached("DELETE FROM directories WHERE folder = ?1 AND path = ?2")?
-                        .execute(params![folder, path])?,
+                        .run("DELETE FROM directories WHERE folder = ?1 AND path = ?2", params![folder, path])?,
                 };
             }
             Ok(())
@@ -156,7 +147,7 @@ pub(super) fn doubt_directory(change: &Change<'_>, path: &FilePath) -> Result<()
     let directory = path.inside().rsplit_once('/').map_or("", |(directory, _)| directory);
     // It stays known: where it goes as a whole, its files are missed.
     let sql = "INSERT OR REPLACE INTO directories (folder, path, digest) VALUES (?1, ?2, 0)";
-    change.tx.prepare_cached(sql)?.execute([path.folder(), directory])?;
+    change.tx.run(sql, [path.folder(), directory])?;
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use super::names::resolved;
 use crate::domain::{FilePath, Handle, LinkKind, MemoryId};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Ask as _;
 
 /// What a name means among files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,9 +98,7 @@ impl Store {
                        AND other.deleted IS NULL AND other.purged = 0
                    ORDER BY links.created, 1, 2, 3";
         let read = || -> rusqlite::Result<Vec<Edge>> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map(params![memory], edge)?;
-            let mut edges: Vec<Edge> = rows.collect::<Result<_, _>>()?;
+            let mut edges: Vec<Edge> = self.connection.all(sql, params![memory], edge)?;
             let mut seen = std::collections::BTreeSet::new();
             edges.retain(|edge| edge.source != edge.target && seen.insert(edge.clone()));
             Ok(edges)

@@ -18,6 +18,7 @@ use crate::store::change::outbox::tell;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 
@@ -88,8 +89,8 @@ pub(super) fn whole_of(change: &Change<'_>, path: &FilePath) -> Result<Option<Kn
 }
 
 fn parts_of(change: &Change<'_>, file: MemoryId) -> Result<Vec<Known>, StoreError> {
-    let mut statement = change.tx.prepare_cached("SELECT memory FROM parts WHERE file = ?1 AND n >= 0 ORDER BY n")?;
-    let ids: Vec<MemoryId> = statement.query_map([file], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let ids: Vec<MemoryId> =
+        change.tx.all("SELECT memory FROM parts WHERE file = ?1 AND n >= 0 ORDER BY n", [file], |row| row.get(0))?;
     let found = ids.into_iter().map(|id| row::find_known(change.tx, MemoryRef::Id(id)));
     Ok(found.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
@@ -110,14 +111,14 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
             let sql = "UPDATE files SET path = ?2, seen = CASE seen WHEN ?4 THEN ?3 ELSE -1 END WHERE memory = ?1";
             let (now, before) = (placed.memory().rev, known.memory.rev);
             free_path(change, to, whole.memory.id)?;
-            change.tx.prepare_cached(sql)?.execute(params![whole.memory.id, to.as_str(), now, before])?;
+            change.tx.run(sql, params![whole.memory.id, to.as_str(), now, before])?;
         }
     }
     rename(change, &whole.memory, from, to)?;
     if from.is_markdown() != to.is_markdown() {
         // It is read otherwise now: the next look takes it for another one.
         let sql = "UPDATE files SET hash = 0, modified = 0 WHERE memory = ?1";
-        change.tx.prepare_cached(sql)?.execute([whole.memory.id])?;
+        change.tx.run(sql, [whole.memory.id])?;
     }
     tell(change, whole.memory.id)?;
     paths::settle(change, to, actor)
@@ -126,12 +127,11 @@ fn move_file(change: &Change<'_>, from: &FilePath, to: &FilePath, actor: &Actor)
 /// Its names follow its path, where they came from there.
 fn rename(change: &Change<'_>, whole: &Memory, from: &FilePath, to: &FilePath) -> Result<(), StoreError> {
     let sql = "SELECT title, permalink FROM files WHERE memory = ?1";
-    let (title, link): (String, String) =
-        change.tx.prepare_cached(sql)?.query_row([whole.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (title, link): (String, String) = change.tx.one(sql, [whole.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let title = if title == from.stem() { to.stem().to_owned() } else { title };
     let link = if link == permalink::of_path(from.inside()) { permalink::of_path(to.inside()) } else { link };
     let sql = "UPDATE files SET title = ?2, permalink = ?3 WHERE memory = ?1";
-    change.tx.prepare_cached(sql)?.execute(params![whole.id, title, link])?;
+    change.tx.run(sql, params![whole.id, title, link])?;
     let mut keys = names::keys_of(to, &link, std::iter::once(&title));
     let said = names::keys_of(from, &link, std::iter::empty());
     let known = names::keys(change, whole.id)?;
@@ -152,20 +152,20 @@ pub(super) fn remove(change: &Change<'_>, path: &FilePath, actor: &Actor) -> Res
     doubt_directory(change, path)?;
     if is_changed_elsewhere(change, &whole)? {
         // A change has precedence over a deletion: what came is laid out anew.
-        change.tx.prepare_cached("DELETE FROM files WHERE memory = ?1")?.execute([id])?;
+        change.tx.run("DELETE FROM files WHERE memory = ?1", [id])?;
         return Ok(None);
     }
     for part in parts_of(change, id)? {
         remove_part(change, &part, actor)?;
     }
     names::forget(change, id)?;
-    change.tx.prepare_cached("DELETE FROM files WHERE memory = ?1")?.execute([id])?;
+    change.tx.run("DELETE FROM files WHERE memory = ?1", [id])?;
     if whole.memory.deleted.is_none() {
         delete(change, &whole, actor)?;
         tell(change, id)?;
     }
     // It is gone from both.
-    change.tx.prepare_cached("DELETE FROM changed_files WHERE memory = ?1")?.execute([id])?;
+    change.tx.run("DELETE FROM changed_files WHERE memory = ?1", [id])?;
     Ok(Some(id))
 }
 

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 use tessera_markdown::resolve::{Asked, Candidate, Names, Purpose, Resolution};
 use tessera_markdown::{Note, key, permalink};
 
@@ -12,6 +12,7 @@ use crate::domain::{FilePath, Link, LinkKind, Memory, MemoryId};
 use crate::screen::dropped;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 
 /// The permalink of a file: its own word, else from its path; with a number where another file of the folder has it.
 pub(super) fn permalink(
@@ -42,7 +43,7 @@ pub(super) fn permalink(
 pub(super) fn note(change: &Change<'_>, whole: &Memory, made: &Made) -> Result<(), StoreError> {
     let Some(path) = whole.file.as_ref().map(|file| &file.path) else { return Ok(()) };
     let sql = "SELECT permalink FROM files WHERE memory = ?1";
-    let permalink: String = change.tx.prepare_cached(sql)?.query_row([whole.id], |row| row.get(0))?;
+    let permalink: String = change.tx.one(sql, [whole.id], |row| row.get(0))?;
     let names = keys_of(path, &permalink, made.note.aliases.iter().chain([&made.note.title]));
     let before = keys(change, whole.id)?;
     put_names(change, whole.id, &names)?;
@@ -85,7 +86,7 @@ pub(super) fn keys_of<'a>(path: &FilePath, permalink: &str, said: impl Iterator<
 }
 
 pub(super) fn forget_names(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
-    change.tx.prepare_cached("DELETE FROM names WHERE memory = ?1")?.execute([memory])?;
+    change.tx.run("DELETE FROM names WHERE memory = ?1", [memory])?;
     Ok(())
 }
 
@@ -95,7 +96,7 @@ fn note_relations(change: &Change<'_>, whole: &Memory, path: &FilePath, note: &N
     let known = statement
         .query_map([whole.id], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?
         .collect::<Result<BTreeMap<(String, String), MemoryId>, _>>()?;
-    change.tx.prepare_cached("DELETE FROM relations WHERE source = ?1")?.execute([whole.id])?;
+    change.tx.run("DELETE FROM relations WHERE source = ?1", [whole.id])?;
     let sql = "INSERT OR IGNORE INTO relations (source, type, name, key, target, context, line)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let mut statement = change.tx.prepare_cached(sql)?;
@@ -142,7 +143,7 @@ fn find_targets(change: &Change<'_>, key: &str) -> Result<(), StoreError> {
         let target = Named::read(change, &path, &name)?.target(change, &path, before)?;
         if target != before {
             let sql = "UPDATE relations SET target = ?4 WHERE source = ?1 AND type = ?2 AND key = ?3";
-            change.tx.prepare_cached(sql)?.execute(params![source, kind, key, target])?;
+            change.tx.run(sql, params![source, kind, key, target])?;
         }
     }
     Ok(())
@@ -183,8 +184,7 @@ impl Named {
     ) -> Result<Option<MemoryId>, StoreError> {
         if let Some(before) = before {
             let sql = "SELECT EXISTS (SELECT 1 FROM names WHERE key = ?1 AND memory = ?2)";
-            let has_name: bool =
-                change.tx.prepare_cached(sql)?.query_row(params![self.key, before], |row| row.get(0))?;
+            let has_name: bool = change.tx.one(sql, params![self.key, before], |row| row.get(0))?;
             if !has_name {
                 return Ok(Some(before));
             }
@@ -201,7 +201,7 @@ impl Named {
 /// The folder of a name, or the first of a scope.
 fn folder_called(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT name FROM folders WHERE name = ?1 COLLATE NOCASE OR scope = ?1 ORDER BY name <> ?1, name LIMIT 1";
-    connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()
+    connection.maybe(sql, [name], |row| row.get(0))
 }
 
 /// What a name means among the files of these folders, or of all where there is none.
@@ -242,7 +242,7 @@ fn candidates(
     }
     if let Ok(id) = bare.parse::<MemoryId>() {
         let sql = "SELECT memory, path, title, permalink FROM files WHERE memory = ?1";
-        found.extend(connection.prepare_cached(sql)?.query_row([id], candidate).optional()?);
+        found.extend(connection.maybe(sql, [id], candidate)?);
     }
     let is_in = |candidate: &Candidate| {
         let folder = candidate.path.trim_start_matches('/').split('/').next().unwrap_or_default();
@@ -307,11 +307,8 @@ fn beside(from: &FilePath, name: &str) -> Option<String> {
 pub(super) fn forget(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
     forget_names(change, memory)?;
     let sql = "SELECT DISTINCT key FROM relations WHERE target = ?1";
-    let keys: Vec<String> = {
-        let mut statement = change.tx.prepare_cached(sql)?;
-        statement.query_map([memory], |row| row.get(0))?.collect::<Result<_, _>>()?
-    };
-    change.tx.prepare_cached("DELETE FROM relations WHERE source = ?1")?.execute([memory])?;
-    change.tx.prepare_cached("UPDATE relations SET target = NULL WHERE target = ?1")?.execute([memory])?;
+    let keys: Vec<String> = { change.tx.all(sql, [memory], |row| row.get(0))? };
+    change.tx.run("DELETE FROM relations WHERE source = ?1", [memory])?;
+    change.tx.run("UPDATE relations SET target = NULL WHERE target = ?1", [memory])?;
     keys.iter().try_for_each(|key| find_targets(change, key))
 }

@@ -2,7 +2,7 @@
 //! same; else one of them goes under a name of its own, as the other text of a conflict. Every machine that knows both
 //! comes to the same.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::states::{SeenFile, TakenFile};
 use crate::compose::{self, Known};
@@ -16,6 +16,7 @@ use crate::store::change::outbox::tell;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::sync::{Document, copy_id};
 use crate::text::O200k;
@@ -37,9 +38,9 @@ pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryId, document: 
                    AND id NOT IN (SELECT memory FROM secrets)
                ORDER BY handle LIMIT 1";
     let wanted = params![path.as_str(), document.content.as_str()];
-    let known: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
+    let known: Option<MemoryId> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
     let Some(known) = known else { return Ok(()) };
-    change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1")?.execute([known])?;
+    change.tx.run("DELETE FROM private WHERE memory = ?1", [known])?;
     identity::rename(change, known, id)?;
     stand_for(change, known, id)
 }
@@ -55,7 +56,7 @@ fn stand_for(change: &Change<'_>, before: MemoryId, now: MemoryId) -> Result<(),
         "UPDATE intents SET memory = ?2 WHERE memory = ?1",
         "UPDATE OR REPLACE changed_files SET memory = ?2 WHERE memory = ?1",
     ] {
-        change.tx.prepare_cached(sql)?.execute(params![before, now])?;
+        change.tx.run(sql, params![before, now])?;
     }
     Ok(())
 }
@@ -66,8 +67,7 @@ pub(in crate::store) fn settle(change: &Change<'_>, path: &FilePath, actor: &Act
     let sql = "SELECT id FROM memories WHERE file = ?1 AND whole = 1 AND deleted IS NULL AND purged = 0
                    AND shared_by IS NULL
                ORDER BY id NOT IN (SELECT memory FROM trails), id";
-    let mut statement = change.tx.prepare_cached(sql)?;
-    let ids: Vec<MemoryId> = statement.query_map([path.as_str()], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let ids: Vec<MemoryId> = change.tx.all(sql, [path.as_str()], |row| row.get(0))?;
     let Some((stays, others)) = ids.split_first().filter(|(_, others)| !others.is_empty()) else { return Ok(()) };
     let Some(stays) = row::find_known(change.tx, MemoryRef::Id(*stays))? else { return Ok(()) };
     for id in others {
@@ -85,11 +85,11 @@ pub(in crate::store) fn settle(change: &Change<'_>, path: &FilePath, actor: &Act
 fn fold(change: &Change<'_>, stays: &Memory, other: &Known, actor: &Actor) -> Result<(), StoreError> {
     let (now, before) = (stays.id, other.memory.id);
     let sql = "SELECT EXISTS (SELECT 1 FROM files WHERE memory = ?1)";
-    let is_known: bool = change.tx.prepare_cached(sql)?.query_row([now], |row| row.get(0))?;
+    let is_known: bool = change.tx.one(sql, [now], |row| row.get(0))?;
     if !is_known {
         // What is on disk is that text, or was when it was last looked at.
         let sql = "UPDATE files SET seen = CASE seen WHEN ?2 THEN ?3 ELSE -1 END WHERE memory = ?1";
-        change.tx.prepare_cached(sql)?.execute(params![before, other.memory.rev, stays.rev])?;
+        change.tx.run(sql, params![before, other.memory.rev, stays.rev])?;
         stand_for(change, before, now)?;
     }
     delete(change, other, actor)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use tessera_markdown::{Note, Part};
 
 use super::asked::standing_for;
@@ -19,6 +19,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::change::secrets;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::codec::{Reader, sql};
 use crate::store::rows::columns::{KNOWN, read_known};
 use crate::store::rows::memory as row;
@@ -51,7 +52,7 @@ impl Store {
                 let origin = actor.origin.to_string();
                 let (path, hash) = (intent.path.as_str(), intent.hash.cast_signed());
                 let values = params![path, hash, origin, actor.session, actor.client, intent.memory];
-                change.tx.prepare_cached(sql)?.execute(values)?;
+                change.tx.run(sql, values)?;
                 secrets::write_all(change, intent.memory, &intent.secrets)?;
             }
             Ok(())
@@ -170,14 +171,13 @@ impl Store {
         let sql = "SELECT EXISTS (SELECT 1 FROM files JOIN memories ON memories.id = files.memory
                    WHERE files.hash = ?1 AND memories.purged <> 0)";
         let hash = file.stamp.hash.cast_signed();
-        if connection.prepare_cached(sql)?.query_row([hash], |row| row.get(0))? {
+        if connection.one(sql, [hash], |row| row.get(0))? {
             return Ok(None);
         }
         let id = standing_for(connection, &file.path)?;
         let whole = id.map(|id| row::remains(connection, id)).transpose()?.flatten().map(|(known, _)| known);
         let sql = "SELECT hash FROM files WHERE path = ?1";
-        let hash: Option<i64> =
-            connection.prepare_cached(sql)?.query_row([file.path.as_str()], |row| row.get(0)).optional()?;
+        let hash: Option<i64> = connection.maybe(sql, [file.path.as_str()], |row| row.get(0))?;
         let (parts, gone) = match id {
             Some(id) => (parts_before(connection, id, true)?, parts_before(connection, id, false)?),
             None => (Vec::new(), Vec::new()),
@@ -190,7 +190,7 @@ impl Store {
             let actor = Actor { origin, session: row.get(1)?, client: row.get(2)?, ..Actor::default() };
             Ok(Writer { actor, memory: row.get(3)? })
         };
-        let writer = connection.prepare_cached(sql)?.query_row(key, read).optional()?;
+        let writer = connection.maybe(sql, key, read)?;
         Ok(Some(Before { folder, hash: hash.map(i64::cast_unsigned), whole, parts, gone, writer }))
     }
 }
@@ -211,12 +211,10 @@ fn parts_before(connection: &rusqlite::Connection, id: MemoryId, are_there: bool
          ORDER BY rev DESC LIMIT ?2"
     );
     let (sql, number) = if are_there { (THERE, 0) } else { (GONE, REMEMBERED) };
-    let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map(params![id, number as u64], |row| {
+    let mut parts: Vec<PartBefore> = connection.all(sql, params![id, number as u64], |row| {
         let mut from = Reader::new(row);
         Ok(PartBefore { known: read_known(&mut from)?, is_observation: from.take()? })
     })?;
-    let mut parts: Vec<PartBefore> = rows.collect::<Result<_, _>>()?;
     for part in &mut parts {
         part.known.memory.links = row::links_of(connection, part.known.memory.id)?;
     }

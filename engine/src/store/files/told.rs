@@ -1,6 +1,6 @@
 //! Which files a team server is told of, and why of some it is not.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use serde::Serialize;
 
 use crate::domain::{FilePath, MAX_CONTENT_BYTES, MemoryId};
@@ -8,6 +8,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::outbox::tell;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::sync::{Trail, Untold};
 
 /// Files that no server is told of, and files of others that are in no folder here.
@@ -29,15 +30,15 @@ pub struct HeldBack {
 /// person kept to this machine stays.
 pub(super) fn tell_or_keep(change: &Change<'_>, id: MemoryId, is_told: bool) -> Result<(), StoreError> {
     let path = "SELECT file FROM memories WHERE id = ?1";
-    let path: Option<Option<String>> = change.tx.prepare_cached(path)?.query_row([id], |row| row.get(0)).optional()?;
+    let path: Option<Option<String>> = change.tx.maybe(path, [id], |row| row.get(0))?;
     let is_obeyed = path.flatten().is_some_and(|path| path.parse::<FilePath>().is_ok_and(|path| path.is_obeyed()));
     if is_told && !is_obeyed {
-        change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1 AND why = 'file'")?.execute([id])?;
+        change.tx.run("DELETE FROM private WHERE memory = ?1 AND why = 'file'", [id])?;
         return tell(change, id);
     }
     let sql = "INSERT OR IGNORE INTO private (memory, why) VALUES (?1, 'file')";
-    change.tx.prepare_cached(sql)?.execute([id])?;
-    change.tx.prepare_cached("DELETE FROM outbox WHERE memory = ?1")?.execute([id])?;
+    change.tx.run(sql, [id])?;
+    change.tx.run("DELETE FROM outbox WHERE memory = ?1", [id])?;
     Ok(())
 }
 
@@ -46,7 +47,7 @@ pub(in crate::store) fn tell_file(change: &Change<'_>, id: MemoryId) -> Result<b
     let sql = "SELECT kept AND EXISTS (SELECT 1 FROM folders
                    WHERE told = 1 AND substr(path, 1, length(name) + 2) = '/' || name || '/')
                FROM files WHERE memory = ?1";
-    let is_told: Option<bool> = change.tx.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
+    let is_told: Option<bool> = change.tx.maybe(sql, [id], |row| row.get(0))?;
     // One that stands in no folder is what the server's other machines know of it.
     let is_told = is_told.unwrap_or(true);
     tell_or_keep(change, id, is_told)?;
@@ -56,9 +57,8 @@ pub(in crate::store) fn tell_file(change: &Change<'_>, id: MemoryId) -> Result<b
 /// A folder that is told of from now on, or no more.
 pub(super) fn folder_is_told(change: &Change<'_>, folder: &str, is_told: bool) -> Result<(), StoreError> {
     let sql = "SELECT memory, kept FROM files WHERE substr(path, 1, length(?1)) = ?1";
-    let mut statement = change.tx.prepare_cached(sql)?;
-    let rows = statement.query_map([format!("/{folder}/")], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let files: Vec<(MemoryId, bool)> = rows.collect::<Result<_, _>>()?;
+    let files: Vec<(MemoryId, bool)> =
+        change.tx.all(sql, [format!("/{folder}/")], |row| Ok((row.get(0)?, row.get(1)?)))?;
     files.into_iter().try_for_each(|(id, is_kept)| tell_or_keep(change, id, is_told && is_kept))
 }
 
@@ -69,8 +69,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn untold_text(&self, memory: MemoryId, hash: u64) -> Result<Option<Untold>, StoreError> {
         let sql = "SELECT trail FROM trails WHERE memory = ?1";
-        let read = || self.connection.prepare_cached(sql)?.query_row([memory], |row| row.get(0)).optional();
-        let trail: Option<String> = read().map_err(|error| self.failed(error))?;
+        let trail: Option<String> = self.maybe(sql, [memory], |row| row.get(0))?;
         let trail = trail.and_then(|trail| serde_json::from_str::<Trail>(&trail).ok());
         Ok(trail.and_then(|trail| trail.untold()).filter(|untold| untold.text == hash))
     }

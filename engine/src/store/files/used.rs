@@ -8,6 +8,7 @@ use crate::domain::{FilePath, Handle, MemoryId, Timestamp};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
+use crate::store::rows::ask::Ask as _;
 
 /// When a file was read, and changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +46,7 @@ impl Store {
                                WHERE parts.file = files.memory), 0)),
                            coalesce((SELECT max(at) FROM history WHERE memory = files.memory), whole.updated)
                        FROM files JOIN memories AS whole ON whole.id = files.memory";
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([], |row| {
+            self.connection.all(sql, [], |row| {
                 let wrong =
                     |error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error));
                 let id: MemoryId = row.get(1)?;
@@ -59,8 +59,7 @@ impl Store {
                     read: noted.max(spooled.get(&id).copied()),
                     changed: row.get(4)?,
                 })
-            })?;
-            rows.collect()
+            })
         };
         let mut uses = read().map_err(|error| self.failed(error))?;
         uses.sort_by(|one, other| (one.last(), &one.path).cmp(&(other.last(), &other.path)));
@@ -73,11 +72,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn file_sums(&self) -> Result<(u64, u64, u64), StoreError> {
         let sql = "SELECT count(*), (SELECT count(*) FROM parts WHERE n >= 0), coalesce(sum(size), 0) FROM files";
-        let read = || {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        };
-        read().map_err(|error| self.failed(error))
+        self.one(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
     /// Uses of files that wait in the access log, by the memory that stands for the file.
@@ -102,8 +97,7 @@ impl Store {
     /// When the store cannot be read.
     pub fn note_file_shown(&self, path: &FilePath) -> Result<(), StoreError> {
         let sql = "SELECT memories.handle FROM files JOIN memories ON memories.id = files.memory WHERE files.path = ?1";
-        let read = || self.connection.prepare_cached(sql)?.query_row([path.as_str()], |row| row.get(0)).optional();
-        let handle: Option<Handle> = read().map_err(|error: rusqlite::Error| self.failed(error))?;
+        let handle: Option<Handle> = self.maybe(sql, [path.as_str()], |row| row.get(0))?;
         self.note_uses(handle.map(|handle| (handle, self.now())));
         Ok(())
     }

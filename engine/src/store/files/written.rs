@@ -19,6 +19,7 @@ use crate::store::change::links;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
+use crate::store::rows::ask::Run as _;
 use crate::store::rows::memory as row;
 
 /// Writes what was made of a file. `None` where it was changed meanwhile.
@@ -35,7 +36,7 @@ pub(super) fn write(
         if file_of_content(&whole.memory.content) == file.text {
             // The memory was changed in other ways than by its text.
             let sql = "UPDATE files SET seen = (SELECT rev FROM memories WHERE id = memory) WHERE path = ?1";
-            change.tx.prepare_cached(sql)?.execute([file.path.as_str()])?;
+            change.tx.run(sql, [file.path.as_str()])?;
         }
         let (id, handle) = (whole.memory.id, whole.memory.handle);
         return Ok(Some(TakenFile { path: file.path.clone(), id, handle, parts: (0, 0, 0) }));
@@ -45,7 +46,7 @@ pub(super) fn write(
     }
     doubt_directory(change, &file.path)?;
     let whole = put(change, before.whole.as_ref(), &made.whole, &made.actor)?;
-    change.tx.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([file.path.as_str()])?;
+    change.tx.run("DELETE FROM intents WHERE path = ?1", [file.path.as_str()])?;
     let mut counts = (0, 0, made.removed.len());
     for known in &made.removed {
         remove_part(change, known, &made.actor)?;
@@ -146,7 +147,7 @@ fn put(change: &Change<'_>, known: Option<&Known>, composed: &Composed, actor: &
 /// Takes a part out of recall; where it stood is known no more.
 pub(super) fn remove_part(change: &Change<'_>, known: &Known, actor: &Actor) -> Result<(), StoreError> {
     delete(change, known, actor)?;
-    change.tx.prepare_cached("UPDATE parts SET n = -1 WHERE memory = ?1")?.execute([known.memory.id])?;
+    change.tx.run("UPDATE parts SET n = -1 WHERE memory = ?1", [known.memory.id])?;
     Ok(())
 }
 
@@ -159,7 +160,7 @@ fn place(change: &Change<'_>, file: MemoryId, (at, memory): (usize, MemoryId), m
     let (begins, ends) = (part.text.start as u64, part.text.end as u64);
     let (first, last) = part.lines;
     let values = params![memory, file, at as u64, kind, part.category, part.context, begins, ends, first, last];
-    change.tx.prepare_cached(sql)?.execute(values)?;
+    change.tx.run(sql, values)?;
     Ok(())
 }
 
@@ -168,15 +169,15 @@ fn stamp(change: &Change<'_>, path: &FilePath, stamp: &FileStamp) -> Result<(), 
     let sql = "UPDATE files SET size = ?2, modified = ?3, inode = ?4 WHERE path = ?1";
     let modified = stamp.noted_time(change.now);
     let values = params![path.as_str(), stamp.size.cast_signed(), modified, stamp.inode.cast_signed()];
-    change.tx.prepare_cached(sql)?.execute(values)?;
-    change.tx.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([path.as_str()])?;
+    change.tx.run(sql, values)?;
+    change.tx.run("DELETE FROM intents WHERE path = ?1", [path.as_str()])?;
     Ok(())
 }
 
 /// Another file that was at a path is not known on disk any more: it waits to be written where it belongs.
 pub(super) fn free_path(change: &Change<'_>, path: &FilePath, whole: MemoryId) -> Result<(), StoreError> {
     let sql = "DELETE FROM files WHERE path = ?1 AND memory <> ?2";
-    change.tx.prepare_cached(sql)?.execute(params![path.as_str(), whole])?;
+    change.tx.run(sql, params![path.as_str(), whole])?;
     Ok(())
 }
 
@@ -211,6 +212,6 @@ fn note_file(change: &Change<'_>, file: &SeenFile, made: &Made, whole: &Memory) 
         json(serde_json::to_string(&note.fields)),
         note.problem.as_deref().map(said),
     ];
-    change.tx.prepare_cached(sql)?.execute(values)?;
+    change.tx.run(sql, values)?;
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
+use crate::store::rows::ask::Run as _;
 
 /// Memories delivered in full: a line each with the handle and the time in microseconds.
 pub(crate) const LOG: Spool = Spool { file: Home::access_log, fold_at: 20 * 256 };
@@ -34,12 +35,12 @@ fn fold_one(change: &Change<'_>, handle: Handle, uses: u32, last: Timestamp) -> 
     let sql =
         "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3),
                rev = ?4 WHERE handle = ?1 AND deleted IS NULL AND whole = 0";
-    if change.tx.prepare_cached(sql)?.execute(params![handle, uses, last, change.next_rev()?])? == 0 {
+    if change.tx.run(sql, params![handle, uses, last, change.next_rev()?])? == 0 {
         // No index has what stands for a file; with another rev it would wait to be written to disk.
         let sql =
             "UPDATE memories SET access_count = access_count + ?2, last_accessed = max(coalesce(last_accessed, 0), ?3)
                WHERE handle = ?1 AND deleted IS NULL AND whole = 1";
-        change.tx.prepare_cached(sql)?.execute(params![handle, uses, last])?;
+        change.tx.run(sql, params![handle, uses, last])?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::codec::{FromColumns, Reader, read_columns, sql};
 
 /// What was done.
@@ -134,18 +135,21 @@ fn write(
     let said = |text: &Option<String>| text.as_ref().map(|text| dropped(text).into_owned());
     let sql = "INSERT INTO history (rev, op_id, memory, op, at, origin, session, client, reason, before)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-    change.tx.prepare_cached(sql)?.execute(params![
-        rev,
-        MemoryId::generate(change.now),
-        memory,
-        operation.as_str(),
-        change.now,
-        actor.origin.to_string(),
-        said(&actor.session),
-        said(&actor.client),
-        reason,
-        before,
-    ])?;
+    change.tx.run(
+        sql,
+        params![
+            rev,
+            MemoryId::generate(change.now),
+            memory,
+            operation.as_str(),
+            change.now,
+            actor.origin.to_string(),
+            said(&actor.session),
+            said(&actor.client),
+            reason,
+            before,
+        ],
+    )?;
     Ok(())
 }
 
@@ -162,7 +166,7 @@ pub(crate) fn thin_out(change: &Change<'_>, id: MemoryId) -> Result<(), StoreErr
                AND rev NOT IN (SELECT rev FROM kept ORDER BY rev DESC LIMIT ?2)
                AND rev NOT IN (SELECT min(rev) FROM kept WHERE at >= ?3 GROUP BY at / 86400000000)";
     let since = change.now.plus_days(-DAYS_OF_VERSIONS);
-    change.tx.prepare_cached(sql)?.execute(params![id, VERSIONS, since])?;
+    change.tx.run(sql, params![id, VERSIONS, since])?;
     Ok(())
 }
 
@@ -231,10 +235,8 @@ impl Store {
 
     fn changes(&self, id: MemoryId, handle: Handle) -> rusqlite::Result<Vec<HistoryEntry>> {
         let sql = sql!("SELECT ", HistoryColumns::LIST, " FROM history WHERE memory = ?1 ORDER BY rev DESC");
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let entries = statement
-            .query_map([id], |row| Ok(HistoryEntry { handle, ..HistoryColumns::read(&mut Reader::new(row))? }))?;
-        entries.collect()
+        self.connection
+            .all(sql, [id], |row| Ok(HistoryEntry { handle, ..HistoryColumns::read(&mut Reader::new(row))? }))
     }
 }
 

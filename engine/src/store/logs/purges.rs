@@ -7,6 +7,7 @@ use crate::domain::{Handle, MemoryId, MemoryRef, Timestamp};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 
 /// The row of the memory with all that stands beside it.
@@ -78,14 +79,14 @@ pub(crate) fn step(
     let sql = "INSERT INTO purges (memory, place, at, done, how) VALUES (?1, ?2, ?3, ?4, ?5)
                ON CONFLICT (memory, place) DO UPDATE SET done = excluded.done, how = excluded.how";
     let done = is_done.then_some(change.now);
-    change.tx.prepare_cached(sql)?.execute(params![memory, place, change.now, done, how])?;
+    change.tx.run(sql, params![memory, place, change.now, done, how])?;
     Ok(())
 }
 
 /// Notes that every removal that waits at a place is done there.
 pub(crate) fn all_done(change: &Change<'_>, place: &str, how: &str) -> Result<(), StoreError> {
     let sql = "UPDATE purges SET done = ?2, how = ?3 WHERE place = ?1 AND done IS NULL";
-    change.tx.prepare_cached(sql)?.execute(params![place, change.now, how])?;
+    change.tx.run(sql, params![place, change.now, how])?;
     Ok(())
 }
 
@@ -93,24 +94,20 @@ impl Store {
     /// The memories whose removal waits at a place.
     pub(crate) fn purges_left(&self, place: &str) -> rusqlite::Result<Vec<MemoryId>> {
         let sql = "SELECT memory FROM purges WHERE place = ?1 AND done IS NULL";
-        self.connection.prepare_cached(sql)?.query_map([place], |row| row.get(0))?.collect()
+        self.connection.all(sql, [place], |row| row.get(0))
     }
 
     /// The files from which something is still to be removed, by their names in the home.
     pub(crate) fn places_left(&self) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT DISTINCT place FROM purges WHERE done IS NULL AND place NOT IN (?1, ?2, ?3, ?4)";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_map([ROW, PAGES, COPIES, FILES], |row| row.get(0))?.collect()
+        self.connection.all(sql, [ROW, PAGES, COPIES, FILES], |row| row.get(0))
     }
 
     /// The steps of a removal, in the order they were begun.
     pub(crate) fn steps_of(&self, memory: MemoryId) -> rusqlite::Result<Vec<Step>> {
         let sql = "SELECT place, done, how FROM purges WHERE memory = ?1
                    ORDER BY at, place <> 'row', place <> 'pages', place <> 'copies', place";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let steps = statement
-            .query_map([memory], |row| Ok(Step { place: row.get(0)?, done: row.get(1)?, how: row.get(2)? }))?;
-        steps.collect()
+        self.connection.all(sql, [memory], |row| Ok(Step { place: row.get(0)?, done: row.get(1)?, how: row.get(2)? }))
     }
 
     /// What became of a memory that was removed for good; `None` where it is there, or never was.

@@ -18,6 +18,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
+use crate::store::rows::ask::Ask as _;
 use crate::text::{TokenKind, tokenize};
 
 /// Questions not in the database yet, one JSON object a line.
@@ -88,9 +89,7 @@ impl Store {
     }
 
     fn folded_questions(&self) -> rusqlite::Result<Vec<AskedInVain>> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT at, scope, words, text FROM asked_in_vain ORDER BY n")?;
-        statement.query_map([], read)?.collect()
+        self.connection.all("SELECT at, scope, words, text FROM asked_in_vain ORDER BY n", [], read)
     }
 
     /// Forgets all questions that were noted, and gives their number.

@@ -17,6 +17,7 @@ use crate::store::base::transaction::Change;
 use crate::store::base::transaction::PATIENCE;
 use crate::store::file::error::StoreError;
 use crate::store::file::scratch;
+use crate::store::rows::ask::{Ask as _, Run as _};
 
 /// Readers are short; one that is not is not waited for longer than this.
 const WAIT_FOR_READERS: Duration = Duration::from_secs(2);
@@ -74,8 +75,8 @@ impl Traces {
 /// Notes, in the transaction of a purge, that the log is to be cut.
 pub(crate) fn note(change: &Change<'_>) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
-    change.tx.prepare_cached(sql)?.execute((UNSCRUBBED, change.now))?;
-    change.tx.prepare_cached("DELETE FROM meta WHERE key = ?1")?.execute([REWRITTEN]).map(drop)
+    change.tx.run(sql, (UNSCRUBBED, change.now))?;
+    change.tx.run("DELETE FROM meta WHERE key = ?1", [REWRITTEN]).map(drop)
 }
 
 fn has(connection: &Connection, key: &str) -> rusqlite::Result<bool> {
@@ -117,7 +118,7 @@ impl Store {
     fn rewrite_pages(&mut self, patience: Duration) -> Result<(), StoreError> {
         let purged = |connection: &Connection| -> rusqlite::Result<Option<i64>> {
             let sql = "SELECT value FROM meta WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM meta WHERE key = ?2)";
-            connection.prepare_cached(sql)?.query_row([UNSCRUBBED, REWRITTEN], |row| row.get(0)).optional()
+            connection.maybe(sql, [UNSCRUBBED, REWRITTEN], |row| row.get(0))
         };
         let before = purged(&self.connection).map_err(|error| self.failed(error))?;
         if before.is_none() {

@@ -9,6 +9,7 @@ use crate::pack::Recall;
 use crate::score::Prior;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::codec::sql;
 use crate::store::rows::index::{IndexColumns, index_row};
 use crate::store::rows::memory::HOLDS;
@@ -80,8 +81,7 @@ impl Store {
 
     fn brief_rows(&self, request: &RecallRequest) -> rusqlite::Result<Vec<IndexRow>> {
         let scope = request.scope.as_ref().map(Scope::as_str);
-        let mut statement = self.connection.prepare_cached(BRIEF)?;
-        statement.query_map(params![scope, self.now(), MOST_CONSIDERED], index_row)?.collect()
+        self.connection.all(BRIEF, params![scope, self.now(), MOST_CONSIDERED], index_row)
     }
 }
 

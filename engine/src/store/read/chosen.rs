@@ -7,6 +7,7 @@ use crate::pack::{Ranked, Recall};
 use crate::recall::{Form, Ranking, answer};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::codec::sql;
 use crate::store::rows::memory::HOLDS;
 
@@ -69,15 +70,11 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn of_session(&self, session: &str, limit: u32) -> Result<Vec<Handle>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<Handle>> {
-            let sql = sql!(
-                "SELECT handle FROM memories WHERE session = ?1 AND deleted IS NULL AND origin <> 'conversation' AND ",
-                HOLDS,
-                " ORDER BY importance DESC, handle DESC LIMIT ?3"
-            );
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map(params![session, self.now(), limit], |row| row.get(0))?.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        let sql = sql!(
+            "SELECT handle FROM memories WHERE session = ?1 AND deleted IS NULL AND origin <> 'conversation' AND ",
+            HOLDS,
+            " ORDER BY importance DESC, handle DESC LIMIT ?3"
+        );
+        self.all(sql, params![session, self.now(), limit], |row| row.get(0))
     }
 }

@@ -6,6 +6,7 @@ use crate::recall::{Form, Ranking, answer, rank};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::memory as row;
 
 /// Parts of a file that are shown before and after one that was asked for, where there is room.
@@ -167,8 +168,7 @@ impl Store {
     fn parts_beside(&self, part: MemoryId) -> rusqlite::Result<Vec<Handle>> {
         let sql = "SELECT handle FROM parts JOIN memories ON memories.id = parts.memory
                    WHERE parts.file = (SELECT file FROM parts WHERE memory = ?1) AND n >= 0 AND deleted IS NULL ORDER BY n";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_map([part], |row| row.get(0))?.collect()
+        self.connection.all(sql, [part], |row| row.get(0))
     }
 
     /// What stands around parts of files: the parts before and after each, which say what it is about.

@@ -12,6 +12,7 @@ use crate::screen::places;
 use crate::store::base::secrets::KeyPlace;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::codec::sql;
 
 /// A secret, without its value.
@@ -132,25 +133,20 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn secret_uses(&self, name: Option<&str>) -> Result<Vec<SecretUse>, StoreError> {
-        let read = || {
-            let sql = "SELECT at, name, handle, use, secret_uses.origin, secret_uses.session, secret_uses.client
+        let sql = "SELECT at, name, handle, use, secret_uses.origin, secret_uses.session, secret_uses.client
                        FROM secret_uses JOIN memories ON memories.id = secret_uses.memory
                        WHERE ?1 IS NULL OR substr(name, 1, length(?1)) = ?1 ORDER BY n DESC";
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([name], |row| {
-                Ok(SecretUse {
-                    at: row.get(0)?,
-                    name: row.get(1)?,
-                    handle: row.get(2)?,
-                    what: row.get(3)?,
-                    origin: row.get(4)?,
-                    session: row.get(5)?,
-                    client: row.get(6)?,
-                })
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        read().map_err(|error| self.failed(error))
+        self.all(sql, [name], |row| {
+            Ok(SecretUse {
+                at: row.get(0)?,
+                name: row.get(1)?,
+                handle: row.get(2)?,
+                what: row.get(3)?,
+                origin: row.get(4)?,
+                session: row.get(5)?,
+                client: row.get(6)?,
+            })
+        })
     }
 
     /// The secrets that are kept, of all memories or of one, the latest first.
@@ -158,18 +154,13 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn secrets(&self, of: Option<MemoryId>) -> Result<Vec<SecretRow>, StoreError> {
-        let read = || {
-            let sql = sql!(
-                "SELECT ",
-                SECRET,
-                " FROM secrets JOIN memories ON memories.id = secrets.memory
+        let sql = sql!(
+            "SELECT ",
+            SECRET,
+            " FROM secrets JOIN memories ON memories.id = secrets.memory
                  WHERE place <> 'leaving' AND (?1 IS NULL OR memory = ?1) ORDER BY made DESC, name"
-            );
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([of], secret)?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        read().map_err(|error| self.failed(error))
+        );
+        self.all(sql, [of], secret)
     }
 
     /// The value of a secret; `None` where there is no such secret, or its value is kept elsewhere.

@@ -1,5 +1,6 @@
 //! A memory as its row has it: found by its names, with its links or with what its lines cost.
 
+use crate::store::rows::ask::Ask as _;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
 use super::codec::Reader;
@@ -36,7 +37,7 @@ pub(crate) fn remains(connection: &Connection, id: MemoryId) -> rusqlite::Result
         let mut from = Reader::new(row);
         Ok((read_known(&mut from)?, from.take()?))
     };
-    let Some((mut known, mark)) = connection.prepare_cached(sql)?.query_row([id], read).optional()? else {
+    let Some((mut known, mark)) = connection.maybe(sql, [id], read)? else {
         return Ok(None);
     };
     known.memory.links = links_of(connection, id)?;
@@ -66,7 +67,7 @@ pub(crate) fn packed(connection: &Connection, handle: Handle) -> rusqlite::Resul
         let costs = if memory.is_whole_file() { LineCosts::measure(&memory, &O200k) } else { costs };
         Ok(Row { memory, costs, signature, meaning: from.take()? })
     };
-    connection.prepare_cached(sql)?.query_row([handle], read).optional()
+    connection.maybe(sql, [handle], read)
 }
 
 /// A memory by either name, deleted ones included, purged ones not.
@@ -74,8 +75,8 @@ pub(crate) fn find(connection: &Connection, reference: MemoryRef) -> rusqlite::R
     const BY_HANDLE: &str = sql!("SELECT ", MEMORY, " FROM memories WHERE handle = ?1 AND purged = 0");
     const BY_ID: &str = sql!("SELECT ", MEMORY, " FROM memories WHERE id = ?1 AND purged = 0");
     let found = match reference {
-        MemoryRef::Handle(handle) => connection.prepare_cached(BY_HANDLE)?.query_row([handle], memory),
-        MemoryRef::Id(id) => connection.prepare_cached(BY_ID)?.query_row([id], memory),
+        MemoryRef::Handle(handle) => connection.one(BY_HANDLE, [handle], memory),
+        MemoryRef::Id(id) => connection.one(BY_ID, [id], memory),
     };
     let Some(mut memory) = found.optional()? else { return Ok(None) };
     memory.links = links_of(connection, memory.id)?;
@@ -88,8 +89,8 @@ pub(crate) fn find_known(connection: &Connection, reference: MemoryRef) -> rusql
     const BY_ID: &str = sql!("SELECT ", KNOWN, " FROM memories WHERE id = ?1 AND purged = 0");
     let read = |row: &SqlRow<'_>| read_known(&mut Reader::new(row));
     let found = match reference {
-        MemoryRef::Handle(handle) => connection.prepare_cached(BY_HANDLE)?.query_row([handle], read),
-        MemoryRef::Id(id) => connection.prepare_cached(BY_ID)?.query_row([id], read),
+        MemoryRef::Handle(handle) => connection.one(BY_HANDLE, [handle], read),
+        MemoryRef::Id(id) => connection.one(BY_ID, [id], read),
     };
     let Some(mut known) = found.optional()? else { return Ok(None) };
     known.memory.links = links_of(connection, known.memory.id)?;
@@ -99,10 +100,8 @@ pub(crate) fn find_known(connection: &Connection, reference: MemoryRef) -> rusql
 /// The links of a memory to others.
 pub(crate) fn links_of(connection: &Connection, id: MemoryId) -> rusqlite::Result<Vec<Link>> {
     let sql = "SELECT type, target FROM links WHERE source = ?1 ORDER BY type, target";
-    let mut statement = connection.prepare_cached(sql)?;
-    let links = statement.query_map([id], |row| {
+    connection.all(sql, [id], |row| {
         let mut from = Reader::new(row);
         Ok(Link { kind: from.take()?, to: from.take()? })
-    })?;
-    links.collect()
+    })
 }

@@ -1,6 +1,7 @@
 //! The tables of the schema, once: how a salvage takes their rows over, which of their columns hold texts, and what a
 //! permanent deletion does to them.
 
+use crate::store::rows::ask::{Ask as _, Run as _};
 use std::collections::BTreeSet;
 
 use rusqlite::Connection;
@@ -164,7 +165,7 @@ pub(crate) fn texts(is_of_memory: bool) -> impl Iterator<Item = (&'static str, &
 pub(crate) fn erase_beside(connection: &Connection, memory: MemoryId) -> rusqlite::Result<()> {
     let statements = TABLES.iter().flat_map(|table| table.erase).filter(|erase| !erase.in_copies_only);
     for erase in statements {
-        connection.prepare_cached(erase.sql)?.execute([memory])?;
+        connection.run(erase.sql, [memory])?;
     }
     Ok(())
 }
@@ -174,7 +175,7 @@ pub(crate) fn erase_beside_in_copy(connection: &Connection, memory: MemoryId) ->
     for (table, erase) in TABLES.iter().flat_map(|table| table.erase.iter().map(move |erase| (table, erase))) {
         let there = columns(connection, table.name)?;
         if erase.needs.iter().all(|column| there.contains(*column)) {
-            connection.prepare_cached(erase.sql)?.execute([memory])?;
+            connection.run(erase.sql, [memory])?;
         }
     }
     Ok(())
@@ -182,8 +183,8 @@ pub(crate) fn erase_beside_in_copy(connection: &Connection, memory: MemoryId) ->
 
 /// The columns of a table; none where there is no such table.
 pub(crate) fn columns(connection: &Connection, table: &str) -> rusqlite::Result<BTreeSet<String>> {
-    let mut statement = connection.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
-    statement.query_map([table], |row| row.get(0))?.collect()
+    let names = connection.all("SELECT name FROM pragma_table_info(?1)", [table], |row| row.get(0))?;
+    Ok(names.into_iter().collect())
 }
 
 /// True when a table has a column.

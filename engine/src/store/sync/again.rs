@@ -6,6 +6,7 @@ use super::arrival::{Held, carry_out, settle_paths};
 use crate::domain::MemoryId;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Ask as _;
 use crate::sync::Settled;
 
 impl Store {
@@ -20,9 +21,8 @@ impl Store {
                        JOIN trails ON trails.memory = id
                        WHERE file >= ?1 AND file < ?2 AND whole = 1 AND purged = 0 AND deleted IS NOT NULL
                            AND shared_by IS NULL AND id NOT IN (SELECT memory FROM files)";
-            let mut statement = change.tx.prepare_cached(sql)?;
             let within = params![format!("/{folder}/"), format!("/{folder}0")];
-            let ids: Vec<MemoryId> = statement.query_map(within, |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let ids: Vec<MemoryId> = change.tx.all(sql, within, |row| row.get(0))?;
             let mut back = Vec::new();
             for id in ids {
                 let Some(mut held) = Held::of(change, id)? else { continue };

@@ -1,6 +1,6 @@
 //! What the store makes of news of a memory, as the sync decided it.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::equal::{Among, adopt};
 use crate::compose::{self, Arrived, Known};
@@ -17,6 +17,7 @@ use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::files::paths::{self, adopt_file};
 use crate::store::logs::history::{self, Operation};
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::sync::{Answer, Arrival, Document, Local, Refusal, Settled, Shadow, State, Trail};
 use crate::text::O200k;
@@ -38,7 +39,7 @@ impl Held {
             return Ok(None);
         };
         let sql = "SELECT trail FROM trails WHERE memory = ?1";
-        let trail: Option<String> = change.tx.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
+        let trail: Option<String> = change.tx.maybe(sql, [id], |row| row.get(0))?;
         // A trail of another version: the memory is compared with the server anew.
         let trail = trail.and_then(|text| serde_json::from_str::<Trail>(&text).ok()).unwrap_or_default();
         let state = match (mark, known.memory.deleted) {
@@ -52,7 +53,7 @@ impl Held {
 
 pub(crate) fn save(change: &Change<'_>, id: MemoryId, local: &Local) -> Result<(), StoreError> {
     let trail = serde_json::to_string(&local.trail()).unwrap_or_default();
-    change.tx.prepare_cached("INSERT OR REPLACE INTO trails VALUES (?1, ?2)")?.execute(params![id, trail])?;
+    change.tx.run("INSERT OR REPLACE INTO trails VALUES (?1, ?2)", params![id, trail])?;
     Ok(())
 }
 
@@ -197,7 +198,7 @@ fn stay(change: &Change<'_>, id: MemoryId, held: Option<&Known>, mark: u8, local
         "INSERT OR IGNORE INTO outbox (memory)
              SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1 AND why = 'file')"
     };
-    change.tx.prepare_cached(sql)?.execute([id])?;
+    change.tx.run(sql, [id])?;
     Ok(purged)
 }
 

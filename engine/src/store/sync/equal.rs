@@ -1,7 +1,7 @@
 //! Memories that say what one of the user's own on the server says: they are that one, whether it is found when the store
 //! joins or when the server's comes.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use crate::compose::{Beside, memory_of};
 use crate::domain::MemoryId;
@@ -9,6 +9,7 @@ use crate::index::Analysis;
 use crate::store::base::transaction::Change;
 use crate::store::change::identity;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::codec::sql;
 use crate::store::rows::memory as row;
 use crate::sync::Shadow;
@@ -44,9 +45,9 @@ pub(super) fn adopt(change: &Change<'_>, shadow: &Shadow, among: Among) -> Resul
     let signature = Analysis::of(&memory_of(document, Beside::of(id))).signature.cast_signed();
     let (text, scope) = (document.content.as_str(), document.details.scope.as_str());
     let wanted = params![signature, change.now, text, scope, among == Among::Untold];
-    let found: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
+    let found: Option<MemoryId> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
     let Some(known) = found else { return Ok(false) };
-    change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1")?.execute([known])?;
+    change.tx.run("DELETE FROM private WHERE memory = ?1", [known])?;
     identity::rename(change, known, id)?;
     Ok(true)
 }

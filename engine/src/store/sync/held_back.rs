@@ -1,6 +1,6 @@
 //! What was kept on this machine when its store joined a server, and is sent after all.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::arrival::by_sync;
 use crate::compose::Known;
@@ -12,6 +12,7 @@ use crate::store::change::outbox::tell;
 use crate::store::change::update::rewrite;
 use crate::store::file::error::StoreError;
 use crate::store::files::told::tell_file;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::codec::sql;
 use crate::store::rows::memory as row;
 
@@ -54,7 +55,7 @@ impl Store {
 
 /// True where the server is told of it.
 fn send_one(change: &Change<'_>, id: MemoryId) -> Result<bool, StoreError> {
-    change.tx.prepare_cached("DELETE FROM private WHERE memory = ?1")?.execute([id])?;
+    change.tx.run("DELETE FROM private WHERE memory = ?1", [id])?;
     let Some((known, row::HERE)) = row::remains(change.tx, id)? else { return Ok(false) };
     if known.memory.is_whole_file() {
         return tell_file(change, id);
@@ -79,8 +80,7 @@ fn equal_there(change: &Change<'_>, memory: &Memory) -> Result<Option<Known>, St
         " AND ",
         row::HOLDS
     );
-    let here: Option<i64> =
-        change.tx.prepare_cached(sql)?.query_row(params![memory.id, change.now], |row| row.get(0)).optional()?;
+    let here: Option<i64> = change.tx.maybe(sql, params![memory.id, change.now], |row| row.get(0))?;
     let Some(signature) = here else { return Ok(None) };
     let sql = sql!(
         "SELECT id FROM memories WHERE signature = ?1 AND content = ?3 AND scope = ?4 AND id <> ?5
@@ -91,7 +91,7 @@ fn equal_there(change: &Change<'_>, memory: &Memory) -> Result<Option<Known>, St
         " ORDER BY handle LIMIT 1"
     );
     let wanted = params![signature, change.now, memory.content, memory.scope.as_str(), memory.id];
-    let found: Option<MemoryId> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
+    let found: Option<MemoryId> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
     found.map(|id| change.known(MemoryRef::Id(id))).transpose()
 }
 
@@ -114,7 +114,7 @@ fn fold(change: &Change<'_>, there: &Known, here: &Known) -> Result<(), StoreErr
                  AND source IN (SELECT id FROM memories WHERE shared_by IS NULL)
                  AND source NOT IN (SELECT memory FROM private)",
     ] {
-        change.tx.prepare_cached(sql)?.execute(params![before, now])?;
+        change.tx.run(sql, params![before, now])?;
     }
     delete(change, here, &by_sync())?;
     tell(change, now)

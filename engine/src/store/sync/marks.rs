@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::sync::Mark;
 
 /// Where a machine stands in the feed.
@@ -30,19 +31,19 @@ impl Store {
 }
 
 fn marks(connection: &Connection) -> rusqlite::Result<Vec<Mark>> {
-    let mut statement = connection.prepare_cached("SELECT seq, stamp FROM marks ORDER BY seq DESC")?;
-    let marks = statement.query_map([], |row| Ok(Mark { seq: row.get(0)?, stamp: row.get(1)? }))?;
-    marks.collect()
+    connection.all("SELECT seq, stamp FROM marks ORDER BY seq DESC", [], |row| {
+        Ok(Mark { seq: row.get(0)?, stamp: row.get(1)? })
+    })
 }
 
 /// Keeps a mark, and of the older ones those that are still of use.
 pub(crate) fn note_mark(change: &Change<'_>, mark: Option<Mark>) -> Result<(), StoreError> {
     let Some(mark) = mark else { return Ok(()) };
-    change.tx.prepare_cached("INSERT OR REPLACE INTO marks VALUES (?1, ?2)")?.execute(params![mark.seq, mark.stamp])?;
+    change.tx.run("INSERT OR REPLACE INTO marks VALUES (?1, ?2)", params![mark.seq, mark.stamp])?;
     let all = marks(change.tx)?;
     let kept = Mark::thinned(all.clone());
     for old in all.iter().filter(|mark| !kept.contains(mark)) {
-        change.tx.prepare_cached("DELETE FROM marks WHERE seq = ?1")?.execute([old.seq])?;
+        change.tx.run("DELETE FROM marks WHERE seq = ?1", [old.seq])?;
     }
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! What texts mean, sent along with ops and taken with news, so that a machine need not find out what the server knows.
 //! A machine believes its server: it has all texts from there as well.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use crate::domain::MemoryId;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::sync::{Arrival, Op, SentMeaning, SentOp};
 
 impl Store {
@@ -25,8 +26,7 @@ impl Store {
         let Some(text) = op.action.text() else { return Ok(None) };
         let sql = "SELECT meaning FROM memories WHERE id = ?1 AND content = ?2 AND deleted IS NULL";
         let wanted = params![op.memory, text.as_str()];
-        let known: Option<Vec<u8>> =
-            self.connection.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
+        let known: Option<Vec<u8>> = self.connection.maybe(sql, wanted, |row| row.get(0))?;
         Ok(known.and_then(|known| SentMeaning::of(&known)))
     }
 }
@@ -46,10 +46,10 @@ pub(super) fn believe(
     let meaning = meaning.into_bytes();
     let sql = "SELECT handle FROM memories WHERE id = ?1 AND content = ?2 AND deleted IS NULL AND meaning <> ?3";
     let wanted = params![id, text, meaning];
-    let found: Option<u32> = change.tx.prepare_cached(sql)?.query_row(wanted, |row| row.get(0)).optional()?;
+    let found: Option<u32> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
     if let Some(handle) = found {
         let sql = "UPDATE memories SET meaning = ?2, rev = ?3 WHERE handle = ?1";
-        change.tx.prepare_cached(sql)?.execute(params![handle, meaning, change.next_rev()?])?;
+        change.tx.run(sql, params![handle, meaning, change.next_rev()?])?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use rusqlite::params;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::Ask as _;
 use crate::store::rows::codec::Reader;
 use crate::sync::Offer;
 
@@ -14,16 +15,11 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn offers(&self) -> Result<Vec<Offer>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<Offer>> {
-            let sql = "SELECT owner, tag, permission FROM offers ORDER BY owner, tag";
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let offers = statement.query_map([], |row| {
-                let mut from = Reader::new(row);
-                Ok(Offer { owner: from.take()?, tag: from.take()?, permission: from.take()? })
-            })?;
-            offers.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        let sql = "SELECT owner, tag, permission FROM offers ORDER BY owner, tag";
+        self.all(sql, [], |row| {
+            let mut from = Reader::new(row);
+            Ok(Offer { owner: from.take()?, tag: from.take()?, permission: from.take()? })
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use crate::domain::MemoryId;
 use crate::store::base::kept::note;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
+use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::sync::arrival::by_sync;
 use crate::sync::{Became, KeptSecrets, MOST_SECRET_BYTES, MOST_SECRETS, SentSecret};
 
@@ -22,24 +23,19 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn untold_secrets(&self, after: Option<(MemoryId, &str)>) -> Result<Vec<SentSecret>, StoreError> {
-        let read = || {
-            let sql = "SELECT memory, name, kind, sealed FROM secrets JOIN memories ON memories.id = secrets.memory
+        let sql = "SELECT memory, name, kind, sealed FROM secrets JOIN memories ON memories.id = secrets.memory
                        WHERE told = 0 AND sealed IS NOT NULL AND purged = 0 AND shared_by IS NULL
                        AND memory IN (SELECT memory FROM trails) AND memory NOT IN (SELECT memory FROM private)
                        AND (?1 IS NULL OR (memory, name) > (?1, ?2)) ORDER BY memory, name LIMIT ?3";
-            let (memory, name) = after.unzip();
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map(params![memory, name, MOST_SECRETS], |row| {
-                Ok((
-                    row.get::<_, MemoryId>(0)?,
-                    row.get::<_, String>(1)?,
-                    row.get::<_, String>(2)?,
-                    row.get::<_, Vec<u8>>(3)?,
-                ))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let rows = read().map_err(|error| self.failed(error))?;
+        let (memory, name) = after.unzip();
+        let rows = self.all(sql, params![memory, name, MOST_SECRETS], |row| {
+            Ok((
+                row.get::<_, MemoryId>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, String>(2)?,
+                row.get::<_, Vec<u8>>(3)?,
+            ))
+        })?;
         let (mut untold, mut bytes) = (Vec::new(), 0);
         for (memory, name, kind, sealed) in rows {
             let Ok(value) = self.secrets.opened(&self.connection, memory, &name, &sealed) else { continue };
@@ -69,7 +65,7 @@ impl Store {
                     Became::Unknown => continue,
                 };
                 let sql = "UPDATE secrets SET told = ?3 WHERE memory = ?1 AND name = ?2";
-                change.tx.prepare_cached(sql)?.execute(params![answer.memory, answer.name, told])?;
+                change.tx.run(sql, params![answer.memory, answer.name, told])?;
                 if answer.became == Became::Kept {
                     kept += 1;
                     note(change, answer.memory, &answer.name, "sent", &by_sync())?;
