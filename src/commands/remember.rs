@@ -4,13 +4,13 @@ use std::io::IsTerminal as _;
 
 use serde_json::json;
 use tessera_desk::Desk;
-use tessera_desk::folders::PutBack;
+use tessera_desk::folders::{DropCopies, PutBack};
 use tessera_desk::verbs::{
     Alike, Forget, Get, Gone, Meant, Named, Remember as Stores, Restore, TakenOut, Update as Changes, Which, described,
     told_near,
 };
 use tessera_desk::views::{StoredView, told_aside, told_kept};
-use tessera_engine::domain::{Category, Memory, MemoryRef, Patch, Scope, Tag};
+use tessera_engine::domain::{Category, FilePath, Memory, MemoryRef, Patch, Scope, Tag};
 use tessera_engine::store::{Erase, Near, StoreError, Stored};
 
 use super::setup::agreed_or;
@@ -106,6 +106,23 @@ fn is_whole_file(desk: &mut Desk<'_>, which: &Which) -> anyhow::Result<bool> {
     Ok(memory.first().is_some_and(Memory::is_whole_file))
 }
 
+/// Removes for good the copies of deleted files that no memory stood for. Gives their paths, and what is named besides.
+fn without_copies(desk: &mut Desk<'_>, named: Vec<Named>) -> anyhow::Result<(Vec<FilePath>, Vec<Named>)> {
+    let (mut copies, mut rest) = (Vec::new(), Vec::new());
+    for named in named {
+        let Named::File(path) = &named else {
+            rest.push(named);
+            continue;
+        };
+        let dropped = desk.perform(DropCopies { path: path.clone() })?;
+        if dropped.is_empty() || desk.perform(Meant { named: vec![named.clone()] }).is_ok() {
+            rest.push(named);
+        }
+        copies.extend(dropped);
+    }
+    Ok((copies, rest))
+}
+
 /// Forgets memories.
 pub(super) fn forget(
     context: &Context,
@@ -123,9 +140,13 @@ pub(super) fn forget(
             return output::line("Nothing was deleted.");
         }
     }
-    let Gone { forgotten, left, taken_out } = context.at_desk(Access::Change, |desk| {
+    let (copies, Gone { forgotten, left, taken_out }) = context.at_desk(Access::Change, |desk| {
+        let (copies, named) = if hard { without_copies(desk, named)? } else { (Vec::new(), named) };
+        if named.is_empty() && !copies.is_empty() {
+            return Ok((copies, Gone::default()));
+        }
         let ids = desk.perform(Meant { named })?;
-        Ok(desk.perform(Forget { ids, erase, reason })?)
+        Ok((copies, desk.perform(Forget { ids, erase, reason })?))
     })?;
     if context.json {
         let ids: Vec<_> = forgotten.iter().map(|one| one.id).collect();
@@ -133,6 +154,9 @@ pub(super) fn forget(
         return output::json(
             &json!({ "deleted_count": forgotten.len(), "deleted_ids": ids, "handles": handles, "hard": hard, "left": left }),
         );
+    }
+    for path in copies {
+        output::line(&format!("Deleted the copy of {} for good", output::shown(path.as_str())))?;
     }
     for one in forgotten {
         let how = match taken_out.get(&one.id) {

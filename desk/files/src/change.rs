@@ -37,11 +37,29 @@ impl Tree {
         expected: Expected,
         lock: &Lock,
     ) -> Result<Stamp, FileError> {
+        if !path.is_root() {
+            path.check_writable()?;
+        }
+        self.write_unchecked(path, text, expected, lock)
+    }
+
+    /// Writes a file that was there before, whatever its name, where nothing is now.
+    pub fn put_back(&self, path: &RelativePath, text: &[u8]) -> Result<Stamp, FileError> {
+        let lock = self.lock()?;
+        self.write_unchecked(path, text, Expected::Absent, &lock)
+    }
+
+    fn write_unchecked(
+        &self,
+        path: &RelativePath,
+        text: &[u8],
+        expected: Expected,
+        lock: &Lock,
+    ) -> Result<Stamp, FileError> {
         let exists = || FileError::Exists { path: path.spelled().to_owned() };
         if path.is_root() {
             return Err(exists());
         }
-        path.check_writable()?;
         self.make_parents_under(path, lock)?;
         let Reach::There(at) = self.reach(path)? else {
             return Err(FileError::Changed { path: path.spelled().to_owned() });

@@ -91,6 +91,12 @@ impl Tree {
         self.name != MEMORIES
     }
 
+    /// True for a file that has a second name anywhere.
+    pub fn has_second_name(&self, path: &RelativePath) -> bool {
+        let Ok(Reach::There(Reached { facts: Some(facts), .. })) = self.reach(path) else { return false };
+        facts.kind == Kind::File && facts.links > 1
+    }
+
     fn may_read(&self, facts: &Facts) -> bool {
         facts.kind == Kind::File && (facts.links <= 1 || self.reads_linked())
     }

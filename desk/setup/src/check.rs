@@ -74,7 +74,7 @@ pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
         let detail = "not set up here; `tessera setup claude-code` does it, unless the plugin is installed".to_owned();
         rows.push(row("claude code", RowVerdict::Ok, detail));
     } else {
-        rows.extend(programs(store.home.dir(), entry, hook));
+        rows.extend(programs(store.home.dir(), places, entry, hook));
     }
     rows.extend(unbelieved(store, &places.home).map(|detail| row("project", RowVerdict::Ok, detail)));
     rows.push(row("last injection", RowVerdict::Ok, last_injection(store)));
@@ -85,7 +85,7 @@ pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
 }
 
 /// What the settings say, run as they say it.
-fn programs(home: &Path, server: Option<Entry>, hook: Option<Entry>) -> Vec<Row> {
+fn programs(home: &Path, places: &Places, server: Option<Entry>, hook: Option<Entry>) -> Vec<Row> {
     type Try = fn(&Entry) -> Result<String, String>;
     let tries: [(&'static str, Option<Entry>, Try); 2] =
         [("mcp server", server, server_answers), ("hook program", hook, hook_runs)];
@@ -93,7 +93,7 @@ fn programs(home: &Path, server: Option<Entry>, hook: Option<Entry>) -> Vec<Row>
         let bad = |detail: String| Row { name, verdict: RowVerdict::Bad, detail };
         let Some(entry) = entry else { return bad("is not set up; run `tessera setup claude-code` again".into()) };
         let program = entry.program.display();
-        if !entry.program.is_file() {
+        if !is_installed(&entry.program, places) {
             return bad(format!("{program} is not there; run `tessera setup claude-code` again"));
         }
         match run(&entry) {
@@ -134,9 +134,10 @@ impl Entry {
 
     /// Says so where the client is told to use another store than the one that is looked at.
     fn other_store(&self, home: &Path) -> String {
-        let after = self.args.iter().skip_while(|word| *word != "--home").nth(1);
-        let variable = self.variables.iter().find(|(name, _)| name == "TESSERA_HOME").map(|(_, value)| value);
-        let named = after.or(variable).filter(|named| Path::new(named) != home);
+        let after = self.args.iter().skip_while(|word| *word != "--home").nth(1).map(String::as_str);
+        let joined = self.args.iter().find_map(|word| word.strip_prefix("--home="));
+        let variable = self.variables.iter().find(|(name, _)| name == "TESSERA_HOME").map(|(_, value)| value.as_str());
+        let named = after.or(joined).or(variable).filter(|named| Path::new(named) != home);
         named.map(|named| format!("; it uses the store in {named}, not {}", home.display())).unwrap_or_default()
     }
 }

@@ -28,16 +28,49 @@ pub(crate) fn is_our_hook(hook: &Value) -> bool {
     matches!(program, Some("tessera" | "tessera.exe")) && argument == Some("hook")
 }
 
-/// Our arguments, and those that a user added to them. Another store was named by us.
+/// What a user made of our arguments, with the store that we name now, if we name one.
 pub(crate) fn with_added(ours: Vec<String>, known: &[String]) -> Vec<String> {
-    let mut words = known.iter().skip(1);
-    let mut added = Vec::new();
-    while let Some(word) = words.next() {
-        if word == "--home" {
-            words.next();
-        } else if !ours.contains(word) {
-            added.push(word.clone());
+    let Some(command) = ours.first().filter(|command| known.contains(command)) else { return ours };
+    let Some(home) = ours.get(2) else { return known.to_vec() };
+    let (mut words, mut named) = (Vec::new(), false);
+    let mut rest = known.iter();
+    while let Some(word) = rest.next() {
+        if word == "--home" || word.starts_with("--home=") {
+            if word == "--home" {
+                rest.next();
+            }
+            if !named {
+                words.extend(["--home".to_owned(), home.clone()]);
+            }
+            named = true;
+        } else {
+            words.push(word.clone());
         }
     }
-    ours.into_iter().chain(added).collect()
+    if !named {
+        let after = words.iter().position(|word| word == command).map_or(0, |at| at + 1);
+        words.splice(after..after, ["--home".to_owned(), home.clone()]);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_added;
+
+    #[test]
+    fn what_a_user_made_of_our_arguments_stays() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        for (ours, known, made) in [
+            ("mcp", "mcp -v", "mcp -v"),
+            ("mcp", "-v mcp --home /x", "-v mcp --home /x"),
+            ("mcp --home /y", "mcp", "mcp --home /y"),
+            ("mcp --home /y", "--home /x mcp -v", "--home /y mcp -v"),
+            ("mcp --home /y", "-v mcp --home=/x", "-v mcp --home /y"),
+            ("mcp --home /y", "serve", "mcp --home /y"),
+            ("mcp", "", "mcp"),
+        ] {
+            assert_eq!(with_added(words(ours), &words(known)), words(made), "{known}");
+        }
+    }
 }

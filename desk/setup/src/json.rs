@@ -104,12 +104,22 @@ pub(crate) fn set_hook(root: &CstObject, event: &str, group: &Value) {
     let groups = root.object_value_or_set("hooks").array_value_or_set(event);
     let ours = ours_in(&groups);
     if let [only] = ours.as_slice()
-        && only.to_serde_value().as_ref() == Some(group)
+        && only.to_serde_value().is_some_and(|known| runs_the_same(&known, group))
     {
         return;
     }
     take_ours_out(&groups);
     groups.append(input(group));
+}
+
+/// True for two groups that run one program with the same arguments for the same tools: the rest is the user's to set.
+fn runs_the_same(known: &Value, group: &Value) -> bool {
+    let said = |group: &Value| {
+        let hooks = group.get("hooks")?.as_array()?;
+        let run = |hook: &Value| (hook.get("command").cloned(), hook.get("args").cloned());
+        Some((group.get("matcher").cloned(), hooks.iter().map(run).collect::<Vec<_>>()))
+    };
+    said(known) == said(group)
 }
 
 /// Takes our hooks out of every event; what is left empty by that goes too. True when there were any.

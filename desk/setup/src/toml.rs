@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use toml_edit::{Array, DocumentMut, Item, Table, value};
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value, value};
 
 use crate::entry::{Run, SERVER, with_added};
 use crate::plan::SetupError;
@@ -33,12 +33,20 @@ pub(crate) fn with_server(path: &Path, before: Option<&[u8]>, run: &Run) -> Resu
     let args: Vec<String> = args.into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect();
     let wanted = with_added(run.arguments("mcp"), &args);
     if ours.get("command").and_then(Item::as_str) != Some(&run.program) {
-        ours.insert("command", value(&run.program));
+        put(ours, "command", run.program.as_str().into());
     }
     if args != wanted {
-        ours.insert("args", value(Array::from_iter(wanted)));
+        put(ours, "args", Array::from_iter(wanted).into());
     }
     Ok(document.to_string().into_bytes())
+}
+
+/// Sets a value, and leaves the comment behind it.
+fn put(table: &mut dyn TableLike, key: &str, mut new: Value) {
+    if let Some(known) = table.get(key).and_then(Item::as_value) {
+        *new.decor_mut() = known.decor().clone();
+    }
+    table.insert(key, Item::Value(new));
 }
 
 /// A file without our server; `None` when it is not in it.

@@ -35,6 +35,9 @@ fn place(store: &Store, path: &FilePath, content: Option<&str>) -> PathBuf {
 struct Head {
     /// Where the file was.
     path: FilePath,
+    /// The memory that stood for it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory: Option<MemoryId>,
     /// The secrets whose values stood in it: none does in the copy.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     secrets: BTreeSet<String>,
@@ -70,14 +73,14 @@ pub(super) fn keep(store: &mut Store, tree: &Tree, path: &FilePath, inside: &Rel
     };
     let (secrets, bytes) = without_values(store, path, id, read.bytes)?;
     let place = place(store, path, content.as_deref());
-    let head = serde_json::to_vec(&Head { path: path.clone(), secrets }).unwrap_or_default();
+    let head = serde_json::to_vec(&Head { path: path.clone(), memory: id, secrets }).unwrap_or_default();
     let copy = [head.as_slice(), b"\n", &bytes].concat();
     let kept = make_private_dir(&store.home().deleted_files()).and_then(|()| replace(&place, &copy));
     if let Err(source) = kept {
         return Err(StoreError::File { path: place, source });
     }
-    // An earlier copy goes once this one is on disk.
-    let_go_but(store, path, Some(&place));
+    // An earlier copy of the same goes once this one is on disk.
+    let_go_but(store, path, id, Some(&place));
     Ok(())
 }
 
@@ -159,17 +162,19 @@ pub(super) fn outdo(store: &Store, taken: &[TakenFile]) -> Result<(), StoreError
     Ok(())
 }
 
-/// Removes what was kept of a file.
-pub(super) fn let_go(store: &Store, path: &FilePath) {
-    let_go_but(store, path, None);
+/// Removes what was kept of a file for which a memory stood, or none. What another memory says was at its path stays.
+pub(super) fn let_go(store: &Store, path: &FilePath, memory: Option<MemoryId>) {
+    let_go_but(store, path, memory, None);
 }
 
-fn let_go_but(store: &Store, path: &FilePath, stays: Option<&Path>) {
+fn let_go_but(store: &Store, path: &FilePath, memory: Option<MemoryId>, stays: Option<&Path>) {
     // There may never have been any.
     let Ok(kept) = std::fs::read_dir(store.home().deleted_files()) else { return };
     let name = name_of(path);
     let copies = kept.flatten().filter(|copy| copy.file_name().to_string_lossy().starts_with(&name));
     for copy in copies.map(|copy| copy.path()).filter(|copy| Some(copy.as_path()) != stays) {
-        let _ = std::fs::remove_file(copy);
+        if std::fs::read(&copy).is_ok_and(|bytes| parts(&bytes).is_some_and(|(head, _)| head.memory == memory)) {
+            let _ = std::fs::remove_file(copy);
+        }
     }
 }

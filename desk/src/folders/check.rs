@@ -168,7 +168,8 @@ impl Verb for CredentialsInFiles {
         for copy in copies {
             let name = copy.path().strip_prefix(store.home().dir()).map(|name| name.display().to_string());
             if let (Ok(text), Ok(name)) = (read_small(&copy.path()), name) {
-                found.extend(found_in(&name, &text));
+                // The first line says where the file was.
+                found.extend(found_in(&name, text.split_once('\n').map_or("", |(_, file)| file)));
             }
         }
         Ok(found)

@@ -34,7 +34,7 @@ pub use glance::{Glance, Looks};
 pub use left::{Because, LeftOut, left_out};
 pub(crate) use read::text_now;
 pub use refresh::{Refreshed, refresh, refresh_patiently, refresh_thoroughly};
-pub use restored::{CameBack, PutBack, restore_file};
+pub use restored::{CameBack, DropCopies, PutBack, restore_file};
 pub use tool::{FileCommand, FileRules, ToolReply};
 pub use unread::{ClearUnread, Unread, UnreadFile};
 #[cfg(feature = "team")]

@@ -40,6 +40,12 @@ impl Place {
             ));
         }
         let (tree, inside) = opened(&folder, path)?;
+        if tree.has_second_name(&inside) {
+            return Err(refused(
+                path,
+                "has a second name (a hard link), so it is only read; a copy in its place has one name",
+            ));
+        }
         Ok(Self { tree, path: path.clone(), inside })
     }
 

@@ -48,7 +48,7 @@ fn restore_held(store: &mut Store, caller: &Caller, id: MemoryRef, before: Optio
         && let Some(bytes) = aside::kept(store, path, Some(&file), Some(&content))?
     {
         write_back(store, caller, &file, &place, bytes)?;
-        aside::let_go(store, path);
+        aside::let_go(store, path, Some(file.id));
         return store.stored(id);
     }
     if !says_all_of_file(&content) {
@@ -148,9 +148,44 @@ pub struct CameBack {
 fn put_back(store: &Store, path: &FilePath) -> Result<bool, StoreError> {
     let Some(bytes) = aside::kept(store, path, None, None)? else { return Ok(false) };
     let place = Place::writable(store, path)?;
-    place.write(bytes, Expected::Absent).map_err(|error| place.failed(&error))?;
-    aside::let_go(store, path);
+    place.tree.put_back(&place.inside, &bytes).map_err(|error| place.failed(&error))?;
+    aside::let_go(store, path, None);
     Ok(true)
+}
+
+/// Removes for good the copies of what a path names, or was below it, and no memory stood for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DropCopies {
+    /// Where it was.
+    pub path: FilePath,
+}
+
+impl Verb for DropCopies {
+    /// What cannot be brought back any more.
+    type Outcome = Vec<FilePath>;
+    const EFFECT: Effect = Effect::Destroys;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<FilePath>, StoreError> {
+        let mut paths = aside::kept_below(store, &self.path);
+        if aside::kept(store, &self.path, None, None)?.is_some() {
+            paths.insert(0, self.path);
+        }
+        paths.iter().for_each(|path| aside::let_go(store, path, None));
+        Ok(paths)
+    }
+}
+
+/// True where one thing cannot come back: others may.
+fn is_of_one(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::InFile { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::ValueElsewhere { .. }
+            | StoreError::NoKey { .. }
+            | StoreError::KeysWanted { .. }
+            | StoreError::Sealed { .. }
+    )
 }
 
 impl Verb for PutBack {
@@ -165,7 +200,7 @@ impl Verb for PutBack {
             // One that cannot come back keeps no other away.
             match restore_held(store, caller, MemoryRef::Id(id), None) {
                 Ok(restored) => back.restored.push(path_of(&restored.memory)?.clone()),
-                Err(error @ (StoreError::InFile { .. } | StoreError::Conflict { .. })) => {
+                Err(error) if is_of_one(&error) => {
                     let memory = store.get(MemoryRef::Id(id))?;
                     let path =
                         memory.and_then(|memory| memory.file).map_or_else(|| self.path.clone(), |file| file.path);

@@ -56,22 +56,29 @@ pub(super) fn forget_held(
     for file in files {
         let path = path_of(file)?;
         let place = Place::writable(store, path)?;
-        if erase == Erase::Soft {
+        if erase == Erase::Soft && is_here(store, file)? {
             aside::keep(store, &place.tree, path, &place.inside)?;
         }
     }
     for file in files {
-        remove_what_is_not_kept(store, path_of(file)?)?;
+        if is_here(store, file)? {
+            remove_what_is_not_kept(store, path_of(file)?)?;
+        }
     }
     let references: Vec<MemoryRef> = files.iter().map(|file| MemoryRef::Id(file.id)).collect();
     let forgotten = store.forget(&references, erase, &caller.actor(reason))?;
     lay_out(store)?;
     if erase == Erase::Hard {
         for file in files {
-            aside::let_go(store, path_of(file)?);
+            aside::let_go(store, path_of(file)?, Some(file.id));
         }
     }
     Ok(forgotten)
+}
+
+/// True where a memory stands for the file that is at its path now: another one may have taken the path since.
+fn is_here(store: &Store, file: &Memory) -> Result<bool, StoreError> {
+    Ok(store.file_at(path_of(file)?)?.is_some_and(|row| row.id == file.id))
 }
 
 /// A file that no memory holds whole is removed here: whoever lays out what became of memories leaves it, since nobody else

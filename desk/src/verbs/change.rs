@@ -129,7 +129,7 @@ pub struct Forget {
 }
 
 /// What is gone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Gone {
     /// The memories.
     pub forgotten: Vec<Forgotten>,

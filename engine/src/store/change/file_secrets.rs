@@ -55,7 +55,11 @@ impl Store {
     pub fn put_values_back(&self, memory: MemoryId, without: &WithoutValues) -> Result<Value, StoreError> {
         let values = without.names.iter().map(|name| match self.secret_value(memory, name)? {
             Some(value) => Ok((name.as_str(), value)),
-            None => Err(StoreError::ValueElsewhere { name: name.clone(), memory, why: ElsewhereBecause::InVault }),
+            None => {
+                let forgotten = self.forgotten(memory, name).map_err(|error| self.failed(error))?;
+                let why = forgotten.map_or(ElsewhereBecause::InVault, ElsewhereBecause::Forgotten);
+                Err(StoreError::ValueElsewhere { name: name.clone(), memory, why })
+            }
         });
         let values = values.collect::<Result<Vec<_>, StoreError>>()?;
         let value_of = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());

@@ -203,7 +203,7 @@ impl Store {
     }
 
     /// When the value of a secret was let go of.
-    fn forgotten(&self, memory: MemoryId, name: &str) -> rusqlite::Result<Option<Timestamp>> {
+    pub(super) fn forgotten(&self, memory: MemoryId, name: &str) -> rusqlite::Result<Option<Timestamp>> {
         let sql =
             "SELECT at FROM secret_uses WHERE memory = ?1 AND name = ?2 AND use = 'forgotten' ORDER BY n DESC LIMIT 1";
         self.connection.maybe(sql, params![memory, name], |row| row.get(0))

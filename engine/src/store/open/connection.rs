@@ -1,9 +1,8 @@
 //! Opening the database: what it is, is checked before anything is written.
 
 use std::path::Path;
-use std::time::Duration;
 
-use rusqlite::backup::Backup;
+use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -187,9 +186,10 @@ fn open_to_read(home: &Home) -> Result<Connection, StoreError> {
 fn in_memory(source: &Connection, path: &Path, schema: i64) -> Result<Connection, StoreError> {
     let failed = |error| StoreError::sqlite(path, error);
     let mut copy = Connection::open_in_memory().map_err(failed)?;
-    Backup::new(source, &mut copy)
-        .and_then(|backup| backup.run_to_completion(i32::MAX, Duration::ZERO, None))
-        .map_err(failed)?;
+    let copied = Backup::new(source, &mut copy).and_then(|pages| pages.step(-1)).map_err(failed)?;
+    if copied != StepResult::Done {
+        return Err(StoreError::Busy { path: path.to_path_buf() });
+    }
     upgrade(&mut copy, path, schema)?;
     recount(&mut copy).map_err(failed)?;
     copy.pragma_update(None, "query_only", true).map_err(failed)?;
