@@ -15,6 +15,11 @@ mod tests;
 
 use crate::finding::Finding;
 
+/// True where the beginning of a token of a provider stands in a text.
+pub(crate) fn may_begin(text: &str) -> bool {
+    prefixed::may_begin(text)
+}
+
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
     let mut found = prefixed::findings(text);
     found.sort_by_key(|finding| finding.span.start);

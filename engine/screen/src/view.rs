@@ -82,7 +82,7 @@ fn broken(written: &str) -> Vec<Range<usize>> {
     for (at, _) in written.match_indices('\n') {
         let before = written.get(..at).unwrap_or_default().trim_end_matches('\r');
         let piece = last_run(before);
-        let tells = piece.len() >= LEAST_PIECES.0 && piece.bytes().any(|byte| !byte.is_ascii_lowercase());
+        let tells = piece.len() >= LEAST_PIECES.0 && super::formats::may_begin(piece);
         if !tells || breaks.last().is_some_and(|last| last.end > before.len() - piece.len()) {
             continue;
         }

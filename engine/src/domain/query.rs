@@ -143,10 +143,10 @@ impl Filters {
 /// Where the next page of a recall begins. It names memories, not ranks: those may change while others write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cursor {
-    /// Matches that earlier pages have shown.
-    pub shown: u32,
     /// The first match after all that were shown, by its handle; 0 where there is none.
     pub next: u32,
+    /// The match after that one, for when that one is gone; 0 where there is none.
+    pub then: u32,
     /// Matches before that one that had no room, by their handles: at most [`Cursor::MAX_PASSED`].
     pub passed: Vec<u32>,
     /// Three digits that tie the cursor to its question.
@@ -171,8 +171,8 @@ impl FromStr for Cursor {
         let numbers: Vec<u32> =
             numbers.split('-').map(str::parse).collect::<Result<_, _>>().map_err(|_: std::num::ParseIntError| bad())?;
         match numbers.as_slice() {
-            [shown, next, passed @ ..] if passed.len() <= Self::MAX_PASSED => {
-                Ok(Self { shown: *shown, next: *next, passed: passed.to_vec(), check })
+            [next, then, passed @ ..] if passed.len() <= Self::MAX_PASSED => {
+                Ok(Self { next: *next, then: *then, passed: passed.to_vec(), check })
             }
             _ => Err(bad()),
         }
@@ -185,12 +185,12 @@ impl Cursor {
 
     /// The numbers that stand after its check, each after a hyphen.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
-        [self.shown, self.next].into_iter().chain(self.passed.iter().copied())
+        [self.next, self.then].into_iter().chain(self.passed.iter().copied())
     }
 
-    /// The dearest cursor for so many matches, of which none has a higher handle, in tokens.
-    pub(crate) fn dearest(total: u32, highest: u32) -> Self {
-        Self { shown: total, next: highest, passed: vec![highest; Self::MAX_PASSED], check: 100 }
+    /// The dearest cursor where no match has a higher handle, in tokens.
+    pub(crate) fn dearest(highest: u32) -> Self {
+        Self { next: highest, then: highest, passed: vec![highest; Self::MAX_PASSED], check: 100 }
     }
 }
 
@@ -280,11 +280,11 @@ mod tests {
 
     #[test]
     fn cursors_round_trip_and_refuse_strangers() {
-        let cursor = Cursor { shown: 20, next: 7, passed: vec![23, 31], check: 417 };
+        let cursor = Cursor { next: 20, then: 7, passed: vec![23, 31], check: 417 };
         assert_eq!(cursor.to_string(), "417-20-7-23-31");
         assert_eq!("417-20-7-23-31".parse(), Ok(cursor));
-        assert_eq!("417-20-0".parse(), Ok(Cursor { shown: 20, next: 0, passed: vec![], check: 417 }));
-        let dearest = Cursor::dearest(70, u32::MAX);
+        assert_eq!("417-20-0".parse(), Ok(Cursor { next: 20, then: 0, passed: vec![], check: 417 }));
+        let dearest = Cursor::dearest(u32::MAX);
         assert_eq!(dearest.to_string().parse(), Ok(dearest));
         for bad in
             ["", "12", "a-b", "1--2", "417-20", "99999999999-1-1", "70000-1-1", "417-1-1-1-1-1", "417-4294967296-1"]

@@ -107,7 +107,7 @@ impl TextFrame {
 
     /// Tokens of a broad reply without a row, with a closing line that says how many more there are.
     pub fn broad_envelope(&self) -> u32 {
-        let cursor = Cursor::dearest(self.total, self.highest);
+        let cursor = Cursor::dearest(self.highest);
         self.broad_header_tokens(self.budget.get()) + Self::more_tokens(self.total, &cursor) + FOOTER_TOKENS
     }
 

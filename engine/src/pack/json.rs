@@ -3,9 +3,12 @@
 //! Line breaks between JSON tokens are free, so each part that holds a person's text stands on a
 //! line of its own, and what stands between is fixed or a number.
 
+use std::collections::BTreeMap;
+
 use super::line::{json_attribution, json_beside, json_detail, json_index};
 use super::reply::{Detail, IndexEntry, Ranked, Row};
 use super::select::Frame;
+use super::text::MOST_FOR_READINGS;
 use super::weak::{JSON_NEAR_TOKENS, JSON_WEAK_TOKENS};
 use crate::domain::{Cursor, Handle, Memory, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
@@ -34,7 +37,7 @@ pub struct JsonFrame {
     pub profile: TokenProfile,
     /// What rows say.
     rows: JsonRows,
-    /// The query as a JSON string and a line end; below it the names that were read as others.
+    /// The query as a JSON string and a line end; below it the words that were read as others.
     query: String,
     query_tokens: u32,
     /// The highest handle of the matches.
@@ -103,14 +106,18 @@ impl JsonFrame {
         Self { highest, ..self }
     }
 
-    /// The frame of a reply that says that names were read as others.
+    /// The frame of a reply that says that words were read as others.
     #[must_use]
     pub fn reading(mut self, names: &[(String, String)]) -> Self {
         if !names.is_empty() {
-            let names: serde_json::Map<_, _> =
-                names.iter().map(|(name, other)| (name.clone(), other.as_str().into())).collect();
-            self.query.push_str(&format!(",\"read_as\":{}\n", serde_json::Value::from(names)));
-            self.query_tokens = O200k.count(&self.query);
+            let mut others: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            names.iter().for_each(|(name, other)| others.entry(name).or_default().push(other));
+            let read_as = format!(",\"read_as\":{}\n", serde_json::json!(others));
+            let tokens = O200k.count(&read_as);
+            if tokens <= self.budget.get() / MOST_FOR_READINGS {
+                self.query.push_str(&read_as);
+                self.query_tokens += tokens;
+            }
         }
         self
     }
@@ -299,7 +306,7 @@ const COUNTS_TOKENS: u32 = 24;
 
 impl Frame for JsonFrame {
     fn envelope(&self) -> u32 {
-        let cursor = Cursor::dearest(self.total, self.highest);
+        let cursor = Cursor::dearest(self.highest);
         self.fixed_tokens() + self.counts_tokens(Some(&cursor), None, self.budget.get())
     }
 
@@ -363,7 +370,7 @@ mod tests {
         for profile in [TokenProfile::O200K, TokenProfile::CLAUDE] {
             for (total, used, has_more) in [(1, 7, true), (999, 1000, false), (100_000, 99_999, true)] {
                 let frame = JsonFrame::new(total, TokenBudget::DEFAULT, profile, "q", JsonRows::default());
-                let cursor = Cursor { shown: used, next: used + 30, passed: vec![used + 59], check: 417 };
+                let cursor = Cursor { next: used, then: used + 30, passed: vec![used + 59], check: 417 };
                 for (cursor, near) in [(None, None), (Some(&cursor), None), (None, Some(used))] {
                     for frame in [frame.clone(), frame.clone().broad(), frame.clone().limited()] {
                         let counts = frame.counts(has_more, cursor, near, used);

@@ -31,7 +31,7 @@ pub struct TextFrame {
     pub is_limited: bool,
     /// The highest handle of the matches.
     pub(super) highest: u32,
-    /// Lines below the header that say which names were read as others.
+    /// Lines below the header that say which words were read as others.
     pub(super) read_as: String,
 }
 
@@ -51,16 +51,21 @@ const DATE_TOKENS: u32 = 7;
 /// ` (excerpt)` and the line end.
 const EXCERPT_TOKENS: u32 = 3;
 
+/// What readings may take of the budget: so small a part.
+pub(super) const MOST_FOR_READINGS: u32 = 6;
+
 impl TextFrame {
     /// The form of a reply with so many matches.
     pub fn new(total: u32, budget: TokenBudget, profile: TokenProfile) -> Self {
         Self { total, budget, profile, is_limited: false, highest: u32::MAX, read_as: String::new() }
     }
 
-    /// The same, which says that names were read as others.
+    /// The same, which says that words were read as others.
     #[must_use]
     pub fn reading(self, names: &[(String, String)]) -> Self {
-        Self { read_as: names.iter().map(|(name, other)| format!("{name} is read as {other}.\n")).collect(), ..self }
+        let read_as: String = names.iter().map(|(name, other)| format!("{name} is read as {other}.\n")).collect();
+        let is_worth_it = O200k.count(&read_as) <= self.budget.get() / MOST_FOR_READINGS;
+        Self { read_as: if is_worth_it { read_as } else { String::new() }, ..self }
     }
 
     /// The same, of which no match has a higher handle: so much room a cursor needs.
@@ -157,7 +162,7 @@ const BARE_LINE_TOKENS: u32 = 2;
 
 impl Frame for TextFrame {
     fn envelope(&self) -> u32 {
-        let cursor = Cursor::dearest(self.total, self.highest);
+        let cursor = Cursor::dearest(self.highest);
         self.header_tokens(self.budget.get()) + Self::more_tokens(self.total, &cursor) + FOOTER_TOKENS
     }
 
@@ -198,9 +203,9 @@ mod tests {
                 }
             }
             for cursor in [
-                Cursor { shown: used, next: 0, passed: vec![], check: 417 },
-                Cursor { shown: 3, next: 4, passed: vec![20, used], check: 100 },
-                Cursor::dearest(used, used),
+                Cursor { next: used, then: 0, passed: vec![], check: 417 },
+                Cursor { next: 3, then: 4, passed: vec![20, used], check: 100 },
+                Cursor::dearest(used),
             ] {
                 let line = format!("+{total} more, cursor {cursor}\n");
                 assert_eq!(TextFrame::more_tokens(total, &cursor), O200k.count(&line), "{line}");

@@ -47,7 +47,10 @@ impl TextFrame {
 
     /// Tokens of a reply with so many weak rows, without the rows.
     pub fn weak_envelope(&self, shown: u32, near: u32) -> u32 {
-        weak_header_tokens(self.profile, shown, self.budget.get()) + near_tokens(near) + FOOTER_TOKENS
+        weak_header_tokens(self.profile, shown, self.budget.get())
+            + self.read_as_tokens()
+            + near_tokens(near)
+            + FOOTER_TOKENS
     }
 
     /// Renders the reply and counts it: (body, tokens in the unit of the profile). `None` when it has nothing to say
@@ -66,9 +69,9 @@ impl TextFrame {
             body.push_str(&near_line(weak.near));
         }
         let rows: u32 = weak.rows.iter().map(|entry| entry.tokens).sum();
-        let tokens = FOOTER_TOKENS + near_tokens(weak.near) + rows;
+        let tokens = FOOTER_TOKENS + self.read_as_tokens() + near_tokens(weak.near) + rows;
         let used = self.profile.stated(|used| tokens + weak_header_tokens(self.profile, shown, used));
-        Some((format!("{}{body}{FOOTER}", weak_header(self.profile, shown, used)), used))
+        Some((format!("{}{}{body}{FOOTER}", weak_header(self.profile, shown, used), self.read_as), used))
     }
 }
 

@@ -206,7 +206,7 @@ impl Reply {
 
     fn render(self, request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame) -> Recall {
         let Self { details, index, left_out, dealt_with, .. } = self;
-        let left = ranking.left_after(request, dealt_with.len());
+        let left = ranking.left_after(request, &dealt_with);
         let offers_more = !dealt_with.is_empty() && request.purpose == Purpose::Asked;
         let cursor = if offers_more { ranking.cursor_after(request, &dealt_with) } else { None };
         let (body, tokens_used) = frame.render(&details, &index, left, cursor.as_ref());

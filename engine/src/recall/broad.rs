@@ -148,7 +148,7 @@ impl<'a> Broad<'a> {
         }
         details.sort_by_key(|detail| (detail.memory.created, detail.memory.handle));
         index.sort_by_key(|entry| (entry.memory.created, entry.memory.handle));
-        let left = self.ranking.left_after(self.request, dealt_with.len());
+        let left = self.ranking.left_after(self.request, &dealt_with);
         let cursor = self.ranking.cursor_after(self.request, &dealt_with);
         let (body, tokens_used) = self.render(&details, &index, heading, left, cursor.as_ref());
         Recall {

@@ -11,8 +11,9 @@ use super::query::{QueryTerm, QueryTerms, Relation};
 
 /// Words of a query whose near spellings are looked for, at most.
 const MAX_REPAIRED: usize = 6;
-/// And where nobody asked: each look may take a millisecond, and a prompt waits for it.
-const MAX_REPAIRED_UNASKED: usize = 2;
+/// In a query of so many words all readings are told, and at most so many.
+const SHORT: usize = 8;
+const MOST_TOLD: usize = 4;
 /// Letters from which on a word may be a beginning, have one edit, have two.
 const SHORTEST: usize = 4;
 const ONE_EDIT: usize = 5;
@@ -38,13 +39,13 @@ impl Terms {
         let mut lists = lists_of(view, &query.terms);
         let common = common_words(&query.terms, &lists);
         near.retain(|term| term.concepts & !common != 0);
-        let repaired = near_words(view, &query, &lists, purpose, weights);
-        let is_other = |(word, near): &&(QueryTerm, QueryTerm)| {
-            // An ending that no stemmer took makes no other name.
-            word.is_name && !near.term.starts_with(&word.term) && !word.term.starts_with(&near.term)
-        };
-        let read_as = repaired.iter().filter(is_other);
-        query.read_as = read_as.map(|(word, near)| (word.term.clone(), near.term.clone())).collect();
+        // Unasked, a word that no memory holds stands for no other: nobody would be told that it was read so.
+        let is_asked = purpose == Purpose::Asked;
+        let repaired = if is_asked { near_words(view, &query, &lists, weights) } else { Vec::new() };
+        // In a long prompt a name alone is worth the words.
+        let is_short = query.terms.iter().filter(|term| term.relation == Relation::Word).count() <= SHORT;
+        let told = repaired.iter().filter(|(word, _)| is_short || word.is_name).take(MOST_TOLD);
+        query.read_as = told.map(|(word, near)| (word.term.clone(), near.term.clone())).collect();
         near.extend(repaired.into_iter().map(|(_, near)| near));
         query.terms.extend(near);
         lists.extend(lists_of(view, query.terms.get(lists.len()..).unwrap_or_default()));
@@ -108,7 +109,6 @@ fn near_words<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     query: &QueryTerms,
     lists: &[TermPostings],
-    purpose: Purpose,
     weights: &Weights,
 ) -> Vec<(QueryTerm, QueryTerm)> {
     let found = || query.terms.iter().zip(lists).filter(|(_, list)| list.own > 0);
@@ -116,18 +116,12 @@ fn near_words<B: AsRef<[u8]>>(
         found().filter(|(term, _)| term.relation != Relation::Near).fold(0, |all, (term, _)| all | term.concepts);
     let words = || query.terms.iter().filter(|term| term.is_word && term.relation == Relation::Word);
     // A word that tells little is worth no repair.
-    let light = if purpose == Purpose::Asked { query.light } else { 0 };
-    let unknown: Vec<&QueryTerm> = words().filter(|term| term.concepts & !(known | light) != 0).collect();
-    let (most, is_mostly_unknown) = match purpose {
-        Purpose::Asked => (MAX_REPAIRED, unknown.len() * 2 > words().count()),
-        Purpose::Unasked => (MAX_REPAIRED_UNASKED, false),
-    };
-    // Unasked, a name that nobody has is no other name: nobody would be told that it was read so.
-    let may_be_repaired =
-        |term: &&QueryTerm| term.term.chars().count() >= SHORTEST && (purpose == Purpose::Asked || !term.is_name);
-    let repaired = unknown.into_iter().filter(may_be_repaired).take(most);
+    let unknown: Vec<&QueryTerm> = words().filter(|term| term.concepts & !(known | query.light) != 0).collect();
+    let is_mostly_unknown = unknown.len() * 2 > words().count();
+    let may_be_repaired = |term: &&QueryTerm| term.term.chars().count() >= SHORTEST;
+    let repaired = unknown.into_iter().filter(may_be_repaired).take(MAX_REPAIRED);
     let near = |word: &QueryTerm| {
-        let near = repair(view, word, is_mostly_unknown, purpose, weights);
+        let near = repair(view, word, is_mostly_unknown, weights);
         near.into_iter().map(|near| (word.clone(), near)).collect::<Vec<_>>()
     };
     repaired.flat_map(near).collect()
@@ -137,23 +131,20 @@ fn repair<B: AsRef<[u8]>>(
     view: &IndexView<'_, B>,
     word: &QueryTerm,
     is_mostly_unknown: bool,
-    purpose: Purpose,
     weights: &Weights,
 ) -> Vec<QueryTerm> {
     if word.term.bytes().any(|b| b.is_ascii_digit()) {
         return Vec::new();
     }
     let letters = word.term.chars().count();
-    let mut near = within(view, &word.term, u32::from(letters >= ONE_EDIT), purpose);
+    let mut near = within(view, &word.term, u32::from(letters >= ONE_EDIT));
     if near.is_empty() && letters >= TWO_EDITS && is_mostly_unknown {
-        near = within(view, &word.term, 2, purpose);
+        near = within(view, &word.term, 2);
     }
     near.sort();
     near.dedup_by(|a, b| a.1 == b.1);
     let closest = near.first().map_or(0, |(edits, _)| *edits);
-    // Unasked, a word is taken for one that was mistyped, and for nothing else.
-    let most = if purpose == Purpose::Asked { 2 } else { 1 };
-    let kept = near.into_iter().filter(|(edits, _)| *edits == closest && *edits <= most).take(3);
+    let kept = near.into_iter().filter(|(edits, _)| *edits == closest).take(3);
     let weight = word.weight * weights.near_words;
     let relation = if closest <= 1 { Relation::Same } else { Relation::Near };
     let near = |term| QueryTerm { term, weight, relation, is_name: false, ..word.clone() };
@@ -161,7 +152,7 @@ fn repair<B: AsRef<[u8]>>(
 }
 
 /// Words of the index within so many edits that begin alike, and longer words that begin with `word`.
-fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32, purpose: Purpose) -> Vec<(usize, String)> {
+fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32) -> Vec<(usize, String)> {
     let mut near = Vec::new();
     let candidates = view.near_words(word, edits);
     if edits == 1 {
@@ -170,8 +161,7 @@ fn within<B: AsRef<[u8]>>(view: &IndexView<'_, B>, word: &str, edits: u32, purpo
         let swapped = swaps.into_iter().zip(lists).filter(|(_, list)| list.own > 0).map(|(swap, _)| (1, swap));
         near.extend(swapped);
     }
-    // Unasked, a word is not taken for a shorter one.
-    let stumps = if purpose == Purpose::Asked { stumps(word) } else { Vec::new() };
+    let stumps = stumps(word);
     let lists = view.postings(&stumps.iter().map(String::as_bytes).collect::<Vec<_>>());
     near.extend(stumps.into_iter().zip(lists).filter(|(_, list)| list.own > 0).map(|(stump, _)| (2, stump)));
     let measured = candidates.into_iter().filter_map(|candidate| {

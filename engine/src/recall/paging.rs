@@ -15,6 +15,10 @@ impl Ranking {
             let fix = "pass next_cursor with the query and filters it came with";
             return Err(DomainError::invalid("cursor", "belongs to another question", fix));
         }
+        if self.is_led_astray {
+            let fix = "ask again without it: the memories that it leads to are gone";
+            return Err(DomainError::invalid("cursor", "leads nowhere", fix));
+        }
         let page = self.left(request).take(self.rows(request));
         let page: Vec<Ranked> = page.filter_map(|(rank, found)| found.ranked(rank)).collect();
         if self.total() > 0 {
@@ -37,43 +41,56 @@ impl Ranking {
 
     /// The cursor after a page that showed some of its ranks.
     pub(super) fn cursor_after(&self, request: &RecallRequest, shown: &[u32]) -> Option<Cursor> {
-        let (passed, next) = self.left_apart(request, shown);
-        if passed.is_empty() && next.is_none() {
-            return None;
-        }
-        let before = request.cursor.as_ref().map_or(0, |cursor| cursor.shown);
-        let shown = before.saturating_add(u32::try_from(shown.len()).unwrap_or(u32::MAX));
-        Some(Cursor { shown, next: next.unwrap_or_default(), passed, check: check_of(request) })
+        let Left { passed, mut next, .. } = self.left_apart(request, shown);
+        let [next, then] = [next.next(), next.next()].map(Option::unwrap_or_default);
+        let is_any = next > 0 || !passed.is_empty();
+        is_any.then(|| Cursor { next, then, passed, check: check_of(request) })
     }
 
-    /// What a page that showed some of its ranks passed over, and the first match after all that was shown.
-    fn left_apart(&self, request: &RecallRequest, shown: &[u32]) -> (Vec<u32>, Option<u32>) {
+    /// What a page that showed some of its ranks leaves.
+    fn left_apart(&self, request: &RecallRequest, shown: &[u32]) -> Left<impl Iterator<Item = u32>> {
         let start = u32::try_from(self.start).unwrap_or(u32::MAX);
         let next = shown.iter().max().map_or(start, |last| start.max(last + 1));
-        let left = || self.left(request).filter(|(rank, _)| !shown.contains(rank));
-        let passed = left().take_while(|(rank, _)| *rank < next).map(|(_, found)| found.handle).collect();
-        (passed, left().find(|(rank, _)| *rank >= next).map(|(_, found)| found.handle))
+        let left = self.left(request).filter(|(rank, _)| !shown.contains(rank));
+        let passed = left.take_while(|(rank, _)| *rank < next).map(|(_, found)| found.handle).collect();
+        let after = self.matches.iter().skip(next as usize).map(|found| found.handle);
+        Left { passed, next: after, beyond: self.total().saturating_sub(next) }
     }
 
     /// True when the cursor after a page that dealt with some of its ranks keeps all of them.
     pub(super) fn can_go_on_after(&self, request: &RecallRequest, dealt_with: &[u32]) -> bool {
-        self.left_apart(request, dealt_with).0.len() <= Cursor::MAX_PASSED
+        self.left_apart(request, dealt_with).passed.len() <= Cursor::MAX_PASSED
     }
 
     /// Matches that no page up to and including this one has shown.
-    pub(super) fn left_after(&self, request: &RecallRequest, shown: usize) -> u32 {
-        let before = request.cursor.as_ref().map_or(0, |cursor| cursor.shown);
-        self.total().saturating_sub(before).saturating_sub(u32::try_from(shown).unwrap_or(u32::MAX))
+    pub(super) fn left_after(&self, request: &RecallRequest, shown: &[u32]) -> u32 {
+        let Left { passed, beyond, .. } = self.left_apart(request, shown);
+        beyond.saturating_add(u32::try_from(passed.len()).unwrap_or(u32::MAX))
     }
 }
 
+/// What a page leaves.
+struct Left<N> {
+    /// Matches before the next page that had no room.
+    passed: Vec<u32>,
+    /// The matches after all that was shown, as far as they are known.
+    next: N,
+    /// How many those are.
+    beyond: u32,
+}
+
 /// Where the rest of the matches begins after the pages that a cursor knows of. `rank_of` tells the rank of a match by its place in
-/// the list. A match that is gone began where as many as were shown and passed over end.
-pub(super) fn start_of(matches: &[Match], cursor: &Cursor, rank_of: impl Fn(usize) -> usize) -> usize {
-    let gone = || cursor.shown as usize + cursor.passed.len();
-    match cursor.next {
-        0 => matches.len(),
-        next => matches.iter().position(|found| found.handle == next).map_or_else(gone, rank_of),
+/// the list. `None` where the memories that it leads to are gone.
+pub(super) fn start_of(matches: &[Match], cursor: &Cursor, rank_of: impl Fn(usize) -> usize) -> Option<usize> {
+    let place = |handle: u32| matches.iter().position(|found| found.handle == handle);
+    match (cursor.next, cursor.then) {
+        (0, _) => Some(matches.len()),
+        (next, then) => match (place(next), then) {
+            (Some(at), _) => Some(rank_of(at)),
+            // It was the last one.
+            (None, 0) => Some(matches.len()),
+            (None, then) => place(then).map(rank_of),
+        },
     }
 }
 

@@ -46,7 +46,7 @@ pub struct QueryTerms {
     pub light: u64,
     /// Everyday words.
     pub everyday: u64,
-    /// Names that no row holds, each with the spelling that is looked for instead.
+    /// Words that no row holds, each with a word that is looked for instead.
     pub read_as: Vec<(String, String)>,
 }
 

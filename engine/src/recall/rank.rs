@@ -45,10 +45,12 @@ pub struct Ranking {
     meant: Option<Vector>,
     /// True for a question over many memories.
     is_broad: bool,
-    /// Names that no memory holds, each with the spelling that was looked for instead.
+    /// Words that no memory holds, each with a word that was looked for instead.
     read_as: Vec<(String, String)>,
     /// The rank of the first match after all that earlier pages showed.
     pub(super) start: usize,
+    /// True where the cursor of the request names memories that are gone.
+    pub(super) is_led_astray: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -188,7 +190,7 @@ impl Found {
 }
 
 impl Ranking {
-    /// Names that no memory holds, each with the spelling that was looked for instead.
+    /// Words that no memory holds, each with a word that was looked for instead.
     pub(super) fn read_as(&self) -> &[(String, String)] {
         &self.read_as
     }
@@ -212,8 +214,9 @@ impl Ranking {
         let total = u32::try_from(page.len()).unwrap_or(u32::MAX);
         let terms = terms.into_iter().map(|term| (term.term, term.weight)).collect();
         let matches: Vec<Match> = page.iter().map(found).collect();
-        let start = request.cursor.as_ref().map_or(0, |cursor| paging::start_of(&matches, cursor, |at| at));
-        Self { matches, total, terms, start, ..Self::default() }
+        let start = request.cursor.as_ref().map_or(Some(0), |cursor| paging::start_of(&matches, cursor, |at| at));
+        let (is_led_astray, start) = (start.is_none(), start.unwrap_or_default());
+        Self { matches, total, terms, start, is_led_astray, ..Self::default() }
     }
 
     /// The same for a reply of many short rows.
@@ -254,9 +257,11 @@ impl Ranking {
         let rank_of = |at: usize| {
             matches.get(at).map_or(0, |next| matches.iter().filter(|found| order(found, next).is_lt()).count())
         };
-        self.start = request.cursor.as_ref().map_or(0, |cursor| paging::start_of(matches, cursor, rank_of));
-        // One more: the next page begins with it.
-        let wanted = self.start + rows + 1;
+        let start = request.cursor.as_ref().map_or(Some(0), |cursor| paging::start_of(matches, cursor, rank_of));
+        self.is_led_astray = start.is_none();
+        self.start = start.unwrap_or_default();
+        // Two more: a cursor names them.
+        let wanted = self.start + rows + 2;
         if matches.len() > wanted {
             matches.select_nth_unstable_by(wanted, order);
             matches.truncate(wanted);

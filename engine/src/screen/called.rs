@@ -10,29 +10,41 @@ pub(super) fn called(value: &impl Texts) -> Vec<(String, &'static str)> {
     if suspects.peek().is_none() {
         return Vec::new();
     }
-    let heads = heads(text);
-    let kind_of = |word: &str| {
-        heads.iter().find_map(|head| {
-            let called = findings(&format!("{head}: {word}")).into_iter().next_back()?;
-            (called.span == (head.len() + 2..head.len() + 2 + word.len())).then(|| called.kind.as_str())
-        })
-    };
+    let clauses = clauses(text);
+    let kind_of = |word: &str| clauses.iter().find_map(|clause| kind_by(clause, word));
     suspects.filter(|word| is_clean(word)).filter_map(|word| Some((word.to_owned(), kind_of(word)?))).collect()
 }
 
-/// Words at each end of a text that may call something a password.
+/// Words of a clause that may call something a password.
 const CALLING: usize = 12;
+/// Words that make a sentence of it: that says something of passwords, and calls nothing one.
+const VERBS: [&str; 14] =
+    ["is", "are", "was", "were", "be", "been", "has", "have", "had", "no", "not", "never", "without", "must"];
+/// Words between what calls something a password and what it is for.
+const OF: [&str; 6] = ["for", "of", "to", "on", "at", "in"];
 
-/// The beginnings of the first and the last words of a text, each of which may be what a word beside it is called.
-fn heads(text: &str) -> Vec<String> {
-    let words: Vec<&str> =
-        text.split_whitespace().map(|word| word.trim_end_matches(['.', ':', ',', ';', '!'])).collect();
-    let ends = [words.get(..CALLING.min(words.len())), words.get(words.len().saturating_sub(CALLING)..)];
-    let heads = ends
-        .into_iter()
-        .flatten()
-        .flat_map(|end| (1..=end.len()).filter_map(|count| Some(end.get(..count)?.join(" "))));
-    heads.filter(|head| is_clean(head)).collect()
+/// The first and the last clause of a text, each of which may be what a word beside it is called.
+fn clauses(text: &str) -> Vec<&str> {
+    let clauses =
+        || text.split(['.', ':', ',', ';', '!', '?', '\n']).map(str::trim).filter(|clause| !clause.is_empty());
+    let is_verb = |word: &str| VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(word));
+    let is_name = |clause: &&str| {
+        clause.split_whitespace().count() <= CALLING && !clause.split_whitespace().any(is_verb) && is_clean(clause)
+    };
+    [clauses().next(), clauses().next_back()].into_iter().flatten().filter(is_name).collect()
+}
+
+/// What a clause calls a word: `staging db password`, or `db password for staging`.
+fn kind_by(clause: &str, word: &str) -> Option<&'static str> {
+    let words: Vec<&str> = clause.split_whitespace().collect();
+    let called = |count: usize| {
+        let head = words.get(..count)?.join(" ");
+        let called = findings(&format!("{head}: {word}")).into_iter().next_back()?;
+        (called.span.start == head.len() + 2 && called.span.len() == word.len()).then(|| called.kind.as_str())
+    };
+    let (count, kind) = (1..=words.len()).find_map(|count| Some((count, called(count)?)))?;
+    let is_end = words.get(count).is_none_or(|next| OF.iter().any(|of| of.eq_ignore_ascii_case(next)));
+    is_end.then_some(kind)
 }
 
 /// Bytes of a word from which on it may be a password beside the text that calls it one.
@@ -48,6 +60,8 @@ pub(super) fn is_like_a_password(word: &str) -> bool {
         has(u8::is_ascii_digit) && (cases || turns.count() > 2)
     };
     let has_sign = word.bytes().any(|byte| b"!@#$%^&*?+=~".contains(&byte));
+    let is_hexadecimal = |piece: &str| piece.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    let is_mixed = |piece: &str| is_mixed(piece) && !is_hexadecimal(piece);
     let is_one = word.len() >= LEAST_PASSWORD && !word.contains(char::is_whitespace);
     is_one && (has_sign || word.split(['-', '_', '.', '/']).any(is_mixed))
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use tessera_engine::Store;
-use tessera_engine::domain::{Draft, Packing, Patch, RecallRequest, TokenBudget};
+use tessera_engine::domain::{Draft, Packing, Patch, RecallRequest, Sort, TokenBudget};
 use tessera_engine::store::{Actor, Erase};
 
-use crate::support::{Home, named};
+use crate::support::{Home, at, named};
 
 const NOW: &str = "2028-01-20T11:00:00Z";
 const NOTES: u32 = 40;
@@ -40,7 +40,9 @@ fn filled() -> (Home, Store) {
     let mut store = home.open(NOW);
     for number in 1..=NOTES {
         let more = "and what it said about retries ".repeat((number as usize * 7) % 5);
-        store.remember(Draft::new(format!("Gateway {number} has a timeout of {number} seconds {more}"))).unwrap();
+        let created = Some(at(NOW).plus_days(i64::from(number) - 100));
+        let said = format!("Gateway {number} has a timeout of {number} seconds {more}");
+        store.remember(Draft { created, ..Draft::new(said) }).unwrap();
     }
     (home, store)
 }
@@ -95,4 +97,34 @@ fn without_writes_all_are_shown_once_and_a_cursor_whose_memory_is_gone_goes_on()
 
 fn handle_of(number: u32) -> tessera_engine::domain::Handle {
     number.try_into().unwrap()
+}
+
+#[test]
+fn a_page_says_truly_whether_more_is_left_and_where_it_leads_is_not_guessed() {
+    let (_home, mut store) = filled();
+    let mut request = RecallRequest { limit: 5, sort: Sort::Recency, ..RecallRequest::new("gateway timeout") };
+    let reply = store.recall(&request).unwrap();
+    assert!(reply.has_more);
+    request.cursor = Some(reply.next_cursor.unwrap().parse().unwrap());
+    // What was shown is gone, and the next one too: none of the others is lost.
+    for gone in [40, 39, 38, 37, 36, 35] {
+        store.forget(&[named(gone)], Erase::Soft, &Actor::default()).unwrap();
+    }
+    let reply = store.recall(&request).unwrap();
+    let shown: BTreeSet<u32> = reply.details.iter().map(|detail| detail.memory.handle.get()).collect();
+    assert!(shown.contains(&34) && reply.has_more && reply.next_cursor.is_some(), "{}", reply.body);
+    assert!(reply.body.contains("+29 more"), "{}", reply.body);
+    // Newer ones come in between: as many are left as there are.
+    request.cursor = Some(reply.next_cursor.unwrap().parse().unwrap());
+    for n in 0..6 {
+        store.remember(Draft::new(format!("Gateway timeout {}", "again ".repeat(n)))).unwrap();
+    }
+    let reply = store.recall(&request).unwrap();
+    assert!(reply.body.contains("+24 more"), "{}", reply.body);
+    request.cursor = Some(reply.next_cursor.unwrap().parse().unwrap());
+    for gone in (1..=24).rev() {
+        store.forget(&[named(gone)], Erase::Soft, &Actor::default()).unwrap();
+    }
+    let error = store.recall(&request).unwrap_err().to_string();
+    assert!(error.contains("ask again without it"), "{error}");
 }

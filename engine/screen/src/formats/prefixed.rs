@@ -34,6 +34,10 @@ static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
 });
 
 /// The tokens of a text, in no order; they may overlap.
+pub(super) fn may_begin(text: &str) -> bool {
+    SEARCH.is_match(text.as_bytes())
+}
+
 pub(super) fn findings(text: &str) -> Vec<Finding> {
     let bytes = text.as_bytes();
     let mut found: Vec<Finding> = Vec::new();
