@@ -10,6 +10,7 @@ mod concurrency;
 mod counted;
 mod covered;
 mod crash;
+mod deleted_files;
 mod exits;
 mod faults;
 mod files;

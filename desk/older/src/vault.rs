@@ -343,6 +343,21 @@ mod tests {
     }
 
     #[test]
+    fn folders_that_the_older_system_leaves_out_are_reported() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a.md"), "- [fact] one\n").unwrap();
+        for folder in ["build", ".git"] {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+            fs::write(dir.path().join(folder).join("b.md"), "- [fact] two\n").unwrap();
+        }
+        let vault = Vault::open(dir.path(), dir.path()).unwrap();
+        let left: Vec<&Skipped> = vault.skipped.iter().collect();
+        assert!(matches!(left.as_slice(), [one] if one.at.ends_with("/build")), "{left:?}");
+        fs::remove_file(dir.path().join("a.md")).unwrap();
+        assert!(matches!(Vault::open(dir.path(), dir.path()), Err(OlderError::Foreign { .. })));
+    }
+
+    #[test]
     fn no_key_follows_from_a_credential() {
         let dir = tempfile::tempdir().unwrap();
         let write = |value: &str| {

@@ -92,7 +92,7 @@ pub fn answer(
         Some(cut.tokens + head)
     };
     let ranks: Vec<u32> = found.iter().map(|(ranked, _)| ranked.rank).collect();
-    let is_kept = |dealt_with: &[u32]| is_fetch || ranking.can_go_on_after(request, dealt_with);
+    let is_kept = |dealt_with: &[u32]| ranking.can_go_on_after(request, dealt_with);
     let mut bounds = frame.bounds(&items, request);
     if is_fetch {
         bounds.most = u32::MAX;

@@ -272,3 +272,24 @@ pub(crate) fn deletion(
 fn vouched_or_there(memory: &Memory, of: &OlderRow, whose: ImportAs) -> Standing {
     if of.is_vouched(memory, whose) { Standing::Vouched } else { Standing::There }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::held;
+    use crate::domain::{Memory, Scope, Trust};
+    use crate::store::open::in_memory::InMemory;
+
+    #[test]
+    fn whatever_a_person_may_change_of_a_memory_shows() {
+        let memory = InMemory::new().said("one");
+        let others = [
+            Memory { scope: "harbour".parse().unwrap_or(Scope::Global), ..memory.clone() },
+            Memory { vouched: Some(Trust::Model), ..memory.clone() },
+            Memory { metadata: "{\"a\":1}".parse().ok(), ..memory.clone() },
+            Memory { expires: Some(memory.created), ..memory.clone() },
+            Memory { content: "two".into(), ..memory.clone() },
+        ];
+        assert!(others.iter().all(|other| held(other) != held(&memory)));
+        assert_eq!(held(&Memory { access_count: 7, ..memory.clone() }), held(&memory));
+    }
+}
