@@ -53,13 +53,13 @@ impl Store {
     /// # Errors
     /// When a value is not here.
     pub fn put_values_back(&self, memory: MemoryId, without: &WithoutValues) -> Result<Value, StoreError> {
-        let values = without.names.iter().map(|name| match self.secret_value(memory, name)? {
-            Some(value) => Ok((name.as_str(), value)),
-            None => {
-                let forgotten = self.forgotten(memory, name).map_err(|error| self.failed(error))?;
-                let why = forgotten.map_or(ElsewhereBecause::InVault, ElsewhereBecause::Forgotten);
-                Err(StoreError::ValueElsewhere { name: name.clone(), memory, why })
+        let values = without.names.iter().map(|name| {
+            if let Some(value) = self.secret_value(memory, name)? {
+                return Ok((name.as_str(), value));
             }
+            let forgotten = self.forgotten(memory, name).map_err(|error| self.failed(error))?;
+            let why = forgotten.map_or(ElsewhereBecause::InVault, ElsewhereBecause::Forgotten);
+            Err(StoreError::ValueElsewhere { name: name.clone(), memory, why })
         });
         let values = values.collect::<Result<Vec<_>, StoreError>>()?;
         let value_of = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
