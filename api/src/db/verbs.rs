@@ -21,7 +21,7 @@ pub(crate) use args;
 pub(crate) trait Value: for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin {}
 impl<T: for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin> Value for T {}
 
-/// What is asked of a connection or in a transaction.
+/// Statements on a connection or in a transaction.
 pub(crate) trait Ask {
     async fn run(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<PgQueryResult, Error>;
     async fn all(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Vec<PgRow>, Error>;

@@ -37,7 +37,7 @@ impl TryFrom<String> for Content {
             return Err(DomainError::invalid("content", "is empty", "say what to remember"));
         }
         if text.len() > MAX_CONTENT_BYTES {
-            // What stands in the place of a credential may be longer than the credential.
+            // The name of a secret may be longer than the credential that it replaces.
             let with = if text.contains("[secret ") { " with the names of its secrets" } else { "" };
             let problem = format!("is {} bytes long{with}, more than {MAX_CONTENT_BYTES}", text.len());
             return Err(DomainError::invalid(

@@ -83,7 +83,7 @@ fn without_writes_all_are_shown_once_and_a_cursor_whose_memory_is_gone_goes_on()
     assert_eq!(shown, (1..=NOTES).collect::<Vec<_>>());
     let mut forgotten = Vec::new();
     let shown = pages(&mut store, Packing::Dual, |store, shown| {
-        // What comes next, as the pages before said.
+        // The match with which the next page would begin.
         let next = order.iter().find(|handle| !shown.contains(handle) && !forgotten.contains(*handle));
         if let Some(next) = next {
             store.forget(&[named(*next)], Erase::Soft, &Actor::default()).unwrap();
@@ -106,7 +106,7 @@ fn a_page_says_truly_whether_more_is_left_and_where_it_leads_is_not_guessed() {
     let reply = store.recall(&request).unwrap();
     assert!(reply.has_more);
     request.cursor = Some(reply.next_cursor.unwrap().parse().unwrap());
-    // What was shown is gone, and the next one too: none of the others is lost.
+    // The shown memories and the next one are deleted. The others still appear.
     for gone in [40, 39, 38, 37, 36, 35] {
         store.forget(&[named(gone)], Erase::Soft, &Actor::default()).unwrap();
     }

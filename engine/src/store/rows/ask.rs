@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
-/// What is asked of a database. `read` makes something of a row.
+/// Queries. `read` turns a row into a value.
 pub(crate) trait Ask {
     /// Why there is no answer.
     type Error;
