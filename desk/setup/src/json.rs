@@ -40,11 +40,10 @@ fn text_of(bytes: &[u8]) -> Result<(&str, &str), Utf8Error> {
 pub(crate) fn set_server(root: &CstObject, key: &str, entry: &Value) {
     let servers = root.object_value_or_set(key);
     let (Some(ours), Some(fields)) = (servers.object_value(SERVER), entry.as_object()) else {
-        if let Some(known) = servers.get(SERVER) {
-            known.remove();
-        }
-        servers.append(SERVER, input(entry));
-        return;
+        return match servers.get(SERVER) {
+            Some(known) => known.set_value(input(entry)),
+            None => drop(servers.append(SERVER, input(entry))),
+        };
     };
     for (name, wanted) in fields {
         let known = ours.get(name).and_then(|known| known.to_serde_value());

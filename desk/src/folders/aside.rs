@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -135,11 +136,18 @@ pub(super) fn kept_below(store: &Store, directory: &FilePath) -> Vec<FilePath> {
     let mut paths: Vec<FilePath> = kept
         .flatten()
         .filter(no_memory)
-        .filter_map(|copy| Some(parts(&std::fs::read(copy.path()).ok()?)?.0.path))
+        .filter_map(|copy| Some(head_of(&copy.path())?.path))
         .filter(|path| path.as_str().starts_with(&beginning))
         .collect();
     paths.sort();
     paths
+}
+
+/// The head of a copy. The file behind it may be large, and is not read.
+fn head_of(copy: &Path) -> Option<Head> {
+    let mut line = Vec::new();
+    BufReader::new(std::fs::File::open(copy).ok()?).read_until(b'\n', &mut line).ok()?;
+    serde_json::from_slice(&line).ok()
 }
 
 fn parts(copy: &[u8]) -> Option<(Head, &[u8])> {
@@ -173,7 +181,7 @@ fn let_go_but(store: &Store, path: &FilePath, memory: Option<MemoryId>, stays: O
     let name = name_of(path);
     let copies = kept.flatten().filter(|copy| copy.file_name().to_string_lossy().starts_with(&name));
     for copy in copies.map(|copy| copy.path()).filter(|copy| Some(copy.as_path()) != stays) {
-        if std::fs::read(&copy).is_ok_and(|bytes| parts(&bytes).is_some_and(|(head, _)| head.memory == memory)) {
+        if head_of(&copy).is_some_and(|head| head.memory == memory) {
             let _ = std::fs::remove_file(copy);
         }
     }

@@ -147,7 +147,7 @@ pub struct Cursor {
     pub next: u32,
     /// The match after that one, for when that one is gone; 0 where there is none.
     pub then: u32,
-    /// Matches before that one that had no room, by their handles: at most [`Cursor::MAX_PASSED`].
+    /// Matches before `next` that had no room, by their handles: at most [`Cursor::MAX_PASSED`].
     pub passed: Vec<u32>,
     /// Three digits that tie the cursor to its question.
     pub check: u16,

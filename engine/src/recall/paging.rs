@@ -34,9 +34,7 @@ impl Ranking {
         let start = self.start;
         (0..)
             .zip(&self.matches)
-            .enumerate()
-            .filter(move |(at, (_, found))| *at >= start || passed.contains(&found.handle))
-            .map(|(_, left)| left)
+            .filter(move |(rank, found): &(u32, _)| *rank as usize >= start || passed.contains(&found.handle))
     }
 
     /// The cursor after a page that showed some of its ranks.

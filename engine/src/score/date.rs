@@ -18,6 +18,8 @@ pub struct DateHints {
     hints: Vec<Hint>,
     words: BTreeSet<String>,
     relative: BTreeSet<String>,
+    /// Whose days they are; read once, and only where a date is named.
+    zone: Option<TimeZone>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -126,6 +128,7 @@ impl DateHints {
         let terms = phrase.map(|phrase| tokenize(phrase.as_str())).into_iter().flatten().map(|token| token.term);
         self.words.extend(terms);
         self.hints.push(hint);
+        self.zone.get_or_insert_with(TimeZone::system);
     }
 
     /// The same dates as beginnings: whatever is of a day from one of them to `now` agrees, as after `since March`.
@@ -170,7 +173,8 @@ impl DateHints {
         if self.hints.is_empty() {
             return 0.0;
         }
-        let made = Timestamp::from_micros(i64::from(created) * 60_000_000).date_in(TimeZone::system());
+        let zone = self.zone.clone().unwrap_or(TimeZone::UTC);
+        let made = Timestamp::from_micros(i64::from(created) * 60_000_000).date_in(zone);
         self.hints.iter().map(|hint| hint.score(made, weights)).fold(0.0, f64::max)
     }
 }

@@ -31,7 +31,9 @@ fn clauses(text: &str) -> Vec<&str> {
     let is_name = |clause: &&str| {
         clause.split_whitespace().count() <= CALLING && !clause.split_whitespace().any(is_verb) && is_clean(clause)
     };
-    [clauses().next(), clauses().next_back()].into_iter().flatten().filter(is_name).collect()
+    let mut ends: Vec<&str> = [clauses().next(), clauses().next_back()].into_iter().flatten().collect();
+    ends.dedup();
+    ends.into_iter().filter(is_name).collect()
 }
 
 /// What a clause calls a word: `staging db password`, or `db password for staging`.

@@ -33,11 +33,12 @@ static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a few hundred short anchors fit any automaton")
 });
 
-/// The tokens of a text, in no order; they may overlap.
+/// True where the beginning of a token stands in a text.
 pub(super) fn may_begin(text: &str) -> bool {
     SEARCH.is_match(text.as_bytes())
 }
 
+/// The tokens of a text, in no order; they may overlap.
 pub(super) fn findings(text: &str) -> Vec<Finding> {
     let bytes = text.as_bytes();
     let mut found: Vec<Finding> = Vec::new();
