@@ -1,8 +1,13 @@
 //! Settings: a flag, else the environment, else `config.toml`, else the default. Every one is declared here.
 
 mod clients;
+mod files;
 mod older;
+mod plugins;
 mod secrets;
+mod switches;
+mod team;
+mod unknown;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,6 +18,7 @@ use etcetera::{AppStrategy, AppStrategyArgs};
 use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Home, SecretMode, StoreConfig, Usage};
+use tessera_tables::settings;
 
 use tessera_desk::Caller;
 use tessera_desk::project::{Claim, claim_of};
@@ -22,17 +28,11 @@ use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
 use clients::running_claude;
 pub(crate) use clients::{client_session, leaves_hook_to_settings, leaves_tools_to_settings, places};
-pub(crate) use files::{
-    FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, file_rules, memory_files,
-};
+pub(crate) use files::{file_rules, memory_files};
 pub(crate) use older::older_places;
-use plugins::PLUGINS_PROMPT;
 pub(crate) use plugins::{plugin_rules, search_path};
 use secrets::secret_rules;
 pub(crate) use secrets::vault;
-use switches::NO_APPROVAL;
-pub(crate) use switches::{DEBUG_HOOKS, DEBUG_MODE};
-use team::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE};
 pub(crate) use team::{Used, direct_server, is_left, is_switched_off, team, team_address, team_key_for};
 pub(crate) use unknown::{problem, unknown};
 
@@ -46,180 +46,92 @@ pub(crate) struct Setting {
     pub(crate) help: &'static str,
 }
 
-macro_rules! setting {
-    ($name:ident, [$($variable:literal),+], $key:expr, $help:literal) => {
-        #[doc = $help]
-        pub(crate) const $name: Setting = Setting { names: &[$($variable),+], key: $key, help: $help };
-    };
+// Each setting once: its name here, its key in `config.toml`, its variables, and its help. `SETTINGS` lists all for
+// `tessera settings` and the documentation.
+settings! {
+    HOME = "TESSERA_HOME":
+        "directory of the store (default: the user's data directory)";
+    DATABASE = "MEMORY_HOME" "MEMORY_DB" "MEMORY_DB_PATH":
+        "where an import looks for the data of an older system; it does not move this store";
+    NOW = "TESSERA_NOW":
+        "the time to take for now, for replays and tests";
+    PROFILE("token_profile") = "TESSERA_TOKEN_PROFILE":
+        "whose tokens budgets count: o200k (default; claude in hooks), claude, or claude:FACTOR";
+    MEANING("recall.meaning") = "TESSERA_RECALL_MEANING":
+        "on (default) or off: memories are found by what they mean too, not by their words alone";
+    LOG = "TESSERA_LOG":
+        "what is logged to stderr, as a tracing filter";
+    NO_COLOR = "NO_COLOR":
+        "no colours, whatever the value";
+    KEEP_QUESTIONS("recall.keep_questions") = "TESSERA_RECALL_KEEP_QUESTIONS":
+        "on or off (default): keep questions that nothing answers for `tessera gaps` as they are, not only known \
+         words of them";
+    MEMORY_FILES("memory_files") = "TESSERA_MEMORY_FILES":
+        "on or off (default): offer the memory tool, which keeps files, to MCP clients";
+    FILES_OVERWRITE("files.overwrite") = "TESSERA_FILES_OVERWRITE":
+        "on or off (default): the memory tool's create may write over a file; its old text stays in the history";
+    FILES_MAX_BYTES("files.max_bytes") = "TESSERA_FILES_MAX_BYTES":
+        "the largest file that the memory tool writes (default 8388608); what is over 32 KiB is not synced, over 1 \
+         MiB not found by recall";
+    FILES_MAX_TOKENS("files.max_tokens") = "TESSERA_FILES_MAX_TOKENS":
+        "the longest reply of the memory tool, in tokens (default 8000)";
+    FILES_TOPIC("files.topic") = "TESSERA_FILES_TOPIC":
+        "what the memory tool's files should be about: a sentence that clients are told beside its protocol";
+    RECALL("hooks.recall") = "TESSERA_HOOKS_RECALL" "CLAUDE_PLUGIN_OPTION_RECALL":
+        "on (default) or off: memories for prompts and new sessions";
+    RECALL_TOKENS("hooks.recall_tokens") = "TESSERA_HOOKS_RECALL_TOKENS" "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS":
+        "what the memories for a prompt may cost (default 800)";
+    BRIEF_TOKENS("hooks.brief_tokens") = "TESSERA_HOOKS_BRIEF_TOKENS":
+        "what the brief at the start of a session may cost (default 300)";
+    COMPACT_TOKENS("hooks.compact_tokens") = "TESSERA_HOOKS_COMPACT_TOKENS":
+        "what may be given again after a compaction (default 800)";
+    AUTO_APPROVE("hooks.auto_approve") = "TESSERA_HOOKS_AUTO_APPROVE" "CLAUDE_PLUGIN_OPTION_AUTO_APPROVE":
+        "on (default) or off: our own safe tools run without a permission prompt";
+    NO_APPROVAL = "DISABLE_CLAUDE_MEMORY_AUTO_APPROVE":
+        "an older name: 1, true or yes means TESSERA_HOOKS_AUTO_APPROVE=off";
+    DEBUG_HOOKS = "DEBUG_CLAUDE_MEMORY_HOOKS":
+        "an older name: 1, true or yes has hooks say on stderr what they were asked and what they decided; `tessera \
+         log` always knows";
+    DEBUG_MODE = "DEBUG_MODE":
+        "an older name: 1, true or yes means TESSERA_LOG=debug where that is not set";
+    DEADLINE("hooks.deadline_ms") = "TESSERA_HOOKS_DEADLINE_MS":
+        "milliseconds after which a hook gives up (default 1000)";
+    JUDGE("learn.judge") = "TESSERA_LEARN_JUDGE" "CLAUDE_PLUGIN_OPTION_JUDGE":
+        "who decides what is learned: heuristic (default, free), off, ollama, claude, or auto";
+    DAILY_TOKENS("learn.daily_tokens") = "TESSERA_LEARN_DAILY_TOKENS":
+        "tokens that a judge may read and write in a day (default 50000)";
+    OLLAMA("learn.ollama") = "OLLAMA_HOST":
+        "where Ollama listens (default http://127.0.0.1:11434)";
+    PLUGINS_PROMPT("plugins.prompt_ms") = "TESSERA_PLUGINS_PROMPT_MS":
+        "milliseconds that a prompt waits for plugins that were added as fast, for all of them together (default 5, \
+         at most 200)";
+    SERVER("sync.server") = "TESSERA_SERVER" "MEMORY_API_URL" "CLAUDE_MEMORY_API_URL":
+        "the address of a team server; with a key, memories are kept in sync with it; https, or http on this \
+         machine (default with MEMORY_API_KEY alone: http://localhost:8080)";
+    KEY("sync.key") = "TESSERA_API_KEY" "MEMORY_API_KEY" "CLAUDE_MEMORY_API_KEY":
+        "the key of the team server";
+    SYNC("sync.mode") = "TESSERA_SYNC":
+        "hybrid (default: in the background), direct (each call waits for the server) or off";
+    SYNC_DISABLE = "MEMORY_SYNC_DISABLE":
+        "an older name: 1 means TESSERA_SYNC=direct";
+    INTERVAL("sync.interval") = "TESSERA_SYNC_INTERVAL" "MEMORY_SYNC_INTERVAL":
+        "seconds after which the server is asked for news, if nobody asked anything here (default 60); what is \
+         stored here is sent at once";
+    SECRETS_MODE("secrets.mode") = "TESSERA_SECRETS_MODE":
+        "what becomes of a credential in a text: encrypt (default: it is sealed and kept beside its memory), drop, \
+         refuse (the text is not stored), or vault";
+    SECRETS_KEYRING("secrets.keyring") = "TESSERA_SECRETS_KEYRING":
+        "auto (default: the key of secrets lies in the system's keyring where one answers, on Linux in a program \
+         built with --features keyring) or off (always in secret.key)";
+    SECRET_KEY = "TESSERA_SECRET_KEY" "MEMORY_ENCRYPTION_KEY":
+        "the key of secrets, instead of one that is kept: 64 hexadecimal digits, or a passphrase";
+    SECRET_KEY_BEFORE = "TESSERA_SECRET_KEY_BEFORE":
+        "the key of before, to open what it sealed until `tessera secret rotate-key` has sealed all anew";
+    VAULT = "VAULT_ADDR" "VAULT_TOKEN" "VAULT_TOKEN_FILE" "VAULT_NAMESPACE" "VAULT_MOUNT" "VAULT_PREFIX"
+         "VAULT_ROLE" "VAULT_K8S_MOUNT" "VAULT_K8S_TOKEN_PATH" "VAULT_CACERT":
+        "where a vault is (HashiCorp Vault, OpenBao) and how to get in, for secrets.mode vault; their names are \
+         Vault's own";
 }
-
-// After the macro, which they use.
-mod files;
-mod plugins;
-mod switches;
-mod team;
-mod unknown;
-
-setting!(HOME, ["TESSERA_HOME"], None, "directory of the store (default: the user's data directory)");
-setting!(
-    DATABASE,
-    ["MEMORY_HOME", "MEMORY_DB", "MEMORY_DB_PATH"],
-    None,
-    "where an import looks for the data of an older system; it does not move this store"
-);
-setting!(NOW, ["TESSERA_NOW"], None, "the time to take for now, for replays and tests");
-setting!(
-    PROFILE,
-    ["TESSERA_TOKEN_PROFILE"],
-    Some("token_profile"),
-    "whose tokens budgets count: o200k (default; claude in hooks), claude, or claude:FACTOR"
-);
-setting!(
-    MEANING,
-    ["TESSERA_RECALL_MEANING"],
-    Some("recall.meaning"),
-    "on (default) or off: memories are found by what they mean too, not by their words alone"
-);
-setting!(LOG, ["TESSERA_LOG"], None, "what is logged to stderr, as a tracing filter");
-setting!(NO_COLOR, ["NO_COLOR"], None, "no colours, whatever the value");
-setting!(
-    KEEP_QUESTIONS,
-    ["TESSERA_RECALL_KEEP_QUESTIONS"],
-    Some("recall.keep_questions"),
-    "on or off (default): keep questions that nothing answers for `tessera gaps` as they are, not only known words of them"
-);
-setting!(
-    RECALL,
-    ["TESSERA_HOOKS_RECALL", "CLAUDE_PLUGIN_OPTION_RECALL"],
-    Some("hooks.recall"),
-    "on (default) or off: memories for prompts and new sessions"
-);
-setting!(
-    RECALL_TOKENS,
-    ["TESSERA_HOOKS_RECALL_TOKENS", "CLAUDE_PLUGIN_OPTION_RECALL_TOKENS"],
-    Some("hooks.recall_tokens"),
-    "what the memories for a prompt may cost (default 800)"
-);
-setting!(
-    BRIEF_TOKENS,
-    ["TESSERA_HOOKS_BRIEF_TOKENS"],
-    Some("hooks.brief_tokens"),
-    "what the brief at the start of a session may cost (default 300)"
-);
-setting!(
-    COMPACT_TOKENS,
-    ["TESSERA_HOOKS_COMPACT_TOKENS"],
-    Some("hooks.compact_tokens"),
-    "what may be given again after a compaction (default 800)"
-);
-setting!(
-    AUTO_APPROVE,
-    ["TESSERA_HOOKS_AUTO_APPROVE", "CLAUDE_PLUGIN_OPTION_AUTO_APPROVE"],
-    Some("hooks.auto_approve"),
-    "on (default) or off: our own safe tools run without a permission prompt"
-);
-setting!(
-    DEADLINE,
-    ["TESSERA_HOOKS_DEADLINE_MS"],
-    Some("hooks.deadline_ms"),
-    "milliseconds after which a hook gives up (default 1000)"
-);
-setting!(
-    JUDGE,
-    ["TESSERA_LEARN_JUDGE", "CLAUDE_PLUGIN_OPTION_JUDGE"],
-    Some("learn.judge"),
-    "who decides what is learned: heuristic (default, free), off, ollama, claude, or auto"
-);
-setting!(
-    DAILY_TOKENS,
-    ["TESSERA_LEARN_DAILY_TOKENS"],
-    Some("learn.daily_tokens"),
-    "tokens that a judge may read and write in a day (default 50000)"
-);
-setting!(OLLAMA, ["OLLAMA_HOST"], Some("learn.ollama"), "where Ollama listens (default http://127.0.0.1:11434)");
-
-setting!(
-    SECRETS_MODE,
-    ["TESSERA_SECRETS_MODE"],
-    Some("secrets.mode"),
-    "what becomes of a credential in a text: encrypt (default: it is sealed and kept beside its memory), drop, refuse (the text \
-     is not stored), or vault"
-);
-setting!(
-    SECRETS_KEYRING,
-    ["TESSERA_SECRETS_KEYRING"],
-    Some("secrets.keyring"),
-    "auto (default: the key of secrets lies in the system's keyring where one answers, on Linux in a program built with --features keyring) or off (always in secret.key)"
-);
-setting!(
-    SECRET_KEY,
-    ["TESSERA_SECRET_KEY", "MEMORY_ENCRYPTION_KEY"],
-    None,
-    "the key of secrets, instead of one that is kept: 64 hexadecimal digits, or a passphrase"
-);
-setting!(
-    SECRET_KEY_BEFORE,
-    ["TESSERA_SECRET_KEY_BEFORE"],
-    None,
-    "the key of before, to open what it sealed until `tessera secret rotate-key` has sealed all anew"
-);
-setting!(
-    VAULT,
-    [
-        "VAULT_ADDR",
-        "VAULT_TOKEN",
-        "VAULT_TOKEN_FILE",
-        "VAULT_NAMESPACE",
-        "VAULT_MOUNT",
-        "VAULT_PREFIX",
-        "VAULT_ROLE",
-        "VAULT_K8S_MOUNT",
-        "VAULT_K8S_TOKEN_PATH",
-        "VAULT_CACERT"
-    ],
-    None,
-    "where a vault is (HashiCorp Vault, OpenBao) and how to get in, for secrets.mode vault; their names are Vault's own"
-);
-
-/// Every setting, for `tessera settings` and the documentation.
-pub(crate) const SETTINGS: [&Setting; 36] = [
-    &HOME,
-    &DATABASE,
-    &NOW,
-    &PROFILE,
-    &MEANING,
-    &LOG,
-    &NO_COLOR,
-    &KEEP_QUESTIONS,
-    &MEMORY_FILES,
-    &FILES_OVERWRITE,
-    &FILES_MAX_BYTES,
-    &FILES_MAX_TOKENS,
-    &FILES_TOPIC,
-    &RECALL,
-    &RECALL_TOKENS,
-    &BRIEF_TOKENS,
-    &COMPACT_TOKENS,
-    &AUTO_APPROVE,
-    &NO_APPROVAL,
-    &DEBUG_HOOKS,
-    &DEBUG_MODE,
-    &DEADLINE,
-    &JUDGE,
-    &DAILY_TOKENS,
-    &OLLAMA,
-    &PLUGINS_PROMPT,
-    &SERVER,
-    &KEY,
-    &SYNC,
-    &SYNC_DISABLE,
-    &INTERVAL,
-    &SECRETS_MODE,
-    &SECRETS_KEYRING,
-    &SECRET_KEY,
-    &SECRET_KEY_BEFORE,
-    &VAULT,
-];
 
 /// True when the user wants no colours.
 pub(crate) fn no_color() -> bool {

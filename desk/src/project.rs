@@ -8,6 +8,7 @@ use tessera_engine::Store;
 use tessera_engine::domain::Scope;
 use tessera_engine::screen::dropped;
 use tessera_engine::store::StoreError;
+use tessera_tables::names;
 
 use crate::files;
 
@@ -29,26 +30,16 @@ pub struct Claim {
     pub place: PathBuf,
 }
 
+names! {
 /// What names a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimedBy {
     /// `.tessera.toml`.
-    NameFile,
+    NameFile = "its .tessera.toml",
     /// The repository's `origin`.
-    Origin,
+    Origin = "the origin of its repository",
     /// The path of the repository, or of the directory.
-    Path,
+    Path = "its path",
 }
-
-impl ClaimedBy {
-    /// In words.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NameFile => "its .tessera.toml",
-            Self::Origin => "the origin of its repository",
-            Self::Path => "its path",
-        }
-    }
 }
 
 impl Claim {

@@ -5,40 +5,9 @@ use std::path::PathBuf;
 use tessera_desk::folders::FileRules;
 use tessera_mcp::MemoryFiles;
 
-use super::{Setting, any, home, switch};
+use super::{FILES_MAX_BYTES, FILES_MAX_TOKENS, FILES_OVERWRITE, FILES_TOPIC, MEMORY_FILES, any, home, switch};
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
-
-setting!(
-    MEMORY_FILES,
-    ["TESSERA_MEMORY_FILES"],
-    Some("memory_files"),
-    "on or off (default): offer the memory tool, which keeps files, to MCP clients"
-);
-setting!(
-    FILES_OVERWRITE,
-    ["TESSERA_FILES_OVERWRITE"],
-    Some("files.overwrite"),
-    "on or off (default): the memory tool's create may write over a file; its old text stays in the history"
-);
-setting!(
-    FILES_MAX_BYTES,
-    ["TESSERA_FILES_MAX_BYTES"],
-    Some("files.max_bytes"),
-    "the largest file that the memory tool writes (default 8388608); what is over 32 KiB is not synced, over 1 MiB not found by recall"
-);
-setting!(
-    FILES_MAX_TOKENS,
-    ["TESSERA_FILES_MAX_TOKENS"],
-    Some("files.max_tokens"),
-    "the longest reply of the memory tool, in tokens (default 8000)"
-);
-setting!(
-    FILES_TOPIC,
-    ["TESSERA_FILES_TOPIC"],
-    Some("files.topic"),
-    "what the memory tool's files should be about: a sentence that clients are told beside its protocol"
-);
 
 /// What holds of the memory tool's commands.
 pub(crate) fn file_rules(home_flag: Option<PathBuf>) -> Result<FileRules, SetupError> {

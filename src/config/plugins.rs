@@ -6,14 +6,7 @@ use std::time::Duration;
 use tessera_desk::PluginRules;
 use tessera_plugins::command::INSIDE;
 
-use super::{ConfigFile, Setting, SetupError, number, variable};
-
-setting!(
-    PLUGINS_PROMPT,
-    ["TESSERA_PLUGINS_PROMPT_MS"],
-    Some("plugins.prompt_ms"),
-    "milliseconds that a prompt waits for plugins that were added as fast, for all of them together (default 5, at most 200)"
-);
+use super::{ConfigFile, PLUGINS_PROMPT, SetupError, number, variable};
 
 /// The longest that a prompt may be set to wait: well within what a hook has.
 const MOST_PROMPT_MS: u64 = 200;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tessera_desk::sync::{EVERY, Mode, Remote};
 
-use super::{Setting, home, variable};
+use super::{INTERVAL, KEY, SERVER, SYNC, SYNC_DISABLE, Setting, home, variable};
 use crate::config_file::ConfigFile;
 use crate::exit::SetupError;
 
@@ -15,32 +15,6 @@ const OLDER_KEYS: [&str; 2] = ["MEMORY_API_KEY", "CLAUDE_MEMORY_API_KEY"];
 const OLDER_ADDRESS: &str = "http://localhost:8080";
 /// Seconds between two exchanges, at most.
 const LONGEST_INTERVAL: u64 = 86_400;
-
-setting!(
-    SERVER,
-    ["TESSERA_SERVER", "MEMORY_API_URL", "CLAUDE_MEMORY_API_URL"],
-    Some("sync.server"),
-    "the address of a team server; with a key, memories are kept in sync with it; https, or http on this machine (default with MEMORY_API_KEY alone: http://localhost:8080)"
-);
-setting!(
-    KEY,
-    ["TESSERA_API_KEY", "MEMORY_API_KEY", "CLAUDE_MEMORY_API_KEY"],
-    Some("sync.key"),
-    "the key of the team server"
-);
-setting!(
-    SYNC,
-    ["TESSERA_SYNC"],
-    Some("sync.mode"),
-    "hybrid (default: in the background), direct (each call waits for the server) or off"
-);
-setting!(SYNC_DISABLE, ["MEMORY_SYNC_DISABLE"], None, "an older name: 1 means TESSERA_SYNC=direct");
-setting!(
-    INTERVAL,
-    ["TESSERA_SYNC_INTERVAL", "MEMORY_SYNC_INTERVAL"],
-    Some("sync.interval"),
-    "seconds after which the server is asked for news, if nobody asked anything here (default 60); what is stored here is sent at once"
-);
 
 /// How a team server is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

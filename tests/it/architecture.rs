@@ -73,6 +73,7 @@ fn sources() -> Vec<(String, String)> {
         "engine/src",
         "engine/encoder",
         "engine/weights",
+        "engine/tables",
         "engine/screen",
         "engine/seal",
         "engine/vault",

@@ -2,62 +2,36 @@
 
 use serde::Serialize;
 use sqlx::Row as _;
+use tessera_tables::names;
 
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx};
 
+names! {
 /// What is audited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deed {
-    Shared,
-    Unshared,
-    TagShared,
-    TagUnshared,
-    OfferAnswered,
-    KeyMade,
-    KeyImported,
-    KeyEnds,
-    KeyRevoked,
-    Distrusted,
-    Purged,
-    SecretKept,
-    SecretDropped,
-    SecretSent,
-    SecretShown,
-    SecretDenied,
-    SecretForgotten,
-    SecretMigrated,
-    SecretResealed,
-    TakenOver,
-    UserRemoved,
+    Shared = "shared",
+    Unshared = "unshared",
+    TagShared = "tag_shared",
+    TagUnshared = "tag_unshared",
+    OfferAnswered = "offer_answered",
+    KeyMade = "key_made",
+    KeyImported = "key_imported",
+    KeyEnds = "key_ends",
+    KeyRevoked = "key_revoked",
+    Distrusted = "key_distrusted",
+    Purged = "purged",
+    SecretKept = "secret_kept",
+    SecretDropped = "secret_dropped",
+    SecretSent = "secret_sent",
+    SecretShown = "secret_shown",
+    SecretDenied = "secret_denied",
+    SecretForgotten = "secret_forgotten",
+    SecretMigrated = "secret_migrated",
+    SecretResealed = "secret_resealed",
+    TakenOver = "taken_over",
+    UserRemoved = "user_removed",
 }
-
-impl Deed {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Shared => "shared",
-            Self::Unshared => "unshared",
-            Self::TagShared => "tag_shared",
-            Self::TagUnshared => "tag_unshared",
-            Self::OfferAnswered => "offer_answered",
-            Self::KeyMade => "key_made",
-            Self::KeyImported => "key_imported",
-            Self::KeyEnds => "key_ends",
-            Self::KeyRevoked => "key_revoked",
-            Self::Distrusted => "key_distrusted",
-            Self::Purged => "purged",
-            Self::SecretKept => "secret_kept",
-            Self::SecretDropped => "secret_dropped",
-            Self::SecretSent => "secret_sent",
-            Self::SecretShown => "secret_shown",
-            Self::SecretDenied => "secret_denied",
-            Self::SecretForgotten => "secret_forgotten",
-            Self::SecretMigrated => "secret_migrated",
-            Self::SecretResealed => "secret_resealed",
-            Self::TakenOver => "taken_over",
-            Self::UserRemoved => "user_removed",
-        }
-    }
 }
 
 /// With which key, and from where; neither for work on the server's host.

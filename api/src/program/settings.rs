@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tessera_api::{MeaningUse, SecretMode, SecretRules};
 use tessera_engine::domain::{Clock, FixedClock, SystemClock, Timestamp};
+use tessera_tables::settings;
 use tessera_vault::Config;
 use zeroize::Zeroizing;
 
@@ -15,78 +16,40 @@ use crate::exit::SetupError;
 pub(crate) struct Setting {
     /// The variable, and others that mean the same kind of thing.
     pub(crate) names: &'static [&'static str],
+    /// A key of a file; no setting of the server has one.
+    #[expect(dead_code, reason = "the table of settings is shared with the command line")]
+    key: Option<&'static str>,
     /// What it does.
     pub(crate) help: &'static str,
 }
 
-macro_rules! setting {
-    ($name:ident, [$($variable:literal),+], $help:literal) => {
-        #[doc = $help]
-        pub(crate) const $name: Setting = Setting { names: &[$($variable),+], help: $help };
-    };
+settings! {
+    DATABASE_URL = "DATABASE_URL":
+        "the PostgreSQL: postgres://role@host/database, of a role that is no superuser";
+    OLDER_KEYS = "API_KEYS":
+        "keys of the older API that are taken over, as JSON: {\"user\": \"key\"}";
+    OLDER_KEY = "API_KEY":
+        "the same for one key, of the user default";
+    SECRET_KEY = "TESSERA_SECRET_KEY" "MEMORY_ENCRYPTION_KEY":
+        "the key that credentials are encrypted with: 64 hexadecimal digits, or a passphrase; the second name is \
+         the older one";
+    SECRET_KEY_BEFORE = "TESSERA_SECRET_KEY_BEFORE":
+        "keys of before, separated by commas: they open what they sealed, and seal nothing";
+    SECRETS_MODE = "TESSERA_SECRETS_MODE":
+        "encrypt, vault, refuse or drop: what becomes of credentials; vault where VAULT_ADDR is set, else encrypt \
+         where there is a key, else refuse";
+    VAULT = "VAULT_ADDR" "VAULT_TOKEN" "VAULT_TOKEN_FILE" "VAULT_ROLE" "VAULT_NAMESPACE" "VAULT_MOUNT"
+         "VAULT_PREFIX" "VAULT_K8S_MOUNT" "VAULT_K8S_TOKEN_PATH" "VAULT_CACERT":
+        "a Vault or OpenBao that keeps credentials, and how to get in";
+    MEANING = "TESSERA_RECALL_MEANING":
+        "on or off: off, recall goes by words alone, and nothing is found out of what memories mean";
+    LOG = "TESSERA_LOG":
+        "what is logged to stderr, as a tracing filter";
+    NOW = "TESSERA_NOW":
+        "the time to take for now, for replays and tests";
+    NO_COLOR = "NO_COLOR":
+        "no colours, whatever the value";
 }
-
-setting!(
-    DATABASE_URL,
-    ["DATABASE_URL"],
-    "the PostgreSQL: postgres://role@host/database, of a role that is no superuser"
-);
-setting!(OLDER_KEYS, ["API_KEYS"], "keys of the older API that are taken over, as JSON: {\"user\": \"key\"}");
-setting!(OLDER_KEY, ["API_KEY"], "the same for one key, of the user default");
-setting!(
-    SECRET_KEY,
-    ["TESSERA_SECRET_KEY", "MEMORY_ENCRYPTION_KEY"],
-    "the key that credentials are encrypted with: 64 hexadecimal digits, or a passphrase; the second name is the older one"
-);
-setting!(
-    SECRET_KEY_BEFORE,
-    ["TESSERA_SECRET_KEY_BEFORE"],
-    "keys of before, separated by commas: they open what they sealed, and seal nothing"
-);
-setting!(
-    SECRETS_MODE,
-    ["TESSERA_SECRETS_MODE"],
-    "encrypt, vault, refuse or drop: what becomes of credentials; vault where VAULT_ADDR is set, else encrypt where there is a key, else refuse"
-);
-setting!(
-    VAULT,
-    [
-        "VAULT_ADDR",
-        "VAULT_TOKEN",
-        "VAULT_TOKEN_FILE",
-        "VAULT_ROLE",
-        "VAULT_NAMESPACE",
-        "VAULT_MOUNT",
-        "VAULT_PREFIX",
-        "VAULT_K8S_MOUNT",
-        "VAULT_K8S_TOKEN_PATH",
-        "VAULT_CACERT"
-    ],
-    "a Vault or OpenBao that keeps credentials, and how to get in"
-);
-setting!(
-    MEANING,
-    ["TESSERA_RECALL_MEANING"],
-    "on or off: off, recall goes by words alone, and nothing is found out of what memories mean"
-);
-setting!(LOG, ["TESSERA_LOG"], "what is logged to stderr, as a tracing filter");
-setting!(NOW, ["TESSERA_NOW"], "the time to take for now, for replays and tests");
-setting!(NO_COLOR, ["NO_COLOR"], "no colours, whatever the value");
-
-/// Every setting, for `--help`.
-pub(crate) const SETTINGS: [&Setting; 11] = [
-    &DATABASE_URL,
-    &OLDER_KEYS,
-    &OLDER_KEY,
-    &SECRET_KEY,
-    &SECRET_KEY_BEFORE,
-    &SECRETS_MODE,
-    &VAULT,
-    &MEANING,
-    &LOG,
-    &NOW,
-    &NO_COLOR,
-];
 
 /// A variable of the environment that is set and not empty.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]

@@ -6,50 +6,32 @@ use std::str::FromStr;
 use tessera_engine::domain::MemoryId;
 use tessera_engine::screen::Secret;
 use tessera_seal::{Bound, Key, KeyError, Keys, SealError, Value, open, open_older, seal};
+use tessera_tables::names;
 use tessera_vault::{Config, Vault, VaultError};
 use zeroize::Zeroizing;
 
 use super::aside::Taken;
 use crate::db::{Db, DbError};
 
+names! {
 /// What a server does with a credential that it finds in a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretMode {
     /// Encrypts it, beside its memory.
-    Encrypt,
+    Encrypt = "encrypt",
     /// Takes it out of the text and keeps it nowhere.
-    Drop,
+    Drop = "drop",
     /// Stores nothing of the text.
-    Refuse,
+    Refuse = "refuse",
     /// Keeps it in a vault.
-    Vault,
+    Vault = "vault",
 }
-
-impl SecretMode {
-    /// As it is written.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Encrypt => "encrypt",
-            Self::Drop => "drop",
-            Self::Refuse => "refuse",
-            Self::Vault => "vault",
-        }
-    }
-}
-
-impl fmt::Display for SecretMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 impl FromStr for SecretMode {
     type Err = SecretError;
 
     fn from_str(text: &str) -> Result<Self, SecretError> {
-        let all = [Self::Encrypt, Self::Drop, Self::Refuse, Self::Vault];
-        let known = all.into_iter().find(|mode| mode.as_str() == text.trim());
-        known.ok_or_else(|| SecretError::Mode { given: text.to_owned() })
+        Self::named(text.trim()).ok_or_else(|| SecretError::Mode { given: text.to_owned() })
     }
 }
 

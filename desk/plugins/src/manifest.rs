@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tessera_tables::{displays, names};
 
 use crate::failure::PluginError;
 
@@ -51,65 +52,40 @@ impl FromStr for Name {
     }
 }
 
+displays! { Name }
+
 impl From<Name> for String {
     fn from(name: Name) -> Self {
         name.0
     }
 }
 
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
+names! {
 /// What is done with memories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// A memory is stored.
-    Store,
+    Store = "store",
     /// A question is asked, or memories are given unasked.
-    Recall,
+    Recall = "recall",
     /// Fields of memories are changed.
-    Update,
+    Update = "update",
     /// Memories are forgotten.
-    Forget,
+    Forget = "forget",
+}
 }
 
-impl Event {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Store, Self::Recall, Self::Update, Self::Forget];
-
-    /// The name as plugins read it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Store => "store",
-            Self::Recall => "recall",
-            Self::Update => "update",
-            Self::Forget => "forget",
-        }
-    }
-}
-
+names! {
 /// Before it is done, or after.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
     /// While it can still be changed or refused.
-    Before,
+    Before = "before",
     /// When it is on disk, or was given.
-    After,
+    After = "after",
 }
-
-impl When {
-    /// The name as plugins read it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Before => "before",
-            Self::After => "after",
-        }
-    }
 }
 
 /// A moment at which a plugin wants to be called, written `store.before`.
@@ -127,8 +103,8 @@ impl TryFrom<String> for Wants {
 
     fn try_from(text: String) -> Result<Self, PluginError> {
         let (event, when) = text.split_once('.').unwrap_or((&text, ""));
-        let event = Event::ALL.into_iter().find(|known| known.as_str() == event);
-        let when = [When::Before, When::After].into_iter().find(|known| known.as_str() == when);
+        let event = Event::named(event);
+        let when = When::named(when);
         match (event, when) {
             (Some(event), Some(when)) => Ok(Self { event, when }),
             _ => Err(PluginError::of(
@@ -151,60 +127,31 @@ impl fmt::Display for Wants {
     }
 }
 
+names! {
 /// What a plugin can be granted to change. Neither scope, origin, trust, links nor secrets are among it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
     /// The text.
-    Content,
+    Content = "content",
     /// The category.
-    Category,
+    Category = "category",
     /// The importance, 0 to 1.
-    Importance,
+    Importance = "importance",
     /// The tags.
-    Tags,
+    Tags = "tags",
     /// Further words under which it is found.
-    Keywords,
+    Keywords = "keywords",
     /// Named things.
-    Entities,
+    Entities = "entities",
     /// The question of a recall.
-    Query,
+    Query = "query",
     /// Its further words.
-    ExpandedQuery,
+    ExpandedQuery = "expanded_query",
+}
 }
 
-impl Field {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Content,
-        Self::Category,
-        Self::Importance,
-        Self::Tags,
-        Self::Keywords,
-        Self::Entities,
-        Self::Query,
-        Self::ExpandedQuery,
-    ];
-
-    /// The name as plugins write it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Content => "content",
-            Self::Category => "category",
-            Self::Importance => "importance",
-            Self::Tags => "tags",
-            Self::Keywords => "keywords",
-            Self::Entities => "entities",
-            Self::Query => "query",
-            Self::ExpandedQuery => "expanded_query",
-        }
-    }
-
-    /// The field of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|field| field.as_str() == name)
-    }
-}
+impl Field {}
 
 /// What a plugin is, and what it asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

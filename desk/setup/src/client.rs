@@ -4,26 +4,28 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tessera_tables::names;
 
 use crate::entry::Run;
 use crate::plan::{Edit, Plan, SetupError};
 use crate::{file, json, toml};
 
+names! {
 /// A program that speaks MCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Client {
     /// Claude Code: server and hooks.
-    ClaudeCode,
+    ClaudeCode = "claude-code",
     /// Claude Desktop.
-    ClaudeDesktop,
+    ClaudeDesktop = "claude-desktop",
     /// Cursor.
-    Cursor,
+    Cursor = "cursor",
     /// Codex.
-    Codex,
+    Codex = "codex",
     /// Gemini CLI.
-    Gemini,
+    Gemini = "gemini",
     /// Visual Studio Code.
-    VsCode,
+    VsCode = "vscode",
+}
 }
 
 /// For whom a client is set up.
@@ -70,22 +72,6 @@ pub const EVENTS: [(&str, Option<&str>, u32); 8] = [
 ];
 
 impl Client {
-    /// Every client.
-    pub const ALL: [Self; 6] =
-        [Self::ClaudeCode, Self::ClaudeDesktop, Self::Cursor, Self::Codex, Self::Gemini, Self::VsCode];
-
-    /// The name on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Cursor => "cursor",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::VsCode => "vscode",
-        }
-    }
-
     /// The edits that connect this client.
     ///
     /// # Errors

@@ -128,7 +128,7 @@ pub fn uninstall_plan(home: &Home) -> Result<Plan, SetupError> {
         let after = if is_untouched {
             original
         } else {
-            let client = Client::ALL.into_iter().find(|client| client.as_str() == changed.client);
+            let client = Client::named(&changed.client);
             let taken_out = client.map(|client| taken_out(home, client, &changed.path, &now)).transpose()?.flatten();
             // Where we made the file, and nothing of others is in it, it goes.
             Some(taken_out.unwrap_or_else(|| now.clone())).filter(|bytes| changed.original.is_some() || !is_bare(bytes))

@@ -7,6 +7,7 @@ use tessera_engine::Store;
 use tessera_engine::domain::FilePath;
 use tessera_engine::store::{Folder, StoreError};
 use tessera_files::{Entry, RelativePath, Tree, Unfit};
+use tessera_tables::names;
 
 use super::look::{joined, options};
 use super::read::{MOST_BYTES, seen};
@@ -19,50 +20,32 @@ const SHOWN: usize = 4;
 /// The longest ending of a name that is shown behind such a one.
 const MOST_OF_ENDING: usize = 4;
 
+names! {
 /// Why a file is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
     /// Its path looks like a credential, and a path is shown wherever its file is.
-    Credential,
+    Credential = "whose path looks like a credential",
     /// It is not UTF-8, or holds a NUL.
-    NoText,
+    NoText = "that are no text: not UTF-8, or with a NUL",
     /// It has more bytes than are read for what a file says.
-    TooLarge,
+    TooLarge = "larger than 1 MiB",
     /// It cannot be read; below `/memories` also a file that has a second name.
-    Unreadable,
+    Unreadable = "that cannot be read, or have a second name (a hard link)",
     /// It is known as it was before, and cannot be read now; below `/memories` also a file that has a second name.
-    AsBefore,
+    AsBefore = "that are known as they were, and now cannot be read, or have a second name (a hard link)",
     /// Its path is longer than paths may be.
-    PathTooLong,
+    PathTooLong = "whose path is too long",
     /// It was not read yet.
-    NotYet,
+    NotYet = "that were not read yet",
     /// It is a link, or a device: none is followed.
-    NoFile,
+    NoFile = "that are links or devices",
     /// Its name is not UTF-8, so that no path can say it.
-    OddName,
+    OddName = "whose name is not UTF-8; rename them",
     /// Its name says that it is a picture, an archive, a program.
-    NoTextByName,
+    NoTextByName = "that are no text by their name",
 }
-
-impl Because {
-    /// The reason in words that follow a number of files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Credential => "whose path looks like a credential",
-            Self::NoText => "that are no text: not UTF-8, or with a NUL",
-            Self::TooLarge => "larger than 1 MiB",
-            Self::Unreadable => "that cannot be read, or have a second name (a hard link)",
-            Self::AsBefore => {
-                "that are known as they were, and now cannot be read, or have a second name (a hard link)"
-            }
-            Self::PathTooLong => "whose path is too long",
-            Self::NotYet => "that were not read yet",
-            Self::NoFile => "that are links or devices",
-            Self::OddName => "whose name is not UTF-8; rename them",
-            Self::NoTextByName => "that are no text by their name",
-        }
-    }
 }
 
 /// Files of a folder that are not known for one reason.

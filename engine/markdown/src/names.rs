@@ -2,102 +2,21 @@
 //! name could start a program or instruct an agent, so nothing of Tessera writes there. This is the one rule for all of
 //! them: the memory tool, watched folders, the sync, restoring, imports and exports, on machines and on the server.
 
+use tessera_tables::{section, words};
 use unicode_normalization::UnicodeNormalization;
+
+const NAMES: &str = include_str!("names.txt");
 
 /// Names that turn the directory around them into a bare Git repository, whose `config` names programs that `git status`
 /// runs. Git looks for them in every directory above the current one.
-const REPOSITORY: [&str; 7] = ["head", "objects", "refs", "packed-refs", "commondir", "gitdir", "hooks"];
+const REPOSITORY: &[&str] = words!(section(NAMES, "repository"));
 
 /// Files without a leading dot that a shell, an agent or a desktop reads without being asked.
-const OBEYED: [&str; 38] = [
-    "config",
-    "config.worktree",
-    "copilot-instructions.md",
-    "makefile",
-    "gnumakefile",
-    "justfile",
-    "package.json",
-    "build.rs",
-    "bsdmakefile",
-    "rakefile",
-    "gemfile",
-    "brewfile",
-    "vagrantfile",
-    "procfile",
-    "dockerfile",
-    "jenkinsfile",
-    "taskfile.yml",
-    "taskfile.yaml",
-    "replit.md",
-    "rust-toolchain",
-    "claude.md",
-    "claude.local.md",
-    "agents.md",
-    "agents.override.md",
-    "gemini.md",
-    "agent.md",
-    "skill.md",
-    "qwen.md",
-    "warp.md",
-    "crush.md",
-    "crush.json",
-    "opencode.json",
-    "opencode.jsonc",
-    "devbox.json",
-    "default.nix",
-    "shell.nix",
-    "autorun.inf",
-    "desktop.ini",
-];
+const OBEYED: &[&str] = words!(section(NAMES, "files"));
 
 /// Endings of programs, of settings that programs read by themselves, and of files that a desktop follows when it only looks at
 /// their directory.
-const FOLLOWED: [&str; 44] = [
-    ".scf",
-    ".url",
-    ".lnk",
-    ".desktop",
-    ".code-workspace",
-    ".pth",
-    ".command",
-    ".library-ms",
-    ".theme",
-    ".webloc",
-    ".sh",
-    ".bash",
-    ".zsh",
-    ".fish",
-    ".ps1",
-    ".psm1",
-    ".bat",
-    ".cmd",
-    ".exe",
-    ".com",
-    ".scr",
-    ".vbs",
-    ".wsf",
-    ".py",
-    ".rb",
-    ".pl",
-    ".php",
-    ".lua",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".jar",
-    ".nix",
-    ".awk",
-    ".applescript",
-    ".scpt",
-    ".reg",
-    ".msi",
-    ".toml",
-    ".ini",
-    ".cfg",
-    ".jsonc",
-    ".service",
-];
+const FOLLOWED: &[&str] = words!(section(NAMES, "endings"));
 
 /// Why nothing may be written at a path, which is relative to its folder; `None` where it may.
 ///

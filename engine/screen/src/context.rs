@@ -27,12 +27,13 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use headers::Given;
+use nouns::{Class, Noun};
+use tessera_tables::{entry_at, section};
+use value::Value;
 
 use crate::finding::{Finding, Kind};
 use crate::place::places;
-use headers::Given;
-use nouns::{Class, Noun};
-use value::Value;
 
 /// What a mark begins or belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -73,155 +74,66 @@ enum Mark {
 }
 
 /// Marks; letters in ASCII of either case.
-const MARKS: &[(&str, Mark)] = &[
-    ("pass", Mark::Noun),
-    ("pwd", Mark::Noun),
-    ("pw", Mark::Noun),
-    ("psw", Mark::Noun),
-    ("kennwort", Mark::Noun),
-    ("wachtwoord", Mark::Noun),
-    ("clave", Mark::Noun),
-    ("senha", Mark::Noun),
-    ("parola", Mark::Noun),
-    ("mdp", Mark::Noun),
-    ("secret", Mark::Noun),
-    ("token", Mark::Noun),
-    ("key", Mark::Noun),
-    ("cred", Mark::Noun),
-    ("auth", Mark::Noun),
-    ("login", Mark::Noun),
-    ("log in", Mark::LogIn),
-    ("sign in", Mark::LogIn),
-    ("anmelden", Mark::LogIn),
-    ("anmeldung", Mark::LogIn),
-    ("zugangsdaten", Mark::LogIn),
-    ("identifiants", Mark::LogIn),
-    ("credenciales", Mark::LogIn),
-    ("credenziali", Mark::LogIn),
-    ("wifi:", Mark::LogIn),
-    ("wlan:", Mark::LogIn),
-    ("identified by", Mark::Foreign),
-    ("psk", Mark::Noun),
-    ("redis-cli", Mark::Command),
-    ("htpasswd", Mark::Command),
-    ("chpasswd", Mark::Command),
-    ("sudo -s", Mark::Command),
-    ("net use", Mark::Command),
-    ("smbclient", Mark::Command),
-    ("rpcclient", Mark::Command),
-    ("openssl enc", Mark::Command),
-    ("ssh-keygen", Mark::Command),
-    ("ldapsearch", Mark::Command),
-    ("ldapmodify", Mark::Command),
-    ("ldapadd", Mark::Command),
-    ("xfreerdp", Mark::Command),
-    ("rclone obscure", Mark::Command),
-    ("http -a", Mark::UserFlag),
-    ("https -a", Mark::UserFlag),
-    ("account", Mark::Noun),
-    ("sig=", Mark::Noun),
-    ("sess", Mark::Noun),
-    ("crumb", Mark::Noun),
-    ("unseal", Mark::Noun),
-    ("_pat", Mark::Noun),
-    ("p a s s w o r d", Mark::Foreign),
-    ("contraseña", Mark::Foreign),
-    ("contrasena", Mark::Foreign),
-    ("пароль", Mark::Foreign),
-    ("Пароль", Mark::Foreign),
-    ("пароля", Mark::Foreign),
-    ("密码", Mark::Foreign),
-    ("密碼", Mark::Foreign),
-    ("口令", Mark::Foreign),
-    ("パスワード", Mark::Foreign),
-    ("暗証番号", Mark::Foreign),
-    ("비밀번호", Mark::Foreign),
-    ("암호", Mark::Foreign),
-    ("密钥", Mark::Foreign),
-    ("令牌", Mark::Foreign),
-    ("トークン", Mark::Foreign),
-    ("schlüssel", Mark::Foreign),
-    ("hasło", Mark::Foreign),
-    ("lösenord", Mark::Foreign),
-    ("şifre", Mark::Foreign),
-    ("://", Mark::Address),
-    ("-----begin", Mark::Pem),
-    ("ls0tls1crudjti", Mark::Encoded),
-    ("eyjhdxrocyi6", Mark::Encoded),
-    ("\"kty\"", Mark::JsonKey),
-    ("putty-user-key-file-", Mark::Putty),
-    ("basic", Mark::Scheme),
-    ("bearer", Mark::Scheme),
-    ("cookie", Mark::Cookie),
-    (" -u", Mark::UserFlag),
-    ("--user", Mark::UserFlag),
-    (" -p", Mark::PasswordFlag),
-    (":5432:", Mark::Pgpass),
-    (":5433:", Mark::Pgpass),
-    (":6432:", Mark::Pgpass),
-    (":*:", Mark::Pgpass),
-    ("$1$", Mark::Hash),
-    ("$2a$", Mark::Hash),
-    ("$2b$", Mark::Hash),
-    ("$2x$", Mark::Hash),
-    ("$2y$", Mark::Hash),
-    ("$5$", Mark::Hash),
-    ("$6$", Mark::Hash),
-    ("$7$", Mark::Hash),
-    ("$8$", Mark::Hash),
-    ("$9$", Mark::Hash),
-    ("$y$", Mark::Hash),
-    ("$apr1$", Mark::Hash),
-    ("$argon2", Mark::Hash),
-    ("$scrypt$", Mark::Hash),
-    ("$pbkdf2", Mark::Hash),
-    ("{sha}", Mark::NamedHash),
-    ("{ssha", Mark::NamedHash),
-    ("{sha256}", Mark::NamedHash),
-    ("{sha512}", Mark::NamedHash),
-    ("pbkdf2:sha", Mark::NamedHash),
-    ("pbkdf2_sha", Mark::NamedHash),
-    ("scrypt:32768", Mark::NamedHash),
-    ("seed phrase", Mark::Seed),
-    ("mnemonic", Mark::Seed),
-    ("recovery phrase", Mark::Seed),
-    ("seed words", Mark::Seed),
-    ("wallet words", Mark::Seed),
-    ("secret phrase", Mark::Seed),
-    ("recovery code", Mark::Codes),
-    ("backup code", Mark::Codes),
-    ("wiederherstellungscode", Mark::Codes),
-    ("pin", Mark::Pin),
-    ("puk", Mark::Pin),
-    ("pin code", Mark::Pin),
-    ("pin-code", Mark::Pin),
-    ("door code", Mark::Pin),
-    ("gate code", Mark::Pin),
-    ("alarm code", Mark::Pin),
-    ("garage code", Mark::Pin),
-    ("entry code", Mark::Pin),
-    ("lock code", Mark::Pin),
-    ("one-time code", Mark::Codes),
-    ("türcode", Mark::Pin),
-    ("torcode", Mark::Pin),
-    ("combination", Mark::Lock),
-    ("combo", Mark::Lock),
-    ("kombination", Mark::Lock),
-    ("ibadanbgkqhkig9w0baqef", Mark::KeyBody),
-    ("ibaakca", Mark::KeyBody),
-    ("ageambmgbyqgsm49", Mark::KeyBody),
-    ("caqawbqydk2vwbciei", Mark::KeyBody),
-    ("totp seed", Mark::OtpSeed),
-    ("otp seed", Mark::OtpSeed),
-    ("2fa seed", Mark::OtpSeed),
-    (" p: ", Mark::Short),
-    ("@", Mark::At),
-    ("sqlplus ", Mark::Oracle),
-    ("sqlldr ", Mark::Oracle),
-    ("admin/", Mark::KnownName),
-    ("root/", Mark::KnownName),
-    (" / ", Mark::Slash),
-];
+const MARKS: [(&str, Mark); Mark::COUNT] = Mark::all();
+
+impl Mark {
+    /// Each kind by the name of its section in `marks.txt`.
+    const KINDS: [(&str, Self); 27] = [
+        ("Noun", Self::Noun),
+        ("Foreign", Self::Foreign),
+        ("LogIn", Self::LogIn),
+        ("Address", Self::Address),
+        ("Pem", Self::Pem),
+        ("Encoded", Self::Encoded),
+        ("JsonKey", Self::JsonKey),
+        ("Putty", Self::Putty),
+        ("Scheme", Self::Scheme),
+        ("Cookie", Self::Cookie),
+        ("UserFlag", Self::UserFlag),
+        ("PasswordFlag", Self::PasswordFlag),
+        ("Command", Self::Command),
+        ("Pgpass", Self::Pgpass),
+        ("Hash", Self::Hash),
+        ("NamedHash", Self::NamedHash),
+        ("Seed", Self::Seed),
+        ("Codes", Self::Codes),
+        ("Pin", Self::Pin),
+        ("KeyBody", Self::KeyBody),
+        ("OtpSeed", Self::OtpSeed),
+        ("Short", Self::Short),
+        ("Lock", Self::Lock),
+        ("At", Self::At),
+        ("Oracle", Self::Oracle),
+        ("KnownName", Self::KnownName),
+        ("Slash", Self::Slash),
+    ];
+    const COUNT: usize = Self::fill(&mut []);
+
+    const fn all() -> [(&'static str, Self); Self::COUNT] {
+        let mut all = [("", Self::Noun); Self::COUNT];
+        Self::fill(&mut all);
+        all
+    }
+
+    /// Counts the marks, and writes them where there is room.
+    #[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+    const fn fill(into: &mut [(&'static str, Self)]) -> usize {
+        let (mut count, mut kind) = (0, 0);
+        while kind < Self::KINDS.len() {
+            let list = section(include_str!("context/marks.txt"), Self::KINDS[kind].0);
+            let mut from = 0;
+            while let Some((mark, next)) = entry_at(list, from) {
+                if count < into.len() {
+                    into[count] = (mark, Self::KINDS[kind].1);
+                }
+                count += 1;
+                from = next;
+            }
+            kind += 1;
+        }
+        count
+    }
+}
 
 static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()

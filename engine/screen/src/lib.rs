@@ -10,6 +10,9 @@ mod formats;
 mod place;
 mod view;
 
+/// Word lists.
+const LISTS: &str = include_str!("lists.txt");
+
 pub use finding::{Finding, Kind};
 pub use place::{Name, Place, places};
 

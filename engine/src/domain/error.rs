@@ -30,3 +30,18 @@ impl DomainError {
         Self::Invalid { field, problem: problem.into(), fix }
     }
 }
+
+/// Implements `FromStr` for enums whose variants have names: the type, its field, and how to fix an unknown name.
+macro_rules! by_name {
+    ($Type:ty, $field:literal, $fix:literal) => {
+        impl ::std::str::FromStr for $Type {
+            type Err = $crate::domain::DomainError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let unknown = || Self::Err::invalid($field, "is unknown", $fix);
+                Self::named(&text.trim().to_lowercase()).ok_or_else(unknown)
+            }
+        }
+    };
+}
+pub(super) use by_name;

@@ -1,10 +1,10 @@
 //! Where in a file a memory stands: files are texts in folders that recall knows, and their parts are memories.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tessera_markdown::names::why_refused;
+use tessera_tables::{displays, text_types};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::DomainError;
@@ -86,12 +86,6 @@ impl FilePath {
     }
 }
 
-impl fmt::Display for FilePath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl FromStr for FilePath {
     type Err = DomainError;
 
@@ -115,19 +109,8 @@ impl FromStr for FilePath {
     }
 }
 
-impl TryFrom<String> for FilePath {
-    type Error = DomainError;
-
-    fn try_from(text: String) -> Result<Self, DomainError> {
-        text.parse()
-    }
-}
-
-impl From<FilePath> for String {
-    fn from(path: FilePath) -> Self {
-        path.0
-    }
-}
+text_types! { FilePath: DomainError }
+displays! { FilePath }
 
 /// Where a memory stands that a file gave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! Typed links between memories.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use tessera_screen::is_clean;
+use tessera_tables::{displays, text_types};
 
 use super::{DomainError, MemoryId};
 
@@ -93,12 +93,6 @@ fn is_odd(letter: char) -> bool {
             | '\u{fe00}'..='\u{fe6f}' | '\u{feff}'..='\u{ff0f}' | '\u{fff0}'..='\u{ffff}' | '\u{e0000}'..='\u{10ffff}')
 }
 
-impl fmt::Display for LinkKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl FromStr for LinkKind {
     type Err = DomainError;
 
@@ -114,19 +108,8 @@ impl FromStr for LinkKind {
     }
 }
 
-impl TryFrom<String> for LinkKind {
-    type Error = DomainError;
-
-    fn try_from(text: String) -> Result<Self, DomainError> {
-        text.parse()
-    }
-}
-
-impl From<LinkKind> for String {
-    fn from(kind: LinkKind) -> Self {
-        kind.as_str().to_owned()
-    }
-}
+text_types! { LinkKind: DomainError }
+displays! { LinkKind }
 
 /// A link from the memory that carries it to another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,10 +1,9 @@
 //! The memory itself, what it takes to make one, and what can be changed about it.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+use tessera_tables::names;
 
+use super::error::by_name;
 use super::{
     Category, DomainError, Handle, Importance, InFile, Link, MAX_TAGS, MemoryId, Metadata, Origin, Scope, Share, Tag,
     Timestamp, Trust,
@@ -60,54 +59,25 @@ impl From<Content> for String {
     }
 }
 
+names! {
 /// What a memory is about: a fact, a thing, how two things relate, or the person themselves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryType {
     /// Something that holds.
     #[default]
-    Fact,
+    Fact = "fact",
     /// What one named thing is.
-    Entity,
+    Entity = "entity",
     /// How two or more named things relate.
-    Relationship,
+    Relationship = "relationship",
     /// About the person who remembers: taste, habits, circumstances.
     #[serde(rename = "self")]
-    Person,
+    Person = "self",
+}
 }
 
-impl MemoryType {
-    /// All types, in the order they are documented.
-    pub const ALL: [Self; 4] = [Self::Fact, Self::Entity, Self::Relationship, Self::Person];
-
-    /// The name as stored and typed.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fact => "fact",
-            Self::Entity => "entity",
-            Self::Relationship => "relationship",
-            Self::Person => "self",
-        }
-    }
-}
-
-impl fmt::Display for MemoryType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for MemoryType {
-    type Err = DomainError;
-
-    fn from_str(text: &str) -> Result<Self, DomainError> {
-        let folded = text.trim().to_lowercase();
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == folded)
-            .ok_or_else(|| DomainError::invalid("type", "is unknown", "give fact, entity, relationship or self"))
-    }
-}
+by_name! { MemoryType, "type", "give fact, entity, relationship or self" }
 
 /// A memory as the store holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tessera_tables::{names, text_types};
 
 use super::DomainError;
+use super::error::by_name;
 
 /// Who or what brought a memory in. Set by code, never by a model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -80,37 +82,24 @@ impl FromStr for Origin {
     }
 }
 
-impl TryFrom<String> for Origin {
-    type Error = DomainError;
+text_types! { Origin: DomainError }
 
-    fn try_from(text: String) -> Result<Self, DomainError> {
-        text.parse()
-    }
-}
-
-impl From<Origin> for String {
-    fn from(origin: Origin) -> Self {
-        origin.to_string()
-    }
-}
-
+names! {
 /// How far a memory may be believed without a look: the person's own, a model's, or a stranger's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// The person said it.
     #[default]
-    User,
+    User = "user",
     /// A model said it in the person's session.
-    Model,
+    Model = "model",
     /// It came from elsewhere: never injected unasked.
-    Foreign,
+    Foreign = "foreign",
+}
 }
 
 impl Trust {
-    /// All levels, the most trusted first.
-    pub const ALL: [Self; 3] = [Self::User, Self::Model, Self::Foreign];
-
     /// The trust that a memory earns, by whether another user shares it, the owner's word on it, whether somebody else
     /// wrote its text, and what brought it in: see [`super::Memory::earned_trust`].
     pub fn earned(is_shared: bool, vouched: Option<Self>, is_edited: bool, origin: &Origin) -> Self {
@@ -121,28 +110,9 @@ impl Trust {
             (false, None, false) => origin.trust(),
         }
     }
-
-    /// The name as stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Model => "model",
-            Self::Foreign => "foreign",
-        }
-    }
 }
 
-impl FromStr for Trust {
-    type Err = DomainError;
-
-    fn from_str(text: &str) -> Result<Self, DomainError> {
-        let folded = text.trim().to_lowercase();
-        Self::ALL
-            .into_iter()
-            .find(|trust| trust.as_str() == folded)
-            .ok_or_else(|| DomainError::invalid("trust", "is unknown", "give user, model or foreign"))
-    }
-}
+by_name! { Trust, "trust", "give user, model or foreign" }
 
 #[cfg(test)]
 mod tests {

@@ -4,76 +4,47 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use tessera_tables::names;
+
+use super::error::by_name;
 use super::{Category, DomainError, Handle, MemoryType, Scope, Tag, Timestamp, TokenBudget, TokenProfile};
 
 /// The most rows one recall may return.
 pub const MAX_LIMIT: u32 = 200;
 
+names! {
 /// In which order matches come back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Default)]
 pub enum Sort {
     /// Relevance, with importance, recency and use reordering what is about equally relevant.
     #[default]
-    Hybrid,
+    Hybrid = "hybrid",
     /// Relevance alone.
-    Relevance,
+    Relevance = "relevance",
     /// The most important first, among what is relevant.
-    Importance,
+    Importance = "importance",
     /// The newest first, among what is relevant.
-    Recency,
+    Recency = "recency",
+}
 }
 
-impl Sort {
-    /// All orders, in the order they are documented.
-    pub const ALL: [Self; 4] = [Self::Hybrid, Self::Relevance, Self::Importance, Self::Recency];
+by_name! { Sort, "sort", "give hybrid, relevance, importance or recency" }
 
-    /// The name as typed.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hybrid => "hybrid",
-            Self::Relevance => "relevance",
-            Self::Importance => "importance",
-            Self::Recency => "recency",
-        }
-    }
-}
-
-impl FromStr for Sort {
-    type Err = DomainError;
-
-    fn from_str(text: &str) -> Result<Self, DomainError> {
-        let folded = text.trim().to_lowercase();
-        Self::ALL.into_iter().find(|sort| sort.as_str() == folded).ok_or_else(|| {
-            let fix = "give hybrid, relevance, importance or recency";
-            DomainError::invalid("sort", "is unknown", fix)
-        })
-    }
-}
-
+names! {
 /// How the budget is spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Default)]
 pub enum Packing {
     /// Details first, then an index of what was not given in full.
     #[default]
-    Dual,
+    Dual = "dual",
     /// Details only.
-    Details,
+    Details = "details",
     /// Details, and an index of everything: also of what was given in full.
-    All,
+    All = "all",
+}
 }
 
-impl FromStr for Packing {
-    type Err = DomainError;
-
-    fn from_str(text: &str) -> Result<Self, DomainError> {
-        match text.trim().to_lowercase().as_str() {
-            "dual" => Ok(Self::Dual),
-            "details" => Ok(Self::Details),
-            "all" => Ok(Self::All),
-            _ => Err(DomainError::invalid("packing", "is unknown", "give dual, details or all")),
-        }
-    }
-}
+by_name! { Packing, "packing", "give dual, details or all" }
 
 /// Whether the reply has many rows as short lines in order of time, rather than the best in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,10 +1,10 @@
 //! Where a memory belongs: everywhere, or to one project.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tessera_tables::{displays, text_types};
 
 use super::DomainError;
 
@@ -29,12 +29,6 @@ impl Scope {
             Self::Global => GLOBAL,
             Self::Project(identity) => identity,
         }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -64,19 +58,8 @@ fn without_user(identity: &str) -> Cow<'_, str> {
     parts.map_or(Cow::Borrowed(identity), |(scheme, rest)| Cow::Owned(format!("{scheme}://{rest}")))
 }
 
-impl TryFrom<String> for Scope {
-    type Error = DomainError;
-
-    fn try_from(text: String) -> Result<Self, DomainError> {
-        text.parse()
-    }
-}
-
-impl From<Scope> for String {
-    fn from(scope: Scope) -> Self {
-        scope.as_str().to_owned()
-    }
-}
+text_types! { Scope: DomainError }
+displays! { Scope }
 
 #[cfg(test)]
 mod tests {

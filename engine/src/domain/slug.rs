@@ -1,10 +1,10 @@
 //! Categories and tags: short names that fold case and spelling, so that one thing has one name.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tessera_screen::is_clean;
+use tessera_tables::{displays, text_types};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::DomainError;
@@ -40,12 +40,6 @@ impl Default for Category {
     }
 }
 
-impl fmt::Display for Category {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl FromStr for Category {
     type Err = DomainError;
 
@@ -60,20 +54,6 @@ impl FromStr for Category {
             _ => return Ok(Self(slug)),
         };
         Ok(Self(known.into()))
-    }
-}
-
-impl TryFrom<String> for Category {
-    type Error = DomainError;
-
-    fn try_from(text: String) -> Result<Self, DomainError> {
-        text.parse()
-    }
-}
-
-impl From<Category> for String {
-    fn from(category: Category) -> Self {
-        category.0
     }
 }
 
@@ -106,12 +86,6 @@ impl Tag {
     }
 }
 
-impl fmt::Display for Tag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl FromStr for Tag {
     type Err = DomainError;
 
@@ -120,19 +94,8 @@ impl FromStr for Tag {
     }
 }
 
-impl TryFrom<String> for Tag {
-    type Error = DomainError;
-
-    fn try_from(text: String) -> Result<Self, DomainError> {
-        text.parse()
-    }
-}
-
-impl From<Tag> for String {
-    fn from(tag: Tag) -> Self {
-        tag.0
-    }
-}
+text_types! { Category: DomainError, Tag: DomainError }
+displays! { Category, Tag }
 
 fn slug(field: &'static str, text: &str) -> Result<String, DomainError> {
     let folded: String = text.trim().to_lowercase().nfc().collect();

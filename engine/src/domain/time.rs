@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tessera_tables::text_types;
 
 use super::DomainError;
 
@@ -86,19 +87,7 @@ impl FromStr for Timestamp {
     }
 }
 
-impl TryFrom<String> for Timestamp {
-    type Error = DomainError;
-
-    fn try_from(text: String) -> Result<Self, DomainError> {
-        text.parse()
-    }
-}
-
-impl From<Timestamp> for String {
-    fn from(time: Timestamp) -> Self {
-        time.to_string()
-    }
-}
+text_types! { Timestamp: DomainError }
 
 /// Where the time comes from: passed in, so that tests and replays choose it.
 pub trait Clock: Send + Sync {

@@ -1,5 +1,7 @@
 //! Phrases that say what a note is: a standing wish, a decision, a person, a relation.
 
+use tessera_tables::words;
+
 use super::scan::{after, end_of, is_boundary, next, within, words};
 use crate::domain::{Category, MemoryType};
 use crate::text::{is_digit, is_letter, is_word};
@@ -40,26 +42,7 @@ const RELATION: &[Phrase] = &[
 ];
 const SPEAKER: &[&str] = &["i", "my", "me", "user", "the user"];
 /// What a speaker says of themselves: words that begin so.
-const OF_SELF: &[&str] = &[
-    "prefer",
-    "like",
-    "love",
-    "hate",
-    "dislike",
-    "want",
-    "am",
-    "is",
-    "live",
-    "work",
-    "use",
-    "favor",
-    "favour",
-    "name",
-    "timezone",
-    "time zone",
-    "allerg",
-    "speak",
-];
+const OF_SELF: &[&str] = words!(include_str!("of_self.txt"));
 
 /// True when one of the phrases stands in a text, in whole words.
 pub(super) fn says(text: &str, phrases: &[Phrase]) -> bool {

@@ -3,40 +3,12 @@
 
 use std::borrow::Cow;
 
+use tessera_tables::words;
+
 use crate::text::{fold, is_invisible, joins};
 
 /// Names of marks that a model or a harness could take for its own; what follows one must not be a letter or digit.
-const MARKS: &[&str] = &[
-    "memories",
-    "system",
-    "assistant",
-    "human",
-    "user",
-    "function_call",
-    "function_calls",
-    "function_results",
-    "invoke",
-    "parameter",
-    "tool_call",
-    "tool_calls",
-    "tool_response",
-    "tool_result",
-    "tool_results",
-    "tool_use",
-    "tool_use_error",
-    "thinking",
-    "antml",
-    "additionalcontext",
-    "local-command",
-    "command-name",
-    "command-message",
-    "command-args",
-    "bash-input",
-    "bash-stdout",
-    "bash-stderr",
-    "task-notification",
-    "persisted-output",
-];
+const MARKS: &[&str] = words!(include_str!("marks.txt"));
 /// Characters after an opener that are looked at: the longest mark, with room for white space.
 const LOOKED_AT: usize = 48;
 /// What an opener of a look-alike becomes.

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use tessera_tables::{section, words};
+
 use crate::domain::{Breadth, Filters, Purpose, RecallRequest, Timestamp};
 
 /// Rows of a broad reply where the request leaves the limit at its default.
@@ -38,112 +40,16 @@ impl RecallRequest {
     }
 }
 
+const LISTS: &str = include_str!("breadth.txt");
+
 /// Forms of questions over many memories. A word stands for itself, `a|b` for either, `~4` for at most four words,
 /// `^` for the beginning of a sentence or a request, `$` for the end of the question; `!a|b` must not follow.
-const FORMS: [&str; 35] = [
-    "in what|which order did|have|has|had|was|were",
-    "the order|sequence in which",
-    "the order|sequence of when|how",
-    "list|tell|show|walk|give|recount|outline in order",
-    "list|tell|show|give|recount|outline|walk ~3 in chronological order",
-    "reconstruct|trace|recount|outline ~2 timeline|sequence|order|history|chronology",
-    "list|give|show|tell|what|what's|draw ~3 timeline|chronology of",
-    "how did|has|have|had ~16 evolve|evolved|unfold|unfolded",
-    "how did|has|have|had ~16 progress|progressed $|in|throughout|over|across|since|so|from|during",
-    "how did|has|have|had ~16 develop|developed|change|changed|shift|shifted ~12 in order",
-    "how did|has|have|had ~16 develop|developed|change|changed|shift|shifted ~4 throughout|across|so|over our|my|the|all|far|time",
-    "how did|has|have|had ~24 over time $",
-    "how has|have ~6 changed since",
-    "what changed|happened|different ~5 since",
-    "what's|whats changed|new|happened|different ~5 since",
-    "what has|have|is|was changed|new|happened|different ~5 since",
-    "what has been new|added|decided|done|changed since",
-    "^ summarize|summarise !this|these|it|that|below|above|the !following",
-    "^ summarize|summarise the !following|text|file|diff|output|above|below",
-    "^ recap !this|these|it|the !following",
-    "give|provide|want|need|show|get|write|prepare|tell ~7 summary|overview|recap|rundown of|that|about|on|how|covering|across",
-    "^ a|an|the ~2 summary|overview|recap of|that|about|on|how",
-    "^ summary|overview|recap of|that|about|on|how",
-    "^ catch me up on",
-    "bring|get me up to speed on|with|about",
-    "everything|all we|i|you|they|we've|i've|you've ~1 decided|discussed|know|learned|learnt|said|agreed|noted|covered|tried|mentioned",
-    "everything|all that we|i|you|they|we've|i've|you've ~1 decided|discussed|know|learned|learnt|said|agreed|noted|covered|tried|mentioned",
-    "^ everything about|on|regarding|concerning|around",
-    "tell|show|give|list|find|summarize|summarise|know ~3 everything about|on|regarding|concerning|around",
-    "tell|show|give me all about|regarding|concerning",
-    "^ all about",
-    "^ list|name|enumerate all|every|everything",
-    "walk me through !how|a|an|the|it|this",
-    "walk me through the|how !to|do|does|i|to|steps|code|file|diff|function",
-    "what|what's is|was|the ~1 history of our|my|the|this",
-];
+const FORMS: &[&str] = words!(section(LISTS, "forms"));
 
 /// Phrases that ask, and say nothing of what is asked about; written as forms are.
-const REQUESTS: [&str; 18] = [
-    "can|could|would|will you",
-    "give|provide|show|tell|get|write|prepare|bring|catch|walk|list me|us",
-    "^ list|name|give|show|provide|summarize|summarise|recap|reconstruct|recount|outline|trace",
-    "the order|sequence|timeline|history in|of|when|how",
-    "in what|which order",
-    "in chronological order",
-    "in order",
-    "i|we brought up",
-    "changed|new|happened|different|been|added|done since",
-    "different|various aspects|facets|examples|parts",
-    "throughout|across|over|during|in|on|from our|my|the|all conversations|chats|discussions|sessions",
-    "mention|name|list|give ~4 items|things|points|topics",
-    "only and only ~1 items|things|points|topics",
-    "comprehensive|detailed|clear|thorough|brief|full|complete|short|quick ~2 summary|overview|recap|rundown",
-    "summary|overview|recap|rundown of|on|about|that|how",
-    "over time",
-    "so far",
-    "please",
-];
+const REQUESTS: &[&str] = words!(section(LISTS, "requests"));
 /// Words that join what is asked about: at the ends of what is left of it they say nothing.
-const JOINING: [&str; 42] = [
-    "a",
-    "about",
-    "across",
-    "after",
-    "all",
-    "an",
-    "and",
-    "are",
-    "as",
-    "at",
-    "based",
-    "by",
-    "did",
-    "everything",
-    "far",
-    "first",
-    "from",
-    "has",
-    "have",
-    "had",
-    "how",
-    "i",
-    "in",
-    "is",
-    "it",
-    "me",
-    "my",
-    "of",
-    "on",
-    "our",
-    "so",
-    "that",
-    "the",
-    "through",
-    "to",
-    "up",
-    "us",
-    "was",
-    "we",
-    "what",
-    "which",
-    "with",
-];
+const JOINING: &[&str] = words!(section(LISTS, "joining"));
 
 /// A word of a question: as it stands, and folded.
 struct Word<'a> {

@@ -1,16 +1,18 @@
 //! The judges: from what was said to the lessons in it. A chain of them, the free one last.
 
 use tessera_hooks::JudgeChoice;
+use tessera_tables::names;
 
 use crate::lesson::{JudgeError, Means, Verdict, Window};
 use crate::{claude, heuristic, ollama};
 
+names! {
 /// One link of the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Judge {
-    Heuristic,
-    Ollama,
-    Claude,
+    Heuristic = "heuristic",
+    Ollama = "ollama",
+    Claude = "claude",
+}
 }
 
 impl Judge {
@@ -22,14 +24,6 @@ impl Judge {
             JudgeChoice::Ollama => &[Self::Ollama, Self::Heuristic],
             JudgeChoice::Claude => &[Self::Claude, Self::Heuristic],
             JudgeChoice::Auto => &[Self::Claude, Self::Ollama, Self::Heuristic],
-        }
-    }
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Heuristic => "heuristic",
-            Self::Ollama => "ollama",
-            Self::Claude => "claude",
         }
     }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tessera_engine::domain::{Category, Handle, Importance, Tag};
-
 use tessera_desk::screen::holds_credential;
+use tessera_engine::domain::{Category, Handle, Importance, Tag};
+use tessera_tables::names;
 
 use crate::transcript::Turn;
 
@@ -68,33 +68,21 @@ pub(crate) struct Lesson {
     pub(crate) replaces: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+names! {
+#[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LessonKind {
-    Correction,
-    Preference,
-    Decision,
-    Fact,
-    Debugging,
-    Workaround,
-    Operational,
+    Correction = "correction",
+    Preference = "preference",
+    Decision = "decision",
+    Fact = "fact",
+    Debugging = "debugging",
+    Workaround = "workaround",
+    Operational = "operational",
+}
 }
 
 impl LessonKind {
-    const ALL: [(Self, &'static str); 7] = [
-        (Self::Correction, "correction"),
-        (Self::Preference, "preference"),
-        (Self::Decision, "decision"),
-        (Self::Fact, "fact"),
-        (Self::Debugging, "debugging"),
-        (Self::Workaround, "workaround"),
-        (Self::Operational, "operational"),
-    ];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
-    }
-
     pub(crate) fn category(self) -> Category {
         let slug = match self {
             Self::Correction | Self::Preference => Category::PREFERENCES,
@@ -165,7 +153,7 @@ impl Window<'_> {
     /// The shape of the answer.
     pub(crate) fn schema(&self) -> Value {
         let kinds = LessonKind::ALL.iter().take(if self.is_deep { 7 } else { 4 });
-        let kinds: Vec<&str> = kinds.map(|(_, name)| *name).collect();
+        let kinds: Vec<&str> = kinds.map(|kind| kind.as_str()).collect();
         json!({
             "type": "object",
             "properties": { "events": { "type": "array", "items": {

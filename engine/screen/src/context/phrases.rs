@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
+use tessera_tables::{field, section, words};
+
 use super::{scan, value};
+use crate::LISTS;
 
 const FURTHEST: usize = 400;
 
@@ -211,53 +214,4 @@ const IS: [&str; 5] = ["is", "ist", "lautet", "est", "es"];
 const OF: [&str; 14] = ["for", "of", "to", "on", "from", "für", "von", "vom", "zum", "zur", "de", "del", "du", "pour"];
 
 /// Words of a sentence about a passphrase, which none is made of.
-const EXPLAINING: [&str; 48] = [
-    "see",
-    "ask",
-    "must",
-    "should",
-    "required",
-    "stored",
-    "least",
-    "words",
-    "word",
-    "characters",
-    "the",
-    "is",
-    "are",
-    "in",
-    "your",
-    "you",
-    "same",
-    "use",
-    "used",
-    "when",
-    "if",
-    "not",
-    "none",
-    "optional",
-    "needed",
-    "enter",
-    "type",
-    "vault",
-    "bitwarden",
-    "keychain",
-    "siehe",
-    "im",
-    "mindestens",
-    "wörter",
-    "muss",
-    "wird",
-    "liegt",
-    "voir",
-    "dans",
-    "palabras",
-    "encrypted",
-    "passphrase",
-    "password",
-    "key",
-    "for",
-    "für",
-    "be",
-    "from",
-];
+const EXPLAINING: &[&str] = words!(field(section(LISTS, "passphrases"), "explaining"));

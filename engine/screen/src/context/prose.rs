@@ -1,9 +1,12 @@
 //! What people say: `the staging password is x`, `das Passwort für den Server lautet x`, `密码是 x`.
 
+use tessera_tables::{field, section, words};
+
 use super::assign::{self, Bond};
 use super::nouns::{Class, Noun};
 use super::value::{self, Value};
 use super::{judge, logins, pairs, scan};
+use crate::LISTS;
 
 /// Words that bind what follows to the noun before.
 const BINDERS: &str = "is are was be = : ist lautet heißt heisst war sind est sont c'est c’est es son é è sarà será sera это \
@@ -84,20 +87,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
 
 /// The credential that a sentence names before the noun: `x is the wifi password`, `use x as the password`.
 pub(super) fn value_before(text: &str, noun: &Noun) -> Option<Value> {
-    const BINDERS: [&str; 12] = [
-        " is the ",
-        " is my ",
-        " is our ",
-        " as the ",
-        " as ",
-        " ist das ",
-        " als ",
-        " est le ",
-        " comme ",
-        " es la ",
-        " como ",
-        " was the ",
-    ];
+    const BINDERS: &[&str] = words!(field(section(LISTS, "binders"), "before"));
     let head = scan::head(text, noun.span.start, FURTHEST / 2).rsplit('\n').next()?;
     let bound = BINDERS.iter().filter_map(|binder| head.rfind(binder)).max()?;
     let words_between = head.get(bound..)?.split_whitespace().count();

@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
+use tessera_tables::{field, section, words};
+
 use super::scan;
+use crate::LISTS;
 
 /// A value that stands in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,10 +134,7 @@ fn letters_inside(rest: &str, place: usize) -> Option<usize> {
     const LONGEST_HEAD: usize = 16;
     const LONGEST_PART: usize = 4;
     // How words go on behind a value in scripts that write them on.
-    const ENDINGS: [&str; 26] = [
-        "で", "だ", "に", "を", "は", "が", "の", "と", "な", "や", "も", "か", "よ", "ね", "입", "이", "인", "예",
-        "로", "으", "은", "는", "가", "을", "를", "에",
-    ];
+    const ENDINGS: &[&str] = words!(field(section(LISTS, "endings"), "joined"));
     let tail = rest.get(place..)?;
     let run: usize = tail
         .chars()

@@ -1,6 +1,9 @@
 //! Words for a credential inside names and prose: `apiKey`, `ACCESS_TOKEN`, `stripe secret`.
 
+use tessera_tables::{field, section, words};
+
 use super::providers::{self, Provider};
+use crate::LISTS;
 
 /// Most bytes of a word that are looked at.
 pub(super) const LONGEST_WORD: usize = 64;
@@ -37,73 +40,16 @@ const NOUNS: [(&[u8], Noun); 15] = [
 ];
 
 /// What makes one word with `key`: `apikey`, and not `monkey`.
-const STEMS: [&str; 22] = [
-    "api",
-    "secret",
-    "access",
-    "private",
-    "auth",
-    "license",
-    "licence",
-    "account",
-    "master",
-    "app",
-    "service",
-    "deploy",
-    "encryption",
-    "signing",
-    "shared",
-    "sdk",
-    "consumer",
-    "client",
-    "user",
-    "admin",
-    "token",
-    "server",
-];
+const STEMS: &[&str] = words!(field(section(LISTS, "keys"), "stems"));
 
 /// A name with one of these in it names nothing secret.
 const PUBLIC: [&[u8]; 5] = [b"public", b"fingerprint", b"etag", b"correlation", b"commit"];
 
 /// Nor do these right before a word for a credential: `cache key`, `next_page_token`.
-const OTHERS: [&[u8]; 20] = [
-    b"primary",
-    b"foreign",
-    b"partition",
-    b"cache",
-    b"sort",
-    b"idempotency",
-    b"csrf",
-    b"xsrf",
-    b"page",
-    b"next",
-    b"sync",
-    b"hash",
-    b"index",
-    b"lookup",
-    b"object",
-    b"translation",
-    b"cursor",
-    b"continuation",
-    b"dedup",
-    b"authenticity",
-];
+const OTHERS: &[&str] = words!(field(section(LISTS, "keys"), "others"));
 
 /// What may follow the noun in its name: `TOKEN_PROD`.
-const TAILS: [&[u8]; 12] = [
-    b"value",
-    b"prod",
-    b"production",
-    b"test",
-    b"live",
-    b"dev",
-    b"staging",
-    b"sandbox",
-    b"tok",
-    b"xyz",
-    b"main",
-    b"string",
-];
+const TAILS: &[&str] = words!(field(section(LISTS, "keys"), "tails"));
 
 /// The credential a name names, if one: the last word for one, when nothing after it makes it a name of something else.
 pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
@@ -117,7 +63,7 @@ pub(super) fn noun_in(word: &[u8]) -> Option<Noun> {
     let plain = rest.is_empty()
         || rest.eq_ignore_ascii_case(b"s")
         || (rest.len() == 1 && letters > 0)
-        || TAILS.iter().any(|tail| rest.eq_ignore_ascii_case(tail));
+        || TAILS.iter().any(|tail| rest.eq_ignore_ascii_case(tail.as_bytes()));
     (plain || glued).then_some(noun)
 }
 
@@ -135,9 +81,11 @@ pub(super) fn is_spoken_of(name: &[u8]) -> bool {
 pub(super) fn is_other(before: &[u8], name: &[u8]) -> bool {
     let holds = |text: &[u8]| PUBLIC.iter().any(|word| parts(text, word).next().is_some());
     let is_named = |name: &[u8], at: usize| noun_at(name, at).is_some();
-    let within = |other: &&[u8]| parts(name, other).any(|end| is_named(name, end) || is_named(name, end + 1));
-    let right_before = |other: &&[u8]| is_named(name, 0) && parts(before, other).any(|end| end == before.len());
-    holds(before) || holds(name) || OTHERS.iter().any(|other| within(other) || right_before(other))
+    let within = |other: &[u8]| parts(name, other).any(|end| is_named(name, end) || is_named(name, end + 1));
+    let right_before = |other: &[u8]| is_named(name, 0) && parts(before, other).any(|end| end == before.len());
+    holds(before)
+        || holds(name)
+        || OTHERS.iter().map(|other| other.as_bytes()).any(|other| within(other) || right_before(other))
 }
 
 /// Where a word ends in a text, wherever it is a part of its own.

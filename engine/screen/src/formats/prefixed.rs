@@ -4,10 +4,13 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use tessera_tables::{field, section, words};
 
+use super::checksum;
 use super::look::{self, Look};
 use super::pattern::{Match, Pattern};
-use super::{checksum, rows};
+use super::rows::ROWS;
+use crate::LISTS;
 use crate::finding::{Finding, Kind};
 
 /// Anchors after which a token ends in a checksum.
@@ -20,7 +23,7 @@ const SEARCHED: usize = 8;
 
 /// One search for the beginnings of all anchors; its patterns are the rows, in their order.
 static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let begins = rows::all().map(|(pattern, _)| {
+    let begins = ROWS.iter().map(|(pattern, _)| {
         let anchor = Pattern::of(pattern).anchor;
         anchor.get(..SEARCHED).unwrap_or(anchor)
     });
@@ -47,7 +50,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
         if found.last().is_some_and(|last| last.span.start < hit.start() && hit.end() <= last.span.end) {
             continue;
         }
-        let Some((pattern, kind)) = rows::at(hit.pattern().as_usize()) else { continue };
+        let Some((pattern, kind)) = ROWS.get(hit.pattern().as_usize()) else { continue };
         let pattern = Pattern::of(pattern);
         if let Some(matched) = pattern.matched(bytes, hit.start())
             && is_token(text, pattern.anchor, &matched)
@@ -82,20 +85,7 @@ fn is_token(text: &str, anchor: &str, matched: &Match) -> bool {
 
 /// True where the line around a token says that it is an example.
 fn is_said_to_be_example(text: &str, token: &Range<usize>) -> bool {
-    const SAYS: [&str; 12] = [
-        "example",
-        "e.g.",
-        "for instance",
-        "placeholder",
-        "dummy",
-        "sample",
-        "fake",
-        "looks like",
-        "such as",
-        "beispiel",
-        "exemple",
-        "ejemplo",
-    ];
+    const SAYS: &[&str] = words!(field(section(LISTS, "examples"), "said"));
     let before = text.get(..token.start).and_then(|head| head.rsplit('\n').next()).unwrap_or_default();
     let after = text.get(token.end..).and_then(|rest| rest.split('\n').next()).unwrap_or_default();
     [before, after].iter().any(|part| {
@@ -110,7 +100,7 @@ mod tests {
 
     #[test]
     fn every_row_is_read() {
-        for (pattern, kind) in rows::all() {
+        for (pattern, kind) in ROWS {
             assert!(Pattern::of(pattern).is_sound(), "{pattern}");
             assert!(
                 kind.len() <= 40 && kind.bytes().all(|b| b.is_ascii_alphanumeric() || b" .+/-".contains(&b)),

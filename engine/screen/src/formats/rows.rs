@@ -1,19 +1,7 @@
 //! The formats tokens of providers have, as their documents and their tokens show them: a pattern (see
 //! [`super::pattern`]) and the kind it is.
 
-mod hosting;
-mod services;
+use tessera_tables::pairs;
 
-/// A format: its pattern and the words for its kind.
-pub(super) type Row = (&'static str, &'static str);
-
-/// All of them.
-pub(super) fn all() -> impl Iterator<Item = &'static Row> {
-    hosting::ROWS.iter().chain(services::ROWS)
-}
-
-/// One of them, by its place.
-pub(super) fn at(place: usize) -> Option<&'static Row> {
-    let rest = place.checked_sub(hosting::ROWS.len());
-    rest.map_or_else(|| hosting::ROWS.get(place), |place| services::ROWS.get(place))
-}
+/// All of them, in the order in which they are tried.
+pub(super) const ROWS: &[(&str, &str)] = pairs!(include_str!("rows.txt"));

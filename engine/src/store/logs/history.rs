@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
+use tessera_tables::names;
 
 use crate::domain::{Alteration, Handle, Memory, MemoryId, MemoryRef, Origin, Timestamp};
 use crate::screen::{KnownValues, dropped, screened};
@@ -13,39 +14,26 @@ use crate::store::file::error::StoreError;
 use crate::store::rows::ask::{Ask as _, Run as _};
 use crate::store::rows::codec::{FromColumns, Reader, read_columns, sql};
 
+names! {
 /// What was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// It was stored.
-    Create,
+    Create = "create",
     /// Fields were changed.
-    Update,
+    Update = "update",
     /// It was taken out of recall.
-    Delete,
+    Delete = "delete",
     /// It was brought back, or back to an earlier text.
-    Restore,
+    Restore = "restore",
     /// It was removed for good.
-    Purge,
+    Purge = "purge",
     /// It was linked to another.
-    Link,
+    Link = "link",
     /// A link was taken away.
-    Unlink,
+    Unlink = "unlink",
 }
-
-impl Operation {
-    /// The name as stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Delete => "delete",
-            Self::Restore => "restore",
-            Self::Purge => "purge",
-            Self::Link => "link",
-            Self::Unlink => "unlink",
-        }
-    }
 }
 
 /// One change of a memory.

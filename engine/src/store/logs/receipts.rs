@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
+use tessera_tables::names;
 
 use super::spool::Spool;
 use crate::domain::{Handle, Scope, Timestamp};
@@ -81,30 +82,20 @@ pub struct Given {
     pub parts: ScoreParts,
 }
 
+names! {
 /// How a memory was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenAs {
     /// In full.
-    Detail,
+    Detail = "detail",
     /// As its best passage.
-    Excerpt,
+    Excerpt = "excerpt",
     /// As one line.
-    Index,
+    Index = "index",
     /// Not at all: set aside to be given after a compaction.
-    Saved,
+    Saved = "saved",
 }
-
-impl GivenAs {
-    /// The name as stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Detail => "detail",
-            Self::Excerpt => "excerpt",
-            Self::Index => "index",
-            Self::Saved => "saved",
-        }
-    }
 }
 
 /// What a recall gave, for a receipt.

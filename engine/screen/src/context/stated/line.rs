@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+use tessera_tables::{field, section, words};
+
+use crate::LISTS;
+
 /// The longest line that is read. Nobody states a secret in a longer one.
 const LONGEST: usize = 2_000;
 /// The most words of a line.
@@ -69,31 +73,8 @@ impl<'a> Line<'a> {
 
     /// True of a line that a program reads: its unquoted words are names, not values.
     pub(super) fn is_code(&self) -> bool {
-        const STARTS: [&str; 22] = [
-            "fn ",
-            "pub ",
-            "let ",
-            "const ",
-            "var ",
-            "def ",
-            "class ",
-            "function ",
-            "return ",
-            "if ",
-            "if(",
-            "import ",
-            "use ",
-            "//",
-            "#[",
-            "@",
-            "<",
-            "--",
-            "assert",
-            "struct ",
-            "type ",
-            "async ",
-        ];
-        const SIGNS: [&str; 12] = ["()", "=> ", ") {", "::", " == ", " != ", "</", "};", ");", "&&", ".await", "[\""];
+        const STARTS: &[&str] = words!(field(section(LISTS, "code"), "starts"));
+        const SIGNS: &[&str] = words!(field(section(LISTS, "code"), "signs"));
         let line = self.head(self.span.end).trim_start();
         STARTS.iter().any(|start| line.starts_with(start))
             || SIGNS.iter().any(|sign| line.contains(sign))

@@ -2,65 +2,20 @@
 
 use std::ops::Range;
 
+use tessera_tables::{field, section, words};
+
 use super::super::stand_in;
 use super::LINK;
 use super::line::Line;
+use crate::LISTS;
 use crate::finding::Finding;
 
 /// Parameters whose value lets in.
 const PARAMETERS: &str = "sig signature secret token access_token auth key pwd passcode password code invite hash x-amz-signature \
     x-goog-signature se_sig sv_token ticket magic auth_token authkey share_token";
 /// Parts of a path, and words of a sentence, that make a link private.
-const PRIVATE: [&str; 24] = [
-    "private-",
-    "prive-",
-    "prati-",
-    "soukrome-",
-    "privat-",
-    "privado-",
-    "magic",
-    "invite",
-    "shared_invite",
-    "join/",
-    "one-time",
-    "onetime",
-    "/hook",
-    "webhook",
-    "/ical/",
-    "/ics/",
-    "/private",
-    "reset/",
-    "/unsubscribe",
-    "einmal",
-    "monouso",
-    "/raz/",
-    "/ichido/",
-    "share_link",
-];
-const SAID: [&str; 22] = [
-    "secret address",
-    "private link",
-    "secret link",
-    "one-time link",
-    "magic link",
-    "do not share",
-    "don't share",
-    "freigabelink",
-    "nicht weitergeben",
-    "lien privé",
-    "enlace privado",
-    "link privado",
-    "link monouso",
-    "tajná adresa",
-    "kertakäyttöinen linkki",
-    "одноразове посилання",
-    "одноразовая ссылка",
-    "כתובת סודית",
-    "一度だけ",
-    "link secreto",
-    "privélink",
-    "رابط خاص",
-];
+const PRIVATE: &[&str] = words!(field(section(LISTS, "private links"), "parts"));
+const SAID: &[&str] = words!(field(section(LISTS, "private links"), "said"));
 /// The shortest part of a path that may be drawn.
 const SHORTEST: usize = 6;
 

@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
+use tessera_tables::{entry_at, field, section, words};
+
 use super::line::{Line, Word, is_joined};
-use super::words::{LANGUAGES, Language, PARTS, Sort};
+use super::words::{LANGUAGES, Language, PARTS, SORTS, Sort};
+use crate::LISTS;
 
 /// How many letters a noun may have more than is written in the table.
 const MOST_ENDING: usize = 5;
@@ -81,44 +84,52 @@ const BYTES: usize = 256;
 /// is built at start.
 static NOUNS: ([Entry; COUNT], [usize; BYTES + 1]) = nouns();
 
-#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
 const fn count() -> usize {
-    let (mut count, mut language) = (0, 0);
+    let mut count = 0;
+    each(&mut count, &mut []);
+    count
+}
+
+/// Counts all nouns in their order, and writes them where there is room.
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+const fn each(count: &mut usize, into: &mut [Entry]) {
+    let mut language = 0;
     while language < LANGUAGES.len() {
-        let mut sort = 0;
-        while sort < LANGUAGES[language].nouns.len() {
-            count += LANGUAGES[language].nouns[sort].1.len();
-            sort += 1;
+        let mut at = 0;
+        while at < SORTS.len() {
+            let (name, sort) = SORTS[at];
+            let list = field(LANGUAGES[language].table, name);
+            let mut from = 0;
+            while let Some((noun, next)) = entry_at(list, from) {
+                if *count < into.len() {
+                    #[expect(clippy::cast_possible_truncation, reason = "there are twenty-five")]
+                    let language = language as u8;
+                    into[*count] = Entry { language, sort, noun };
+                }
+                *count += 1;
+                from = next;
+            }
+            at += 1;
         }
         language += 1;
     }
-    count
 }
 
 #[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
 const fn nouns() -> ([Entry; COUNT], [usize; BYTES + 1]) {
-    let mut sorted = [Entry { language: 0, sort: Sort::Password, noun: "" }; COUNT];
-    let mut starts = [0; BYTES + 1];
+    let mut entries = [Entry { language: 0, sort: Sort::Password, noun: "" }; COUNT];
+    each(&mut 0, &mut entries);
+    let (mut sorted, mut starts) = (entries, [0; BYTES + 1]);
     let (mut byte, mut filled) = (0, 0);
     while byte < BYTES {
         starts[byte] = filled;
-        let (mut language, mut number) = (0, 0_u8);
-        while language < LANGUAGES.len() {
-            let mut sort = 0;
-            while sort < LANGUAGES[language].nouns.len() {
-                let (of, spelled) = LANGUAGES[language].nouns[sort];
-                let mut at = 0;
-                while at < spelled.len() {
-                    if spelled[at].as_bytes()[0] as usize == byte {
-                        sorted[filled] = Entry { language: number, sort: of, noun: spelled[at] };
-                        filled += 1;
-                    }
-                    at += 1;
-                }
-                sort += 1;
+        let mut at = 0;
+        while at < COUNT {
+            if entries[at].noun.as_bytes()[0] as usize == byte {
+                sorted[filled] = entries[at];
+                filled += 1;
             }
-            language += 1;
-            number += 1;
+            at += 1;
         }
         byte += 1;
     }
@@ -161,20 +172,7 @@ pub(super) fn in_line(line: &Line<'_>) -> Vec<Stated> {
 
 /// A word, what stands behind its last joint or an article, and what ends a compound.
 fn parts(word: &str) -> impl Iterator<Item = &str> {
-    const ENDS: [&str; 12] = [
-        "password",
-        "passwort",
-        "kennwort",
-        "passphrase",
-        "wachtwoord",
-        "lösenord",
-        "lösenordet",
-        "adgangskode",
-        "adgangskoden",
-        "salasana",
-        "passwd",
-        "pwd",
-    ];
+    const ENDS: &[&str] = words!(field(section(LISTS, "endings"), "compounds"));
     let joint = word.rfind(['-', '_', '\'']).and_then(|at| word.get(at + 1..));
     let compound = ENDS.iter().find(|end| word.len() > end.len() && word.ends_with(*end));
     [Some(word), joint, compound.copied()].into_iter().flatten()
@@ -239,16 +237,13 @@ fn last_of(line: &Line<'_>, at: usize, part: &str, noun: &str) -> Option<usize> 
 
 /// Adds the nouns inside a word of a script without spaces.
 fn joined(word: &Word, at: usize, found: &mut Vec<Stated>) {
-    for (number, language) in LANGUAGES.iter().enumerate() {
-        for (sort, spelled) in language.nouns {
-            for noun in spelled.iter().filter(|noun| noun.contains(is_joined)) {
-                let noun = noun.to_lowercase();
-                for (from, _) in word.lower.match_indices(noun.as_str()) {
-                    let span = word.span.start + from..word.span.start + from + noun.len();
-                    if span.end <= word.span.end {
-                        found.push(Stated { sort: *sort, languages: vec![number], span, last: at, is_short: false });
-                    }
-                }
+    for Entry { language, sort, noun } in NOUNS.0.iter().filter(|entry| entry.noun.contains(is_joined)) {
+        let noun = noun.to_lowercase();
+        for (from, _) in word.lower.match_indices(noun.as_str()) {
+            let span = word.span.start + from..word.span.start + from + noun.len();
+            if span.end <= word.span.end {
+                let languages = vec![usize::from(*language)];
+                found.push(Stated { sort: *sort, languages, span, last: at, is_short: false });
             }
         }
     }

@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
+use tessera_tables::{field, section, words};
+
 use super::super::value::{self, is_quote};
 use super::super::{judge, stand_in};
 use super::line::{Line, is_joined, place_of};
 use super::nouns::Stated;
 use super::words::ENDINGS;
+use crate::LISTS;
 
 /// The longest value, in characters.
 const LONGEST: usize = 120;
@@ -134,27 +137,8 @@ pub(super) fn phrase(line: &Line<'_>, noun: &Stated, at: usize, most: usize) -> 
     let is_joined = first.contains(is_joined) && first.chars().count() >= 6;
     let is_fine = !is_none(line, noun, first) && ((3..=most).contains(&words.len()) || is_joined);
     // A sentence about phrases names them, or says where one is.
-    const ARTICLES: [&str; 16] =
-        ["the", "a", "an", "my", "our", "one", "two", "der", "die", "das", "un", "une", "el", "la", "il", "o"];
-    const EXPLAINS: [&str; 17] = [
-        "must",
-        "should",
-        "required",
-        "stored",
-        "see",
-        "words",
-        "word",
-        "characters",
-        "least",
-        "entropy",
-        "asked",
-        "palabras",
-        "wörter",
-        "mots",
-        "more",
-        "cached",
-        "machine",
-    ];
+    const ARTICLES: &[&str] = words!(field(section(LISTS, "phrases"), "articles"));
+    const EXPLAINS: &[&str] = words!(field(section(LISTS, "phrases"), "explaining"));
     let first_word = first.to_lowercase();
     let explains = noun.is_other(&first_word) && !ARTICLES.contains(&first_word.as_str())
         || words.iter().any(|word| EXPLAINS.contains(&trimmed(word).to_lowercase().as_str()));
@@ -185,24 +169,7 @@ pub(super) fn is_mixed(word: &str) -> bool {
 
 /// True of what is plainly no secret: a template, code, an address, a measure, a name of what holds one.
 pub(super) fn is_none(line: &Line<'_>, noun: &Stated, inside: &str) -> bool {
-    const TYPES: [&str; 16] = [
-        "string",
-        "str",
-        "text",
-        "varchar",
-        "bool",
-        "boolean",
-        "int",
-        "bytes",
-        "none",
-        "null",
-        "undefined",
-        "nil",
-        "password",
-        "true",
-        "false",
-        "redacted",
-    ];
+    const TYPES: &[&str] = words!(field(section(LISTS, "phrases"), "types"));
     let lower = inside.to_lowercase();
     let name = line.text.get(noun.span.clone()).unwrap_or_default();
     // `lpPassword: LPCSTR` names a type.

@@ -1,7 +1,8 @@
 //! Words of twenty-five languages: nouns for what is secret, what binds a value to them, and what no value begins with.
 
-mod latin;
-mod others;
+use tessera_tables::{field, section, words};
+
+use crate::LISTS;
 
 /// What a noun asks of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,13 +31,26 @@ pub(super) enum Sort {
     Setting,
 }
 
-/// A language: its nouns, what binds, and what no value begins with.
-///
-/// A noun may have several words. `*` at its end allows up to five letters more, for cases and articles. In scripts
-/// without spaces nouns are found inside words.
+/// The sorts by the names of their fields in `languages.txt`.
+pub(super) const SORTS: [(&str, Sort); 11] = [
+    ("Password", Sort::Password),
+    ("Phrase", Sort::Phrase),
+    ("Wifi", Sort::Wifi),
+    ("Pin", Sort::Pin),
+    ("Lock", Sort::Lock),
+    ("Opens", Sort::Opens),
+    ("Codes", Sort::Codes),
+    ("Seed", Sort::Seed),
+    ("Key", Sort::Key),
+    ("NetworkKey", Sort::NetworkKey),
+    ("Setting", Sort::Setting),
+];
+
+/// A language: what binds a value to a noun, and what no value begins with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Language {
-    pub(super) nouns: &'static [(Sort, &'static [&'static str])],
+    /// Its section of `languages.txt`.
+    pub(super) table: &'static str,
     pub(super) binders: &'static str,
     /// True where a value may follow its noun with nothing between.
     pub(super) is_bare: bool,
@@ -44,43 +58,52 @@ pub(super) struct Language {
     pub(super) others: &'static str,
 }
 
-const LATIN: usize = latin::LANGUAGES.len();
-const COUNT: usize = LATIN + others::LANGUAGES.len();
+const NAMES: [&str; 25] = [
+    "English",
+    "German",
+    "French",
+    "Spanish",
+    "Portuguese",
+    "Italian",
+    "Dutch",
+    "Polish",
+    "Czech",
+    "Swedish",
+    "Danish",
+    "Finnish",
+    "Hungarian",
+    "Romanian",
+    "Greek",
+    "Turkish",
+    "Russian",
+    "Ukrainian",
+    "Arabic",
+    "Hebrew",
+    "Hindi",
+    "Vietnamese",
+    "Chinese",
+    "Japanese",
+    "Korean",
+];
 
 /// All languages, English first: its binders hold everywhere.
-pub(super) const LANGUAGES: [Language; COUNT] = joined();
+pub(super) const LANGUAGES: [Language; NAMES.len()] = languages();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
-const fn joined() -> [Language; COUNT] {
-    let mut all = [latin::LANGUAGES[0]; COUNT];
+const fn languages() -> [Language; NAMES.len()] {
+    let mut all = [Language { table: "", binders: "", is_bare: false, others: "" }; NAMES.len()];
     let mut at = 0;
-    while at < COUNT {
-        all[at] = if at < LATIN { latin::LANGUAGES[at] } else { others::LANGUAGES[at - LATIN] };
+    while at < NAMES.len() {
+        let table = section(include_str!("languages.txt"), NAMES[at]);
+        let is_bare = !field(table, "bare").is_empty();
+        all[at] = Language { table, binders: field(table, "binders"), is_bare, others: field(table, "others") };
         at += 1;
     }
     all
 }
 
 /// Copulas and polite endings behind a value, which are no part of it.
-pub(super) const ENDINGS: [&str; 17] = [
-    "です",
-    "でした",
-    "だよ",
-    "だ",
-    "입니다",
-    "이에요",
-    "예요",
-    "이야",
-    "야",
-    "이다",
-    " है",
-    " हैं",
-    " था",
-    " thôi",
-    " nhé",
-    " nha",
-    " नहीं",
-];
+pub(super) const ENDINGS: &[&str] = words!(field(section(LISTS, "endings"), "values"));
 
 /// Words behind a noun that make it a part of something else: `password policy`, `password manager`.
 pub(super) const PARTS: &str = "policy policies rule rules reset resets manager managers field fields hint prompt prompts page pages form \

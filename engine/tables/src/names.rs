@@ -1,0 +1,71 @@
+//! Enums whose variants have names: the names are listed once, beside the variants.
+
+/// Defines an enum whose variants have names, as they are typed and stored.
+///
+/// The enum gets `ALL` (each variant in its order), `as_str`, `named` (the variant of a name), `Display`, and the usual derives.
+#[macro_export]
+macro_rules! names {
+    ($(#[$meta:meta])* $vis:vis enum $Name:ident { $($(#[$inner:meta])* $Variant:ident = $name:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $vis enum $Name { $($(#[$inner])* $Variant,)+ }
+
+        impl $Name {
+            /// Each variant, in its order.
+            $vis const ALL: [Self; [$($name),+].len()] = [$(Self::$Variant),+];
+
+            /// The name, as it is typed and stored.
+            $vis const fn as_str(self) -> &'static str {
+                match self { $(Self::$Variant => $name,)+ }
+            }
+
+            /// The variant of a name, if there is one.
+            $vis fn named(name: &str) -> ::core::option::Option<Self> {
+                Self::ALL.into_iter().find(|known| known.as_str() == name)
+            }
+        }
+
+        // Not every enum needs each of them.
+        const _: () = {
+            let _ = ($Name::ALL, $Name::as_str, $Name::named);
+        };
+
+        impl ::core::fmt::Display for $Name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+/// Implements `TryFrom<String>` by `FromStr`, and `From` for `String` by `Display`, for a type that serde reads and writes as a text.
+#[macro_export]
+macro_rules! text_types {
+    ($($Type:ty: $Error:ty),+ $(,)?) => {$(
+        impl ::core::convert::TryFrom<::std::string::String> for $Type {
+            type Error = $Error;
+
+            fn try_from(text: ::std::string::String) -> ::core::result::Result<Self, $Error> {
+                text.parse()
+            }
+        }
+
+        impl ::core::convert::From<$Type> for ::std::string::String {
+            fn from(value: $Type) -> Self {
+                ::std::string::ToString::to_string(&value)
+            }
+        }
+    )+};
+}
+
+/// Implements `Display` by `as_str`.
+#[macro_export]
+macro_rules! displays {
+    ($($Type:ty),+ $(,)?) => {$(
+        impl ::core::fmt::Display for $Type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    )+};
+}
