@@ -136,6 +136,8 @@ fn crates_use_only_what_they_may() {
     for (name, text) in sources() {
         let text = product(&text);
         let may_not = MAY_NOT.iter().find(|(place, _)| name.starts_with(place)).map_or(&[][..], |(_, words)| words);
+        // Everything may read tables: that crate has no dependencies and no I/O.
+        let text = text.replace("tessera_tables", "");
         for word in may_not {
             assert!(!text.contains(word), "{name}: {word}");
         }

@@ -42,7 +42,7 @@ fn steps_left(world: &World, handle: &str) -> (Vec<String>, Value) {
 fn a_copy_of_an_older_schema_a_reader_and_a_server_in_use_keep_nothing_of_it() {
     let world = World::new();
     fs::create_dir(world.home()).unwrap();
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/db/v7.db");
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/db/every-kind.db");
     fs::copy(fixture, world.home().join("tessera.db")).unwrap();
     let found = world.json(&["recall", "who is the harbour master?"]);
     let row = &found["details"][0];

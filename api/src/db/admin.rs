@@ -95,8 +95,7 @@ impl Db {
         let mut tx = self.begin(user).await?;
         let removed = "SELECT EXISTS (SELECT FROM audit WHERE user_id = $1 AND what = $2)
                            AND NOT EXISTS (SELECT FROM users WHERE user_id = $1)";
-        let query = sqlx::query_scalar(removed).bind(user.as_str()).bind(Deed::UserRemoved.as_str());
-        Ok(query.fetch_one(&mut *tx).await?)
+        Ok(tx.value(removed, args![user.as_str(), Deed::UserRemoved.as_str()]).await?)
     }
 
     /// True for a key of the older API that was taken over, and holds.

@@ -11,7 +11,7 @@ use tessera_engine::sync::{Action, Op, Refusal};
 use super::current::Current;
 use super::foreseen::Foreseen;
 use super::memories::{Stored, columns, numbered, seen, uuid};
-use super::sync::MOST_PAGE_BYTES;
+use super::sync::{MOST_PAGE_BYTES, Step};
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 
@@ -80,30 +80,30 @@ impl Db {
     pub(crate) async fn ask_all(&self, caller: &Caller, asks: &[Ask]) -> Result<Vec<Reply>, DbError> {
         self.has_room(&caller.user, asks.iter().map(|ask| &*ask.action)).await?;
         let foreseen = self.foresee_all(caller, asks).await?;
-        unless_overtaken(|| self.ask_all_now(caller, asks, &foreseen)).await
-    }
-
-    async fn ask_all_now(&self, caller: &Caller, asks: &[Ask], foreseen: &[Foreseen]) -> Result<Vec<Reply>, DbError> {
-        'again: for _ in 0..super::sync::ATTEMPTS {
-            let mut tx = self.by(caller).await?;
-            let mut all = Vec::with_capacity(asks.len());
-            for (ask, foreseen) in asks.iter().zip(foreseen) {
-                match tx.ask(ask, foreseen).await? {
-                    Some(done) => all.push(done),
-                    None => continue 'again,
+        let foreseen = &foreseen;
+        unless_overtaken(|| async {
+            'again: for _ in 0..super::sync::ATTEMPTS {
+                let mut tx = self.by(caller).await?;
+                let mut all = Vec::with_capacity(asks.len());
+                for (ask, foreseen) in asks.iter().zip(foreseen) {
+                    match tx.ask(ask, foreseen).await? {
+                        Some(done) => all.push(done),
+                        None => continue 'again,
+                    }
                 }
-            }
-            // Those of all at once, so that what other users read by is locked for a moment.
-            tx.tell().await?;
-            for (reply, ask) in all.iter_mut().zip(asks) {
-                if let Reply::Done(now) = reply {
-                    *now = tx.memory(ask.memory).await?.map(Box::new);
+                // Those of all at once, so that what other users read by is locked for a moment.
+                tx.tell().await?;
+                for (reply, ask) in all.iter_mut().zip(asks) {
+                    if let Reply::Done(now) = reply {
+                        *now = tx.memory(ask.memory).await?.map(Box::new);
+                    }
                 }
+                tx.commit().await?;
+                return Ok(all);
             }
-            tx.commit().await?;
-            return Ok(all);
-        }
-        Err(DbError::Row("a memory cannot be inserted, and is not there".into()))
+            Err(DbError::Row("a memory cannot be inserted, and is not there".into()))
+        })
+        .await
     }
 }
 
@@ -128,7 +128,12 @@ impl UserTx {
     }
 
     async fn ask(&mut self, ask: &Ask, foreseen: &Foreseen) -> Result<Option<Reply>, DbError> {
-        let current = if ask.is_unheard { Current::Unheard } else { self.current(ask.memory).await? };
+        let current = if ask.is_unheard {
+            Current::Unheard
+        } else {
+            let begun = self.begin_op(None, ask.memory, None).await?;
+            self.current(ask.memory, &begun).await?
+        };
         let base_rev = current.stored().map_or(0, |found| found.row.rev);
         let op = ask.op(base_rev);
         let is_moved = ask.only_at.is_some_and(|rev| rev != base_rev);
@@ -136,15 +141,17 @@ impl UserTx {
             return Ok(Some(Reply::Moved(current.into_stored().map(Box::new))));
         }
         let decided = match &ask.idempotency {
-            Some(idempotency) => self.apply(&op, &Sha256::digest(&idempotency.body), Some(current), foreseen).await?,
+            Some(idempotency) => self.apply(&op, &Sha256::digest(&idempotency.body), current, foreseen).await?,
             // Nobody can ask for it again under the same name.
-            None => self.decide(&op, current, foreseen).await?,
+            None => self.decide(&op, current, None, foreseen).await?,
         };
-        let Some(refused) = decided else { return Ok(None) };
-        match refused {
-            Some(refusal) => Ok(Some(Reply::Refused(refusal))),
-            None => Ok(Some(Reply::Done(None))),
+        match decided {
+            None => return Ok(None),
+            Some(Step::Refused(refusal)) => return Ok(Some(Reply::Refused(refusal))),
+            Some(Step::Kept) => {}
+            Some(Step::Written(written)) => self.note_written(&written).await?,
         }
+        Ok(Some(Reply::Done(None)))
     }
 
     pub(super) async fn is_applied(&mut self, op_id: MemoryId) -> Result<bool, DbError> {
@@ -197,7 +204,6 @@ impl Db {
               WHERE before < $8 ORDER BY place"
         );
         let rows = tx
-            .tx
             .all(
                 sql,
                 args![
@@ -231,7 +237,7 @@ impl Db {
         let mut tx = self.of(user).await?;
         // A change has the time at which its transaction began. Those that are under way now come with the next question.
         let sql = "SELECT (extract(epoch FROM unfinished_since()) * 1000000)::bigint";
-        let now: i64 = tx.tx.value(sql, args![]).await?;
+        let now: i64 = tx.value(sql, args![]).await?;
         let rows = sqlx::query(concat!(
             "WITH page AS (
                  SELECT id, bytes, row_number() OVER (ORDER BY updated, id) AS place FROM (
@@ -301,8 +307,7 @@ impl Db {
                        JOIN memories ON owner = $1 AND memories.id = chain.id AND state <> 'purged', unnest(links) AS link
                        WHERE split_part(link, ':', 1) = 'supersedes')
                    SELECT EXISTS (SELECT FROM chain WHERE id = $3)";
-        let query = sqlx::query_scalar(sql).bind(user.as_str()).bind(uuid(from)).bind(uuid(to));
-        Ok(query.fetch_one(&mut *tx.tx).await?)
+        Ok(tx.value(sql, args![user.as_str(), uuid(from), uuid(to)]).await?)
     }
 
     /// Memories of the user's own that link to one: their ids and how.
@@ -310,7 +315,7 @@ impl Db {
         let mut tx = self.of(user).await?;
         let sql = "SELECT id, split_part(link, ':', 1) AS type FROM memories, unnest(links) AS link
              WHERE owner = $1 AND state = 'live' AND links <> '{}' AND split_part(link, ':', 2) = $2 ORDER BY id";
-        let rows = tx.tx.all(sql, args![user.as_str(), id.to_string()]).await?;
+        let rows = tx.all(sql, args![user.as_str(), id.to_string()]).await?;
         rows.iter().map(|row| Ok((MemoryId::from_uuid(row.try_get("id")?), row.try_get("type")?))).collect()
     }
 
@@ -324,8 +329,7 @@ impl Db {
             "SELECT category AS name, count(*) AS count FROM memories WHERE owner = $1 AND state = 'live'
              GROUP BY 1 ORDER BY 2 DESC, 1"
         };
-        let rows = tx.tx.all(sql, args![user.as_str()]).await?;
-        rows.iter().map(|row| Ok((row.try_get("name")?, row.try_get("count")?))).collect()
+        Ok(tx.rows(sql, args![user.as_str()]).await?)
     }
 
     /// Counts of a user, as the older API gives them.
@@ -347,7 +351,7 @@ impl Db {
                    'shared_by_me', (SELECT count(*) FROM memory_shares WHERE owner = $1)
                        + (SELECT count(*) FROM tag_shares WHERE owner = $1)))";
         let found: sqlx::types::Json<serde_json::Value> =
-            tx.tx.value(sql, args![user.as_str(), [ENCODER_VERSION].as_slice()]).await?;
+            tx.value(sql, args![user.as_str(), [ENCODER_VERSION].as_slice()]).await?;
         let sql = "SELECT count(*) AS count FROM feed JOIN memories ON memories.owner = feed.owner AND memories.id = feed.memory
                    WHERE feed.user_id = $1 AND feed.owner <> $1 AND state = 'live'";
         let mut shared = 0;

@@ -86,7 +86,7 @@ impl Db {
     async fn clean_some(&self, user: &UserId) -> Result<Cleaned, DbError> {
         let mut tx = self.on_host(user).await?;
         let sql = "SELECT pg_try_advisory_xact_lock(hashtextextended('clean ' || $1, 0))";
-        let is_alone: bool = tx.tx.value(sql, args![user.as_str()]).await?;
+        let is_alone: bool = tx.value(sql, args![user.as_str()]).await?;
         if !is_alone {
             return Ok(Cleaned::default());
         }
@@ -133,8 +133,7 @@ impl UserTx {
     async fn forget_gone(&mut self) -> Result<(u64, u64), DbError> {
         let passed = self.passed().await?;
         let sql = "SELECT max(seq) FROM marks WHERE user_id = $1 AND seq < $2";
-        let query = sqlx::query_scalar(sql).bind(self.user.as_str()).bind(passed);
-        let until: Option<i64> = query.fetch_one(&mut *self.tx).await?;
+        let until: Option<i64> = self.tx.value(sql, args![self.user.as_str(), passed]).await?;
         let Some(until) = until else { return Ok((0, 0)) };
         let sql = "DELETE FROM feed WHERE user_id = $1 AND seq <= $2 AND owner <> $1 AND (owner, memory) IN (
                  SELECT f.owner, f.memory FROM feed f WHERE f.user_id = $1 AND f.seq <= $2 AND f.owner <> $1

@@ -15,41 +15,39 @@ const MOST_MACHINES: i64 = 200;
 impl Db {
     /// Notes that a machine asks for what comes after a number: it has taken all before it.
     pub(crate) async fn asked_after(&self, caller: &Caller, machine: &str, after: u64) -> Result<(), DbError> {
-        unless_overtaken(|| self.asked_after_now(caller, machine, after)).await
-    }
-
-    async fn asked_after_now(&self, caller: &Caller, machine: &str, after: u64) -> Result<(), DbError> {
-        let mut tx = self.by(caller).await?;
-        let sql = "INSERT INTO fetched (user_id, key_id, machine, after, asked)
+        unless_overtaken(|| async {
+            let mut tx = self.by(caller).await?;
+            let sql = "INSERT INTO fetched (user_id, key_id, machine, after, asked)
              SELECT $1, $2, $3, $4, now() WHERE $5 > (SELECT count(*) FROM fetched WHERE user_id = $1)
                  OR EXISTS (SELECT FROM fetched WHERE user_id = $1 AND key_id = $2 AND machine = $3)
              ON CONFLICT (user_id, key_id, machine) DO UPDATE SET after = excluded.after, asked = excluded.asked
              WHERE fetched.after <> excluded.after OR excluded.asked - fetched.asked > interval '1 hour'";
-        let noted = tx
-            .tx
-            .run(
-                sql,
-                args![
-                    caller.user.as_str(),
-                    &caller.key,
-                    machine,
-                    i64::try_from(after).unwrap_or(i64::MAX),
-                    MOST_MACHINES
-                ],
-            )
-            .await?;
-        // Most of the time nothing is new.
-        if noted.rows_affected() > 0 {
-            tx.commit().await?;
-        }
-        Ok(())
+            let noted = tx
+                .run(
+                    sql,
+                    args![
+                        caller.user.as_str(),
+                        &caller.key,
+                        machine,
+                        i64::try_from(after).unwrap_or(i64::MAX),
+                        MOST_MACHINES
+                    ],
+                )
+                .await?;
+            // Most of the time nothing is new.
+            if noted.rows_affected() > 0 {
+                tx.commit().await?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Who has heard that a memory of the caller's own was removed for good.
     pub(crate) async fn purge_report(&self, caller: &Caller, memory: MemoryId) -> Result<PurgeReport, DbError> {
         let mut tx = self.by(caller).await?;
         let sql = "SELECT state FROM memories WHERE owner = $1 AND id = $2";
-        let state: Option<String> = tx.tx.maybe_value(sql, args![caller.user.as_str(), uuid(memory)]).await?;
+        let state: Option<String> = tx.maybe_value(sql, args![caller.user.as_str(), uuid(memory)]).await?;
         let state = match state.as_deref() {
             Some("purged") => "purged",
             Some(_) => "here",
@@ -61,7 +59,6 @@ impl Db {
             return Ok(report);
         }
         report.at = tx
-            .tx
             .maybe_value(
                 "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM purges
              WHERE owner = $1 AND memory = $2",
@@ -73,7 +70,7 @@ impl Db {
                      AS confirmed
              FROM fetched f JOIN api_keys k ON k.user_id = f.user_id AND k.key_id = f.key_id
              WHERE f.user_id = $1 ORDER BY f.key_id, f.machine";
-        let machines = tx.tx.all(sql, args![caller.user.as_str(), uuid(memory)]).await?;
+        let machines = tx.all(sql, args![caller.user.as_str(), uuid(memory)]).await?;
         let machine = |row: &PgRow| -> Result<MachineOf, DbError> {
             Ok(MachineOf {
                 key: row.try_get("key_id")?,
@@ -85,7 +82,7 @@ impl Db {
         };
         report.machines = machines.iter().map(machine).collect::<Result<_, _>>()?;
         let sql = "SELECT who, machines, confirmed FROM heard($1) ORDER BY who";
-        let others = tx.tx.all(sql, args![uuid(memory)]).await?;
+        let others = tx.all(sql, args![uuid(memory)]).await?;
         let other = |row: &PgRow| -> Result<MachinesOfOther, DbError> {
             let count = |name: &str| row.try_get::<i64, _>(name).map(i64::unsigned_abs);
             Ok(MachinesOfOther {

@@ -33,8 +33,7 @@ impl UserTx {
     pub(crate) async fn kept_index(&mut self, by_meaning: bool) -> Result<Option<KeptIndex>, DbError> {
         let sql = "SELECT epoch, seq, stamp, used, beside, snapshot FROM kept_indexes
                    WHERE user_id = $1 AND form = $2 AND by_meaning = $3";
-        let query = sqlx::query(sql).bind(self.user.as_str()).bind(FORM).bind(by_meaning);
-        let Some(row) = query.fetch_optional(&mut *self.tx).await? else { return Ok(None) };
+        let Some(row) = self.tx.maybe(sql, args![self.user.as_str(), FORM, by_meaning]).await? else { return Ok(None) };
         let number =
             |name: &str| -> Result<u64, DbError> { Ok(u64::try_from(row.try_get::<i64, _>(name)?).unwrap_or(0)) };
         let seq = number("seq")?;
@@ -62,7 +61,6 @@ impl Db {
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let sql = "SELECT keep_index($1, $2, $3, $4, $5, $6, $7, $8)";
         let is_kept: bool = tx
-            .tx
             .value(
                 sql,
                 args![

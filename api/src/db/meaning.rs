@@ -101,7 +101,7 @@ impl Db {
             made_by!(),
             " < $2 ORDER BY updated DESC LIMIT $3)) these ORDER BY turn, updated DESC LIMIT $3"
         );
-        let rows = tx.tx.all(sql, args![user.as_str(), [ENCODER_VERSION].as_slice(), most]).await?;
+        let rows = tx.all(sql, args![user.as_str(), [ENCODER_VERSION].as_slice(), most]).await?;
         let unmade = |row: &sqlx::postgres::PgRow| {
             let (sent, key): (Vec<u8>, Option<String>) = (row.try_get("sent")?, row.try_get("meant_by")?);
             Ok(Unmade {
@@ -119,21 +119,20 @@ impl Db {
     /// Of a user's memories that others see, those with vectors that only a machine vouches for are to be checked. Gives
     /// how many.
     pub(crate) async fn check_shared(&self, user: &UserId) -> Result<u64, DbError> {
-        unless_overtaken(|| self.check_shared_now(user)).await
-    }
-
-    async fn check_shared_now(&self, user: &UserId) -> Result<u64, DbError> {
-        let mut tx = self.of(user).await?;
-        let sql = "UPDATE memories SET meant_check = true
+        unless_overtaken(|| async {
+            let mut tx = self.of(user).await?;
+            let sql = "UPDATE memories SET meant_check = true
              WHERE owner = $1 AND meant_by IS NOT NULL AND NOT meant_check AND state = 'live'
                  AND (EXISTS (SELECT FROM memory_shares WHERE owner = $1)
                       OR EXISTS (SELECT FROM tag_shares WHERE owner = $1 AND status = 'accepted'))
                  AND (EXISTS (SELECT FROM memory_shares s WHERE s.owner = $1 AND s.memory = memories.id)
                       OR EXISTS (SELECT FROM tag_shares s WHERE s.owner = $1 AND s.tag = ANY (memories.tags)
                                  AND s.status = 'accepted'))";
-        let marked = tx.tx.run(sql, args![user.as_str()]).await?.rows_affected();
-        tx.commit().await?;
-        Ok(marked)
+            let marked = tx.run(sql, args![user.as_str()]).await?.rows_affected();
+            tx.commit().await?;
+            Ok(marked)
+        })
+        .await
     }
 
     /// How many of a user's memories wait for vectors.
@@ -141,8 +140,7 @@ impl Db {
         let mut tx = self.of(user).await?;
         let sql =
             concat!("SELECT count(*) FROM memories WHERE owner = $1 AND state = 'live' AND ", made_by!(), " < $2");
-        let query = sqlx::query_scalar::<_, i64>(sql).bind(user.as_str()).bind([ENCODER_VERSION].as_slice());
-        Ok(query.fetch_one(&mut *tx.tx).await?.unsigned_abs())
+        Ok(tx.value::<i64>(sql, args![user.as_str(), [ENCODER_VERSION].as_slice()]).await?.unsigned_abs())
     }
 
     /// Keeps vectors that were made here, unless the text was changed meanwhile. A machine that had sent others is
@@ -158,7 +156,7 @@ impl Db {
         for (row, meaning) in made {
             let sql = "UPDATE memories SET meaning = $4, meant_rev = content_rev, meant_by = NULL, meant_check = false
                  WHERE owner = $1 AND id = $2 AND content_rev = $3 AND state = 'live'";
-            let done = tx.tx.run(sql, args![user.as_str(), row.id, row.content_rev, meaning]).await?;
+            let done = tx.run(sql, args![user.as_str(), row.id, row.content_rev, meaning]).await?;
             match &row.sent {
                 _ if done.rows_affected() == 0 => {}
                 None => {
@@ -204,13 +202,5 @@ impl UserTx {
             self.audit(Deed::Distrusted, key).await?;
         }
         Ok(is_new > 0)
-    }
-
-    /// True for a key whose vectors are not believed. Whoever believes it no more waits for this transaction, and drops
-    /// what it writes as well.
-    pub(super) async fn is_distrusted(&mut self, key: &str) -> Result<bool, DbError> {
-        let sql = "SELECT distrusted IS NOT NULL FROM api_keys WHERE user_id = $1 AND key_id = $2 FOR SHARE";
-        let query = sqlx::query_scalar(sql).bind(self.user.as_str()).bind(key);
-        Ok(query.fetch_optional(&mut *self.tx).await?.unwrap_or(true))
     }
 }

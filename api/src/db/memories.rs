@@ -192,6 +192,12 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
+    /// A row that its owner wrote now.
+    pub(super) fn new(owner: String, row: Row) -> Self {
+        let updated = Timestamp::from_micros(0);
+        Self { owner, row, rights: Rights::Owner, updated, summary: String::new(), handle: None, known: None }
+    }
+
     /// Whose it is, if it is not the user's own.
     pub(crate) fn share(&self) -> Option<Share> {
         let permission = if self.rights == Rights::Write { Permission::Write } else { Permission::Read };
@@ -368,16 +374,22 @@ impl UserTx {
         if seen.rights < Rights::Write {
             return Ok(Some(seen));
         }
-        let found = self.tx.maybe(sql, args![&seen.owner, uuid(id)]).await?;
-        // Access may have been lost while waiting for the lock.
-        match found {
-            Some(row) => {
-                let mut found = Stored { handle: seen.handle, ..stored(&row)? };
-                found.known = known(&row, &found)?;
-                Ok(Some(found))
-            }
+        match self.derived_by(&seen.owner, id, sql).await? {
+            Some(found) => Ok(Some(Stored { handle: seen.handle, ..found })),
+            // Access may have been lost while waiting for the lock.
             None => self.meant(id).await,
         }
+    }
+
+    /// A memory of an owner that the user may change, locked until the transaction ends.
+    pub(super) async fn locked(&mut self, owner: &str, id: MemoryId) -> Result<Option<Stored>, DbError> {
+        self.derived_by(owner, id, concat!(with_derived!(), " FOR NO KEY UPDATE")).await
+    }
+
+    async fn derived_by(&mut self, owner: &str, id: MemoryId, sql: &'static str) -> Result<Option<Stored>, DbError> {
+        let Some(row) = self.tx.maybe(sql, args![owner, uuid(id)]).await? else { return Ok(None) };
+        let found = stored(&row)?;
+        Ok(Some(Stored { known: known(&row, &found)?, ..found }))
     }
 
     /// Adds a memory of the user, with the key of the machine that sent what it means, if one did. False when they have
@@ -401,11 +413,6 @@ impl UserTx {
     ) -> Result<(), DbError> {
         let (written, sql) = (Written::of(decided, meant_by), AssertSqlSafe(REPLACE.as_str()));
         written.bind(sqlx::query(sql), owner).execute(&mut *self.tx).await?;
-        if matches!(written.row.state, State::Purged) {
-            // Nobody but its owner is told of it any more.
-            let sql = "DELETE FROM memory_shares WHERE owner = $1 AND memory = $2";
-            self.tx.run(sql, args![owner, uuid(written.row.memory)]).await?;
-        }
         self.keep_secrets(decided).await
     }
 }

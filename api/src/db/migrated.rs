@@ -2,7 +2,6 @@
 //! was done is done, and what is begun again finds what is left.
 
 use serde::Serialize;
-use sqlx::Row as _;
 use tessera_engine::compose::cleaned;
 use tessera_engine::domain::MemoryId;
 use tessera_engine::text::O200k;
@@ -119,7 +118,7 @@ impl Db {
             columns!(),
             " FROM memories WHERE owner = $1 AND id > $2 AND state <> 'purged' ORDER BY id LIMIT $3"
         );
-        let rows = tx.tx.all(sql, args![user.as_str(), after.map_or(Uuid::nil(), uuid), BATCH]).await?;
+        let rows = tx.all(sql, args![user.as_str(), after.map_or(Uuid::nil(), uuid), BATCH]).await?;
         rows.iter().map(stored).collect()
     }
 
@@ -154,7 +153,7 @@ impl Db {
     async fn empty_digests(&self, by: Migrator<'_>) -> Result<(), DbError> {
         let mut tx = by.begin(self).await?;
         let sql = "UPDATE applied_ops SET hash = '' WHERE user_id = $1 AND hash <> ''";
-        tx.tx.run(sql, args![by.user().as_str()]).await?;
+        tx.run(sql, args![by.user().as_str()]).await?;
         tx.commit().await
     }
 
@@ -166,17 +165,15 @@ impl Db {
         let sql = "SELECT memory, name, sealed FROM memory_secrets
              WHERE owner = $1 AND sealed IS NOT NULL AND encode(substring(sealed FROM 2 FOR 4), 'hex') <> $2
              ORDER BY memory, name FOR UPDATE";
-        let rows = tx.tx.all(sql, args![user.as_str(), &current]).await?;
+        let rows: Vec<(Uuid, String, Vec<u8>)> = tx.rows(sql, args![user.as_str(), &current]).await?;
         let mut done = 0;
-        for row in &rows {
-            let (id, name, sealed): (Uuid, String, Vec<u8>) =
-                (row.try_get("memory")?, row.try_get("name")?, row.try_get("sealed")?);
+        for (id, name, sealed) in rows {
             let memory = MemoryId::from_uuid(id);
             // What does not open stays as it is: its key may come back.
             let Ok(Opened::Value(value)) = secrets.opened(user.as_str(), memory, &name, &sealed) else { continue };
             let Ok(again) = secrets.sealed(user.as_str(), memory, &name, &value) else { continue };
             let sql = "UPDATE memory_secrets SET sealed = $4, mark = $5 WHERE owner = $1 AND memory = $2 AND name = $3";
-            tx.tx.run(sql, args![user.as_str(), id, &name, again, secrets.mark(user.as_str(), &value)]).await?;
+            tx.run(sql, args![user.as_str(), id, &name, again, secrets.mark(user.as_str(), &value)]).await?;
             tx.audit(Deed::SecretResealed, &target(memory, &name)).await?;
             done += 1;
         }

@@ -57,6 +57,7 @@ pub(crate) use uses::Use;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::ops::{Deref, DerefMut};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -69,32 +70,10 @@ use tokio::sync::Mutex;
 use crate::keys::Key;
 use verbs::{Ask as _, args};
 
-/// How the schema came to be: number, name and SQL. What was shipped is never edited, only added to.
-const MIGRATIONS: [(i64, &str, &str); 12] = [
-    (1, "server", include_str!("../../migrations/0001_server.sql")),
-    (2, "distributed", include_str!("../../migrations/0002_distributed.sql")),
-    (3, "rights", include_str!("../../migrations/0003_rights.sql")),
-    (4, "meaning", include_str!("../../migrations/0004_meaning.sql")),
-    (5, "secrets", include_str!("../../migrations/0005_secrets.sql")),
-    (6, "files", include_str!("../../migrations/0006_files.sql")),
-    (7, "fast", include_str!("../../migrations/0007_fast.sql")),
-    (8, "care", include_str!("../../migrations/0008_care.sql")),
-    (9, "waiting", include_str!("../../migrations/0009_waiting.sql")),
-    (10, "metadata", include_str!("../../migrations/0010_metadata.sql")),
-    (11, "leaving", include_str!("../../migrations/0011_leaving.sql")),
-    (12, "load", include_str!("../../migrations/0012_load.sql")),
-];
-
-fn migrator(is_spread: bool) -> migrate::Migrator {
-    let migration = |(number, name, sql): (i64, &'static str, &'static str)| {
-        let shipped = Migration::new(number, name.into(), MigrationType::Simple, sql.into_sql_str(), false);
-        if is_spread {
-            // It counts as the one that was shipped.
-            return Migration { sql: AssertSqlSafe(spread::migration(sql)).into_sql_str(), ..shipped };
-        }
-        shipped
-    };
-    migrate::Migrator::with_migrations(MIGRATIONS.into_iter().map(migration).collect())
+/// The schema. What was shipped is never edited, only added to.
+fn migrator() -> migrate::Migrator {
+    let sql = include_str!("../../migrations/0001_server.sql").into_sql_str();
+    migrate::Migrator::with_migrations(vec![Migration::new(1, "server".into(), MigrationType::Simple, sql, false)])
 }
 
 /// The name of a user: letters, digits, `.`, `_`, `@`, `-`; at most 100.
@@ -200,8 +179,6 @@ pub(crate) struct UserTx {
     by: By,
     /// Who is to be told of what, before it ends.
     told: sync::Told,
-    /// What a machine sent with the op that is carried out: what its text means.
-    sent: Option<Sent>,
     /// Whose kept indexes are to go before it ends: they hold what was removed for good.
     dropped: BTreeSet<String>,
     /// Whose memories were changed, and whom to tell of them once that is done.
@@ -296,7 +273,7 @@ impl Db {
         }
         // The extension may have come after this server connected.
         let is_spread = spread::is_spread(&mut conn).await?;
-        migrator(is_spread).run(&mut conn).await?;
+        migrator().run(&mut conn).await?;
         if is_spread {
             spread::spread(&mut conn).await?;
         }
@@ -363,8 +340,7 @@ impl Db {
         if self.is_spread {
             spread::act(&mut tx, user.as_str(), false).await?;
         } else {
-            let query = sqlx::query("SELECT set_config('app.user_id', $1, true)").bind(user.as_str());
-            query.execute(&mut *tx).await?;
+            tx.run("SELECT set_config('app.user_id', $1, true)", args![user.as_str()]).await?;
         }
         Ok(tx)
     }
@@ -404,7 +380,6 @@ impl Db {
             user: user.clone(),
             by: By::default(),
             told: sync::Told::default(),
-            sent: None,
             dropped: BTreeSet::new(),
             changed: BTreeSet::new(),
             active: Arc::clone(&self.active),
@@ -439,6 +414,20 @@ impl Db {
         let user: UserId = row.try_get::<String, _>("key_user")?.parse()?;
         let at = self.of(&user).await?.history(&[]).await?;
         Ok(asked::Known { hash: row.try_get("key_hash")?, scopes: row.try_get("key_scopes")?, at, user: Some(user) })
+    }
+}
+
+impl Deref for UserTx {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.tx
+    }
+}
+
+impl DerefMut for UserTx {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.tx
     }
 }
 

@@ -32,7 +32,7 @@ impl Db {
         let sql = "SELECT memory FROM feed WHERE user_id = $1 AND handle = $2 AND handle =
                  (SELECT other.handle FROM feed other WHERE other.user_id = $1 AND other.memory = feed.memory
                   ORDER BY other.owner <> $1, other.handle LIMIT 1)";
-        let found: Option<Uuid> = tx.tx.maybe_value(sql, args![user.as_str(), handle]).await?;
+        let found: Option<Uuid> = tx.maybe_value(sql, args![user.as_str(), handle]).await?;
         Ok(found.map(MemoryId::from_uuid))
     }
 
@@ -40,7 +40,7 @@ impl Db {
     /// was for all users. Those that the user may see no more are left out.
     pub(crate) async fn shared_under(&self, user: &UserId, handle: i64) -> Result<Vec<Stored>, DbError> {
         let mut tx = self.of(user).await?;
-        let those: Vec<Uuid> = tx.tx.values("SELECT shared_under($1)", args![handle]).await?;
+        let those: Vec<Uuid> = tx.values("SELECT shared_under($1)", args![handle]).await?;
         let mut found = Vec::with_capacity(those.len());
         for memory in those {
             found.extend(tx.memory(MemoryId::from_uuid(memory)).await?.filter(|stored| stored.share().is_some()));
@@ -60,7 +60,7 @@ impl Db {
         let mut tx = self.of(user).await?;
         let sql = "SELECT DISTINCT ON (memory) memory, handle FROM feed WHERE user_id = $1 AND memory = ANY ($2)
              ORDER BY memory, owner <> $1, handle";
-        let rows = tx.tx.all(sql, args![user.as_str(), memories.iter().copied().map(uuid).collect::<Vec<_>>()]).await?;
+        let rows = tx.all(sql, args![user.as_str(), memories.iter().copied().map(uuid).collect::<Vec<_>>()]).await?;
         let numbered = rows.iter().map(|row| {
             let handle = u32::try_from(row.try_get::<i64, _>("handle")?).unwrap_or(u32::MAX);
             Ok((MemoryId::from_uuid(row.try_get("memory")?), handle))
@@ -78,7 +78,7 @@ impl Db {
               WHERE memories.owner = $1 AND state = 'live' AND content_md5 <> ''
                   AND content_md5 = md5($2) AND content = $2 ORDER BY feed.handle LIMIT 1"
         );
-        let row = tx.tx.maybe(sql, args![user.as_str(), content]).await?;
+        let row = tx.maybe(sql, args![user.as_str(), content]).await?;
         row.as_ref().map(numbered).transpose()
     }
 
@@ -106,7 +106,6 @@ impl Db {
               WHERE before < $5 ORDER BY place"
         );
         let rows = tx
-            .tx
             .all(
                 sql,
                 args![

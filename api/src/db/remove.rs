@@ -95,7 +95,7 @@ impl Db {
         let mut tx = self.on_host(user).await?;
         for (table, column) in tx.own_tables().await? {
             let sql = AssertSqlSafe(format!("SELECT count(*) FROM {table} WHERE {column} = $1"));
-            let rows: i64 = tx.tx.value(sql, args![user.as_str()]).await?;
+            let rows: i64 = tx.value(sql, args![user.as_str()]).await?;
             add(&mut counts, table, rows.unsigned_abs());
         }
         drop(tx);
@@ -103,8 +103,7 @@ impl Db {
             let mut tx = self.on_host(&other).await?;
             for (table, condition) in BY_OTHERS {
                 let sql = AssertSqlSafe(format!("SELECT count(*) FROM {table} WHERE {condition}"));
-                let query = sqlx::query_scalar(sql).bind(other.as_str()).bind(user.as_str());
-                let rows: i64 = query.fetch_one(&mut *tx.tx).await?;
+                let rows: i64 = tx.value(sql, args![other.as_str(), user.as_str()]).await?;
                 add(&mut counts, &of_others(table), rows.unsigned_abs());
             }
         }
@@ -116,7 +115,7 @@ impl Db {
         let mut tx = self.on_host(user).await?;
         let sql =
             "SELECT grantee FROM memory_shares WHERE owner = $1 UNION SELECT grantee FROM tag_shares WHERE owner = $1";
-        let grantees: Vec<String> = tx.tx.values(sql, args![user.as_str()]).await?;
+        let grantees: Vec<String> = tx.values(sql, args![user.as_str()]).await?;
         drop(tx);
         let names = self.users().await?.into_iter().chain(grantees);
         let others: BTreeSet<UserId> = names.map(|name| name.parse()).collect::<Result<_, _>>()?;
@@ -176,7 +175,7 @@ impl Db {
         let mut tx = self.on_host(user).await?;
         let sql = "SELECT memory FROM memory_secrets WHERE owner = $1 AND place = 'vault'
              UNION SELECT memory FROM vault_writes WHERE owner = $1 UNION SELECT memory FROM vault_removals WHERE owner = $1";
-        let memories: Vec<Uuid> = tx.tx.values(sql, args![user.as_str()]).await.map_err(DbError::from)?;
+        let memories: Vec<Uuid> = tx.values(sql, args![user.as_str()]).await.map_err(DbError::from)?;
         drop(tx);
         those.extend(memories.into_iter().map(|memory| (user.as_str().to_owned(), memory.to_string())));
         if those.is_empty() {
@@ -195,21 +194,21 @@ impl Db {
         let mut tx = self.on_host(user).await?;
         // However much it is; and until the end nobody writes or shares what is theirs. Writes in progress hold the row.
         let held = "SELECT user_id FROM users WHERE user_id = $1 FOR UPDATE";
-        tx.tx.run(held, args![user.as_str()]).await?;
+        tx.run(held, args![user.as_str()]).await?;
         let sql = "SELECT set_config('statement_timeout', '0', true), pg_advisory_xact_lock(hashtextextended($1, 0))";
-        tx.tx.run(sql, args![user.as_str()]).await?;
+        tx.run(sql, args![user.as_str()]).await?;
         // Every acknowledged write is visible here, and no other one can begin.
         if let Some(export) = export {
             tx.write_down(export).await?;
         }
         let sql = "SELECT DISTINCT grantee FROM tag_shares WHERE owner = $1";
-        let grantees: Vec<String> = tx.tx.values(sql, args![user.as_str()]).await?;
+        let grantees: Vec<String> = tx.values(sql, args![user.as_str()]).await?;
         for grantee in grantees {
             tx.offers_changed(&grantee.parse()?);
         }
         for (table, column) in tx.own_tables().await? {
             let sql = AssertSqlSafe(format!("DELETE FROM {table} WHERE {column} = $1"));
-            let rows = tx.tx.run(sql, args![user.as_str()]).await?.rows_affected();
+            let rows = tx.run(sql, args![user.as_str()]).await?.rows_affected();
             add(&mut counts, table, rows);
         }
         tx.commit().await?;

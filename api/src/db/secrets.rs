@@ -77,14 +77,14 @@ impl Db {
     ) -> Result<Option<(Stored, Vec<Kept>)>, DbError> {
         let mut tx = self.by(caller).await?;
         let sql = concat!("SELECT ", columns!(), " FROM memories WHERE owner = $1 AND id = $2");
-        let found = tx.tx.maybe(sql, args![caller.user.as_str(), uuid(memory)]).await?;
+        let found = tx.maybe(sql, args![caller.user.as_str(), uuid(memory)]).await?;
         let found = found.as_ref().map(stored).transpose()?.filter(|stored| stored.row.state.document().is_some());
         let names = found.as_ref().map(names).unwrap_or_default();
         let is_by_owner = found.as_ref().is_none_or(|found| found.row.edited_by.is_none());
         let sql =
             "SELECT DISTINCT ON (name) memory, name, sealed FROM memory_secrets WHERE owner = $1 AND name = ANY ($3)
                  AND (memory = $2 OR $4) ORDER BY name, memory <> $2, made DESC";
-        let rows = tx.tx.all(sql, args![caller.user.as_str(), uuid(memory), names, is_by_owner]).await?;
+        let rows = tx.all(sql, args![caller.user.as_str(), uuid(memory), names, is_by_owner]).await?;
         let rows = rows.iter().map(kept).collect::<Result<Vec<_>, _>>()?;
         Ok(found.map(|found| (found, rows)))
     }
@@ -105,67 +105,62 @@ impl Db {
 
     /// Keeps what came from a machine. False where the memory is not there any more.
     pub(crate) async fn keep_sent(&self, caller: &Caller, memory: MemoryId, secret: &Secret) -> Result<bool, DbError> {
-        unless_overtaken(|| self.keep_sent_now(caller, memory, secret)).await
-    }
-
-    async fn keep_sent_now(&self, caller: &Caller, memory: MemoryId, secret: &Secret) -> Result<bool, DbError> {
-        let mut tx = self.by(caller).await?;
-        if !tx.has_own(memory).await? {
-            return Ok(false);
-        }
-        if tx.keep_secret(memory, secret).await? {
-            tx.audit(Deed::SecretSent, &target(memory, secret.name.as_str())).await?;
-        }
-        tx.commit().await?;
-        Ok(true)
+        unless_overtaken(|| async {
+            let mut tx = self.by(caller).await?;
+            if !tx.has_own(memory).await? {
+                return Ok(false);
+            }
+            if tx.keep_secret(memory, secret).await? {
+                tx.audit(Deed::SecretSent, &target(memory, secret.name.as_str())).await?;
+            }
+            tx.commit().await?;
+            Ok(true)
+        })
+        .await
     }
 
     /// Removes a secret of a memory of the caller's own. False where there is none. What lies in a vault is an orphan from
     /// then on (since ever: no row of it is to come), and leaves it at once.
     pub(crate) async fn forget_secret(&self, caller: &Caller, memory: MemoryId, name: &str) -> Result<bool, DbError> {
-        unless_overtaken(|| self.forget_secret_now(caller, memory, name)).await
-    }
-
-    async fn forget_secret_now(&self, caller: &Caller, memory: MemoryId, name: &str) -> Result<bool, DbError> {
-        let mut tx = self.by(caller).await?;
-        let sql = "WITH gone AS (DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3
+        unless_overtaken(|| async {
+            let mut tx = self.by(caller).await?;
+            let sql = "WITH gone AS (DELETE FROM memory_secrets WHERE owner = $1 AND memory = $2 AND name = $3
                  RETURNING owner, memory, name, place),
              orphan AS (INSERT INTO vault_writes (owner, memory, name, since)
                  SELECT owner, memory, name, '-infinity' FROM gone WHERE place = 'vault'
                  ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since)
              SELECT name FROM gone";
-        let forgotten = tx.tx.maybe(sql, args![caller.user.as_str(), uuid(memory), name]).await?;
-        let deed = if forgotten.is_some() { Deed::SecretForgotten } else { Deed::SecretDenied };
-        tx.audit(deed, &target(memory, name)).await?;
-        tx.commit().await?;
-        Ok(forgotten.is_some())
+            let forgotten = tx.maybe(sql, args![caller.user.as_str(), uuid(memory), name]).await?;
+            let deed = if forgotten.is_some() { Deed::SecretForgotten } else { Deed::SecretDenied };
+            tx.audit(deed, &target(memory, name)).await?;
+            tx.commit().await?;
+            Ok(forgotten.is_some())
+        })
+        .await
     }
 
     /// Notes what is about to be put into a vault.
     pub(crate) async fn intend(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
-        unless_overtaken(|| self.intend_now(owner, memory, names)).await
-    }
-
-    async fn intend_now(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
+        unless_overtaken(|| async {
         let mut tx = self.of(owner).await?;
         let sql = "INSERT INTO vault_writes (owner, memory, name, since) SELECT $1, $2, name, now() FROM unnest($3::text[]) AS name
              ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since";
-        tx.tx.run(sql, args![owner.as_str(), uuid(memory), names]).await?;
+        tx.run(sql, args![owner.as_str(), uuid(memory), names]).await?;
         tx.commit().await
+    }).await
     }
 
     /// Forgets what was noted of values whose rows came.
     pub(crate) async fn forget_written(&self, owner: &UserId) -> Result<(), DbError> {
-        unless_overtaken(|| self.forget_written_now(owner)).await
-    }
-
-    async fn forget_written_now(&self, owner: &UserId) -> Result<(), DbError> {
-        let mut tx = self.of(owner).await?;
-        // Of one that waited for somebody who forgets the row, PostgreSQL reads `w` again, but not the row: `since` tells.
-        let sql = "DELETE FROM vault_writes w WHERE w.owner = $1 AND w.since > '-infinity' AND EXISTS (
+        unless_overtaken(|| async {
+            let mut tx = self.of(owner).await?;
+            // Of one that waited for somebody who forgets the row, PostgreSQL reads `w` again, but not the row: `since` tells.
+            let sql = "DELETE FROM vault_writes w WHERE w.owner = $1 AND w.since > '-infinity' AND EXISTS (
                  SELECT FROM memory_secrets s WHERE s.owner = $1 AND s.memory = w.memory AND s.name = w.name)";
-        tx.tx.run(sql, args![owner.as_str()]).await?;
-        tx.commit().await
+            tx.run(sql, args![owner.as_str()]).await?;
+            tx.commit().await
+        })
+        .await
     }
 
     /// A value that was put into the vault a while ago and has no row, if there is one: nobody puts it there again until
@@ -173,11 +168,11 @@ impl Db {
     pub(crate) async fn orphan(&self, owner: &UserId) -> Result<Option<Orphan>, DbError> {
         let mut tx = self.of(owner).await?;
         // The row stays locked while the vault answers.
-        tx.tx.run("SET LOCAL idle_in_transaction_session_timeout = '2min'", args![]).await?;
+        tx.run("SET LOCAL idle_in_transaction_session_timeout = '2min'", args![]).await?;
         // Longer than any request may take.
         let sql = "SELECT memory, name FROM vault_writes WHERE owner = $1 AND since < now() - interval '5 minutes'
              ORDER BY since LIMIT 1 FOR UPDATE SKIP LOCKED";
-        let row = tx.tx.maybe(sql, args![owner.as_str()]).await?;
+        let row = tx.maybe(sql, args![owner.as_str()]).await?;
         let Some(row) = row else { return Ok(None) };
         Ok(Some(Orphan { memory: MemoryId::from_uuid(row.try_get("memory")?), name: row.try_get("name")?, tx }))
     }
@@ -195,7 +190,7 @@ impl Db {
     pub(crate) async fn leaving_vault(&self, owner: &UserId) -> Result<Vec<MemoryId>, DbError> {
         let mut tx = self.of(owner).await?;
         let sql = "SELECT memory FROM vault_removals WHERE owner = $1 ORDER BY since LIMIT 500";
-        let those: Vec<Uuid> = tx.tx.values(sql, args![owner.as_str()]).await?;
+        let those: Vec<Uuid> = tx.values(sql, args![owner.as_str()]).await?;
         Ok(those.into_iter().map(MemoryId::from_uuid).collect())
     }
 
@@ -203,7 +198,7 @@ impl Db {
     pub(crate) async fn left_vault(&self, owner: &UserId, memory: MemoryId) -> Result<(), DbError> {
         let mut tx = self.of(owner).await?;
         let sql = "DELETE FROM vault_removals WHERE owner = $1 AND memory = $2";
-        tx.tx.run(sql, args![owner.as_str(), uuid(memory)]).await?;
+        tx.run(sql, args![owner.as_str(), uuid(memory)]).await?;
         tx.commit().await
     }
 }

@@ -107,57 +107,53 @@ impl Db {
         with: &UserId,
         permission: Option<Permission>,
     ) -> Result<bool, ShareError> {
-        unless_overtaken(|| self.share_now(caller, target, with, permission)).await
-    }
-
-    async fn share_now(
-        &self,
-        caller: &Caller,
-        target: &Target,
-        with: &UserId,
-        permission: Option<Permission>,
-    ) -> Result<bool, ShareError> {
-        let owner = &caller.user;
-        if owner == with {
-            return Err(ShareError::Self_);
-        }
-        // Whoever uses a client of the older API sees at once what is shared by a tag: nobody could ask them.
-        let is_older = matches!((target, permission), (Target::Tag(_), Some(_))) && self.has_older_key(with).await?;
-        let mut tx = self.by(caller).await?;
-        let is_user: bool = tx.tx.value("SELECT is_user($1)", args![with.as_str()]).await?;
-        if !is_user {
-            return Err(ShareError::NoUser);
-        }
-        tx.change_shares(owner).await?;
-        let seen = match target {
-            Target::Memory(memory) => tx.own_memory(*memory).await?.ok_or(ShareError::NoMemory).map(|id| vec![id])?,
-            // What is offered comes when it is accepted.
-            Target::Tag(tag) if is_older || tx.is_accepted(tag, with).await? => tx.tagged(tag).await?,
-            Target::Tag(_) => Vec::new(),
-        };
-        let changed = match permission {
-            Some(permission) => tx.grant(target, with, permission, is_older).await?,
-            None => tx.revoke(target, with).await?,
-        };
-        if changed {
-            let (deed, what) = match (target, permission) {
-                (Target::Memory(memory), Some(_)) => (Deed::Shared, memory.to_string()),
-                (Target::Memory(memory), None) => (Deed::Unshared, memory.to_string()),
-                (Target::Tag(tag), Some(_)) => (Deed::TagShared, tag.as_str().to_owned()),
-                (Target::Tag(tag), None) => (Deed::TagUnshared, tag.as_str().to_owned()),
+        unless_overtaken(|| async {
+            let owner = &caller.user;
+            if owner == with {
+                return Err(ShareError::Self_);
+            }
+            // Whoever uses a client of the older API sees at once what is shared by a tag: nobody could ask them.
+            let is_older =
+                matches!((target, permission), (Target::Tag(_), Some(_))) && self.has_older_key(with).await?;
+            let mut tx = self.by(caller).await?;
+            let is_user: bool = tx.value("SELECT is_user($1)", args![with.as_str()]).await?;
+            if !is_user {
+                return Err(ShareError::NoUser);
+            }
+            tx.change_shares(owner).await?;
+            let seen = match target {
+                Target::Memory(memory) => {
+                    tx.own_memory(*memory).await?.ok_or(ShareError::NoMemory).map(|id| vec![id])?
+                }
+                // What is offered comes when it is accepted.
+                Target::Tag(tag) if is_older || tx.is_accepted(tag, with).await? => tx.tagged(tag).await?,
+                Target::Tag(_) => Vec::new(),
             };
-            let how = permission.map(|permission| format!(" {permission}")).unwrap_or_default();
-            tx.audit(deed, &format!("{what} {}{how}", with.as_str())).await?;
-            if permission.is_none() && !seen.is_empty() {
-                tx.drop_indexes_of([with.as_str().to_owned()]);
+            let changed = match permission {
+                Some(permission) => tx.grant(target, with, permission, is_older).await?,
+                None => tx.revoke(target, with).await?,
+            };
+            if changed {
+                let (deed, what) = match (target, permission) {
+                    (Target::Memory(memory), Some(_)) => (Deed::Shared, memory.to_string()),
+                    (Target::Memory(memory), None) => (Deed::Unshared, memory.to_string()),
+                    (Target::Tag(tag), Some(_)) => (Deed::TagShared, tag.as_str().to_owned()),
+                    (Target::Tag(tag), None) => (Deed::TagUnshared, tag.as_str().to_owned()),
+                };
+                let how = permission.map(|permission| format!(" {permission}")).unwrap_or_default();
+                tx.audit(deed, &format!("{what} {}{how}", with.as_str())).await?;
+                if permission.is_none() && !seen.is_empty() {
+                    tx.drop_indexes_of([with.as_str().to_owned()]);
+                }
+                tx.told_of(with, owner, seen);
+                if matches!(target, Target::Tag(_)) {
+                    tx.offers_changed(with);
+                }
             }
-            tx.told_of(with, owner, seen);
-            if matches!(target, Target::Tag(_)) {
-                tx.offers_changed(with);
-            }
-        }
-        tx.commit().await?;
-        Ok(changed)
+            tx.commit().await?;
+            Ok(changed)
+        })
+        .await
     }
 
     /// Hides what an owner shares from a user, or one memory of it; or shows it again. False where that was so.
@@ -168,32 +164,25 @@ impl Db {
         memory: Option<MemoryId>,
         is_muted: bool,
     ) -> Result<bool, DbError> {
-        unless_overtaken(|| self.mute_now(user, owner, memory, is_muted)).await
-    }
-
-    async fn mute_now(
-        &self,
-        user: &UserId,
-        owner: &UserId,
-        memory: Option<MemoryId>,
-        is_muted: bool,
-    ) -> Result<bool, DbError> {
-        let mut tx = self.of(user).await?;
-        let memory = memory.map_or(Uuid::nil(), uuid);
-        let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
-        let sql = if is_muted {
-            "INSERT INTO mutes (user_id, owner, memory) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
-        } else {
-            "DELETE FROM mutes WHERE user_id = $1 AND owner = $2 AND memory = $3"
-        };
-        let done = tx.tx.run(sql, args![user.as_str(), owner.as_str(), memory]).await?;
-        let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
-        tx.told_of(user, owner, before.symmetric_difference(&after).copied());
-        if done.rows_affected() > 0 {
-            tx.offers_changed(user);
-        }
-        tx.commit().await?;
-        Ok(done.rows_affected() > 0)
+        unless_overtaken(|| async {
+            let mut tx = self.of(user).await?;
+            let memory = memory.map_or(Uuid::nil(), uuid);
+            let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+            let sql = if is_muted {
+                "INSERT INTO mutes (user_id, owner, memory) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+            } else {
+                "DELETE FROM mutes WHERE user_id = $1 AND owner = $2 AND memory = $3"
+            };
+            let done = tx.run(sql, args![user.as_str(), owner.as_str(), memory]).await?;
+            let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+            tx.told_of(user, owner, before.symmetric_difference(&after).copied());
+            if done.rows_affected() > 0 {
+                tx.offers_changed(user);
+            }
+            tx.commit().await?;
+            Ok(done.rows_affected() > 0)
+        })
+        .await
     }
 
     /// What other users want to share with this one by a tag, and nobody answered.
@@ -210,41 +199,34 @@ impl Db {
         tag: &Tag,
         is_accepted: bool,
     ) -> Result<bool, DbError> {
-        unless_overtaken(|| self.answer_offer_now(caller, owner, tag, is_accepted)).await
-    }
-
-    async fn answer_offer_now(
-        &self,
-        caller: &Caller,
-        owner: &UserId,
-        tag: &Tag,
-        is_accepted: bool,
-    ) -> Result<bool, DbError> {
-        let user = &caller.user;
-        let mut tx = self.by(caller).await?;
-        tx.change_shares(owner).await?;
-        let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
-        let sql = "SELECT answer_offer($1, $2, $3)";
-        let changed: bool = tx.tx.value(sql, args![owner.as_str(), tag.as_str(), is_accepted]).await?;
-        let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
-        if changed {
-            let answer = if is_accepted { "accepted" } else { "declined" };
-            tx.audit(Deed::OfferAnswered, &format!("{} {} {answer}", owner.as_str(), tag.as_str())).await?;
-            tx.offers_changed(user);
-        }
-        if !before.is_subset(&after) {
-            tx.drop_indexes_of([user.as_str().to_owned()]);
-        }
-        tx.told_of(user, owner, before.symmetric_difference(&after).copied());
-        tx.commit().await?;
-        Ok(changed)
+        unless_overtaken(|| async {
+            let user = &caller.user;
+            let mut tx = self.by(caller).await?;
+            tx.change_shares(owner).await?;
+            let before: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+            let sql = "SELECT answer_offer($1, $2, $3)";
+            let changed: bool = tx.value(sql, args![owner.as_str(), tag.as_str(), is_accepted]).await?;
+            let after: HashSet<MemoryId> = tx.visible_of(owner).await?.into_iter().collect();
+            if changed {
+                let answer = if is_accepted { "accepted" } else { "declined" };
+                tx.audit(Deed::OfferAnswered, &format!("{} {} {answer}", owner.as_str(), tag.as_str())).await?;
+                tx.offers_changed(user);
+            }
+            if !before.is_subset(&after) {
+                tx.drop_indexes_of([user.as_str().to_owned()]);
+            }
+            tx.told_of(user, owner, before.symmetric_difference(&after).copied());
+            tx.commit().await?;
+            Ok(changed)
+        })
+        .await
     }
 
     /// Whose a memory is that a user muted.
     pub(crate) async fn muted_owners(&self, user: &UserId, memory: MemoryId) -> Result<Vec<UserId>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT owner FROM mutes WHERE user_id = $1 AND memory = $2 ORDER BY owner";
-        let owners: Vec<String> = tx.tx.values(sql, args![user.as_str(), uuid(memory)]).await?;
+        let owners: Vec<String> = tx.values(sql, args![user.as_str(), uuid(memory)]).await?;
         owners.iter().map(|owner| owner.parse()).collect()
     }
 
@@ -258,14 +240,14 @@ impl Db {
              LEFT JOIN feed f ON f.user_id = s.owner AND f.owner = s.owner AND f.memory = s.memory
              WHERE s.owner = $1 AND m.state = 'live' ORDER BY s.created, s.memory, s.grantee"
         );
-        let memories = tx.tx.all(sql, args![user.as_str()]).await?;
+        let memories = tx.all(sql, args![user.as_str()]).await?;
         let sql = concat!(
             "SELECT s.tag, s.grantee, s.permission, s.status, ",
             since!(),
             "FROM tag_shares s
              WHERE s.owner = $1 ORDER BY s.created, s.tag, s.grantee"
         );
-        let tags = tx.tx.all(sql, args![user.as_str()]).await?;
+        let tags = tx.all(sql, args![user.as_str()]).await?;
         let mut shares = MyShares::default();
         for row in &memories {
             shares.memory_shares.push(MemoryShare {
@@ -307,8 +289,7 @@ impl UserTx {
     async fn is_accepted(&mut self, tag: &Tag, with: &UserId) -> Result<bool, DbError> {
         let sql = "SELECT EXISTS (SELECT FROM tag_shares
                    WHERE owner = $1 AND tag = $2 AND grantee = $3 AND status = 'accepted')";
-        let query = sqlx::query_scalar(sql).bind(self.user.as_str().to_owned()).bind(tag.as_str()).bind(with.as_str());
-        Ok(query.fetch_one(&mut *self.tx).await?)
+        Ok(self.tx.value(sql, args![self.user.as_str().to_owned(), tag.as_str(), with.as_str()]).await?)
     }
 
     /// What other users want to share with this one by a tag, and nobody answered; of those they mute, nothing.
@@ -353,41 +334,36 @@ impl UserTx {
         permission: Permission,
         is_accepted: bool,
     ) -> Result<bool, DbError> {
-        let query = match target {
-            Target::Memory(memory) => sqlx::query(
-                "INSERT INTO memory_shares (owner, memory, grantee, permission) VALUES ($1, $2, $3, $4)
-                 ON CONFLICT (owner, memory, grantee) DO UPDATE SET permission = $4
-                 WHERE memory_shares.permission <> $4",
-            )
-            .bind(self.user.as_str().to_owned())
-            .bind(uuid(*memory)),
-            Target::Tag(tag) => sqlx::query(
-                "INSERT INTO tag_shares (owner, tag, grantee, permission, status) VALUES ($1, $2, $3, $4, $5)
-                 ON CONFLICT (owner, tag, grantee) DO UPDATE SET permission = $4 WHERE tag_shares.permission <> $4",
-            )
-            .bind(self.user.as_str().to_owned())
-            .bind(tag.as_str()),
+        let (owner, with, permission) = (self.user.as_str(), with.as_str(), permission.as_str());
+        let done = match target {
+            Target::Memory(memory) => {
+                let sql = "INSERT INTO memory_shares (owner, memory, grantee, permission) VALUES ($1, $2, $3, $4)
+                     ON CONFLICT (owner, memory, grantee) DO UPDATE SET permission = $4
+                     WHERE memory_shares.permission <> $4";
+                self.tx.run(sql, args![owner, uuid(*memory), with, permission]).await?
+            }
+            Target::Tag(tag) => {
+                let sql = "INSERT INTO tag_shares (owner, tag, grantee, permission, status) VALUES ($1, $2, $3, $4, $5)
+                     ON CONFLICT (owner, tag, grantee) DO UPDATE SET permission = $4 WHERE tag_shares.permission <> $4";
+                let status = if is_accepted { "accepted" } else { "offered" };
+                self.tx.run(sql, args![owner, tag.as_str(), with, permission, status]).await?
+            }
         };
-        let query = query.bind(with.as_str()).bind(permission.as_str());
-        let query = match target {
-            Target::Memory(_) => query,
-            Target::Tag(_) => query.bind(if is_accepted { "accepted" } else { "offered" }),
-        };
-        let done = query.execute(&mut *self.tx).await?;
         Ok(done.rows_affected() > 0)
     }
 
     async fn revoke(&mut self, target: &Target, with: &UserId) -> Result<bool, DbError> {
-        let query = match target {
+        let (owner, with) = (self.user.as_str(), with.as_str());
+        let done = match target {
             Target::Memory(memory) => {
-                sqlx::query("DELETE FROM memory_shares WHERE owner = $1 AND memory = $2 AND grantee = $3")
-                    .bind(self.user.as_str().to_owned())
-                    .bind(uuid(*memory))
+                let sql = "DELETE FROM memory_shares WHERE owner = $1 AND memory = $2 AND grantee = $3";
+                self.tx.run(sql, args![owner, uuid(*memory), with]).await?
             }
-            Target::Tag(tag) => sqlx::query("DELETE FROM tag_shares WHERE owner = $1 AND tag = $2 AND grantee = $3")
-                .bind(self.user.as_str().to_owned())
-                .bind(tag.as_str()),
+            Target::Tag(tag) => {
+                let sql = "DELETE FROM tag_shares WHERE owner = $1 AND tag = $2 AND grantee = $3";
+                self.tx.run(sql, args![owner, tag.as_str(), with]).await?
+            }
         };
-        Ok(query.bind(with.as_str()).execute(&mut *self.tx).await?.rows_affected() > 0)
+        Ok(done.rows_affected() > 0)
     }
 }

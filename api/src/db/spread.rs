@@ -52,11 +52,6 @@ pub(super) async fn act(
     Ok(())
 }
 
-/// A migration as it is done here: tables are spread when all of them are there, not while they are made.
-pub(super) fn migration(sql: &str) -> String {
-    sql.replace("extname = 'citus'", "extname = ''")
-}
-
 /// Spreads what is not spread yet. Doing so twice changes nothing.
 pub(super) async fn spread(connection: &mut PgConnection) -> Result<(), DbError> {
     connection.run("SELECT pg_advisory_lock($1)", args![LOCK]).await?;
@@ -274,11 +269,5 @@ mod tests {
             gone.contains("feed LEFT JOIN memories m ON m.owner = feed.owner AND m.owner = $1 AND m.id = '0")
         }));
         assert_eq!(gone(&SQL.replace("LEFT JOIN", "JOIN")), None);
-    }
-
-    #[test]
-    fn migrations_make_tables_and_leave_them_where_they_are() {
-        let sql = include_str!("../../migrations/0002_distributed.sql");
-        assert!(sql.contains("extname = 'citus'") && !migration(sql).contains("extname = 'citus'"));
     }
 }

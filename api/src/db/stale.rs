@@ -77,7 +77,6 @@ impl Db {
                      WHERE substring(forward FROM 1 FOR length(head)) = head))
              ORDER BY updated DESC, id";
         Ok(tx
-            .tx
             .values(sql, args![user.as_str(), current_heads(), i32::try_from(LineCosts::FORM).unwrap_or(i32::MAX)])
             .await?)
     }
@@ -103,20 +102,13 @@ impl Db {
     pub(crate) async fn keep(&self, user: &UserId, remade: &[Remade]) -> Result<usize, DbError> {
         let mut written = 0;
         for batch in remade.chunks(BATCH) {
-            written += unless_overtaken(|| self.keep_batch(user, batch)).await?;
-        }
-        Ok(written)
-    }
-
-    async fn keep_batch(&self, user: &UserId, batch: &[Remade]) -> Result<usize, DbError> {
+            written += unless_overtaken(|| async {
         let mut written = 0;
         let mut tx = self.of(user).await?;
         for Remade { old, composed } in batch {
             let sql = "UPDATE memories SET forward = $4, length = $5, signature = $6, standing = $7, costs = $8, passages = $9
                      WHERE owner = $1 AND id = $2 AND forward = $3";
-            let done = tx
-                .tx
-                .run(
+            let done = tx.run(
                     sql,
                     args![
                         user.as_str(),
@@ -134,6 +126,9 @@ impl Db {
             written += usize::try_from(done.rows_affected()).unwrap_or(0);
         }
         tx.commit().await?;
+        Ok::<_, DbError>(written)
+    }).await?;
+        }
         Ok(written)
     }
 }

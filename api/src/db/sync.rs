@@ -42,25 +42,17 @@ impl Db {
     ) -> Result<Answer, DbError> {
         self.has_room_for(&caller.user, op).await?;
         let foreseen = self.foresee(caller, op).await?;
-        unless_overtaken(|| self.carry_out_now(caller, op, hash, sent, &foreseen)).await
-    }
-
-    async fn carry_out_now(
-        &self,
-        caller: &Caller,
-        op: &Screened<Op>,
-        hash: &[u8],
-        sent: Option<&Sent>,
-        foreseen: &Foreseen,
-    ) -> Result<Answer, DbError> {
-        for _ in 0..ATTEMPTS {
-            let mut tx = self.by(caller).await?;
-            tx.sent = sent.cloned();
-            let Some(answer) = tx.carry_out(op, hash, foreseen).await? else { continue };
-            tx.commit().await?;
-            return Ok(answer);
-        }
-        Err(DbError::Row("a memory cannot be inserted, and is not there".into()))
+        let foreseen = &foreseen;
+        unless_overtaken(|| async {
+            for _ in 0..ATTEMPTS {
+                let mut tx = self.by(caller).await?;
+                let Some(answer) = tx.carry_out(op, hash, sent, foreseen).await? else { continue };
+                tx.commit().await?;
+                return Ok(answer);
+            }
+            Err(DbError::Row("a memory cannot be inserted, and is not there".into()))
+        })
+        .await
     }
 
     /// What changed for a user after a cursor, of a database that is the one a machine knows. `None` for another.
@@ -213,6 +205,48 @@ fn shadow(found: Stored, seq: u64) -> Shadow {
     Shadow { share: found.share(), row: found.row, seq }
 }
 
+/// What became of an op.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// It may not be done.
+    Refused(Refusal),
+    /// Everything is as the op wants it.
+    Kept,
+    /// A row was written. Nobody was told yet.
+    Written(Box<Written>),
+}
+
+/// A row that an op wrote.
+#[derive(Debug)]
+pub(super) struct Written {
+    stored: Box<Stored>,
+    /// The tags that it had before, and whether it was live; `None` for a new one.
+    was: Option<(Vec<String>, bool)>,
+    /// The other text of a conflict, and whether it was stored now.
+    copy: Option<(MemoryId, bool)>,
+    /// True for a new row that nobody but its owner can see.
+    is_own_alone: bool,
+}
+
+/// The user was authenticated before the removal: the next request is not let in.
+fn of_removed_user(error: sqlx::Error) -> DbError {
+    match error {
+        sqlx::Error::Database(error) if error.is_foreign_key_violation() => {
+            DbError::Row("the user was removed meanwhile".into())
+        }
+        error => error.into(),
+    }
+}
+
+/// What an op was refused for that was carried out before. A digest may have been emptied.
+fn refused_before((hash, refused): (Vec<u8>, Option<String>), sent: &[u8]) -> Result<Option<Refusal>, DbError> {
+    if !hash.is_empty() && hash != sent {
+        return Ok(Some(Refusal::OpReused));
+    }
+    let refused = refused.map(|text| serde_json::from_str::<Refusal>(&text)).transpose();
+    refused.map_err(|error| DbError::Row(error.to_string()))
+}
+
 impl UserTx {
     /// Where the database stands for the user, and how far a machine with these marks knows it.
     pub(crate) async fn history(&mut self, marks: &[Mark]) -> Result<Position, DbError> {
@@ -252,58 +286,120 @@ impl UserTx {
         &mut self,
         op: &Screened<Op>,
         hash: &[u8],
+        sent: Option<&Sent>,
         foreseen: &Foreseen,
     ) -> Result<Option<Answer>, DbError> {
-        let Some(refused) = self.apply(op, hash, None, foreseen).await? else { return Ok(None) };
-        let text = op.action.text();
-        // The numbers of what was done are part of the answer.
-        self.tell().await?;
-        let copy = match text {
-            Some(text) => self.shadow(copy_id(op.memory, text)).await?,
-            None => None,
-        };
-        let row = self.shadow(op.memory).await?;
-        let answer = Answer { op_id: op.op_id, memory: op.memory, refused, row, copy };
-        Ok(Some(answer))
+        let begun = self.begin_op(Some((op.op_id, hash)), op.memory, sent.map(|sent| sent.key.as_str())).await;
+        let begun = begun.map_err(of_removed_user)?;
+        let answer = |refused, row, copy| Some(Answer { op_id: op.op_id, memory: op.memory, refused, row, copy });
+        if let Some(known) = begun.known {
+            let refused = refused_before(known, hash)?;
+            let copy = match op.action.text() {
+                Some(text) => self.shadow(copy_id(op.memory, text)).await?,
+                None => None,
+            };
+            return Ok(answer(refused, self.shadow(op.memory).await?, copy));
+        }
+        let current = self.current(op.memory, &begun).await?;
+        let before = current.stored().cloned();
+        if sent.is_some() && begun.is_distrusted {
+            metrics::counter!("tessera_meanings_refused_total").increment(1);
+        }
+        let sent = sent.filter(|_| !begun.is_distrusted);
+        let Some(step) = self.decide(op, current, sent, foreseen).await? else { return Ok(None) };
+        let as_it_is = |stored: Option<Stored>| Some(shadow(stored?, begun.seq?));
+        match step {
+            Step::Refused(refusal) => {
+                self.note_refusal(op, refusal).await?;
+                Ok(answer(Some(refusal), as_it_is(before), None))
+            }
+            Step::Kept => Ok(answer(None, as_it_is(before), None)),
+            Step::Written(written) => {
+                let seq = self.end_op(&written).await?;
+                let copy = match written.copy {
+                    Some((copy, _)) => self.shadow(copy).await?,
+                    None => None,
+                };
+                Ok(answer(None, seq.map(|seq| shadow(*written.stored, seq)), copy))
+            }
+        }
     }
 
-    /// Applies an op once: what it was refused for, now or the first time. `None` as [`UserTx::carry_out`].
+    /// Ends an op whose row was written: tells everybody of it, in one round trip. Returns the place of the memory in the user's
+    /// feed.
+    async fn end_op(&mut self, written: &Written) -> Result<Option<u64>, DbError> {
+        let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
+        self.changed.insert(owner.clone());
+        let (tags, was_live) = written.was.clone().unzip();
+        let sql = "SELECT before, after, seq FROM op_end($1, $2, $3, $4, $5)";
+        let args = args![self.user.as_str(), owner, uuid(memory), tags, was_live];
+        let ended: Option<(Vec<String>, Vec<String>, Option<i64>)> = self.tx.maybe_row(sql, args).await?;
+        let (before, after, seq) = ended.unwrap_or_default();
+        self.lost_sight(written, &before, &after).await?;
+        self.tell_of_copy(written).await?;
+        // What is told of beside it, and indexes that hold what was removed.
+        self.tell().await?;
+        Ok(seq.and_then(|seq| u64::try_from(seq).ok()))
+    }
+
+    /// Notes whom to tell of a row that was written, to be told with others at the end of the transaction.
+    pub(super) async fn note_written(&mut self, written: &Written) -> Result<(), DbError> {
+        let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
+        let (before, after) = if written.is_own_alone {
+            (Vec::new(), vec![owner.clone()])
+        } else {
+            let (tags, was_live) = written.was.clone().unzip();
+            let sql = "SELECT before, after FROM seen_by($1, $2, $3, $4)";
+            let seen: Option<(Vec<String>, Vec<String>)> =
+                self.tx.maybe_row(sql, args![owner, uuid(memory), tags, was_live]).await?;
+            seen.unwrap_or_default()
+        };
+        self.told.add(before.clone(), owner, memory);
+        self.told.add(after.clone(), owner, memory);
+        self.lost_sight(written, &before, &after).await?;
+        self.tell_of_copy(written).await
+    }
+
+    /// Kept indexes of users who do not see a memory any more are to go; with one that is deleted permanently, its secrets too.
+    async fn lost_sight(&mut self, written: &Written, before: &[String], after: &[String]) -> Result<(), DbError> {
+        let unseen: Vec<String> = before.iter().filter(|who| !after.contains(who)).cloned().collect();
+        self.drop_indexes_of(unseen);
+        if matches!(written.stored.row.state, State::Purged) {
+            let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
+            // Nobody but its owner is told of it any more.
+            let sql = "DELETE FROM memory_shares WHERE owner = $1 AND memory = $2";
+            self.tx.run(sql, args![owner, uuid(memory)]).await?;
+            self.purge_secrets(memory, before).await?;
+            self.drop_indexes(before);
+        }
+        Ok(())
+    }
+
+    async fn tell_of_copy(&mut self, written: &Written) -> Result<(), DbError> {
+        let Some((copy, true)) = written.copy else { return Ok(()) };
+        let author = self.user.as_str().to_owned();
+        let those = self.audience(&author, copy).await?;
+        self.told.add(those, &author, copy);
+        Ok(())
+    }
+
+    /// Applies an op of a request once: what it was refused for, now or the first time. `None` as [`UserTx::carry_out`].
     pub(super) async fn apply(
         &mut self,
         op: &Screened<Op>,
         hash: &[u8],
-        current: Option<Current>,
+        current: Current,
         foreseen: &Foreseen,
-    ) -> Result<Option<Option<Refusal>>, DbError> {
-        let sql = "INSERT INTO applied_ops (user_id, op_id, hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-        let made = self.tx.run(sql, args![self.user.as_str(), uuid(op.op_id), hash]).await;
-        let is_new = match made {
-            // Authenticated before the removal: the next request is not let in.
-            Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
-                return Err(DbError::Row("the user was removed meanwhile".into()));
-            }
-            made => made?.rows_affected() > 0,
-        };
-        if is_new {
-            let current = match current {
-                Some(current) => current,
-                None => self.current(op.memory).await?,
-            };
-            let decided = self.decide(op, current, foreseen).await?;
-            if let Some(Some(refusal)) = decided {
-                self.note_refusal(op, refusal).await?;
-            }
-            return Ok(decided);
+    ) -> Result<Option<Step>, DbError> {
+        let begun = self.begin_op(Some((op.op_id, hash)), op.memory, None).await.map_err(of_removed_user)?;
+        if let Some(known) = begun.known {
+            return Ok(Some(refused_before(known, hash)?.map_or(Step::Kept, Step::Refused)));
         }
-        let sql = "SELECT hash, refused FROM applied_ops WHERE user_id = $1 AND op_id = $2";
-        let known = self.tx.one(sql, args![self.user.as_str(), uuid(op.op_id)]).await?;
-        let known_hash: Vec<u8> = known.try_get("hash")?;
-        if !known_hash.is_empty() && known_hash != hash {
-            return Ok(Some(Some(Refusal::OpReused)));
+        let step = self.decide(op, current, None, foreseen).await?;
+        if let Some(Step::Refused(refusal)) = step {
+            self.note_refusal(op, refusal).await?;
         }
-        let refused: Option<String> = known.try_get("refused")?;
-        let refused = refused.map(|text| serde_json::from_str::<Refusal>(&text)).transpose();
-        refused.map(Some).map_err(|error| DbError::Row(error.to_string()))
+        Ok(step)
     }
 
     async fn shadow(&mut self, id: MemoryId) -> Result<Option<Shadow>, DbError> {
@@ -313,16 +409,17 @@ impl UserTx {
         Ok(seq.map(|seq| shadow(found, u64::try_from(seq).unwrap_or(0))))
     }
 
-    /// Does what an op says to what is there: what it is refused for. `None` as [`UserTx::carry_out`].
+    /// Does what an op says to what is there, and tells nobody yet. `None` as [`UserTx::carry_out`].
     pub(super) async fn decide(
         &mut self,
         op: &Screened<Op>,
         current: Current,
+        sent: Option<&Sent>,
         foreseen: &Foreseen,
-    ) -> Result<Option<Option<Refusal>>, DbError> {
+    ) -> Result<Option<Step>, DbError> {
         if matches!(current, Current::Anothers) {
             let is_new = matches!(op.action, Action::Create(_));
-            return Ok(Some(Some(if is_new { Refusal::IdTaken } else { Refusal::Unknown })));
+            return Ok(Some(Step::Refused(if is_new { Refusal::IdTaken } else { Refusal::Unknown })));
         }
         let is_unheard = matches!(current, Current::Unheard);
         let current = current.into_stored();
@@ -331,56 +428,54 @@ impl UserTx {
             None => outcome_on(current.as_ref(), op, &self.user).await?,
         };
         let (row, copy) = match outcome {
-            Outcome::Refuse(refusal) => return Ok(Some(Some(refusal))),
-            Outcome::Keep => return Ok(Some(None)),
+            Outcome::Refuse(refusal) => return Ok(Some(Step::Refused(refusal))),
+            Outcome::Keep => return Ok(Some(Step::Kept)),
             Outcome::Write { row, copy } => (row, copy),
         };
         let owner = current.as_ref().map_or_else(|| self.user.as_str().to_owned(), |found| found.owner.clone());
         // Nothing is shared of what nobody heard of, but by its tags.
         let is_own_alone = is_unheard && row.row().state.live().is_some_and(|document| document.tags.is_empty());
-        if !is_own_alone {
+        if is_unheard && !is_own_alone {
             self.hold_shares(&owner).await?;
         }
-        let before = if current.is_some() { self.audience(&owner, op.memory).await? } else { Vec::new() };
-        let (row, key) = self.with_meaning(op, &owner, *row).await?;
-        match current {
-            Some(_) => self.replace(&owner, &row, key.as_deref()).await?,
-            None if self.insert(&row, key.as_deref()).await? => {}
+        let (row, key) = self.with_meaning(op, sent, &owner, *row);
+        match &current {
+            Some(_) => self.replace(&owner, &row, key).await?,
+            None if self.insert(&row, key).await? => {}
             None => return Ok(None),
         }
-        let after = if is_own_alone { vec![owner.clone()] } else { self.audience(&owner, op.memory).await? };
-        let unseen: Vec<String> = before.iter().filter(|who| !after.contains(who)).cloned().collect();
-        self.drop_indexes_of(unseen);
-        self.told.add(before.clone(), &owner, op.memory);
-        self.told.add(after, &owner, op.memory);
-        if matches!(row.row().state, State::Purged) {
-            self.purge_secrets(op.memory, &before).await?;
-            self.drop_indexes(&before);
-        }
-        if let Some(copy) = copy
-            && self.insert(&copy, None).await?
-        {
-            let (author, copy) = (self.user.as_str().to_owned(), copy.row().memory);
-            let those = self.audience(&author, copy).await?;
-            self.told.add(those, &author, copy);
-        }
-        Ok(Some(None))
+        let copy = match copy {
+            Some(copy) => Some((copy.row().memory, self.insert(&copy, None).await?)),
+            None => None,
+        };
+        let tags =
+            |state: &State| state.document().map(|document| document.tags.iter().map(ToString::to_string).collect());
+        let was = current
+            .as_ref()
+            .map(|found| (tags(&found.row.state).unwrap_or_default(), found.row.state.live().is_some()));
+        let stored = match current {
+            Some(found) => Stored { row: row.row().clone(), ..found },
+            None => Stored::new(owner, row.row().clone()),
+        };
+        Ok(Some(Step::Written(Box::new(Written { stored: Box::new(stored), was, copy, is_own_alone }))))
     }
 
     /// With what the machine found the op's text to mean, where the row is its user's own and says that very text; and
     /// with the key that it came under. What cannot be that is left away.
-    async fn with_meaning(&mut self, op: &Op, owner: &str, row: Decided) -> Result<(Decided, Option<String>), DbError> {
-        let Some(sent) = self.sent.take().filter(|_| owner == self.user.as_str()) else { return Ok((row, None)) };
+    fn with_meaning<'a>(
+        &self,
+        op: &Op,
+        sent: Option<&'a Sent>,
+        owner: &str,
+        row: Decided,
+    ) -> (Decided, Option<&'a str>) {
+        let Some(sent) = sent.filter(|_| owner == self.user.as_str()) else { return (row, None) };
         let text = op.action.text().filter(|text| row.row().state.live().is_some_and(|now| now.content == **text));
         let is_known = row.composed().is_none_or(|composed| !composed.meaning().is_empty());
-        let Some(meaning) = text.filter(|_| !is_known).and_then(|text| sent.meaning.meaning_of(text.as_str())) else {
-            return Ok((row, None));
-        };
-        if self.is_distrusted(&sent.key).await? {
-            metrics::counter!("tessera_meanings_refused_total").increment(1);
-            return Ok((row, None));
+        match text.filter(|_| !is_known).and_then(|text| sent.meaning.meaning_of(text.as_str())) {
+            Some(meaning) => (row.meant(meaning), Some(&sent.key)),
+            None => (row, None),
         }
-        Ok((row.meant(meaning), Some(sent.key)))
     }
 
     /// Keeps why an op was refused, for whoever sends it again.
@@ -411,13 +506,11 @@ impl UserTx {
 
     /// Tells whoever is to be told. Counters come last in a transaction, and those of all users in one order.
     pub(super) async fn tell(&mut self) -> Result<(), DbError> {
-        if self.told.is_empty() {
-            return Ok(());
+        if !self.told.is_empty() {
+            let Told { those, owners, memories } = std::mem::take(&mut self.told);
+            self.changed.extend(owners.iter().filter(|owner| !owner.is_empty()).cloned());
+            self.tx.run("SELECT tell($1, $2, $3)", args![those, owners, memories]).await?;
         }
-        let Told { those, owners, memories } = std::mem::take(&mut self.told);
-        self.changed.extend(owners.iter().filter(|owner| !owner.is_empty()).cloned());
-        let query = sqlx::query("SELECT tell($1, $2, $3)").bind(those).bind(owners).bind(memories);
-        query.execute(&mut *self.tx).await?;
         // Last: nobody keeps one while the counters are held.
         if !self.dropped.is_empty() {
             let those: Vec<String> = std::mem::take(&mut self.dropped).into_iter().collect();
@@ -439,7 +532,7 @@ impl UserTx {
 
     /// Until the transaction ends, nobody changes with whom an owner shares: whoever comes to see a memory by a
     /// share, or by a change of the memory, is told of it by one of the two.
-    async fn hold_shares(&mut self, owner: &str) -> Result<(), DbError> {
+    pub(super) async fn hold_shares(&mut self, owner: &str) -> Result<(), DbError> {
         let sql = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))";
         self.tx.run(sql, args![owner]).await?;
         Ok(())

@@ -73,8 +73,7 @@ impl UserTx {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         if self.is_spread {
             let sql = "SELECT memory, seq FROM feed WHERE user_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
-            let query = sqlx::query(sql).bind(self.user.as_str()).bind(after).bind(most);
-            let told = query.fetch_all(&mut *self.tx).await?;
+            let told = self.tx.all(sql, args![self.user.as_str(), after, most]).await?;
             return self.memories_of(&told).await;
         }
         let sql =
@@ -89,8 +88,7 @@ impl UserTx {
         if self.is_spread {
             let sql = "SELECT memory, max(seq) AS seq FROM feed WHERE user_id = $1 AND memory > $2
                        GROUP BY memory ORDER BY memory LIMIT $3";
-            let query = sqlx::query(sql).bind(self.user.as_str()).bind(after).bind(most);
-            let told = query.fetch_all(&mut *self.tx).await?;
+            let told = self.tx.all(sql, args![self.user.as_str(), after, most]).await?;
             return self.memories_of(&told).await;
         }
         let sql = meant!(

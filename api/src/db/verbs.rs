@@ -1,7 +1,7 @@
 //! One verb for each statement: its rows, a row or none, one row, values, or its effect alone.
 
 use sqlx::postgres::{PgArguments, PgQueryResult, PgRow};
-use sqlx::{Decode, Error, PgConnection, Postgres, SqlSafeStr, Type};
+use sqlx::{Decode, Error, FromRow, PgConnection, Postgres, SqlSafeStr, Type};
 
 /// Values for the parameters of a statement, from `$1` on; an error where one cannot be encoded.
 pub(crate) type Args = Result<PgArguments, Error>;
@@ -21,11 +21,17 @@ pub(crate) use args;
 pub(crate) trait Value: for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin {}
 impl<T: for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin> Value for T {}
 
+/// The columns of a row, by their places.
+pub(crate) trait Tuple: for<'r> FromRow<'r, PgRow> + Send + Unpin {}
+impl<T: for<'r> FromRow<'r, PgRow> + Send + Unpin> Tuple for T {}
+
 /// Statements on a connection or in a transaction.
 pub(crate) trait Ask {
     async fn run(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<PgQueryResult, Error>;
     async fn all(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Vec<PgRow>, Error>;
+    async fn rows<T: Tuple>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Vec<T>, Error>;
     async fn maybe(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Option<PgRow>, Error>;
+    async fn maybe_row<T: Tuple>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Option<T>, Error>;
     async fn one(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<PgRow, Error>;
     async fn values<T: Value>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Vec<T>, Error>;
     async fn maybe_value<T: Value>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Option<T>, Error>;
@@ -39,6 +45,14 @@ impl Ask for PgConnection {
 
     async fn all(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Vec<PgRow>, Error> {
         sqlx::query_with(sql, args?).fetch_all(self).await
+    }
+
+    async fn rows<T: Tuple>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Vec<T>, Error> {
+        sqlx::query_as_with(sql, args?).fetch_all(self).await
+    }
+
+    async fn maybe_row<T: Tuple>(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Option<T>, Error> {
+        sqlx::query_as_with(sql, args?).fetch_optional(self).await
     }
 
     async fn maybe(&mut self, sql: impl SqlSafeStr, args: Args) -> Result<Option<PgRow>, Error> {

@@ -166,7 +166,7 @@ impl Cluster {
         self.sql("CREATE DATABASE tessera TEMPLATE backup OWNER server");
     }
 
-    /// Puts a dump of our database in its place.
+    /// Loads rows into our database.
     pub(crate) fn load(&self, dump: &Path) {
         // PostgreSQL's own user reads it.
         let copy = self.dir.path().join("dump.sql");
@@ -174,8 +174,6 @@ impl Cluster {
         if is_root() {
             chown(&copy, Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        self.sql("CREATE ROLE tessera_app NOLOGIN");
-        self.sql("GRANT tessera_app TO server WITH ADMIN OPTION");
         let arguments = ["-d", "tessera", "-v", "ON_ERROR_STOP=1", "-q", "-f", copy.to_str().unwrap()];
         self.run("psql", &[&["-h", &self.socket(), "-U", "admin"][..], &arguments].concat());
     }

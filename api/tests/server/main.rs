@@ -38,5 +38,4 @@ mod spread;
 mod stale;
 mod sync;
 mod taken_over;
-mod upgrade;
 mod vault;

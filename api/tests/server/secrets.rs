@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tessera_api::{NewKey, SecretMode, SecretRules, Secrets};
 use uuid::Uuid;
 
-use crate::site::{Site, key_rules, with_database, with_site};
+use crate::site::{Site, key_rules, with_site};
 use crate::sync::{create, id as new_id};
 
 pub(crate) const PASSWORD: &str = "hunter2!X9";
@@ -400,8 +400,9 @@ const OLD: [&str; 8] = [
 
 #[test]
 fn what_stood_in_clear_before_is_taken_out_of_live_and_deleted_rows() {
-    let dump = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/db/server-v5.sql");
-    with_database(&dump, "SELECT 1", |site| async move {
+    let dump = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/db/clear-credentials.sql");
+    with_site(|site| async move {
+        site.cluster.load(&dump);
         let here = |site: &Site| OLD.iter().filter(|value| site.cluster.dump().contains(**value)).count();
         assert_eq!(here(&site), 7, "all but what was removed for good");
         let site = site.encrypting().await;

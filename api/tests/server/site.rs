@@ -1,7 +1,6 @@
 //! A server on the loopback interface, and users with keys.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -171,18 +170,6 @@ pub(crate) fn with_limits<F: Future<Output = ()>>(limits: Limits, test: impl FnO
 /// The same with a server of these settings.
 pub(crate) fn with_site_of<F: Future<Output = ()>>(settings: Settings, test: impl FnOnce(Site) -> F) {
     with_patience(settings, &Patience::default(), test);
-}
-
-/// Runs a test with a server on a dump of a database, to which this SQL was done before the server came.
-pub(crate) fn with_database<F: Future<Output = ()>>(dump: &Path, sql: &str, test: impl FnOnce(Site) -> F) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(async {
-        if let Some(cluster) = Cluster::start() {
-            cluster.load(dump);
-            cluster.sql_on("tessera", sql);
-            test(Site::on(cluster, Settings::default(), &Patience::default()).await).await;
-        }
-    });
 }
 
 /// The same with a database of this patience.

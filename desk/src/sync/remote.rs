@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tessera_engine::domain::{MemoryId, Permission, Tag};
 use tessera_engine::sync::{
-    KeptSecrets, MACHINE_HEADER, Mark, Offer, Page, PurgeReport, Push, Pushed, SentSecrets, ShownSecrets, Snapshot,
+    KeptSecrets, MACHINE_HEADER, Mark, Offer, Page, PurgeReport, Push, Pushed, SentSecrets, ShownSecret, ShownSecrets,
+    Snapshot,
 };
 use url::Url;
 
@@ -119,7 +120,8 @@ struct Problem {
 /// A memory that another user shares, or that is shared with one.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct SharedMemory {
-    /// The memory.
+    /// The memory. The server's short number of it is another field.
+    #[serde(rename(deserialize = "memory_uuid"))]
     pub memory_id: MemoryId,
     /// With whom.
     pub shared_with: String,
@@ -344,9 +346,18 @@ impl Remote {
     /// # Errors
     /// When the server cannot be reached, knows no such memory, or the key may not ask.
     pub async fn secrets_of(&self, memory: MemoryId) -> Result<ShownSecrets, RemoteError> {
-        let mut shown = self.answer(self.request(Method::POST, &format!("api/memories/{memory}/secret"))?).await?;
-        by_uuid(&mut shown, "id", "uuid");
-        read(shown)
+        // The server's `id` is its short number of the memory.
+        #[derive(Deserialize)]
+        struct Shown {
+            uuid: MemoryId,
+            category: String,
+            content: String,
+            source: String,
+            secrets: Vec<ShownSecret>,
+        }
+        let request = self.request(Method::POST, &format!("api/memories/{memory}/secret"))?;
+        let Shown { uuid: id, category, content, source, secrets } = self.answer(request).await?;
+        Ok(ShownSecrets { id, category, content, source, secrets })
     }
 
     /// Shares a memory with a user, or no longer.
@@ -416,26 +427,8 @@ impl Remote {
     /// # Errors
     /// When the server cannot be reached.
     pub async fn my_shares(&self) -> Result<Shares, RemoteError> {
-        let mut shares: Value = self.answer(self.request(Method::GET, "api/memories/my-shares")?).await?;
-        let rows = shares.get_mut("memory_shares").and_then(Value::as_array_mut);
-        rows.into_iter().flatten().for_each(|row| by_uuid(row, "memory_id", "memory_uuid"));
-        read(shares)
+        self.answer(self.request(Method::GET, "api/memories/my-shares")?).await
     }
-}
-
-/// Puts the UUID of a memory in the place of its number, which is one of the server's own: servers of before gave the UUID
-/// there.
-fn by_uuid(row: &mut Value, number: &str, uuid: &str) {
-    if let Some(fields) = row.as_object_mut()
-        && let Some(uuid) = fields.remove(uuid)
-    {
-        fields.insert(number.to_owned(), uuid);
-    }
-}
-
-fn read<T: DeserializeOwned>(answer: Value) -> Result<T, RemoteError> {
-    serde_json::from_value(answer)
-        .map_err(|error| RemoteError::Unreachable(format!("its answer cannot be read: {error}")))
 }
 
 /// A text as one part of a path.

@@ -3,20 +3,18 @@
 
 mod again;
 mod attacked;
+mod credentials_in_clear;
 mod derived;
-mod eleven;
+mod every_kind;
 mod expiry;
 mod meaning;
+mod metadata;
 mod model;
-mod nine;
 mod paging;
 mod removed;
 mod replaced;
 mod residue;
 mod salvage;
-mod seven;
-mod six;
 mod stale;
 mod support;
-mod ten;
 mod trust;

@@ -1,4 +1,4 @@
-//! A store of schema 9 with credentials in clear: they are found wherever they stand, are taken out by word of the person,
+//! A store with credentials in clear: they are found wherever they stand, are taken out by word of the person,
 //! and are told to no server before that.
 
 use std::fs;
@@ -49,11 +49,12 @@ fn fixed(store: &mut Store) -> Result<u64, StoreError> {
 
 #[test]
 fn what_stands_there_is_counted_then_set_aside_and_nothing_of_it_is_left() {
-    let home = Home::with("v9.db");
+    let home = Home::with("clear-credentials.db");
     let mut store = home.open(THEN);
     store.rebuild_snapshot().unwrap();
+    store.backup(Some(&home.dir.path().join("t/backups/earlier.db"))).unwrap();
     let before = standing(&home);
-    assert!(VALUES.iter().all(|value| before.contains(&format!("pre-schema-13-from-9.db: {value}"))), "{before:?}");
+    assert!(VALUES.iter().all(|value| before.contains(&format!("earlier.db: {value}"))), "{before:?}");
     let seen = store.scan(Scanning::Look, &mut |_, _| {}).unwrap();
     assert_eq!(standing(&home), before, "looking changes nothing");
     assert!(seen.left() >= 10 && seen.residues.iter().all(|residue| !residue.fixed), "{seen:#?}");
@@ -75,13 +76,14 @@ fn what_stands_there_is_counted_then_set_aside_and_nothing_of_it_is_left() {
     assert!(store.get(named(6)).unwrap().unwrap().deleted.is_some(), "one that was forgotten stays so");
     assert_eq!(
         store.get(named(3)).unwrap().unwrap().updated,
-        Home::with("v9.db").open(THEN).get(named(3)).unwrap().unwrap().updated
+        Home::with("clear-credentials.db").open(THEN).get(named(3)).unwrap().unwrap().updated
     );
 }
 
 #[test]
 fn a_scan_that_is_ended_in_its_middle_goes_on_and_loses_no_value() {
-    let home = Home::with("v9.db");
+    let home = Home::with("clear-credentials.db");
+    home.open(THEN).backup(Some(&home.dir.path().join("t/backups/earlier.db"))).unwrap();
     for most in 0..6 {
         let mut store = home.open(THEN);
         let mut times = 0;
@@ -100,7 +102,7 @@ fn a_scan_that_is_ended_in_its_middle_goes_on_and_loses_no_value() {
 
 #[test]
 fn no_server_is_told_of_a_credential_that_stood_there_before() {
-    let home = Home::with("v9.db");
+    let home = Home::with("clear-credentials.db");
     let mut store = home.open(THEN);
     store.join("https://memory.example", "ada", Upload::All).unwrap();
     let mut told = Vec::new();
@@ -152,7 +154,7 @@ fn with_copies(home: &Home) -> (Store, Vec<PathBuf>) {
 
 #[test]
 fn a_copy_is_a_database_by_any_name_and_stays_whole_and_what_is_not_ours_is_left_and_told() {
-    let home = Home::with("v9.db");
+    let home = Home::with("clear-credentials.db");
     let (mut store, copies) = with_copies(&home);
     let before: Vec<_> = copies.iter().map(|copy| state_of(copy)).collect();
     let strange = ["foreign.sqlite", "old/packed.tar"].map(|name| home.dir.path().join("t").join(name));
@@ -175,7 +177,7 @@ fn a_copy_is_a_database_by_any_name_and_stays_whole_and_what_is_not_ours_is_left
 
 #[test]
 fn what_is_removed_for_good_goes_from_copies_of_any_name_and_from_directories() {
-    let home = Home::with("v9.db");
+    let home = Home::with("clear-credentials.db");
     let (mut store, copies) = with_copies(&home);
     let dir = home.dir.path().join("t");
     let text = store.get(named(1)).unwrap().unwrap().content;
@@ -199,7 +201,7 @@ fn what_is_removed_for_good_goes_from_copies_of_any_name_and_from_directories() 
 
 #[test]
 fn what_is_read_into_another_form_and_lines_of_a_key_are_found_in_the_row() {
-    let home = Home::with("v9.db");
+    let home = Home::with("clear-credentials.db");
     drop(home.open(THEN));
     let path = home.dir.path().join("t/tessera.db");
     let token = format!("gh{}_{}", "p", "x7Kq2Lw9Zt5XcV1mQ0bZr4Ns8Ty6Uh3Pd1Ga");

@@ -40,7 +40,7 @@ fn salvaged(home: &Home) -> Store {
 
 #[test]
 fn salvage_keeps_owners_conflicts_trails_history_receipts_links_and_handles() {
-    let home = Home::with("v3.db");
+    let home = Home::with("joined.db");
     let mut before = home.open(NOW);
     let expected: Vec<_> = (1..=22).map(|number| before.get(named(number)).unwrap()).collect();
     let ops = before.ops(100).unwrap();

@@ -75,17 +75,17 @@ impl Db {
         }
         for one in coming {
             tx.act_for(one.owner).await?;
-            tx.tx.run("SAVEPOINT one", args![]).await?;
+            tx.run("SAVEPOINT one", args![]).await?;
             match tx.take(one, is_first).await {
                 Ok(shares) => {
-                    tx.tx.run("RELEASE SAVEPOINT one", args![]).await?;
+                    tx.run("RELEASE SAVEPOINT one", args![]).await?;
                     tx.note_older(one.older.id, Some(one.owner), None).await?;
                     taken.memories += 1;
                     taken.deleted += u64::from(one.older.is_deleted);
                     taken.shares += shares;
                 }
                 Err(error) if matches!(error, DbError::Row(_)) || error.remedy() == Remedy::Change => {
-                    tx.tx.run("ROLLBACK TO SAVEPOINT one", args![]).await?;
+                    tx.run("ROLLBACK TO SAVEPOINT one", args![]).await?;
                     tx.note_older(one.older.id, None, Some(&error.to_string())).await?;
                 }
                 Err(error) => return Err(error),
@@ -119,8 +119,7 @@ impl UserTx {
     }
 
     async fn see_as(&mut self, user: &str) -> Result<(), DbError> {
-        let query = sqlx::query("SELECT set_config('app.user_id', $1, true)").bind(user);
-        query.execute(&mut *self.tx).await?;
+        self.tx.run("SELECT set_config('app.user_id', $1, true)", args![user]).await?;
         Ok(())
     }
 

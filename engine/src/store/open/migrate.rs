@@ -11,23 +11,9 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 
 /// The schema this program writes.
-pub(crate) const SCHEMA: i64 = 13;
+pub(crate) const SCHEMA: i64 = 1;
 
-const STEPS: [&str; 13] = [
-    include_str!("migrations/0001_store.sql"),
-    include_str!("migrations/0002_sessions.sql"),
-    include_str!("migrations/0003_sync.sql"),
-    include_str!("migrations/0004_authors.sql"),
-    include_str!("migrations/0005_places.sql"),
-    include_str!("migrations/0006_marks.sql"),
-    include_str!("migrations/0007_lists.sql"),
-    include_str!("migrations/0008_meaning.sql"),
-    include_str!("migrations/0009_questions.sql"),
-    include_str!("migrations/0010_secrets.sql"),
-    include_str!("migrations/0011_files.sql"),
-    include_str!("migrations/0012_coming_over.sql"),
-    include_str!("migrations/0013_failing.sql"),
-];
+const STEPS: [&str; 1] = [include_str!("migrations/0001_store.sql")];
 
 fn migrations() -> Migrations<'static> {
     Migrations::new(STEPS.into_iter().map(M::up).collect())

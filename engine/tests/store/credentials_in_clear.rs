@@ -1,7 +1,6 @@
-//! A file of schema 9, from before credentials were set aside, is opened with rows of every kind: it answers as it did,
-//! keeps what it holds until somebody asks for it to be looked through, and takes no credential in any more.
+//! A store with credentials in clear, as it is when the program learns to find more of them: it answers as before, keeps what it
+//! holds until the user asks for a scan, and accepts no further credential.
 
-use rusqlite::Connection;
 use tessera_engine::Store;
 use tessera_engine::domain::{Draft, Origin, Patch, Trust};
 use tessera_engine::store::{Actor, AskedInVain, ListRequest, Meanings, SecretRef};
@@ -14,12 +13,9 @@ const THEN: &str = "2026-11-20T11:00:00Z";
 const THERE: [u32; 15] = [1, 2, 3, 4, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
 
 #[test]
-fn every_kind_of_row_is_there_and_a_copy_was_made_before() {
-    let home = Home::with("v9.db");
+fn every_kind_of_row_is_there() {
+    let home = Home::with("clear-credentials.db");
     let store = home.open(THEN);
-    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-13-from-9.db")).unwrap();
-    let schema: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(schema, 9);
     assert_eq!(shown(&store), THERE);
     assert_eq!(listed(&store, ListRequest { expired: true, ..ListRequest::default() }), [5]);
     assert_eq!(listed(&store, ListRequest { deleted: true, ..ListRequest::default() }), [6]);
@@ -53,7 +49,7 @@ fn answers_as_it_did(store: &mut Store) {
 
 #[test]
 fn it_answers_as_it_did_and_is_good() {
-    let home = Home::with("v9.db");
+    let home = Home::with("clear-credentials.db");
     let mut store = home.open(THEN);
     answers_as_it_did(&mut store);
     drop(store);
@@ -64,7 +60,7 @@ fn it_answers_as_it_did_and_is_good() {
 
 #[test]
 fn what_is_written_from_now_on_holds_no_credential_and_an_earlier_text_loses_its_own() {
-    let home = Home::with("v9.db");
+    let home = Home::with("clear-credentials.db");
     let mut store = home.open(THEN);
     let said = store.remember(Draft::new("The staging password is hunter2!X9")).unwrap();
     assert!(!said.existed && said.memory.content.starts_with("The staging password is [secret s"), "{said:?}");

@@ -1,7 +1,5 @@
-//! A file of schema 7, from before there were vectors, is opened with rows of every kind: it answers at once as it did,
-//! gets its vectors bit by bit, and goes on.
+//! A store with rows of every kind and without vectors is opened: it answers at once, gets its vectors bit by bit, and goes on.
 
-use rusqlite::Connection;
 use tessera_engine::Store;
 use tessera_engine::domain::{Category, Draft, Origin, Trust};
 use tessera_engine::store::{Actor, ListRequest, Meanings, ReceiptFilter, StoreConfig};
@@ -16,13 +14,9 @@ const THEN: &str = "2027-03-20T11:00:00Z";
 const THERE: [u32; 22] = [1, 2, 3, 4, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
 
 #[test]
-fn every_kind_of_row_is_there_and_a_copy_was_made_before() {
-    let home = Home::with("v7.db");
+fn every_kind_of_row_is_there() {
+    let home = Home::with("every-kind.db");
     let store = home.open(THEN);
-    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-13-from-7.db")).unwrap();
-    let schema: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-    let rows: i64 = copy.query_row("SELECT count(*) FROM memories", [], |row| row.get(0)).unwrap();
-    assert_eq!((schema, rows), (7, 26));
     assert_eq!(shown(&store), THERE);
     assert_eq!(listed(&store, ListRequest { expired: true, ..ListRequest::default() }), [6]);
     assert_eq!(listed(&store, ListRequest { deleted: true, ..ListRequest::default() }), [8, 12]);
@@ -63,7 +57,7 @@ fn answers_as_it_did(store: &mut Store) {
 
 #[test]
 fn it_answers_as_it_did_while_its_vectors_are_made_and_after() {
-    let home = Home::with("v7.db");
+    let home = Home::with("every-kind.db");
     let mut store = home.open(THEN);
     assert_eq!(
         store.meanings().unwrap(),
@@ -88,7 +82,7 @@ fn it_answers_as_it_did_while_its_vectors_are_made_and_after() {
 
 #[test]
 fn nothing_is_sent_because_of_vectors() {
-    let home = Home::with("v7.db");
+    let home = Home::with("every-kind.db");
     let mut store = home.open(THEN);
     let ops = store.ops(100).unwrap();
     let said = |store: &Store, id| (1..=26).find(|n| store.get(named(*n)).unwrap().is_some_and(|one| one.id == id));
@@ -102,7 +96,7 @@ fn nothing_is_sent_because_of_vectors() {
 
 #[test]
 fn with_the_leg_switched_off_it_waits_and_is_written_on() {
-    let home = Home::with("v7.db");
+    let home = Home::with("every-kind.db");
     let mut store = Store::open(StoreConfig { meaning: false, ..home.config(THEN) }).unwrap();
     assert!(!store.give_meaning_to_some().unwrap() && store.meaning_turn().unwrap().is_none());
     answers_as_it_did(&mut store);

@@ -1,11 +1,9 @@
-//! A file of schema 11, from before metadata were kept, is opened: it answers as it did, and metadata are kept in it, taken
-//! back and exported.
+//! Metadata are kept, restored and exported.
 
-use rusqlite::Connection;
 use tessera_engine::domain::{Draft, Metadata, Patch};
-use tessera_engine::store::{Actor, ImportAs, ListRequest};
+use tessera_engine::store::{Actor, ImportAs};
 
-use crate::support::{Home, listed, named, recalled, shown};
+use crate::support::{Home, named, recalled};
 
 /// After the end of 4.
 const THEN: &str = "2026-11-22T09:00:00Z";
@@ -15,23 +13,8 @@ fn kept(json: &str) -> Metadata {
 }
 
 #[test]
-fn every_row_is_there_and_a_copy_was_made_before() {
-    let home = Home::with("v11.db");
-    let mut store = home.open(THEN);
-    let copy = Connection::open(home.dir.path().join("t/backups/pre-schema-13-from-11.db")).unwrap();
-    let schema: i64 = copy.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(schema, 11);
-    assert_eq!(shown(&store), [1, 2, 3, 7, 8]);
-    assert_eq!(listed(&store, ListRequest { expired: true, ..ListRequest::default() }), [4]);
-    assert_eq!(listed(&store, ListRequest { deleted: true, ..ListRequest::default() }), [5]);
-    assert_eq!(store.get(named(6)).unwrap(), None, "removed for good");
-    assert!(store.get(named(1)).unwrap().unwrap().metadata.is_none());
-    assert_eq!(recalled(&mut store, "when do the lock gates open?")[0], "The lock gates open at half past six");
-}
-
-#[test]
 fn metadata_are_kept_screened_restored_and_exported() {
-    let home = Home::with("v11.db");
+    let home = Home::with("every-kind.db");
     let mut store = home.open(THEN);
     let token = format!("ghp_{}", "a1B2".repeat(9));
     let given = Some(kept(&format!(r#"{{"ticket":"A-1","deep":[{{"{token}":"{token}"}}]}}"#)));
