@@ -85,8 +85,6 @@ CREATE TABLE memories (
     state       text NOT NULL CHECK (state IN ('live', 'deleted', 'purged')),
     edited_by   text,                     -- who wrote a text that its owner did not write
     content     text NOT NULL,            -- empty once purged, like everything below
-    -- Older clients send a text again that they sent before: it is looked up by this.
-    content_md5 text GENERATED ALWAYS AS (md5(content)) STORED,
     tags        text[] NOT NULL,
     category    text NOT NULL,
     type        text NOT NULL,
@@ -119,6 +117,8 @@ CREATE TABLE memories (
     -- The key of the machine that sent them, until this server computed the same itself; and whether it is to.
     meant_by    text,
     meant_check boolean NOT NULL DEFAULT false,
+    -- Older clients send a text again that they sent before: it is looked up by this.
+    content_md5 text GENERATED ALWAYS AS (md5(content)) STORED,
     PRIMARY KEY (owner, id)
 );
 -- Vectors do not get smaller by compression.

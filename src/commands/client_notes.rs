@@ -35,8 +35,7 @@ pub(super) fn import(context: &Context, path: &Path, whose: Whose, scope: Option
     let is_mine = is_mine(whose, !context.json);
     let read = files.len();
     let import = ImportNotes { files, scope: scope.clone(), is_mine };
-    let NotesImported { stored, skipped, vouched, aside, rejected } =
-        context.at_desk(Access::Add, |desk| Ok(desk.perform(import)?))?;
+    let NotesImported { stored, skipped, vouched, aside, rejected } = context.perform(Access::Add, import)?;
     if context.json {
         let trust = if is_mine { Trust::User } else { Trust::Foreign };
         output::json(&json!({

@@ -217,7 +217,7 @@ fn as_json(source: &Source, whose: ImportAs, preview: &Preview, done: Option<&Ta
 
 /// Lists the imports, the latest first.
 pub(super) fn list(context: &Context) -> anyhow::Result<()> {
-    let imports = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Imports)?))?;
+    let imports = context.perform_here(Access::Read, Imports)?;
     if context.json {
         return output::json(&json!({ "imports": imports }));
     }
@@ -246,18 +246,13 @@ pub(super) fn list(context: &Context) -> anyhow::Result<()> {
 
 /// Takes an import back, once it was shown what that does and nobody said no.
 pub(super) fn undo(context: &Context, n: u32, dry_run: bool, yes: bool) -> anyhow::Result<()> {
-    let undoing =
-        context.at_local_desk(Access::Change, |desk| Ok(desk.perform(UndoImport { n, is_preview: true })?))?;
+    let undoing = context.perform_here(Access::Change, UndoImport { n, is_preview: true })?;
     let is_idle = undoing.forgotten + undoing.as_before == 0;
     if !context.json {
         told_undone(n, &undoing, "would be")?;
     }
     let is_made = !dry_run && !is_idle && agreed(yes, "Take it back?")?;
-    let undone = if is_made {
-        context.at_desk(Access::Change, |desk| Ok(desk.perform(UndoImport { n, is_preview: false })?))?
-    } else {
-        undoing
-    };
+    let undone = if is_made { context.perform(Access::Change, UndoImport { n, is_preview: false })? } else { undoing };
     if context.json {
         return output::json(&json!({ "import": n, "applied": is_made, "undone": undone }));
     }
@@ -304,7 +299,7 @@ pub(super) fn told_offer(found: &Found) -> String {
 fn came_over(context: &Context, found: &Found) -> bool {
     let asked = HasImported { system: found.system, path: found.path.clone() };
     let has_store = config::home(context.home.clone()).is_ok_and(|home| home.holds_store());
-    has_store && context.at_local_desk(Access::Read, |desk| Ok(desk.perform(asked)?)).unwrap_or_default()
+    has_store && context.perform_here(Access::Read, asked).unwrap_or_default()
 }
 
 /// Lists what is there, and the command that takes it.

@@ -32,8 +32,7 @@ pub(super) fn run(context: &Context, task: FilesTask) -> anyhow::Result<()> {
         FilesTask::Add(args) => add(context, args),
         FilesTask::List => list(context),
         FilesTask::Remove { name } => {
-            let removed =
-                context.at_local_desk(Access::Change, |desk| Ok(desk.perform(RemoveFolder { name: name.clone() })?))?;
+            let removed = context.perform_here(Access::Change, RemoveFolder { name: name.clone() })?;
             if context.json {
                 return output::json(&json!({ "name": name, "files": removed }));
             }
@@ -48,7 +47,7 @@ pub(super) fn run(context: &Context, task: FilesTask) -> anyhow::Result<()> {
 fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
     let AddArguments { dir, name, scope, trust, writable, sync } = args;
     let asks = AddFolder { dir, name, scope, trust, is_writable: writable, is_told: sync };
-    let (folder, _) = context.at_local_desk(Access::Add, |desk| Ok(desk.perform(asks)?))?;
+    let (folder, _) = context.perform_here(Access::Add, asks)?;
     if context.json {
         output::json(
             &json!({ "name": folder.name, "dir": folder.dir, "files": folder.files, "left_out": folder.left_out }),
@@ -62,7 +61,7 @@ fn add(context: &Context, args: AddArguments) -> anyhow::Result<()> {
 }
 
 fn list(context: &Context) -> anyhow::Result<()> {
-    let folders = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Folders)?))?;
+    let folders = context.perform_here(Access::Read, Folders)?;
     if context.json {
         return output::json(&serde_json::to_value(&folders)?);
     }
@@ -122,7 +121,7 @@ fn scan(context: &Context) -> anyhow::Result<()> {
 }
 
 fn unread(context: &Context, days: u32) -> anyhow::Result<()> {
-    let files = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Unread { days })?))?;
+    let files = context.perform_here(Access::Read, Unread { days })?;
     if context.json {
         return output::json(&json!({ "days": days, "files": files }));
     }

@@ -16,7 +16,7 @@ pub(super) fn run(context: &Context, args: &GapsArguments) -> anyhow::Result<()>
         return clear(context);
     }
     let asks = Gaps { since: args.since, limit: args.limit, answered: args.all };
-    let found = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(asks)?))?;
+    let found = context.perform_here(Access::Read, asks)?;
     if context.json {
         return output::json(&serde_json::to_value(&found)?);
     }
@@ -61,9 +61,6 @@ fn short(asked: &str) -> String {
 }
 
 fn clear(context: &Context) -> anyhow::Result<()> {
-    let forgotten = context.at_local_desk(Access::Change, |desk| Ok(desk.perform(ForgetQuestions)?))?;
-    if context.json {
-        return output::json(&json!({ "forgotten": forgotten }));
-    }
-    output::line(&format!("{forgotten} questions forgotten"))
+    let forgotten = context.perform_here(Access::Change, ForgetQuestions)?;
+    context.answer(&json!({ "forgotten": forgotten }), || format!("{forgotten} questions forgotten"))
 }

@@ -13,10 +13,7 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
         // Nobody waits for it; what the server has not heard of goes with the next exchange, which says so.
         drop(tell(context));
     }
-    if context.json {
-        return output::json(&serde_json::json!({ "learned": learned }));
-    }
-    output::line(&format!("learned {learned}"))
+    context.answer(&serde_json::json!({ "learned": learned }), || format!("learned {learned}"))
 }
 
 /// What was learned goes to the team server at once, as what a client stores does.

@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context, args: List) -> anyhow::Result<()> {
         after: args.after,
         ..Lists::default()
     };
-    let listing = context.at_desk(Access::Read, |desk| Ok(desk.perform(asked)?))?;
+    let listing = context.perform(Access::Read, asked)?;
     if context.json {
         let next = listing.next.map(tessera_engine::Handle::get);
         return output::json(&json!({

@@ -39,13 +39,14 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use serde::Serialize;
 use tessera_desk::chain::spool;
 use tessera_desk::folders::{ExportNotes, Looks};
 use tessera_desk::older::System;
 use tessera_desk::sync::SyncError;
 use tessera_desk::team::{Done, Team, directly};
 use tessera_desk::verbs::{Meant, Named};
-use tessera_desk::{Caller, Desk, Project, SharedStore};
+use tessera_desk::{Caller, Desk, Project, SharedStore, Verb};
 use tessera_engine::Store;
 use tessera_engine::domain::{MemoryRef, Origin};
 use tessera_engine::store::{Erase, Usage};
@@ -88,6 +89,26 @@ impl Context {
     /// Works at the desk; in direct mode between two exchanges with the team server.
     fn at_desk<T>(&self, access: Access, work: impl FnOnce(&mut Desk<'_>) -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.at_desk_as(&caller(), access, work)
+    }
+
+    /// Performs one use case at the desk.
+    fn perform<V: Verb>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
+        self.at_desk(access, |desk| Ok(desk.perform(asked)?))
+    }
+
+    /// Performs one use case that concerns this machine alone.
+    fn perform_here<V: Verb>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
+        self.at_local_desk(access, |desk| Ok(desk.perform(asked)?))
+    }
+
+    /// Prints an outcome: as JSON, or as a line.
+    fn answer<T: AsRef<str>>(&self, outcome: &impl Serialize, line: impl FnOnce() -> T) -> anyhow::Result<()> {
+        if self.json { output::json(outcome) } else { output::line(line().as_ref()) }
+    }
+
+    /// Prints an outcome: as JSON, or as text.
+    fn answer_text<T: AsRef<str>>(&self, outcome: &impl Serialize, text: impl FnOnce() -> T) -> anyhow::Result<()> {
+        if self.json { output::json(outcome) } else { output::text(text().as_ref()) }
     }
 
     /// The same for a caller who counts in another way.

@@ -38,7 +38,7 @@ fn recent(context: &Context, timeframe: Option<String>, types: Vec<String>, boun
 }
 
 fn show(context: &Context, verb: impl Verb<Outcome = NotesReply>) -> anyhow::Result<()> {
-    let reply = context.at_desk(Access::Read, |desk| Ok(desk.perform(verb)?))?;
+    let reply = context.perform(Access::Read, verb)?;
     output::text(&reply.body)
 }
 

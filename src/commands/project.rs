@@ -40,11 +40,11 @@ fn show(context: &Context, claim: &Claim) -> anyhow::Result<()> {
 }
 
 fn is_believed(context: &Context, claim: &Claim) -> anyhow::Result<bool> {
-    context.at_local_desk(Access::Read, |desk| Ok(desk.perform(IsBelieved(claim.clone()))?))
+    context.perform_here(Access::Read, IsBelieved(claim.clone()))
 }
 
 fn list(context: &Context) -> anyhow::Result<()> {
-    let places = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Places)?))?;
+    let places = context.perform_here(Access::Read, Places)?;
     if context.json {
         return output::json(&places);
     }
@@ -56,26 +56,26 @@ fn list(context: &Context) -> anyhow::Result<()> {
 
 fn trust(context: &Context, claim: &Claim) -> anyhow::Result<()> {
     if !claim.is_its_own() {
-        context.at_local_desk(Access::Add, |desk| Ok(desk.perform(BelieveProject(claim.clone()))?))?;
+        context.perform_here(Access::Add, BelieveProject(claim.clone()))?;
     }
     tell(context, claim, true)
 }
 
 fn forget(context: &Context, claim: &Claim) -> anyhow::Result<()> {
     if config::home(context.home.clone())?.holds_store() {
-        context.at_local_desk(Access::Add, |desk| Ok(desk.perform(DoubtProject(claim.clone()))?))?;
+        context.perform_here(Access::Add, DoubtProject(claim.clone()))?;
     }
     tell(context, claim, claim.is_its_own())
 }
 
 fn tell(context: &Context, claim: &Claim, is_believed: bool) -> anyhow::Result<()> {
     let place = claim.real_place();
-    if context.json {
-        return output::json(&json!({
+    context.answer(
+        &json!({
             "directory": place, "project": claim.scope, "by": claim.by.as_str(), "believed": is_believed,
-        }));
-    }
-    output::line(&output::shown(&sentence(claim, &place, is_believed)))
+        }),
+        || output::shown(&sentence(claim, &place, is_believed)),
+    )
 }
 
 fn sentence(claim: &Claim, place: &Path, is_believed: bool) -> String {

@@ -9,7 +9,7 @@ use crate::output::{self, Style};
 
 /// Shows the latest events, newest last.
 pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> anyhow::Result<()> {
-    let logged = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Log { session, limit })?))?;
+    let logged = context.perform_here(Access::Read, Log { session, limit })?;
     if context.json {
         return output::json(&logged);
     }
@@ -95,7 +95,7 @@ pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
 
 /// Shows tokens day by day.
 pub(super) fn ledger(context: &Context, days: u32) -> anyhow::Result<()> {
-    let ledger = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Ledger { days })?))?;
+    let ledger = context.perform_here(Access::Read, Ledger { days })?;
     if context.json {
         return output::json(&serde_json::to_value(&ledger)?);
     }

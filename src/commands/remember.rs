@@ -133,7 +133,7 @@ pub(super) fn forget(
 ) -> anyhow::Result<()> {
     let hard = erase == Erase::Hard;
     if hard && !yes && std::io::stdin().is_terminal() {
-        let ids = context.at_local_desk(Access::Change, |desk| Ok(desk.perform(Meant { named: named.clone() })?))?;
+        let ids = context.perform_here(Access::Change, Meant { named: named.clone() })?;
         let list = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let question = format!("Permanently delete {list}, also from the history and the backups?");
         if !agreed_or(false, &question, "")? {

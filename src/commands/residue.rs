@@ -117,7 +117,7 @@ fn tell_files(found: &[FoundInFile]) -> anyhow::Result<()> {
 
 /// What was done about a memory that was removed for good. Exits with 1 while something is left to do.
 pub(super) fn purged(context: &Context, id: MemoryRef) -> anyhow::Result<ExitCode> {
-    let removal = context.at_local_desk(Access::Change, |desk| Ok(desk.perform(Purged { id })?))?;
+    let removal = context.perform_here(Access::Change, Purged { id })?;
     let Some(removal) = removal else {
         return Err(UserError(format!("{id}: was not removed for good here; `tessera forget --hard` does that")).into());
     };

@@ -38,8 +38,7 @@ pub(super) fn run(context: &Context, task: SecretTask) -> anyhow::Result<ExitCod
 }
 
 fn list(context: &Context, of: Option<MemoryRef>) -> anyhow::Result<()> {
-    let SecretsListed { secrets, .. } =
-        context.at_local_desk(Access::Read, |desk| Ok(desk.perform(ListSecrets { of })?))?;
+    let SecretsListed { secrets, .. } = context.perform_here(Access::Read, ListSecrets { of })?;
     if context.json {
         return output::json(&json!({ "secrets": secrets }));
     }
@@ -132,7 +131,7 @@ fn show_from_vault(context: &Context, which: &SecretRef) -> anyhow::Result<()> {
 }
 
 fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
-    let gone = context.at_local_desk(Access::Change, |desk| Ok(desk.perform(ForgetSecret { which })?))?;
+    let gone = context.perform_here(Access::Change, ForgetSecret { which })?;
     if context.json {
         return output::json(&json!({ "forgotten": gone }));
     }
@@ -147,7 +146,7 @@ fn forget(context: &Context, which: SecretRef) -> anyhow::Result<()> {
 }
 
 fn uses(context: &Context, name: Option<String>) -> anyhow::Result<()> {
-    let uses = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(SecretUses { name })?))?;
+    let uses = context.perform_here(Access::Read, SecretUses { name })?;
     if context.json {
         return output::json(&json!({ "uses": uses }));
     }
@@ -162,7 +161,7 @@ fn uses(context: &Context, name: Option<String>) -> anyhow::Result<()> {
 
 fn key(context: &Context) -> anyhow::Result<()> {
     let all = ListSecrets { of: None };
-    let SecretsListed { secrets, key } = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(all)?))?;
+    let SecretsListed { secrets, key } = context.perform_here(Access::Read, all)?;
     let protects = key.as_ref().map(|key| match key {
         KeyPlace::File(_) => IN_FILE,
         KeyPlace::Keyring => IN_KEYRING,
@@ -185,8 +184,7 @@ fn key(context: &Context) -> anyhow::Result<()> {
 }
 
 fn rotate(context: &Context) -> anyhow::Result<()> {
-    let rotated =
-        context.at_local_desk(Access::Change, |desk| Ok(desk.perform(RotateKey { progress: &mut |_| {} })?))?;
+    let rotated = context.perform_here(Access::Change, RotateKey { progress: &mut |_| {} })?;
     if context.json {
         return output::json(&json!({
             "sealed_anew": rotated.sealed_anew, "do_not_open": rotated.closed, "key": rotated.key,

@@ -271,8 +271,5 @@ fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {
 }
 
 fn done(context: &Context, text: &str) -> anyhow::Result<()> {
-    if context.json {
-        return output::json(&json!({ "done": text }));
-    }
-    output::line(text)
+    context.answer(&json!({ "done": text }), || text)
 }

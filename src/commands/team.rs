@@ -32,10 +32,7 @@ pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::
         Some(permission) => format!("{what} is shared with {} ({permission})", args.with),
         None => format!("{what} is no longer shared with {}", args.with),
     };
-    if context.json {
-        return output::json(&json!({ "done": text }));
-    }
-    output::line(&text)
+    context.answer(&json!({ "done": text }), || text)
 }
 
 /// Lists what is shared, both ways.
@@ -84,10 +81,7 @@ pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) ->
         (true, false) => format!("what {owner} tags {tag} is not seen here"),
         (false, _) => format!("{owner} offers nothing tagged {tag}, or it was so answered before"),
     };
-    if context.json {
-        return output::json(&json!({ "done": text, "changed": changed }));
-    }
-    output::line(&text)
+    context.answer(&json!({ "done": text, "changed": changed }), || text)
 }
 
 /// Lists conflicts, or decides one.
@@ -98,7 +92,7 @@ pub(super) fn resolve(
     content: Option<String>,
 ) -> anyhow::Result<()> {
     let Some(id) = id else {
-        let conflicts = context.at_desk(Access::Change, |desk| Ok(desk.perform(Conflicts)?))?;
+        let conflicts = context.perform(Access::Change, Conflicts)?;
         if context.json {
             return output::json(&conflicts);
         }
@@ -114,9 +108,6 @@ pub(super) fn resolve(
         (None, Some(Keep::Both)) => Resolution::Both,
         _ => return Err(UserError("give --keep memory, copy or both, or a merged text by --content".into()).into()),
     };
-    let memory = context.at_desk(Access::Change, |desk| Ok(desk.perform(Resolve { id, resolution })?))?;
-    if context.json {
-        return output::json(&memory);
-    }
-    output::line(&output::shown(&format!("{} {}", memory.handle, memory.content)))
+    let memory = context.perform(Access::Change, Resolve { id, resolution })?;
+    context.answer(&memory, || output::shown(&format!("{} {}", memory.handle, memory.content)))
 }

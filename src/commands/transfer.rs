@@ -50,7 +50,7 @@ pub(super) fn import(context: &Context, file: &Path, is_mine: bool) -> anyhow::R
     let source = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let source = if file == Path::new("-") { "-".to_owned() } else { source.display().to_string() };
     let import = Import { input: &mut *input, run: ImportRun::new("lines", &source, whose), progress: &mut progress };
-    let report = context.at_desk(Access::Add, |desk| Ok(desk.perform(import)?))?;
+    let report = context.perform(Access::Add, import)?;
     bar.finish_and_clear();
     if context.json {
         let rejected: Vec<_> =
@@ -174,7 +174,7 @@ fn bar(size: u64) -> ProgressBar {
 
 /// Writes all memories.
 pub(super) fn export(context: &Context, file: Option<&Path>, is_forced: bool) -> anyhow::Result<()> {
-    let write = |out: &mut dyn Write| context.at_local_desk(Access::Read, |desk| Ok(desk.perform(Export { out })?));
+    let write = |out: &mut dyn Write| context.perform_here(Access::Read, Export { out });
     let Some(file) = file else {
         let mut out = BufWriter::new(std::io::stdout().lock());
         write(&mut out)?;
@@ -202,7 +202,7 @@ pub(super) fn export(context: &Context, file: Option<&Path>, is_forced: bool) ->
 /// Writes all memories as notes into a directory.
 pub(super) fn export_notes(context: &Context, asks: ExportNotes) -> anyhow::Result<()> {
     let dir = asks.dir.clone();
-    let done = context.at_local_desk(Access::Read, |desk| Ok(desk.perform(asks)?))?;
+    let done = context.perform_here(Access::Read, asks)?;
     if context.json {
         let mut value = serde_json::to_value(&done)?;
         if let Some(fields) = value.as_object_mut() {

@@ -346,17 +346,20 @@ impl Remote {
     /// # Errors
     /// When the server cannot be reached, knows no such memory, or the key may not ask.
     pub async fn secrets_of(&self, memory: MemoryId) -> Result<ShownSecrets, RemoteError> {
-        // The server's `id` is its short number of the memory.
+        // Where the server has a short number for the memory, `id` is that number, and `uuid` is beside it.
         #[derive(Deserialize)]
         struct Shown {
-            uuid: MemoryId,
+            id: Value,
+            uuid: Option<MemoryId>,
             category: String,
             content: String,
             source: String,
             secrets: Vec<ShownSecret>,
         }
         let request = self.request(Method::POST, &format!("api/memories/{memory}/secret"))?;
-        let Shown { uuid: id, category, content, source, secrets } = self.answer(request).await?;
+        let Shown { id, uuid, category, content, source, secrets } = self.answer(request).await?;
+        let unreadable = |error: serde_json::Error| RemoteError::Blocked(format!("the answer cannot be read: {error}"));
+        let id = uuid.map_or_else(|| serde_json::from_value(id).map_err(unreadable), Ok)?;
         Ok(ShownSecrets { id, category, content, source, secrets })
     }
 
