@@ -2,13 +2,9 @@
 
 mod eval;
 mod files;
-mod filter;
-mod gaps;
 mod import;
 mod notes;
 mod plugin;
-mod project;
-mod secret;
 mod setup;
 mod team;
 
@@ -25,15 +21,11 @@ use tessera_engine::domain::{
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit};
 pub(crate) use files::{AddArguments, FilesTask};
-pub(crate) use filter::Filter;
-pub(crate) use gaps::GapsArguments;
 pub(crate) use import::{ImportArguments, ImportKind, OlderArguments, Whose};
-pub(crate) use notes::{GraphArguments, NoteBounds, NoteTask};
+pub(crate) use notes::{Filter, GapsArguments, GraphArguments, NoteBounds, NoteTask};
 pub(crate) use plugin::{AddPlugin, Language, PluginTask};
-pub(crate) use project::ProjectTask;
-pub(crate) use secret::SecretTask;
-pub(crate) use setup::{Setup, SetupClient};
-pub(crate) use team::{Keep, Offered, Share, SyncTask, UploadChoice};
+pub(crate) use setup::{ProjectTask, Setup, SetupClient};
+pub(crate) use team::{Keep, Offered, SecretTask, Share, SyncTask, UploadChoice};
 
 /// A memory for coding agents, inside the context budget.
 #[derive(Debug, Parser)]

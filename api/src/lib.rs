@@ -18,7 +18,6 @@ mod contract;
 mod db;
 mod error;
 mod extract;
-mod heard;
 pub mod keys;
 mod layers;
 mod limits;

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use crate::address::Proxy;
 use crate::contract::exact;
 use crate::db::{Chore, Cleaned, Db, DbError, derived_form};
-use crate::heard::Heard;
+use crate::keys::Heard;
 use crate::limits::{Gate, Limits};
 use crate::recall::Recaller;
 use crate::secrets::{Secrets, reap, state_of};

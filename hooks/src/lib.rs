@@ -15,17 +15,11 @@ pub mod surroundings;
 pub mod wire;
 
 mod approve;
-mod asked;
-mod compaction;
-mod error;
-mod event;
-mod judge_choice;
 mod recall;
 mod reply;
 mod session;
 mod stop;
 
 pub use approve::{NOTE_TOOLS, SAFE_TOOLS, SERVERS};
-pub use judge_choice::{JudgeChoice, UnknownJudge};
 pub use run::{answer, events, run, told_of_settings};
-pub use surroundings::{MOST_CHARACTERS, Settings, Surroundings};
+pub use surroundings::{JudgeChoice, MOST_CHARACTERS, Settings, Surroundings, UnknownJudge};

@@ -1,15 +1,16 @@
 //! UserPromptSubmit: what the memory knows of a prompt, and nothing when it knows nothing.
+//!
+//! What a person was told once, and is not told again.
 
+use std::io::Write;
 use std::time::Instant;
 
 use tessera_desk::verbs::{Prompted, Question};
-use tessera_desk::{Desk, chain};
-use tessera_engine::store::Usage;
+use tessera_desk::{Desk, chain, files};
+use tessera_engine::store::{Home, Usage, private_file};
 
-use crate::error::HookError;
-use crate::event::{caller, claim, event};
 use crate::prompt::Reading;
-use crate::reply::Reply;
+use crate::reply::{HookError, Reply, caller, claim, event};
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
 
@@ -32,4 +33,45 @@ pub(crate) fn on_prompt(payload: &Payload, surroundings: &Surroundings) -> Resul
     let (mut store, caller) = (surroundings.open(Usage::ReadOnce)?, caller(payload, surroundings));
     let given = Desk::new(&mut store, &caller).perform(prompted)?;
     Ok(given.map(|given| Reply::context(EVENT, &given.body)))
+}
+
+/// True where these words were said already.
+pub(crate) fn was_told(home: &Home, words: &str) -> bool {
+    let mark = mark_of(words);
+    files::small_text(&home.told_once()).is_some_and(|told| told.lines().any(|line| line == mark))
+}
+
+fn mark_of(words: &str) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(words.as_bytes()))
+}
+
+/// True the first time that this is asked for these words. The file holds one hash a line: nothing of what was said
+/// can be read from it. Appended to without a lock: two sessions that begin at the
+/// very same moment may both say it.
+pub(crate) fn is_first(home: &Home, words: &str) -> bool {
+    if was_told(home, words) {
+        return false;
+    }
+    let mark = mark_of(words);
+    // What cannot be kept is not said, or it would be said each time.
+    private_file()
+        .create(true)
+        .append(true)
+        .open(home.told_once())
+        .and_then(|mut file| writeln!(file, "{mark}"))
+        .is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_said_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path());
+        assert!(is_first(&home, "a") && is_first(&home, "b"));
+        assert!(!is_first(&home, "a") && !is_first(&home, "b"));
+        assert!(!is_first(&Home::new(dir.path().join("gone")), "a"), "where it cannot be kept it is not said");
+    }
 }

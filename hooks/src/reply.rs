@@ -1,6 +1,21 @@
 //! What a client reads on stdout.
+//!
+//! An event of a session: where it is, who it is, and its way to the desk.
+//!
+//! What can go wrong in a hook. None of it is the client's business.
+
+use std::path::PathBuf;
+use std::time::Instant;
 
 use serde_json::{Value, json};
+use tessera_desk::Caller;
+use tessera_desk::project::{Claim, claim_of};
+use tessera_desk::verbs::Event;
+use tessera_engine::domain::Origin;
+use tessera_engine::store::StoreError;
+
+use crate::surroundings::{MOST_CHARACTERS, Surroundings};
+use crate::wire::{Payload, PayloadError};
 
 /// The one JSON object of a hook.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,4 +62,52 @@ impl std::fmt::Display for Reply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// The directory that a session is in.
+pub(crate) fn dir_of(payload: &Payload, surroundings: &Surroundings) -> Option<PathBuf> {
+    surroundings.project_dir.clone().or_else(|| payload.cwd())
+}
+
+/// What the session's directory says that it is.
+pub(crate) fn claim(payload: &Payload, surroundings: &Surroundings) -> Claim {
+    let dir = dir_of(payload, surroundings).unwrap_or_else(|| PathBuf::from("/"));
+    claim_of(&dir, surroundings.user_home.as_deref())
+}
+
+/// The event as the desk takes it.
+pub(crate) fn event(name: &'static str, started: Instant, claim: &Claim) -> Event {
+    Event { name, claim: claim.clone(), started, most_characters: MOST_CHARACTERS }
+}
+
+/// The session as a caller.
+pub(crate) fn caller(payload: &Payload, surroundings: &Surroundings) -> Caller {
+    let (profile, plugins) = (surroundings.settings.profile, surroundings.settings.plugins);
+    Caller { session: payload.session(), profile, plugins, ..Caller::new(Origin::Agent) }
+}
+
+/// A fault of ours: logged, never shown to the client.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HookError {
+    /// stdin cannot be read.
+    #[error("stdin cannot be read: {0}")]
+    Stdin(#[from] std::io::Error),
+    /// stdin is not a hook's input.
+    #[error(transparent)]
+    Payload(#[from] PayloadError),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A job for the worker cannot be written.
+    #[error("the job queue {path} cannot be written: {source}")]
+    Queue {
+        /// Its directory.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The worker cannot be started.
+    #[error("the worker cannot be started: {0}")]
+    Worker(std::io::Error),
 }

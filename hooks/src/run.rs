@@ -1,18 +1,17 @@
 //! One event, from stdin to stdout, inside a deadline.
 
 use std::io::Read;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{process, thread};
+use std::{panic, process, thread};
 
 use tessera_desk::log;
 
-use crate::error::HookError;
-use crate::reply::Reply;
+use crate::reply::{HookError, Reply};
 use crate::surroundings::Surroundings;
 use crate::wire::{MOST_BYTES, Payload};
-use crate::{approve, compaction, recall, session, stop};
+use crate::{approve, recall, session, stop};
 
 /// Handles one event. `named` is the event from the command line, for a client that does not send it.
 ///
@@ -87,7 +86,7 @@ const HANDLERS: [(&str, Handler); 8] = [
     ("UserPromptSubmit", recall::on_prompt),
     ("PreToolUse", |payload, surroundings| Ok(approve::before_use(payload, surroundings))),
     ("PermissionRequest", |payload, surroundings| Ok(approve::on_request(payload, surroundings))),
-    ("PreCompact", compaction::before),
+    ("PreCompact", session::before),
     ("PostCompact", stop::on_stop),
     ("Stop", stop::on_stop),
     ("SessionEnd", session::on_end),

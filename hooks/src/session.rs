@@ -1,4 +1,6 @@
 //! SessionStart: a brief, or what a compaction took away. SessionEnd: the worker folds the spools.
+//!
+//! PreCompact: what the session must not lose is set aside, and its last turns are learned from.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -6,19 +8,17 @@ use std::time::Instant;
 use tessera_desk::chain::{installed, spool};
 use tessera_desk::older::System;
 use tessera_desk::project::Claim;
-use tessera_desk::verbs::{Brief, Context, HasImported, Notice, StandingNotice};
+use tessera_desk::verbs::{Brief, Context, HasImported, Notice, SetAside, StandingNotice};
 use tessera_desk::{Desk, queue};
 use tessera_engine::Store;
 use tessera_engine::pack::neutral;
 use tessera_engine::screen::dropped;
 use tessera_engine::store::Usage;
 
-use crate::error::HookError;
-use crate::event::{caller, claim, event};
-use crate::reply::Reply;
+use crate::reply::{HookError, Reply, caller, claim, event};
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
-use crate::{asked, stop};
+use crate::{recall, stop};
 
 const EVENT: &str = "SessionStart";
 /// Characters of a project's name in a notice.
@@ -80,7 +80,7 @@ pub(crate) fn settings_are_wrong(problem: &str) -> Reply {
 /// Settings that do not exist: said once for each list of them.
 fn of_settings(surroundings: &Surroundings) -> Option<String> {
     let unknown = surroundings.unknown_settings.join(", ");
-    if unknown.is_empty() || !asked::is_first(&surroundings.home, &format!("settings {unknown}")) {
+    if unknown.is_empty() || !recall::is_first(&surroundings.home, &format!("settings {unknown}")) {
         return None;
     }
     let unknown: String = neutral(&dropped(&unknown)).chars().take(LONGEST_PROBLEM).collect();
@@ -91,7 +91,7 @@ fn of_settings(surroundings: &Surroundings) -> Option<String> {
 fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Option<String> {
     let place = claim.real_place();
     let mark = format!("{} {}", claim.scope, place.display());
-    if !notice.is_doubted || !asked::is_first(&surroundings.home, &mark) {
+    if !notice.is_doubted || !recall::is_first(&surroundings.home, &mark) {
         return None;
     }
     let name: String = neutral(claim.scope.as_str()).chars().take(LONGEST_NAME).collect();
@@ -107,10 +107,10 @@ fn of_project(notice: &Notice, claim: &Claim, surroundings: &Surroundings) -> Op
 fn of_older(surroundings: &Surroundings, mut came_over: impl FnMut(System, PathBuf) -> bool) -> Option<String> {
     let is_new = |(system, path): &(System, PathBuf)| {
         let mark = format!("older {}", path.display());
-        !asked::was_told(&surroundings.home, &mark)
+        !recall::was_told(&surroundings.home, &mark)
             && !came_over(*system, path.clone())
             && surroundings.older.holds_any(*system, path)
-            && asked::is_first(&surroundings.home, &mark)
+            && recall::is_first(&surroundings.home, &mark)
     };
     let (_, path) = surroundings.older.there().into_iter().find(is_new)?;
     let path: String = neutral(&dropped(&path.display().to_string())).chars().take(LONGEST_PATH).collect();
@@ -125,7 +125,7 @@ fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
         of(notice.conflicts, "memories changed on two machines at once (tessera resolve)"),
     ];
     let mut parts: Vec<String> = parts.into_iter().flatten().collect();
-    if notice.undecided > 0 && asked::is_first(&surroundings.home, "undecided") {
+    if notice.undecided > 0 && recall::is_first(&surroundings.home, "undecided") {
         let what = "memories from before the team server was set stay on this machine";
         parts.push(format!("{} {what} (tessera sync join --upload all sends them)", notice.undecided));
     }
@@ -133,7 +133,7 @@ fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
     let new: Vec<_> = notice
         .offers
         .iter()
-        .filter(|offer| asked::is_first(&surroundings.home, &format!("offer {} {}", offer.owner, offer.tag)))
+        .filter(|offer| recall::is_first(&surroundings.home, &format!("offer {} {}", offer.owner, offer.tag)))
         .collect();
     if let Some(first) = new.first() {
         let (owner, tag) = (neutral(&first.owner), neutral(first.tag.as_str()));
@@ -146,7 +146,7 @@ fn of_team(notice: &Notice, surroundings: &Surroundings) -> Option<String> {
 /// What the person should know of plugins: that one is switched off, once.
 fn of_plugins(surroundings: &Surroundings) -> Option<String> {
     let home = &surroundings.home;
-    let is_new = |off: &&installed::Off| asked::is_first(home, &format!("plugin {} off {}", off.name, off.failures));
+    let is_new = |off: &&installed::Off| recall::is_first(home, &format!("plugin {} off {}", off.name, off.failures));
     let off = installed::off(home);
     let first = off.iter().find(is_new)?;
     Some(format!("Tessera: plugin {} {}", first.name, installed::switched_off(&first.name)))
@@ -163,4 +163,15 @@ pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<
         stop::wake_worker(surroundings)?;
     }
     Ok(None)
+}
+
+/// Sets the session's memories aside for the session start that follows a compaction. Never blocks it.
+pub(crate) fn before(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+    let started = Instant::now();
+    if surroundings.home.holds_store() {
+        let event = event("PreCompact", started, &claim(payload, surroundings));
+        let (mut store, caller) = (surroundings.open(Usage::ReadOnce)?, caller(payload, surroundings));
+        Desk::new(&mut store, &caller).perform(SetAside { event })?;
+    }
+    stop::on_stop(payload, surroundings)
 }

@@ -2,14 +2,11 @@
 
 use std::process::{Command, Stdio};
 
-use tessera_desk::queue::{self, Job, WorkerTurn};
-use tessera_desk::screen;
+use tessera_desk::queue::{Job, WorkerTurn};
+use tessera_desk::{queue, screen};
 
-use crate::error::HookError;
-use crate::event::{claim, dir_of};
-use crate::judge_choice::JudgeChoice;
-use crate::reply::Reply;
-use crate::surroundings::Surroundings;
+use crate::reply::{HookError, Reply, claim, dir_of};
+use crate::surroundings::{JudgeChoice, Surroundings};
 use crate::wire::Payload;
 
 /// Bytes of the assistant's last words that a job keeps.

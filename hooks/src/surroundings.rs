@@ -1,6 +1,9 @@
 //! What a hook runs in. Everything that comes from the environment is handed in.
+//!
+//! Who decides what is learned: a setting. The judges themselves are the worker's.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +12,7 @@ use tessera_desk::older::Places;
 use tessera_engine::domain::{Clock, TokenBudget, TokenProfile};
 use tessera_engine::score::Weights;
 use tessera_engine::store::{Home, SecretRules, Store, StoreConfig, StoreError, Usage};
-
-use crate::judge_choice::JudgeChoice;
+use tessera_tables::names;
 
 /// The longest text that Claude Code shows a model whole, less a margin: longer ones become a file.
 pub const MOST_CHARACTERS: usize = 9_500;
@@ -105,5 +107,36 @@ impl Surroundings {
             meaning: self.settings.meaning,
             secrets: self.secrets.clone(),
         })
+    }
+}
+
+names! {
+/// Who decides what is learned.
+#[derive(Default)]
+pub enum JudgeChoice {
+    /// Nobody: nothing is learned.
+    Off = "off",
+    /// Fixed patterns: free, offline.
+    #[default]
+    Heuristic = "heuristic",
+    /// A small model on this machine, then patterns.
+    Ollama = "ollama",
+    /// Claude Haiku through the installed client, then patterns.
+    Claude = "claude",
+    /// Claude, then Ollama, then patterns.
+    Auto = "auto",
+}
+}
+
+/// A choice that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("is unknown; give off, heuristic, ollama, claude or auto")]
+pub struct UnknownJudge;
+
+impl FromStr for JudgeChoice {
+    type Err = UnknownJudge;
+
+    fn from_str(text: &str) -> Result<Self, UnknownJudge> {
+        Self::named(&text.trim().to_lowercase()).ok_or(UnknownJudge)
     }
 }

@@ -7,7 +7,6 @@
 mod args;
 mod error;
 mod http;
-mod http_key;
 mod known;
 mod lines;
 mod memory_files;
@@ -18,8 +17,7 @@ mod stdio;
 mod tools;
 
 pub use error::ServeError;
-pub use http::serve_http;
-pub use http_key::HttpKey;
+pub use http::{HttpKey, serve_http};
 pub use memory_files::MemoryFiles;
 pub use server::Server;
 pub use stdio::serve_stdio;

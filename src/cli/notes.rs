@@ -1,7 +1,11 @@
 //! The arguments of `tessera note` and `tessera graph`.
+//!
+//! The arguments of `tessera gaps`.
+//!
+//! What memories must be that a command asks for.
 
 use clap::{Args, Subcommand};
-use tessera_engine::domain::Tag;
+use tessera_engine::domain::{Category, MemoryType, Scope, Tag, Timestamp};
 
 /// What to do with notes.
 #[derive(Debug, Subcommand)]
@@ -97,4 +101,47 @@ pub(crate) struct GraphArguments {
     /// Which notes, and how many.
     #[command(flatten)]
     pub(crate) bounds: NoteBounds,
+}
+
+/// What was asked in vain.
+#[derive(Debug, Args)]
+pub(crate) struct GapsArguments {
+    /// Only questions asked at or after.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<Timestamp>,
+    /// Topics, those asked most often.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub(crate) limit: usize,
+    /// Those too that something answers by now.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Forget all questions that were noted.
+    #[arg(long, conflicts_with_all = ["since", "all", "limit"])]
+    pub(crate) clear: bool,
+}
+
+/// What a memory must be.
+#[derive(Debug, Args)]
+pub(crate) struct Filter {
+    /// Only these categories, comma-separated.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) category: Vec<Category>,
+    /// Only these types, comma-separated.
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    pub(crate) kind: Vec<MemoryType>,
+    /// Only with one of these tags, comma-separated.
+    #[arg(long, alias = "tag", value_delimiter = ',')]
+    pub(crate) tags: Vec<Tag>,
+    /// Only with one of these named things, comma-separated.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) entities: Vec<String>,
+    /// Only of these projects (`global` for what belongs to none), comma-separated.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) scope: Vec<Scope>,
+    /// Only created at or after.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<Timestamp>,
+    /// Only created before.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<Timestamp>,
 }

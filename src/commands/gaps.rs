@@ -1,10 +1,15 @@
 //! `gaps`: what was asked often and never answered.
+//!
+//! `log`, `why`, `ledger`: what models were given, why, and what it cost.
 
 use serde_json::json;
-use tessera_desk::verbs::{ForgetQuestions, Gap, Gaps, GapsFound};
+use tessera_desk::verbs::{Day, ForgetQuestions, Gap, Gaps, GapsFound, Ledger, Log, Named, WhereInFiles, Why};
+use tessera_engine::score::ScoreParts;
+use tessera_engine::store::{Given, Receipt, Spending};
 
-use super::{Access, Context};
+use super::{Access, Context, meant};
 use crate::cli::GapsArguments;
+use crate::output::Style;
 use crate::{config, output};
 
 /// Other ways of asking that are shown.
@@ -62,5 +67,112 @@ fn short(asked: &str) -> String {
 
 fn clear(context: &Context) -> anyhow::Result<()> {
     let forgotten = context.perform_here(Access::Change, ForgetQuestions)?;
-    context.answer(&json!({ "forgotten": forgotten }), || format!("{forgotten} questions forgotten"))
+    context.print(&json!({ "forgotten": forgotten }), || format!("{forgotten} questions forgotten"))
+}
+
+/// Shows the latest events, newest last.
+pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> anyhow::Result<()> {
+    let logged = context.perform_here(Access::Read, Log { session, limit })?;
+    if context.json {
+        return output::json(&logged);
+    }
+    for event in &logged {
+        output::line(&output::shown(&event_line(&event.receipt)))?;
+        for (given, summary) in event.receipt.given.iter().zip(&event.summaries) {
+            output::line(&format!("    {}", output::shown(&format!("{} {}: {summary}", given.handle, form(given)))))?;
+        }
+    }
+    if logged.is_empty() {
+        output::note("no event yet; `tessera doctor` says whether hooks are set up");
+    }
+    Ok(())
+}
+
+fn event_line(receipt: &Receipt) -> String {
+    let Receipt { at, event, session, scope, .. } = receipt;
+    let short: String = session.chars().take(8).collect();
+    let what = match (&receipt.skipped, receipt.given.len()) {
+        (Some(reason), _) => format!("not searched: {reason}"),
+        (None, 0) if receipt.below_floor > 0 => format!(
+            "searched {}, best {:.2} of {} below the floor, nothing given",
+            receipt.searched, receipt.best_below_floor, receipt.below_floor
+        ),
+        (None, 0) => format!("searched {}, nothing given", receipt.searched),
+        (None, count) => format!("{count} given, {} tokens, {} characters", receipt.tokens, receipt.characters),
+    };
+    format!("{at} {event} {short} [{scope}] {what}, {:.1} ms", receipt.took_micros as f64 / 1000.0)
+}
+
+fn form(given: &Given) -> String {
+    let parts = ScoreParts::NAMES.iter().zip(given.parts.values()).filter(|(_, value)| *value > 0.0005);
+    let parts: Vec<String> = parts.map(|(name, value)| format!("{name} {value:.2}")).collect();
+    let score =
+        if parts.is_empty() { String::new() } else { format!(" score {:.2} = {}", given.score, parts.join(" + ")) };
+    format!("{} {} tokens{score}", given.form.as_str(), given.tokens)
+}
+
+/// Shows where a memory comes from, and when and why it was given.
+pub(super) fn why(context: &Context, id: Named) -> anyhow::Result<()> {
+    let (reason, standing) = context.at_local_desk(Access::Read, |desk| {
+        let id = meant(desk, id)?;
+        let reason = desk.perform(Why { id })?;
+        let standing = desk.perform(WhereInFiles { ids: vec![reason.memory.id] })?;
+        Ok((reason, standing.into_iter().next().flatten()))
+    })?;
+    if context.json {
+        return output::json(&serde_json::to_value(&reason)?);
+    }
+    let (memory, receipts) = (&reason.memory, &reason.given);
+    let client = memory.client.as_deref().unwrap_or("?");
+    let session = memory.session.as_deref().unwrap_or("none");
+    output::line(&output::paint(&format!("{} {}", memory.handle, output::shown(&memory.summary)), Style::Bold))?;
+    output::line(&output::shown(&format!(
+        "from {} (trust {}) through {client}, session {session}, {}; scope {}, used {} times",
+        memory.origin,
+        memory.trust.as_str(),
+        memory.created,
+        memory.scope,
+        memory.access_count
+    )))?;
+    if let Some(standing) = standing {
+        output::line(&output::shown(&format!("in {standing}")))?;
+    }
+    if let Some(why) = memory.why_never_unasked() {
+        output::line(&output::shown(&format!("never given unasked: {why}")))?;
+    }
+    if reason.is_over {
+        let handle = memory.handle.get();
+        output::line(&format!("hidden since its lifetime ended; `tessera restore {handle}` brings it back"))?;
+    }
+    for receipt in receipts {
+        for given in receipt.given.iter().filter(|given| given.handle == memory.handle) {
+            let session: String = receipt.session.chars().take(8).collect();
+            output::line(&output::shown(&format!("{} {} {session} {}", receipt.at, receipt.event, form(given))))?;
+        }
+    }
+    if receipts.is_empty() {
+        output::line("not given unasked so far")?;
+    }
+    Ok(())
+}
+
+/// Shows tokens day by day.
+pub(super) fn ledger(context: &Context, days: u32) -> anyhow::Result<()> {
+    let ledger = context.perform_here(Access::Read, Ledger { days })?;
+    if context.json {
+        return output::json(&serde_json::to_value(&ledger)?);
+    }
+    let judged = |spent: &Spending| {
+        let Spending { judge, calls, failures, input_tokens, output_tokens, learned, .. } = spent;
+        format!(
+            "{judge}: {learned} learned, {calls} calls ({failures} failed), {input_tokens} + {output_tokens} tokens"
+        )
+    };
+    let row = |day: &Day| {
+        let Day { day, events, silent, given_tokens, judges } = day;
+        let judges: Vec<String> = judges.iter().map(judged).collect();
+        vec![day.clone(), events.to_string(), silent.to_string(), given_tokens.to_string(), judges.join("; ")]
+    };
+    let rows = ledger.iter().map(row).collect();
+    output::text(&output::table(&["day", "events", "silent", "tokens given", "judges"], rows))
 }

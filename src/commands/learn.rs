@@ -4,7 +4,7 @@ use tessera_desk::sync::exchange_or_join;
 use tessera_engine::store::Usage;
 
 use super::{Context, sync};
-use crate::{config, output};
+use crate::config;
 
 /// Learns from every session that waits, and ends.
 pub(super) fn run(context: &Context) -> anyhow::Result<()> {
@@ -13,7 +13,7 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
         // Nobody waits for it; what the server has not heard of goes with the next exchange, which says so.
         drop(tell(context));
     }
-    context.answer(&serde_json::json!({ "learned": learned }), || format!("learned {learned}"))
+    context.print(&serde_json::json!({ "learned": learned }), || format!("learned {learned}"))
 }
 
 /// What was learned goes to the team server at once, as what a client stores does.

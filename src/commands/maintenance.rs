@@ -15,8 +15,8 @@ use tessera_setup::{RowVerdict, check};
 use super::overwrite::may_write;
 use super::setup::agreed_or;
 use super::{Access, Context, coming_over, files, meaning};
-use crate::config;
-use crate::output::{self, Style};
+use crate::output::Style;
+use crate::{config, output};
 
 /// Counts of the store, and of files.
 #[derive(Serialize)]
@@ -98,7 +98,7 @@ pub(super) fn doctor(context: &Context, repair: bool, yes: bool) -> anyhow::Resu
     health.checks.extend(files_check(context, repair)?);
     let looked = config::store(context.home.clone(), Usage::ReadOnce)?;
     let mut client = check(&looked, &config::places(context.home.as_deref())?);
-    client.extend(super::findings::rows(context, &looked));
+    client.extend(super::setup::rows(context, &looked));
     let is_good = health.is_good() && client.iter().all(|row| row.verdict == RowVerdict::Ok);
     if context.json {
         let client: Vec<_> = client

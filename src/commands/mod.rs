@@ -6,11 +6,9 @@ mod demo;
 mod eval;
 mod explain;
 mod files;
-mod findings;
 mod gaps;
 pub(crate) mod hook;
 mod learn;
-mod link;
 mod list;
 mod maintenance;
 mod mcp;
@@ -22,7 +20,6 @@ mod plugin_test;
 mod project;
 mod questions;
 mod recall;
-mod receipts;
 mod remember;
 mod residue;
 mod secret;
@@ -33,7 +30,6 @@ mod show;
 mod sync;
 mod team;
 mod transfer;
-mod watch;
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -102,12 +98,12 @@ impl Context {
     }
 
     /// Prints an outcome: as JSON, or as a line.
-    fn answer<T: AsRef<str>>(&self, outcome: &impl Serialize, line: impl FnOnce() -> T) -> anyhow::Result<()> {
+    fn print<T: AsRef<str>>(&self, outcome: &impl Serialize, line: impl FnOnce() -> T) -> anyhow::Result<()> {
         if self.json { output::json(outcome) } else { output::line(line().as_ref()) }
     }
 
     /// Prints an outcome: as JSON, or as text.
-    fn answer_text<T: AsRef<str>>(&self, outcome: &impl Serialize, text: impl FnOnce() -> T) -> anyhow::Result<()> {
+    fn print_text<T: AsRef<str>>(&self, outcome: &impl Serialize, text: impl FnOnce() -> T) -> anyhow::Result<()> {
         if self.json { output::json(outcome) } else { output::text(text().as_ref()) }
     }
 
@@ -270,7 +266,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Restore { ids, before } => remember::restore(&context, ids, before)?,
         Command::History { id } => show::history(&context, id)?,
-        Command::Link { id, kind, to, remove } => link::run(&context, id, &kind, to, remove)?,
+        Command::Link { id, kind, to, remove } => show::run(&context, id, &kind, to, remove)?,
         Command::Import(args) => return import(&context, args),
         Command::Export { markdown: Some(dir), parts, force, .. } => {
             transfer::export_notes(&context, ExportNotes { dir, with_parts: parts, force })?;
@@ -301,15 +297,15 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Settings { change } => settings::run(&context, change)?,
         Command::Hook { event } => return Ok(hook::run(hook::Arguments::parsed(context.home, event))),
         Command::Learn => learn::run(&context)?,
-        Command::Log { session, limit } => receipts::log(&context, session, limit)?,
-        Command::Why { id } => receipts::why(&context, id)?,
+        Command::Log { session, limit } => gaps::log(&context, session, limit)?,
+        Command::Why { id } => gaps::why(&context, id)?,
         Command::Files(task) => files::run(&context, task)?,
         Command::Plugin(task) => plugin::run(&context, task)?,
         Command::Note(task) => notes::run(&context, task)?,
         Command::Graph(args) => notes::graph(&context, args)?,
         Command::MemoryTool => return files::tool(&context),
         Command::Gaps(args) => gaps::run(&context, &args)?,
-        Command::Ledger { days } => receipts::ledger(&context, days)?,
+        Command::Ledger { days } => gaps::ledger(&context, days)?,
         Command::Setup(args) => setup::run(&context, &args)?,
         Command::Uninstall { purge, dry_run, yes } => setup::uninstall(&context, purge, dry_run, yes)?,
         Command::Completions { shell } => {

@@ -70,7 +70,7 @@ fn forget(context: &Context, claim: &Claim) -> anyhow::Result<()> {
 
 fn tell(context: &Context, claim: &Claim, is_believed: bool) -> anyhow::Result<()> {
     let place = claim.real_place();
-    context.answer(
+    context.print(
         &json!({
             "directory": place, "project": claim.scope, "by": claim.by.as_str(), "believed": is_believed,
         }),

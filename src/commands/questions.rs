@@ -69,5 +69,5 @@ fn told(prompts: &PromptTally) -> String {
 /// Measures every set with every ranker, and prints the table.
 pub(super) fn compare(context: &Context, data: &Path, fixtures: &Path, cache: Option<PathBuf>) -> anyhow::Result<()> {
     let comparison = compare_all(data, fixtures, cache, |set, ranker| output::note(&format!("{set}: {ranker}")))?;
-    context.answer_text(&serde_json::to_value(&comparison)?, || comparison.markdown())
+    context.print_text(&serde_json::to_value(&comparison)?, || comparison.markdown())
 }

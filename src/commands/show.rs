@@ -1,8 +1,10 @@
 //! `get` and `history`: everything known of a memory.
+//!
+//! `link`: what one memory is to another.
 
 use serde_json::Value;
-use tessera_desk::verbs::{Get, History, Meant, Named, Standing, WhereInFiles};
-use tessera_engine::domain::Memory;
+use tessera_desk::verbs::{FindMemory, Get, History, Meant, Named, SetLink, Standing, WhereInFiles};
+use tessera_engine::domain::{LinkKind, Memory};
 
 use super::{Access, Context, meant};
 use crate::output::{self, Style};
@@ -97,4 +99,17 @@ pub(super) fn history(context: &Context, id: Named) -> anyhow::Result<()> {
         vec![entry.rev.to_string(), entry.operation.clone(), entry.at.to_string(), who, reason, before]
     });
     output::text(&output::table(&["rev", "change", "at", "by", "why", "before"], rows.collect()))
+}
+
+/// Makes a link, or takes it away. A file is meant by whatever it is called.
+pub(super) fn run(context: &Context, id: String, kind: &LinkKind, to: String, remove: bool) -> anyhow::Result<()> {
+    let (memory, to) = context.at_desk(Access::Change, |desk| {
+        let (id, to) = (desk.perform(FindMemory { name: id })?, desk.perform(FindMemory { name: to })?);
+        Ok((desk.perform(SetLink { id, kind: kind.clone(), to, holds: !remove })?, to))
+    })?;
+    if context.json {
+        return output::json(&memory);
+    }
+    let verb = if remove { "no longer" } else { "now" };
+    output::line(&format!("{} {verb} {kind} {to}", memory.handle))
 }

@@ -9,7 +9,8 @@ use tessera_desk::sync::{Remote, exchange, exchange_or_join};
 use tessera_engine::Store;
 use tessera_engine::store::{SyncStatus, Upload, Usage};
 
-use super::{Context, meaning, watch::watched};
+use super::files::watched;
+use super::{Context, meaning};
 use crate::cli::{SyncTask, UploadChoice};
 use crate::config::Used;
 use crate::config_file::ConfigFile;
@@ -271,5 +272,5 @@ fn dead(context: &Context, retry: bool) -> anyhow::Result<()> {
 }
 
 fn done(context: &Context, text: &str) -> anyhow::Result<()> {
-    context.answer(&json!({ "done": text }), || text)
+    context.print(&json!({ "done": text }), || text)
 }

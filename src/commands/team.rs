@@ -32,7 +32,7 @@ pub(super) fn share(context: &Context, args: Share, is_shared: bool) -> anyhow::
         Some(permission) => format!("{what} is shared with {} ({permission})", args.with),
         None => format!("{what} is no longer shared with {}", args.with),
     };
-    context.answer(&json!({ "done": text }), || text)
+    context.print(&json!({ "done": text }), || text)
 }
 
 /// Lists what is shared, both ways.
@@ -81,7 +81,7 @@ pub(super) fn answer(context: &Context, offered: &Offered, is_accepted: bool) ->
         (true, false) => format!("what {owner} tags {tag} is not seen here"),
         (false, _) => format!("{owner} offers nothing tagged {tag}, or it was so answered before"),
     };
-    context.answer(&json!({ "done": text, "changed": changed }), || text)
+    context.print(&json!({ "done": text, "changed": changed }), || text)
 }
 
 /// Lists conflicts, or decides one.
@@ -109,5 +109,5 @@ pub(super) fn resolve(
         _ => return Err(UserError("give --keep memory, copy or both, or a merged text by --content".into()).into()),
     };
     let memory = context.perform(Access::Change, Resolve { id, resolution })?;
-    context.answer(&memory, || output::shown(&format!("{} {}", memory.handle, memory.content)))
+    context.print(&memory, || output::shown(&format!("{} {}", memory.handle, memory.content)))
 }

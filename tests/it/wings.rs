@@ -178,7 +178,7 @@ fn an_arrow_back_and_a_circle_are_noticed_however_they_are_written() {
         assert_eq!(back(&with(name, text)).len(), 1, "{name}: {text}");
     }
     for (name, text) in [
-        ("change/write", "\nuse super::{outbox::tell, remember::insert};\n"),
+        ("change/write", "\nuse super::{links, remember::insert};\n"),
         ("logs/spool", "\nimpl Store {\n    fn f(&self) { self.fold_receipts_if_due() }\n}\n"),
     ] {
         assert!(circles(&with(name, text)).contains(&&name.to_owned()), "{name}: {text}");

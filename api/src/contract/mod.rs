@@ -5,7 +5,6 @@ mod exact;
 mod memory;
 mod params;
 mod question;
-mod shares;
 mod views;
 
 use std::collections::HashSet;
@@ -18,9 +17,11 @@ use utoipa::ToSchema;
 
 pub(crate) use exact::exact;
 pub(crate) use memory::{MemoryPatch, NewLink, NewMemory};
-pub(crate) use params::{ChangesQuery, ListQuery, MigrateQuery, OfMemory, PageQuery, SinceQuery, SnapshotQuery};
+pub(crate) use params::{
+    CategoryCount, ChangesQuery, ListQuery, MigrateQuery, OfMemory, OfferAnswer, PageQuery, ShareTagWith, ShareWith,
+    SinceQuery, SnapshotQuery, TagCount, UnshareTag,
+};
 pub(crate) use question::{Answer, Everything, Question};
-pub(crate) use shares::{CategoryCount, OfferAnswer, ShareTagWith, ShareWith, TagCount, UnshareTag};
 pub(crate) use views::{
     GoneView, ImportedRow, LinkedView, MatchView, MatchesView, MemoriesView, MemoryView, SinceView, StoredView,
 };

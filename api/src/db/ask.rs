@@ -8,10 +8,10 @@ use tessera_engine::meaning::ENCODER_VERSION;
 use tessera_engine::screen::Screened;
 use tessera_engine::sync::{Action, Op, Refusal};
 
-use super::current::Current;
 use super::foreseen::Foreseen;
 use super::memories::{Stored, columns, numbered, seen, uuid};
-use super::sync::{MOST_PAGE_BYTES, Step};
+use super::ops::{Current, Step};
+use super::sync::MOST_PAGE_BYTES;
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, UserId, UserTx, unless_overtaken};
 

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use tessera_api::Proxy;
 use tessera_engine::Timestamp;
 
-use crate::{exit, settings};
+use crate::{output, settings};
 
 /// What stays where when a memory is removed for good, said under the options.
 const AFTER: &str = "A memory that is removed for good is gone from every answer at once. PostgreSQL keeps its text in \
@@ -49,7 +49,7 @@ pub(crate) struct Cli {
 fn after_help() -> String {
     let settings =
         settings::SETTINGS.iter().map(|setting| format!("  {}: {}\n", setting.names.join(", "), setting.help));
-    format!("Environment:\n{}\n{}\n\n{AFTER}", settings.collect::<String>(), exit::CODES)
+    format!("Environment:\n{}\n{}\n\n{AFTER}", settings.collect::<String>(), output::CODES)
 }
 
 /// How to serve.

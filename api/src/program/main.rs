@@ -1,8 +1,6 @@
 //! The `tessera-server` command: parse, dispatch, exit code.
 
 mod cli;
-mod exit;
-mod leaving;
 mod output;
 mod settings;
 mod takeover;
@@ -17,11 +15,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> std::process::ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return exit::usage(&error),
+        Err(error) => return output::usage(&error),
     };
     settings::init_logging(cli.verbose, cli.task.is_none());
     match work::run(cli) {
         Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(error) => exit::report(&error),
+        Err(error) => output::report(&error),
     }
 }

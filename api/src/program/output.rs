@@ -1,9 +1,16 @@
 //! The only place that prints.
+//!
+//! From an error to words and an exit code: chosen once, here. The codes mean what they mean for `tessera`.
 
 use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
 
 use serde::Serialize;
+use tessera_api::{DbError, SecretError, TlsError};
+use tessera_engine::domain::DomainError;
 use tessera_engine::text::shown;
+
+use crate::output;
 
 /// Writes a line to stdout.
 pub(crate) fn line(text: &str) -> anyhow::Result<()> {
@@ -41,4 +48,112 @@ pub(crate) fn progress(text: &str) {
 /// Takes that line away.
 pub(crate) fn progress_ends() {
     progress("");
+}
+
+/// The same for whoever reads `tessera-server --help`.
+pub(crate) const CODES: &str = "Exit codes: 0 done; 1 something to mend, such as an unknown user; 2 wrong usage; 3 the set-up is wrong, such as \
+     PostgreSQL out of reach or a certificate that cannot be used; 70 a fault of this program.";
+
+const USER: u8 = 1;
+const USAGE: u8 = 2;
+const SETUP: u8 = 3;
+const INTERNAL: u8 = 70;
+
+/// A problem that the user mends, in words of its own.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UserError(pub(crate) String);
+
+/// A setting that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{setting}: {problem}")]
+pub(crate) struct SetupError {
+    /// The setting, as the user knows it.
+    pub(crate) setting: &'static str,
+    /// What is wrong with it.
+    pub(crate) problem: String,
+}
+
+/// Prints what clap has to say: help on stdout and 0, or an error on stderr and 2.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    // A closed pipe is no reason to fail.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}
+
+/// Prints an error and chooses its exit code.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    let closed =
+        error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
+    if closed {
+        // Whoever read our output has seen enough.
+        return ExitCode::SUCCESS;
+    }
+    output::error(&words(error));
+    ExitCode::from(code_of(error))
+}
+
+/// An error and its causes, each said once: some name their cause in their own words already.
+fn words(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+fn code_of(error: &anyhow::Error) -> u8 {
+    if let Some(error) = error.downcast_ref::<DbError>() {
+        of_database(error)
+    } else if let Some(error) = error.downcast_ref::<SecretError>() {
+        of_secrets(error)
+    } else if error.is::<DomainError>() {
+        USAGE
+    } else if error.is::<SetupError>() || error.is::<TlsError>() {
+        SETUP
+    } else if error.is::<UserError>() || error.is::<std::io::Error>() {
+        USER
+    } else {
+        INTERNAL
+    }
+}
+
+fn of_secrets(error: &SecretError) -> u8 {
+    match error {
+        SecretError::Db(error) => of_database(error),
+        _ => SETUP,
+    }
+}
+
+fn of_database(error: &DbError) -> u8 {
+    match error {
+        DbError::Invalid(_) => USAGE,
+        DbError::Sql(_) | DbError::Migration(_) | DbError::Unsafe(_) => SETUP,
+        _ => INTERNAL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_can_mend_it_is_told_by_the_code() {
+        let setting = SetupError { setting: "DATABASE_URL", problem: "is not set".into() };
+        let taken = std::io::Error::from(std::io::ErrorKind::AddrInUse);
+        for (error, code) in [
+            (anyhow::Error::from(UserError("bob has no valid key".into())), USER),
+            (taken.into(), USER),
+            (setting.into(), SETUP),
+            (DbError::Unsafe("a superuser".into()).into(), SETUP),
+            (DbError::Invalid("no user bob".into()).into(), USAGE),
+            (anyhow::Error::msg("what nobody thought of"), INTERNAL),
+        ] {
+            assert_eq!(code_of(&error), code, "{error}");
+        }
+        let twice = anyhow::Error::msg("cause").context("it failed: cause").context("nothing was done");
+        assert_eq!(words(&twice), "nothing was done: it failed: cause", "each cause is said once");
+    }
 }

@@ -10,7 +10,7 @@ use tessera_tables::settings;
 use tessera_vault::Config;
 use zeroize::Zeroizing;
 
-use crate::exit::SetupError;
+use crate::output::SetupError;
 
 /// A setting: an environment variable.
 pub(crate) struct Setting {

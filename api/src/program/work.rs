@@ -13,9 +13,9 @@ use tessera_api::{
 use tokio::net::TcpListener;
 
 use crate::cli::{Cli, KeyTask, Serve, Task, UserTask};
-use crate::exit::UserError;
+use crate::output::UserError;
 use crate::takeover::take_over;
-use crate::{leaving, output, settings};
+use crate::{output, settings, takeover};
 
 /// Seconds that a database which comes up beside the server is waited for.
 const DATABASE_WAIT: u64 = 60;
@@ -275,9 +275,9 @@ async fn users(json: bool, db: &Db, rules: SecretRules, task: UserTask) -> anyho
             }
             users.iter().try_for_each(|user| output::line(user))
         }
-        UserTask::Remove { user, prove: true, .. } => leaving::prove(json, db, &user.parse()?).await,
+        UserTask::Remove { user, prove: true, .. } => takeover::prove(json, db, &user.parse()?).await,
         UserTask::Remove { user, export, yes, .. } => {
-            leaving::remove(json, db, rules, &user.parse()?, export.as_deref(), yes).await
+            takeover::remove(json, db, rules, &user.parse()?, export.as_deref(), yes).await
         }
     }
 }

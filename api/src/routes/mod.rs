@@ -8,7 +8,6 @@ mod secrets;
 mod shares;
 mod sync;
 mod system;
-mod transfer;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -61,7 +60,7 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(memories::list, memories::create))
         .routes(routes!(memories::recall))
         .routes(routes!(memories::since))
-        .routes(routes!(transfer::export))
+        .routes(routes!(system::export))
         .routes(routes!(memories::get_one, memories::update, memories::delete))
         .routes(routes!(memories::restore))
         .routes(routes!(secrets::show))
@@ -88,7 +87,7 @@ pub(crate) fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(secrets::take))
         .routes(routes!(secrets::purged))
         .layer(DefaultBodyLimit::max(MOST_BYTES))
-        .merge(OpenApiRouter::new().routes(routes!(transfer::import)).layer(DefaultBodyLimit::max(MOST_IMPORT_BYTES)))
+        .merge(OpenApiRouter::new().routes(routes!(system::import)).layer(DefaultBodyLimit::max(MOST_IMPORT_BYTES)))
         .with_state(app)
         .split_for_parts();
     (router, contract.merge_from(ProbeContract::openapi()))

@@ -14,7 +14,7 @@ use crate::contract::{ChangesQuery, SnapshotQuery};
 use crate::db::{Caller, Remedy, Sent};
 use crate::error::{Problem, ProblemBody};
 use crate::extract::{Body, Machine, Marks, Params};
-use crate::heard::Place;
+use crate::keys::Place;
 use crate::secrets::{Aside, NoPlace, unhinted};
 use crate::threads::off_runtime;
 

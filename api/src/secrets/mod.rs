@@ -6,9 +6,9 @@
 
 mod aside;
 mod rules;
-mod vaulted;
 
-pub(crate) use aside::{Aside, Looked, NoPlace, SetAside, Taken, field_of, unhinted};
+pub(crate) use aside::{
+    Aside, Looked, NoPlace, SetAside, Taken, VaultedError, field_of, reap, source_of, state_of, unhinted,
+};
 pub(crate) use rules::Opened;
 pub use rules::{SecretError, SecretMode, SecretRules, Secrets};
-pub(crate) use vaulted::{VaultedError, reap, source_of, state_of};

@@ -7,7 +7,6 @@ mod metrics;
 mod questions;
 mod ranker;
 mod replay;
-mod secrets;
 mod usage;
 mod vectors;
 
@@ -20,11 +19,10 @@ use tessera_engine::store::{SecretRules, Store, StoreConfig, StoreError, Usage};
 pub use compare::{Compared, Comparison, compare};
 pub use fixture::{Fixture, FixtureQuery, QueryReport};
 pub use locomo::{Unit, evaluate as evaluate_locomo};
-pub use metrics::{Asked, Report};
+pub use metrics::{Asked, Report, Screening, ScreeningReport, screenings};
 pub use questions::{Answered, PromptTally, QuestionFile, QuestionReport, Verdict, Verdicts};
 pub use ranker::Ranker;
 pub use replay::{ReplayReport, replay, total};
-pub use secrets::{Screening, ScreeningReport, screenings};
 pub use usage::{UsageReport, UsageTrace};
 pub use vectors::{Leg, Vectors};
 

@@ -3,10 +3,9 @@
 use std::io::{self, Write};
 
 use crate::error::FileError;
-use crate::leftovers::{UNFINISHED, own_name, survey};
 use crate::path::RelativePath;
 use crate::place::{FILE_MODE, Facts, Kind, Place, facts_of_file};
-use crate::stamp::{Seen, Stamp, hash};
+use crate::remove::{Seen, Stamp, UNFINISHED, hash, own_name, survey};
 use crate::tree::{Lock, Reach, Reached, Tree, system};
 
 /// What a file must be for a change to be made to it.
@@ -297,7 +296,7 @@ fn write_unfinished(place: &Place, text: &[u8], mode: u32) -> io::Result<(String
 fn is_one_file(one: &Reached, other: &Reached) -> bool {
     let (Some(first), Some(second)) = (one.facts, other.facts) else { return false };
     one.name != other.name
-        && crate::fold::are_twins(&one.name, &other.name)
+        && crate::path::are_twins(&one.name, &other.name)
         && is_one_place(one, other)
         && (first.device, first.stamp.inode) == (second.device, second.stamp.inode)
 }

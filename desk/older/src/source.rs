@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use crate::copy::{Copy, is_database};
 use crate::draft::Told;
 use crate::error::OlderError;
-use crate::json::{self, JsonRow};
+use crate::json::JsonRow;
 use crate::system::System;
 use crate::vault::Vault;
-use crate::{key, v, w};
+use crate::{json, system, v, w};
 
 /// The data of one system at one place, open to be read as often as is wanted.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Source {
     /// When it cannot be read to its end, or `see` breaks off.
     pub fn each(&self, see: &mut dyn FnMut(Told) -> ControlFlow<()>) -> Result<(), OlderError> {
         let mut teller = Teller { see, is_stopped: false, left: MOST_ROWS };
-        let place = key::of_place(&self.path);
+        let place = system::of_place(&self.path);
         let done = match (&self.held, self.system) {
             (Held::Database(copy), System::V) => v::tell_database(copy, &place, &mut teller),
             (Held::Database(copy), _) => w::tell_database(copy, &place, &mut teller),

@@ -10,8 +10,8 @@ use crate::copy::Copy;
 use crate::draft::{Draft, Told};
 use crate::fields::Fields;
 use crate::json::{JsonRow, skipped};
-use crate::key;
 use crate::source::Teller;
+use crate::system;
 
 /// Columns that it always had.
 const NEEDS: [&str; 7] = ["id", "content", "category", "tags", "expanded_keywords", "is_sensitive", "created_at"];
@@ -96,7 +96,7 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut Teller<'_>) -> 
 
 /// Tells rows that its server gave.
 pub(crate) fn tell_rows(rows: &[JsonRow], place: &str, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
-    let mut times = key::Times::default();
+    let mut times = system::Times::default();
     for (at, row) in rows {
         let row = match row {
             Ok(object) => {
@@ -194,7 +194,7 @@ fn keys(
     // A number alone is that of another row in another file, and on another server. One that was made at another time is
     // the same where it says the same: a server notes its own time.
     let of_server = |id: i64| -> Result<(String, Vec<String>), String> {
-        let by_text = format!("v:server:{id}:{}", key::of_text(content, place));
+        let by_text = format!("v:server:{id}:{}", system::of_text(content, place));
         Ok(match created {
             Some(created) => (format!("v:server:{id}:{created}"), vec![by_text]),
             None => (by_text, Vec::new()),
@@ -220,7 +220,7 @@ fn keys(
             (format!("v:waits:{}:{id}", made()?), Vec::new(), None, format!("{id} (waits)"))
         }
         (_, None) => {
-            (format!("v:text:{}", key::of_text(content, place)), Vec::new(), None, "without a number".to_owned())
+            (format!("v:text:{}", system::of_text(content, place)), Vec::new(), None, "without a number".to_owned())
         }
     };
     Ok(Keys { key, also, gone_as: server.map(|id| gone_key(place, id)), name })

@@ -12,8 +12,8 @@ use tessera_markdown::{Bound, Note, Part, PartKind, parse};
 use crate::draft::{Draft, Link, Skipped, Told};
 use crate::error::OlderError;
 use crate::json::skipped;
-use crate::key;
 use crate::source::Teller;
+use crate::system;
 
 /// The longest note that is read.
 const MOST_BYTES: u64 = 1 << 20;
@@ -98,7 +98,7 @@ impl Vault {
         for folder in &folders {
             let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             let others = folders.iter().filter(|other| *other != folder).map(PathBuf::as_path).collect();
-            let walk = Walk { place: key::of_place(folder), others };
+            let walk = Walk { place: system::of_place(folder), others };
             vault.walk(&walk, folder, &name, 0);
         }
         if vault.notes.is_empty() && vault.skipped.iter().all(|skipped| skipped.problem == LEFT_OUT_AS_THERE) {
@@ -253,11 +253,11 @@ impl File {
     /// A memory for each part; for a note that says nothing but what it is to others, one of its title.
     fn drafts(&self) -> Vec<Draft> {
         let name = self.note.permalink.as_deref().unwrap_or(&self.place);
-        let mut times = key::Times::default();
+        let mut times = system::Times::default();
         let mut drafts = Vec::new();
         for part in &self.note.parts {
             let text = self.text.get(part.text.clone()).unwrap_or_default();
-            let key = times.next(format!("{name}#{}", key::of_text(text, "")));
+            let key = times.next(format!("{name}#{}", system::of_text(text, "")));
             drafts.push(self.draft(key, self.content(part, text), Some(part)));
         }
         if drafts.is_empty() {

@@ -8,9 +8,8 @@ use crate::copy::Copy;
 use crate::draft::{Draft, Told};
 use crate::fields::Fields;
 use crate::json::{JsonRow, skipped};
-use crate::key;
 use crate::source::Teller;
-use crate::time;
+use crate::{system, time};
 
 /// Columns that it always had.
 const NEEDS: [&str; 8] =
@@ -47,7 +46,7 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut Teller<'_>) -> 
     let mut done = are_there(&["provenance"])?.then(|| copy.connection.prepare(DONE).ok()).flatten();
     let mut statement = copy.connection.prepare("SELECT * FROM memories ORDER BY created_at, rowid")?;
     let mut rows = statement.query([])?;
-    let (mut number, mut times) = (0_u64, key::Times::default());
+    let (mut number, mut times) = (0_u64, system::Times::default());
     while let Some(row) = rows.next()? {
         number += 1;
         let fields = Fields::of_row(row, &columns)?;
@@ -75,7 +74,7 @@ pub(crate) fn tell_database(copy: &Copy, place: &str, tell: &mut Teller<'_>) -> 
 
 /// Tells rows that its tools gave.
 pub(crate) fn tell_rows(rows: &[JsonRow], place: &str, tell: &mut Teller<'_>) -> Result<(), rusqlite::Error> {
-    let mut times = key::Times::default();
+    let mut times = system::Times::default();
     for (at, row) in rows {
         let told = row.clone().and_then(|object| {
             let fields = Fields::of_object(object);
@@ -126,7 +125,7 @@ fn draft(fields: &Fields, place: &str) -> Result<Draft, String> {
     };
     let (key, name) = match fields.text("id")? {
         Some(id) => (format!("w:{id}"), id),
-        None => (format!("w:text:{}", key::of_text(&content, place)), "without an id".to_owned()),
+        None => (format!("w:text:{}", system::of_text(&content, place)), "without an id".to_owned()),
     };
     let asked = fields.time_or_told("expires_at", &mut remarks).filter(|end| !is_by_rule(*end, created, importance));
     let read = fields.whole_number("access_count")?.unwrap_or_default();

@@ -9,14 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tessera_desk::log;
+use tessera_desk::project::claim_of;
 use tessera_engine::Store;
 use tessera_engine::store::{ReceiptFilter, StoreConfig, StoreError, Usage};
 
 use crate::client::{Client, Level, Places, hooks_file};
 use crate::entry::{SERVER, is_our_hook};
-use crate::{file, json as settings};
-use tessera_desk::log;
-use tessera_desk::project::claim_of;
+use crate::{json as settings, plan};
 
 /// How long a server or a hook may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -155,7 +155,7 @@ fn hook_entry(level: &Level, places: &Places) -> Option<Entry> {
 }
 
 fn parsed(path: &Path) -> Option<Value> {
-    let bytes = file::read(path).ok()??;
+    let bytes = plan::read(path).ok()??;
     settings::value_of(&bytes)
 }
 

@@ -8,7 +8,7 @@ use tessera_tables::names;
 
 use crate::entry::Run;
 use crate::plan::{Edit, Plan, SetupError};
-use crate::{file, json, toml};
+use crate::{json, plan, toml};
 
 names! {
 /// A program that speaks MCP.
@@ -80,7 +80,7 @@ impl Client {
         let run = run_of(level, places);
         let mut plan = Plan::default();
         let server_file = self.server_file(level, places)?;
-        let before = file::read(&server_file)?;
+        let before = plan::read(&server_file)?;
         let after = if self == Self::Codex {
             toml::with_server(&server_file, before.as_deref(), &run)?
         } else {
@@ -90,7 +90,7 @@ impl Client {
         plan.add(Edit::new(server_file, before, Some(after)));
         if self == Self::ClaudeCode {
             let hooks_file = hooks_file(level, places);
-            let before = file::read(&hooks_file)?;
+            let before = plan::read(&hooks_file)?;
             let after = json::edited(&hooks_file, before.as_deref(), |root| {
                 EVENTS.iter().for_each(|(event, matcher, timeout)| {
                     json::set_hook(root, event, &hook_group(&run, *matcher, *timeout));

@@ -4,7 +4,6 @@
 mod check;
 mod client;
 mod entry;
-mod file;
 mod json;
 mod plan;
 mod record;

@@ -1,11 +1,14 @@
 //! What is going to change, before it does.
+//!
+//! Files of others: read whole. They are replaced whole by [`tessera_engine::store::replace`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use similar::TextDiff;
 use tessera_engine::store::Home;
 
-use crate::{file, toml};
+use crate::toml;
 
 /// Why a client cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +34,7 @@ pub enum SetupError {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The client reads no file of a project.
     #[error("{client}: reads no settings of a project; leave --project out")]
@@ -79,7 +82,7 @@ impl Plan {
     /// When the settings of the store cannot be read.
     pub fn offer_memory_files(&mut self, home: &Home) -> Result<(), SetupError> {
         let path = home.config();
-        let before = file::read(&path)?;
+        let before = read(&path)?;
         let after = toml::with_memory_files(&path, before.as_deref())?;
         self.add(Edit::new(path, before, Some(after)));
         Ok(())
@@ -105,4 +108,15 @@ impl Plan {
         };
         self.edits.iter().map(one).collect()
     }
+}
+
+/// The bytes of a file; `None` when there is none. What is no file is not waited for.
+pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, SetupError> {
+    let wrong = |problem: String| SetupError::Unreadable { path: path.to_path_buf(), problem };
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => return Err(wrong("is not a file".into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        _ => {}
+    }
+    fs::read(path).map(Some).map_err(|error| wrong(error.to_string()))
 }

@@ -9,7 +9,7 @@ use tessera_engine::store::{Home, dir_of, make_private_dir, replace};
 
 use crate::client::Client;
 use crate::plan::{Edit, Plan, SetupError};
-use crate::{file, toml};
+use crate::{plan, toml};
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Record {
@@ -37,7 +37,7 @@ fn hash(bytes: &[u8]) -> String {
 impl Record {
     fn read(home: &Home) -> Result<Self, SetupError> {
         let path = home.setup();
-        let Some(bytes) = file::read(&path)? else { return Ok(Self::default()) };
+        let Some(bytes) = plan::read(&path)? else { return Ok(Self::default()) };
         serde_json::from_slice(&bytes).map_err(|error| SetupError::Unreadable { path, problem: error.to_string() })
     }
 
@@ -67,7 +67,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
 pub fn apply(plan: &Plan, client: Client, home: &Home) -> Result<(), SetupError> {
     let mut record = Record::read(home)?;
     for edit in &plan.edits {
-        if file::read(&edit.path)? != edit.before {
+        if plan::read(&edit.path)? != edit.before {
             return Err(SetupError::Changed { path: edit.path.clone() });
         }
         let Some(after) = &edit.after else { continue };
@@ -121,9 +121,9 @@ fn missing_dirs(path: &Path) -> Vec<PathBuf> {
 pub fn uninstall_plan(home: &Home) -> Result<Plan, SetupError> {
     let mut plan = Plan::default();
     for changed in Record::read(home)?.files {
-        let Some(now) = file::read(&changed.path)? else { continue };
+        let Some(now) = plan::read(&changed.path)? else { continue };
         let original = changed.original.as_ref().map(|name| home.setup_originals().join(name));
-        let original = original.map(|path| file::read(&path)).transpose()?.flatten();
+        let original = original.map(|path| plan::read(&path)).transpose()?.flatten();
         let is_untouched = hash(&now) == changed.written && (changed.original.is_none() || original.is_some());
         let after = if is_untouched {
             original
@@ -151,7 +151,7 @@ impl Plan {
     pub fn take_back(&self, home: &Home) -> Result<(), SetupError> {
         let record = Record::read(home)?;
         for edit in &self.edits {
-            if file::read(&edit.path)? != edit.before {
+            if plan::read(&edit.path)? != edit.before {
                 return Err(SetupError::Changed { path: edit.path.clone() });
             }
             match &edit.after {

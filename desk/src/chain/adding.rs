@@ -1,14 +1,17 @@
 //! Adding a plugin: what it is and what it asks for, before anything is done, and then that it is done.
+//!
+//! The links of ours.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use tessera_engine::screen::findings;
-use tessera_engine::store::{Home, make_private_dir, replace};
+use tessera_engine::store::{Home, Likeness, Near, StoreError, make_private_dir, replace};
 use tessera_plugins::{Body, Manifest, Name, Pinned, Plugin, PluginError, command, digest, wasm};
 
-use super::installed::{self, at, module_path};
+use super::installed::{at, module_path};
+use super::seen::{Asked, Seen};
+use super::{Done, Link, installed};
 
 /// The largest module that a prompt waits for: its functions are translated when they are called.
 const MOST_FAST: usize = 256 * 1024;
@@ -158,4 +161,37 @@ fn beside(path: &Path) -> Result<String, PluginError> {
         path: path.to_path_buf(),
         problem: format!("has no manifest in it, and {}: {error}", manifest.display()),
     })
+}
+
+/// Takes credentials out of what the links after it are shown, the first of all. That none is stored is not its doing: a
+/// store takes nothing but what was screened, whatever links there are.
+pub(super) struct Screen;
+
+impl Link for Screen {
+    fn before(&self, seen: &mut Seen, asked: &mut Asked<'_>) -> Result<(), StoreError> {
+        seen.show(asked);
+        Ok(())
+    }
+}
+
+/// Names memories that say nearly what a new one says.
+pub(super) struct SaysTheSame;
+
+impl Link for SaysTheSame {
+    fn after(&self, done: &Done<'_>) -> Vec<Near> {
+        like(done, Likeness::Same)
+    }
+}
+
+/// Names memories that are close to a new one and may contradict it.
+pub(super) struct SaysOtherwise;
+
+impl Link for SaysOtherwise {
+    fn after(&self, done: &Done<'_>) -> Vec<Near> {
+        like(done, Likeness::Other)
+    }
+}
+
+fn like(done: &Done<'_>, likeness: Likeness) -> Vec<Near> {
+    done.near.iter().filter(|near| near.likeness == likeness).cloned().collect()
 }

@@ -11,9 +11,7 @@
 //! screened and composed as any text. Lines of an import pass no plugin before they are stored, nor after.
 
 pub mod adding;
-mod builtin;
 pub mod installed;
-mod message;
 mod plugin;
 mod seen;
 pub mod spool;
@@ -95,7 +93,7 @@ impl Chain {
             return Ok(begun);
         }
         let mut seen = Seen::of(store, caller, &asked)?;
-        let links = std::iter::once::<&dyn Link>(&builtin::Screen).chain(plugins.iter().map(|link| link as &dyn Link));
+        let links = std::iter::once::<&dyn Link>(&adding::Screen).chain(plugins.iter().map(|link| link as &dyn Link));
         for link in links {
             link.before(&mut seen, &mut asked)?;
         }
@@ -139,6 +137,6 @@ pub fn make_ready(home: &Home) {
 pub(crate) fn hints(store: &mut Store, memory: &Memory) -> Result<Vec<Near>, StoreError> {
     let (near, entry) = (store.near(memory)?, Entry::of_store(memory, store.now()));
     let done = Done { store, entry: &entry, memories: std::slice::from_ref(memory), near: &near };
-    let links: [&dyn Link; 2] = [&builtin::SaysTheSame, &builtin::SaysOtherwise];
+    let links: [&dyn Link; 2] = [&adding::SaysTheSame, &adding::SaysOtherwise];
     Ok(links.into_iter().flat_map(|link| link.after(&done)).collect())
 }

@@ -1,14 +1,17 @@
 //! A plugin as a link.
+//!
+//! What a plugin is told, as a line of JSON.
 
-use tessera_engine::domain::TokenProfile;
+use serde_json::{Map, Value, json};
+use tessera_engine::domain::{Memory, TokenProfile};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{Near, StoreError};
 use tessera_engine::text::{O200k, TokenCounter};
-use tessera_plugins::{Event, Failure, Limits, Name, Plugin, Ran, run};
+use tessera_plugins::{ABI, Event, Failure, Limits, Name, Plugin, Ran, When, run};
 
 use super::installed::Installed;
 use super::seen::{Asked, Seen};
-use super::{Done, Link, message};
+use super::{Done, Link};
 
 /// A plugin that is called.
 pub(super) struct PluginLink<'a> {
@@ -29,7 +32,7 @@ impl Link for PluginLink<'_> {
         } else {
             Limits::WAITED
         };
-        let ran = self.call(&message::before(seen), seen.now, limits);
+        let ran = self.call(&before(seen), seen.now, limits);
         let answered = ran.reply.and_then(|reply| {
             let changes = reply.granted(manifest)?;
             if reply.refuse.is_none() {
@@ -49,7 +52,7 @@ impl Link for PluginLink<'_> {
 
     fn after(&self, done: &Done<'_>) -> Vec<Near> {
         let now = done.store.now();
-        let ran = self.call(&message::after(done), now.as_micros(), Limits::UNWAITED);
+        let ran = self.call(&after(done), now.as_micros(), Limits::UNWAITED);
         let answered = ran.reply.and_then(|reply| {
             if reply.refuse.is_some() || !reply.change.is_empty() {
                 return Err(Failure::NotGranted("change or refuse what was done".to_owned()));
@@ -102,4 +105,75 @@ impl PluginLink<'_> {
             }
         }
     }
+}
+
+/// A memory as plugins see it. What was taken out of its text is a place in it; a row of before credentials were looked for
+/// is shown without them too.
+pub(super) fn view(memory: &Memory) -> Value {
+    let words = |words: &[String]| words.iter().map(|word| dropped(word).into_owned()).collect::<Vec<_>>();
+    let tags: Vec<_> = memory.tags.iter().map(|tag| dropped(tag.as_str())).collect();
+    json!({
+        "id": memory.id,
+        "handle": memory.handle,
+        "content": dropped(&memory.content),
+        "summary": dropped(&memory.summary),
+        "category": memory.category,
+        "type": memory.kind,
+        "importance": memory.importance,
+        "tags": tags,
+        "keywords": words(&memory.keywords),
+        "entities": words(&memory.entities),
+        "scope": memory.scope,
+        "created": memory.created,
+        "updated": memory.updated,
+        "expires_at": memory.expires,
+        "origin": memory.origin,
+        "deleted": memory.deleted,
+    })
+}
+
+fn head(event: Event, when: When) -> Map<String, Value> {
+    let mut head = Map::new();
+    head.insert("abi".into(), json!(ABI));
+    head.insert("event".into(), json!(event));
+    head.insert("when".into(), json!(when));
+    head
+}
+
+/// What is asked for.
+pub(super) fn before(seen: &Seen) -> Vec<u8> {
+    let mut message = head(seen.event, When::Before);
+    let caller = &seen.caller;
+    message.insert("origin".into(), json!(caller.origin));
+    message.insert("client".into(), json!(caller.client.as_deref().map(dropped)));
+    message.insert("project".into(), json!(caller.scope()));
+    message.insert("unasked".into(), json!(seen.is_prompt));
+    if seen.event == Event::Forget {
+        message.insert("hard".into(), json!(seen.is_hard));
+    }
+    let fields: Map<String, Value> =
+        seen.fields.iter().map(|(field, value)| (field.as_str().to_owned(), value.clone())).collect();
+    message.insert("fields".into(), Value::Object(fields));
+    message.insert("memories".into(), json!(seen.memories));
+    serde_json::to_vec(&message).unwrap_or_default()
+}
+
+/// What was done.
+pub(super) fn after(done: &Done<'_>) -> Vec<u8> {
+    let entry = done.entry;
+    let mut message = head(entry.event, When::After);
+    message.insert("origin".into(), json!(entry.origin));
+    message.insert("client".into(), json!(entry.client));
+    message.insert("project".into(), json!(entry.project));
+    message.insert("unasked".into(), json!(entry.unasked));
+    if entry.event == Event::Forget {
+        message.insert("hard".into(), json!(entry.hard));
+    }
+    if let Some(query) = &entry.query {
+        message.insert("fields".into(), json!({ "query": query }));
+    }
+    message.insert("ids".into(), json!(entry.ids));
+    message.insert("memories".into(), json!(done.memories.iter().map(view).collect::<Vec<_>>()));
+    message.insert("at".into(), json!(entry.at));
+    serde_json::to_vec(&message).unwrap_or_default()
 }

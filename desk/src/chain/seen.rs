@@ -11,7 +11,7 @@ use tessera_engine::screen::findings;
 use tessera_engine::store::{Erase, StoreError};
 use tessera_plugins::{Event, Failure, Field};
 
-use super::message::view;
+use super::plugin::view;
 use crate::caller::Caller;
 use crate::verbs::{Forget, Question, Remember, Update, Which};
 

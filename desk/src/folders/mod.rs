@@ -7,10 +7,8 @@ mod aside;
 mod check;
 mod edit;
 mod export;
-mod glance;
 mod layout;
 mod left;
-mod look;
 mod place;
 mod read;
 mod refresh;
@@ -21,8 +19,6 @@ mod tests;
 mod tool;
 mod unread;
 #[cfg(feature = "team")]
-mod watch;
-#[cfg(feature = "team")]
 mod watched;
 mod whole;
 
@@ -30,13 +26,12 @@ pub use add::{AddFolder, CountFiles, FilesCounted, FolderState, Folders, RemoveF
 pub use check::{CredentialsInFiles, FilesChecked, FoundInFile, check};
 pub use edit::{forget_parts, update_part};
 pub use export::{ExportNotes, NotesExported};
-pub use glance::{Glance, Looks};
 pub use left::{Because, LeftOut, left_out};
 pub(crate) use read::text_now;
 pub use refresh::{Refreshed, refresh, refresh_patiently, refresh_thoroughly};
 pub use restored::{CameBack, DropCopies, PutBack, restore_file};
 pub use tool::{FileCommand, FileRules, ToolReply};
-pub use unread::{ClearUnread, Unread, UnreadFile};
+pub use unread::{ClearUnread, Glance, Looks, Unread, UnreadFile};
 #[cfg(feature = "team")]
-pub(crate) use watch::Watch;
+pub(crate) use watched::Watch;
 pub use whole::{forget_files, update_file};

@@ -12,8 +12,7 @@ use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
 use super::aside;
 use super::layout::lay_out;
-use super::left::doubt_what_is_not_known;
-use super::look::{Directory, Look, upwards};
+use super::left::{Directory, Look, doubt_what_is_not_known, upwards};
 use super::read::{MOST_BYTES, held, note_memories, seen, stamp_of};
 
 /// Files that are read before they are taken, and bytes; fewer where somebody waits.

@@ -1,13 +1,15 @@
 //! Finding: by question, by name, by time.
+//!
+//! Memories that say nearly what another says.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{Filters, Memory, MemoryRef, RecallRequest, Scope};
 use tessera_engine::pack::{JsonRows, Recall as Reply};
 use tessera_engine::screen::{dropped, is_clean};
-use tessera_engine::store::{HistoryEntry, ListRequest, Listing, Noted, StoreError};
+use tessera_engine::store::{HistoryEntry, Likeness, ListRequest, Listing, Near, Noted, StoreError};
 
 use crate::caller::Caller;
-use crate::chain::Asked;
+use crate::chain::{self, Asked};
 use crate::desk::{Effect, Verb};
 use crate::folders::Glance;
 
@@ -223,5 +225,31 @@ impl Verb for History {
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<HistoryEntry>, StoreError> {
         store.history(self.id)
+    }
+}
+
+/// Which memories of its scope say nearly what a memory says, or something else of the same thing. Asked once a new one
+/// is on disk: it is kept in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alike {
+    /// Which.
+    pub id: MemoryRef,
+}
+
+impl Verb for Alike {
+    type Outcome = Vec<Near>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Near>, StoreError> {
+        let memory = store.get(self.id)?.ok_or(StoreError::NotFound(self.id))?;
+        chain::hints(store, &memory)
+    }
+}
+
+/// What to say of a memory that is near another one, in words.
+pub fn told_near(near: &Near) -> String {
+    match near.likeness {
+        Likeness::Same => format!("{} says nearly the same: {}", near.handle, near.summary),
+        Likeness::Other => format!("{} is close, and may say otherwise: {}", near.handle, near.summary),
     }
 }

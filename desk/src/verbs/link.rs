@@ -1,11 +1,14 @@
 //! Links.
+//!
+//! Two texts of one memory.
 
 use tessera_engine::Store;
 use tessera_engine::domain::{LinkKind, Memory, MemoryRef};
-use tessera_engine::store::StoreError;
+use tessera_engine::store::{Conflict, Resolution, StoreError};
 
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
+use crate::folders::refresh;
 
 /// Says what one memory is to another, or that it is so no longer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,5 +34,39 @@ impl Verb for SetLink {
         } else {
             store.unlink(self.id, &self.kind, self.to, &actor)
         }
+    }
+}
+
+/// Lists the memories that were changed on two machines at once, and that nobody decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conflicts;
+
+impl Verb for Conflicts {
+    type Outcome = Vec<Conflict>;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Conflict>, StoreError> {
+        store.conflicts()
+    }
+}
+
+/// Decides one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolve {
+    /// The memory, or its other text.
+    pub id: MemoryRef,
+    /// What it shall be.
+    pub resolution: Resolution,
+}
+
+impl Verb for Resolve {
+    type Outcome = Memory;
+    const EFFECT: Effect = Effect::Changes;
+
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Memory, StoreError> {
+        let memory = store.resolve(self.id, &self.resolution, &caller.actor(None))?;
+        // Of a file, what was decided is written, and what was not taken is removed.
+        refresh(store)?;
+        Ok(memory)
     }
 }

@@ -1,9 +1,7 @@
 //! The verbs: what every face can ask of a store, each a typed request with its rule and a typed outcome.
 
-mod alike;
 mod change;
 mod coming_over;
-mod conflict;
 mod find;
 mod gaps;
 mod link;
@@ -11,7 +9,6 @@ mod named;
 mod notes;
 mod project;
 mod remember;
-mod residue;
 mod secret;
 #[cfg(test)]
 mod tests;
@@ -19,18 +16,15 @@ mod transfer;
 mod unasked;
 mod view;
 
-pub use alike::{Alike, told_near};
 pub use change::{Forget, Gone, Restore, TakenOut, Update, Updated, Which};
 pub use coming_over::{HasImported, Imports, Preview, PreviewImport, TakeOver, TakenOver, UndoImport};
-pub use conflict::{Conflicts, Resolve};
-pub use find::{Answer, Fetch, Form, Get, History, List, Recall};
+pub use find::{Alike, Answer, Fetch, Form, Get, History, List, Recall, told_near};
 pub use gaps::{ForgetQuestions, Gap, Gaps, GapsFound};
-pub use link::SetLink;
+pub use link::{Conflicts, Resolve, SetLink};
 pub use named::{Meant, Named, Standing, WhereInFiles};
 pub use notes::{BuildContext, FindMemory, FindNote, NotesReply, Part, ReadNote, RecentActivity, SearchNotes, Within};
-pub use project::{BelieveProject, DoubtProject, IsBelieved, Places};
+pub use project::{BelieveProject, DoubtProject, IsBelieved, Places, Purged, ScanSecrets};
 pub use remember::{Remember, described};
-pub use residue::{Purged, ScanSecrets};
 pub use secret::{ForgetSecret, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
 pub use transfer::{Export, Import, ImportNotes, NoteFile, NotesImported};
 pub use unasked::{Brief, Context, Event, Notice, Prompted, Question, SetAside, StandingNotice};

@@ -13,7 +13,6 @@ mod front;
 mod inline;
 mod item;
 pub mod key;
-mod lines;
 pub mod names;
 mod note;
 mod parts;

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::blocks::{self, Block, Blocks, Kind, trimmed};
-use crate::comment;
-use crate::front::{self, Distinct, Front};
-use crate::inline;
-use crate::item::{self, Found, Item};
-use crate::lines::Lines;
+use crate::blocks::{Block, Blocks, Kind, trimmed};
+use crate::comment::Lines;
+use crate::front::{Distinct, Front};
+use crate::item::{Found, Item};
 use crate::note::{Bound, Note, Part, PartKind, Relation};
+use crate::{blocks, comment, front, inline, item};
 
 /// Bytes above which an observation or a block of memory is cut like other text: no memory is longer.
 const LONGEST: usize = 32 * 1024;

@@ -3,26 +3,6 @@
 //! One automaton finds marks: words and signs that stand near credentials. Each mark is then looked at by hand, within a
 //! bounded stretch of the text, so that time grows with the length of the text and nothing else.
 
-mod address;
-mod assign;
-mod blocks;
-mod flags;
-mod headers;
-mod judge;
-mod letters;
-mod lines;
-mod logins;
-mod names;
-mod nouns;
-mod pairs;
-mod phrases;
-mod prose;
-mod scan;
-mod stand_in;
-mod stated;
-mod tables;
-mod value;
-
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -32,8 +12,24 @@ use nouns::{Class, Noun};
 use tessera_tables::{entry_at, section};
 use value::Value;
 
-use crate::finding::{Finding, Kind};
-use crate::place::places;
+use crate::place::{Finding, Kind, places};
+
+mod address;
+mod assign;
+mod blocks;
+mod flags;
+mod headers;
+mod judge;
+mod letters;
+mod logins;
+mod names;
+mod nouns;
+mod pairs;
+mod phrases;
+mod prose;
+mod stand_in;
+mod stated;
+mod value;
 
 /// What a mark begins or belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -219,7 +215,7 @@ impl Search<'_> {
             Mark::JsonKey => self.take_span(blocks::json_key(text, span.start, span.end), PRIVATE_KEY),
             Mark::Putty => self.take_span(blocks::putty(text, span.start), PRIVATE_KEY),
             Mark::Scheme => {
-                let is_basic = scan::begins(text.get(span.clone()).unwrap_or_default(), "basic");
+                let is_basic = letters::begins(text.get(span.clone()).unwrap_or_default(), "basic");
                 self.take(headers::scheme(text, span.start, span.end), if is_basic { BASIC } else { BEARER });
             }
             Mark::Cookie => {
@@ -240,9 +236,9 @@ impl Search<'_> {
                 }
             }
             Mark::Command => self.take(flags::of_command(text, span.start, span.end), PASSWORD),
-            Mark::Pgpass => self.take_span(lines::pgpass(text, span.start), PASSWORD),
-            Mark::Hash => self.take_span(lines::hash(text, span.start), HASH),
-            Mark::NamedHash => self.take_span(lines::named_hash(text, span.start), HASH),
+            Mark::Pgpass => self.take_span(blocks::pgpass(text, span.start), PASSWORD),
+            Mark::Hash => self.take_span(blocks::hash(text, span.start), HASH),
+            Mark::NamedHash => self.take_span(blocks::named_hash(text, span.start), HASH),
             Mark::Seed => self.take_span(phrases::seed(text, span.end), SEED),
             Mark::Codes => {
                 let codes = phrases::codes(text, span.end);
@@ -266,11 +262,11 @@ impl Search<'_> {
     fn noun(&mut self, mark: &Range<usize>) {
         let text = self.text;
         // The sign of `sig=` is no part of the name.
-        let is_signed = scan::byte(text, mark.end - 1) == b'=';
+        let is_signed = letters::byte(text, mark.end - 1) == b'=';
         let name = nouns::name_at(text, &(mark.start..mark.end - usize::from(is_signed)));
         self.until = self.until.max(name.end);
         let Some(noun) = nouns::noun_of(text, &name) else { return };
-        let column = tables::column(text, &noun);
+        let column = names::column(text, &noun);
         if !column.is_empty() {
             return column.into_iter().for_each(|value| self.found.push(Finding { span: value.span, kind: noun.kind }));
         }
@@ -322,13 +318,13 @@ impl Search<'_> {
 /// True when what began as `-p` goes on as `-password` or the like.
 fn is_name_of_flag(text: &str, end: usize) -> bool {
     let name = text.get(end - 1..).unwrap_or_default();
-    ["pass", "pw", "psw"].iter().any(|word| scan::begins(name, word))
+    ["pass", "pw", "psw"].iter().any(|word| letters::begins(name, word))
 }
 
 /// `twilio auth x`: this provider calls so what others call a token.
 fn account_token(text: &str, noun: &Noun) -> Option<Value> {
-    let is_owned = scan::head(text, noun.span.start, 7).eq_ignore_ascii_case("twilio ");
-    let value = is_owned.then(|| value::bare(text, scan::after_blanks(text, noun.span.end), false))??;
+    let is_owned = letters::head(text, noun.span.start, 7).eq_ignore_ascii_case("twilio ");
+    let value = is_owned.then(|| value::bare(text, letters::after_blanks(text, noun.span.end), false))??;
     let inside = text.get(value.span.clone())?;
     let is_token = inside.len() == 32 && inside.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_token && judge::is_drawn(inside)).then_some(value)
@@ -336,7 +332,7 @@ fn account_token(text: &str, noun: &Noun) -> Option<Value> {
 
 /// `"auth": "base64 of a name and a password"`.
 fn encoded_pair(text: &str, noun: &Noun) -> Option<Value> {
-    let at = scan::on_while(text, noun.span.end, 8, |byte| b"\"'\\:= ".contains(&byte));
+    let at = letters::on_while(text, noun.span.end, 8, |byte| b"\"'\\:= ".contains(&byte));
     let value = value::bare(text, at, false)?;
     headers::is_pair(text.get(value.span.clone())?).then_some(value)
 }

@@ -1,19 +1,17 @@
 //! Tokens that are known by their own look: prefix, alphabet, length, checksum; and those that are known once the
 //! provider or a word for a credential stands before them.
 
+use crate::place::Finding;
+
 mod alphabet;
-mod checksum;
 mod look;
 mod near;
 mod nouns;
 mod pattern;
 mod prefixed;
 mod providers;
-mod rows;
 #[cfg(test)]
 mod tests;
-
-use crate::finding::Finding;
 
 /// True where the beginning of a token of a provider stands in a text.
 pub(crate) fn may_begin(text: &str) -> bool {

@@ -5,7 +5,6 @@
 //! clock, no storage, no network; time grows with the length of the text and nothing else.
 
 mod context;
-mod finding;
 mod formats;
 mod place;
 mod view;
@@ -13,8 +12,7 @@ mod view;
 /// Word lists.
 const LISTS: &str = include_str!("lists.txt");
 
-pub use finding::{Finding, Kind};
-pub use place::{Name, Place, places};
+pub use place::{Finding, Kind, Name, Place, places};
 
 /// The credentials of a text, in order: no two overlap, each begins and ends between characters and is not empty. Places
 /// where one was taken out before are none.
@@ -30,7 +28,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
             break;
         }
         found.extend(more);
-        found = finding::merged(found);
+        found = place::merged(found);
     }
     found
 }
@@ -73,7 +71,7 @@ fn found_once(text: &str) -> Vec<Finding> {
         }
     };
     let taken = places(text);
-    finding::merged(found.into_iter().filter(|finding| taken.iter().all(|(span, _)| !finding.overlaps(span))).collect())
+    place::merged(found.into_iter().filter(|finding| taken.iter().all(|(span, _)| !finding.overlaps(span))).collect())
 }
 
 /// What all families find in what is read.

@@ -7,12 +7,10 @@ mod file;
 mod key;
 #[cfg(feature = "keyring")]
 mod keyring;
-mod older;
 mod sealed;
 
 pub use file::{FileError, keys_in, write_keys};
 pub use key::{Key, KeyError, KeyId, Keys, random};
 #[cfg(feature = "keyring")]
 pub use keyring::{Keyring, KeyringError};
-pub use older::open_older;
-pub use sealed::{Bound, SealError, Value, key_of, open, seal};
+pub use sealed::{Bound, SealError, Value, key_of, open, open_older, seal};

@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use super::label::Label;
+use super::postings;
 use super::sections::{Section, TERMS, TERMS_VERSION, blob_of, section, sections};
-use super::varint;
 use crate::domain::Memory;
 use crate::text::{TokenKind, tokenize};
 
@@ -49,11 +49,11 @@ impl FieldTf {
 
     #[inline]
     pub(super) fn take(bytes: &mut &[u8]) -> Option<Self> {
-        let head = varint::take_byte(bytes)?;
+        let head = postings::take_byte(bytes)?;
         if head & 0x80 == 0 {
             return Some(Self { content: head, ..Self::default() });
         }
-        let mut field = |bit: u8| if head & bit == 0 { Some(0) } else { varint::take_byte(bytes) };
+        let mut field = |bit: u8| if head & bit == 0 { Some(0) } else { postings::take_byte(bytes) };
         Some(Self {
             content: field(1)?,
             keywords: field(2)?,
@@ -139,9 +139,9 @@ impl ForwardDoc {
 
     fn encode_terms(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        varint::put(&mut out, u32::from(self.length));
+        postings::put(&mut out, u32::from(self.length));
         let terms = || self.terms.iter().filter(|(term, _)| term.len() <= 255);
-        varint::put(&mut out, u32::try_from(terms().count()).unwrap_or(u32::MAX));
+        postings::put(&mut out, u32::try_from(terms().count()).unwrap_or(u32::MAX));
         let mut before: &[u8] = &[];
         for (term, tf) in terms() {
             let term = term.as_bytes();
@@ -175,12 +175,12 @@ impl ForwardDoc {
 pub(super) fn scan(blob: &[u8], mut visit: impl FnMut(&[u8], FieldTf)) -> Result<u16, BadBlob> {
     let terms = section(blob, TERMS)?.filter(|terms| terms.version == TERMS_VERSION).ok_or(BadBlob)?;
     let mut bytes = terms.bytes;
-    let length = varint::take(&mut bytes).and_then(|length| u16::try_from(length).ok()).ok_or(BadBlob)?;
-    let count = varint::take(&mut bytes).ok_or(BadBlob)?;
+    let length = postings::take(&mut bytes).and_then(|length| u16::try_from(length).ok()).ok_or(BadBlob)?;
+    let count = postings::take(&mut bytes).ok_or(BadBlob)?;
     let mut term = Vec::with_capacity(64);
     for _ in 0..count {
-        let shared = varint::take_byte(&mut bytes).ok_or(BadBlob)?;
-        let further = usize::from(varint::take_byte(&mut bytes).ok_or(BadBlob)?);
+        let shared = postings::take_byte(&mut bytes).ok_or(BadBlob)?;
+        let further = usize::from(postings::take_byte(&mut bytes).ok_or(BadBlob)?);
         let (suffix, rest) = bytes.split_at_checked(further).ok_or(BadBlob)?;
         if usize::from(shared) > term.len() {
             return Err(BadBlob);

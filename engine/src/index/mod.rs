@@ -13,7 +13,6 @@ mod postings;
 mod sections;
 mod snapshot;
 mod tail;
-mod varint;
 mod view;
 
 pub use analysis::Analysis;

@@ -1,7 +1,8 @@
 //! Lists of the rows that hold a term.
+//!
+//! Unsigned LEB128, the integer coding of blobs and snapshots.
 
 use super::forward::FieldTf;
-use super::varint;
 
 /// One row that holds a term: its number within a segment, and where the term stands in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(super) struct PostingsWriter {
 
 impl PostingsWriter {
     pub(super) fn push(&mut self, posting: Posting) {
-        varint::put(&mut self.bytes, posting.doc - self.last);
+        put(&mut self.bytes, posting.doc - self.last);
         posting.tf.put(&mut self.bytes);
         self.last = posting.doc;
         self.count += 1;
@@ -32,8 +33,8 @@ impl PostingsWriter {
 
     /// Appends count, own count and the list.
     pub(super) fn finish(&self, out: &mut Vec<u8>) {
-        varint::put(out, self.count);
-        varint::put(out, self.own);
+        put(out, self.count);
+        put(out, self.own);
         out.extend_from_slice(&self.bytes);
     }
 }
@@ -49,8 +50,8 @@ pub(super) struct PostingsReader<'a> {
 
 impl<'a> PostingsReader<'a> {
     pub(super) fn new(mut bytes: &'a [u8]) -> Option<Self> {
-        let left = varint::take(&mut bytes)?;
-        let own = varint::take(&mut bytes)?;
+        let left = take(&mut bytes)?;
+        let own = take(&mut bytes)?;
         Some(Self { bytes, left, own, doc: 0 })
     }
 
@@ -71,7 +72,54 @@ impl Iterator for PostingsReader<'_> {
     #[inline]
     fn next(&mut self) -> Option<Posting> {
         self.left = self.left.checked_sub(1)?;
-        self.doc = self.doc.checked_add(varint::take(&mut self.bytes)?)?;
+        self.doc = self.doc.checked_add(take(&mut self.bytes)?)?;
         Some(Posting { doc: self.doc, tf: FieldTf::take(&mut self.bytes)? })
+    }
+}
+
+pub(super) fn put(out: &mut Vec<u8>, mut value: u32) {
+    while value >= 0x80 {
+        out.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "less than 0x80")]
+    out.push(value as u8);
+}
+
+/// Reads one value off the front; `None` at the end or on an overlong coding.
+pub(super) fn take(bytes: &mut &[u8]) -> Option<u32> {
+    let mut value = 0_u32;
+    for shift in (0..35).step_by(7) {
+        let byte = take_byte(bytes)?;
+        value |= u32::from(byte & 0x7f).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline]
+pub(super) fn take_byte(bytes: &mut &[u8]) -> Option<u8> {
+    let (first, rest) = bytes.split_first()?;
+    *bytes = rest;
+    Some(*first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_round_trip_and_garbage_ends() {
+        for value in [0, 1, 127, 128, 300, 16_384, u32::MAX] {
+            let mut out = Vec::new();
+            put(&mut out, value);
+            let mut bytes = out.as_slice();
+            assert_eq!(take(&mut bytes), Some(value));
+            assert!(bytes.is_empty());
+        }
+        assert_eq!(take(&mut [0xff; 9].as_slice()), None);
+        assert_eq!(take(&mut [].as_slice()), None);
     }
 }

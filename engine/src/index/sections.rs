@@ -8,7 +8,7 @@
 //! The first blobs had one byte, the version of the analyzer, and the terms after it: those are read as they are.
 
 use super::forward::BadBlob;
-use super::varint;
+use super::postings;
 use crate::text::ANALYZER_VERSION;
 
 /// The layout that is written.
@@ -96,7 +96,7 @@ fn visit<'a>(blob: &'a [u8], mut see: impl FnMut(Section<'a>)) -> Result<(), Bad
             let (directory, mut lengths) = rest.split_at_checked(2 * usize::from(*count)).ok_or(BadBlob)?;
             let mut bodies = lengths;
             for _ in 0..*count {
-                varint::take(&mut bodies).ok_or(BadBlob)?;
+                postings::take(&mut bodies).ok_or(BadBlob)?;
             }
             let mut before = None;
             for entry in directory.chunks_exact(2) {
@@ -104,7 +104,7 @@ fn visit<'a>(blob: &'a [u8], mut see: impl FnMut(Section<'a>)) -> Result<(), Bad
                 if before.replace(tag).is_some_and(|before| before >= tag) {
                     return Err(BadBlob);
                 }
-                let length = varint::take(&mut lengths).ok_or(BadBlob)? as usize;
+                let length = postings::take(&mut lengths).ok_or(BadBlob)? as usize;
                 let (bytes, rest) = bodies.split_at_checked(length).ok_or(BadBlob)?;
                 bodies = rest;
                 see(Section { tag, version, bytes });
@@ -126,7 +126,7 @@ pub(super) fn blob_of(mut sections: Vec<Section<'_>>) -> Vec<u8> {
     out.extend([FORMAT, u8::try_from(sections.len()).unwrap_or(u8::MAX)]);
     out.extend(sections.iter().flat_map(|section| [section.tag, section.version]));
     for section in &sections {
-        varint::put(&mut out, u32::try_from(section.bytes.len()).unwrap_or(u32::MAX));
+        postings::put(&mut out, u32::try_from(section.bytes.len()).unwrap_or(u32::MAX));
     }
     sections.iter().for_each(|section| out.extend_from_slice(section.bytes));
     out

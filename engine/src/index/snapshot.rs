@@ -408,7 +408,7 @@ fn write_terms(terms: Terms) -> (Vec<u8>, Vec<u8>) {
 fn write_scopes(scopes: &[String]) -> Vec<u8> {
     let mut out = Vec::new();
     for scope in scopes {
-        super::varint::put(&mut out, u32::try_from(scope.len()).unwrap_or(0));
+        super::postings::put(&mut out, u32::try_from(scope.len()).unwrap_or(0));
         out.extend_from_slice(scope.as_bytes());
     }
     out
@@ -417,7 +417,7 @@ fn write_scopes(scopes: &[String]) -> Vec<u8> {
 fn read_scopes(mut bytes: &[u8]) -> Option<Vec<String>> {
     let mut scopes = Vec::new();
     while !bytes.is_empty() {
-        let length = super::varint::take(&mut bytes)? as usize;
+        let length = super::postings::take(&mut bytes)? as usize;
         let (name, rest) = bytes.split_at_checked(length)?;
         scopes.push(String::from_utf8(name.to_vec()).ok()?);
         bytes = rest;

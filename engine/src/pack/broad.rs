@@ -12,8 +12,7 @@
 //! ```
 
 use super::line::{attribution, detail_line, index_body};
-use super::reply::{Detail, IndexEntry};
-use super::text::{FOOTER, FOOTER_TOKENS, TextFrame};
+use super::text::{Detail, FOOTER, FOOTER_TOKENS, IndexEntry, TextFrame};
 use crate::domain::{Cursor, Handle, Timestamp, TokenCount};
 use crate::text::number_tokens;
 

@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::line::{json_attribution, json_beside, json_detail, json_index};
-use super::reply::{Detail, IndexEntry, Ranked, Row};
 use super::select::Frame;
-use super::text::MOST_FOR_READINGS;
+use super::text::{Detail, IndexEntry, MOST_FOR_READINGS, Ranked, Row};
 use super::weak::{JSON_NEAR_TOKENS, JSON_WEAK_TOKENS};
 use crate::domain::{Cursor, Handle, Memory, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;

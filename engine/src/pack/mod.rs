@@ -10,7 +10,6 @@ mod line;
 mod lines;
 mod neutral;
 mod passage;
-mod reply;
 mod select;
 mod text;
 mod weak;
@@ -25,7 +24,6 @@ pub use neutral::{neutral, neutral_line};
 #[cfg(feature = "sqlite")]
 pub(crate) use passage::CUT_TOKENS;
 pub use passage::{Passage, json_line as passage_json_line, line as passage_line};
-pub use reply::{Detail, IndexEntry, Ranked, Recall, Row};
 pub use select::{Bounds, Frame, Item, Shown, select};
-pub use text::TextFrame;
+pub use text::{Detail, IndexEntry, Ranked, Recall, Row, TextFrame};
 pub use weak::WeakRows;

@@ -11,9 +11,8 @@
 
 use super::json::JsonFrame;
 use super::line::index_body;
-use super::reply::IndexEntry;
 use super::select::Frame;
-use super::text::TextFrame;
+use super::text::{IndexEntry, TextFrame};
 use crate::domain::{Handle, TokenProfile};
 use crate::text::number_tokens;
 

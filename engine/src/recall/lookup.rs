@@ -1,13 +1,18 @@
 //! The rows that hold the terms of a query, near spellings of unknown words included.
+//!
+//! The words of a question that memories hold: what may be noted of it without keeping the question.
+//!
+//! The leg of meaning beside the leg of words: how near a row is to the question, and whether the two legs together say
+//! that the question has an answer here at all.
 
 use std::collections::BTreeSet;
 
-use crate::domain::Purpose;
-use crate::index::{IndexView, TermPostings};
-use crate::score::{Weights, idf};
-use crate::text::tokenize;
-
+use super::information::Information;
 use super::query::{QueryTerm, QueryTerms, Relation};
+use crate::domain::Purpose;
+use crate::index::{DocId, IndexView, Nearness, TermPostings};
+use crate::score::{Weights, idf};
+use crate::text::{Lexicon, Token, TokenKind, fold, tokenize};
 
 /// Words of a query whose near spellings are looked for, at most.
 const MAX_REPAIRED: usize = 6;
@@ -199,4 +204,93 @@ fn swaps(word: &str) -> Vec<String> {
     swapped.sort();
     swapped.dedup();
     swapped
+}
+
+/// Words of a question, at most.
+const MOST: usize = 12;
+/// Chunks that are looked at: what is asked stands at the beginning of a longer text.
+const MOST_CHUNKS: usize = 200;
+
+/// The words of a question that at least one memory of a view holds, in the order of the question and at most twelve.
+/// Words that tell little are left out. A plain word is given as it was typed, folded; of anything else exactly the
+/// term that the index holds, so that nothing is told that the memories do not say.
+pub fn known_words<B: AsRef<[u8]>>(view: &IndexView<'_, B>, question: &str) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let chunks = question.split_whitespace().take(MOST_CHUNKS).flat_map(words_of);
+    let words: Vec<(String, String)> = chunks.filter(|(_, term)| seen.insert(term.clone())).collect();
+    let terms: Vec<&[u8]> = seen.iter().map(String::as_bytes).collect();
+    let postings = view.postings(&terms);
+    let held: BTreeSet<&[u8]> =
+        terms.into_iter().zip(postings).filter(|(_, rows)| rows.own > 0).map(|(term, _)| term).collect();
+    let known = words.iter().filter(|(_, term)| held.contains(term.as_bytes()));
+    known.take(MOST).map(|(word, _)| word.clone()).collect()
+}
+
+/// The words of a chunk as they are shown, each with its term.
+fn words_of(chunk: &str) -> Vec<(String, String)> {
+    let lexicon = Lexicon::of_questions();
+    let tells = |token: &Token| {
+        matches!(token.kind, TokenKind::Word | TokenKind::Compound | TokenKind::Pair)
+            && !lexicon.is_light(&token.term)
+            && !lexicon.is_everyday(&token.term)
+    };
+    let tokens = tokenize(chunk);
+    let is_plain = tokens.len() == 1;
+    let telling = tokens.into_iter().filter(tells);
+    telling.map(|token| (if is_plain { shown(chunk) } else { token.term.clone() }, token.term)).collect()
+}
+
+fn shown(chunk: &str) -> String {
+    let folded = fold(chunk);
+    let word = folded.trim_matches(|letter: char| !letter.is_alphanumeric());
+    word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word).to_owned()
+}
+
+/// How near the rows of a view are to the question.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Meaning<'a>(&'a Nearness);
+
+impl<'a> Meaning<'a> {
+    /// None where no row has a vector yet: then words decide alone.
+    pub(super) fn of(nearness: &'a Nearness) -> Option<Self> {
+        nearness.is_known().then_some(Self(nearness))
+    }
+
+    /// How near a row is, 0 to 1. One that waits for its vector is taken to be as near as rows are that hold as much of
+    /// the question.
+    pub(super) fn near(self, doc: DocId, share: f64, weights: &Weights) -> f64 {
+        self.0.of(doc).unwrap_or(weights.meaning_waiting * share).max(0.0)
+    }
+}
+
+/// What tells whether the question has an answer here: how near the nearest row is, how much of the question any row
+/// holds, how much the question tells, and whether it names what nobody knows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gate {
+    nearest: f64,
+    most_held: f64,
+}
+
+impl Gate {
+    /// Takes a row in: how near it is, and the share of the question that it holds.
+    pub(super) fn see(&mut self, near: f64, share: f64) {
+        self.nearest = self.nearest.max(near);
+        self.most_held = self.most_held.max(share);
+    }
+
+    /// True when a question with this information is likely to be answered by what was seen.
+    pub(super) fn is_open(
+        &self,
+        query: &QueryTerms,
+        information: &Information,
+        rarest: f64,
+        weights: &Weights,
+    ) -> bool {
+        let told = (information.subject() / rarest.max(f64::MIN_POSITIVE)).min(weights.gate_told_most);
+        let unknown = if information.has_unknown_name(query) { weights.gate_unknown_name } else { 0.0 };
+        let found =
+            self.nearest + weights.gate_held * information.share_of_subject(self.most_held) + weights.gate_told * told
+                - unknown;
+        found >= weights.gate + weights.chance(information.rows())
+    }
 }

@@ -9,8 +9,6 @@ mod breadth;
 mod broad;
 mod excerpt;
 mod information;
-mod known;
-mod legs;
 mod lookup;
 mod meant;
 mod paging;
@@ -20,7 +18,7 @@ mod scorer;
 mod weak;
 
 pub use answer::{Form, answer};
-pub use known::known_words;
+pub use lookup::known_words;
 #[cfg(feature = "sqlite")]
 pub(crate) use meant::is_asked_by_meaning;
 pub use meant::meant;

@@ -4,19 +4,16 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::allowed::Allowed;
+use super::lookup::{Gate, Meaning, Terms};
+use super::query::QueryTerms;
+use super::scorer::{Scorer, Standing};
+use super::{breadth, paging};
 use crate::domain::{Handle, Purpose, RecallRequest, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, Posting, TermPostings};
 use crate::meaning::Vector;
 use crate::pack::Ranked;
 use crate::score::{DateHints, ScoreParts, Weights};
-
-use super::allowed::Allowed;
-use super::breadth;
-use super::legs::{Gate, Meaning};
-use super::lookup::Terms;
-use super::paging;
-use super::query::QueryTerms;
-use super::scorer::{Scorer, Standing};
 
 /// All matches of a query, best first.
 #[derive(Debug, Clone, Default)]

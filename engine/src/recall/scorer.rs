@@ -1,14 +1,12 @@
 //! The score of one row for one query.
 
+use super::information::{Held, Information};
+use super::lookup::{Gate, Meaning, Terms};
+use super::query::{DATE, QueryTerm, QueryTerms, Relation};
+use super::rank::Match;
 use crate::domain::{Handle, Purpose, RecallRequest, Scope, Sort, Timestamp};
 use crate::index::{DocId, Features, FieldTf, Flags, IndexView, TermPostings};
 use crate::score::{Bm25, DateHints, Prior, ScoreParts, Weights, idf};
-
-use super::information::{Held, Information};
-use super::legs::{Gate, Meaning};
-use super::lookup::Terms;
-use super::query::{DATE, QueryTerm, QueryTerms, Relation};
-use super::rank::Match;
 
 /// What is the same for all rows of one query.
 pub(super) struct Scorer<'a> {

@@ -2,12 +2,10 @@
 
 mod bm25;
 mod date;
-mod explain;
 mod prior;
 mod weights;
 
-pub use bm25::{Bm25, idf};
+pub use bm25::{Bm25, ScoreParts, idf};
 pub use date::DateHints;
-pub use explain::ScoreParts;
 pub use prior::Prior;
 pub use weights::Weights;

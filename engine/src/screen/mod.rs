@@ -2,10 +2,8 @@
 //! is found is given to a [`Keeper`], and its place in the text is named. What came through is [`Screened`]; only this
 //! room makes one, and [`crate::compose`] takes nothing else.
 
-mod called;
 mod dropped;
 mod found;
-mod json;
 mod known;
 mod looked;
 mod screened;

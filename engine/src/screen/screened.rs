@@ -4,9 +4,8 @@ use std::ops::{Deref, Range};
 
 use tessera_screen::{Name, Place, places};
 
-use super::called::{called, is_like_a_password};
 use super::found::{SLUG, SLUG_DROPPED, findings, is_clean};
-use super::known::KnownValues;
+use super::known::{KnownValues, called, is_like_a_password};
 use super::looked::Looked;
 use super::texts::{Part, Texts};
 use crate::domain::{MemoryId, Timestamp};

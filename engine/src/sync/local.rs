@@ -69,6 +69,10 @@ pub struct Trail {
     /// True for what a server had and has lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lost: bool,
+    /// The `rev` of a row without the path of its file to which the path was told: a server of before does not keep it,
+    /// and is told once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path_told: Option<u64>,
     /// The edit of a file that may stand on disk and was never told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     untold: Option<Untold>,
@@ -131,6 +135,7 @@ impl Local {
             sent: self.trail.sent.clone().filter(|sent| sent.state == State::Purged),
             arrived: None,
             lost: false,
+            path_told: None,
             untold: None,
         }
     }
@@ -180,6 +185,9 @@ impl Local {
         };
         let op = Op { op_id, memory: self.memory, base_rev, at, action, told_again };
         self.trail.untold.take_if(|untold| untold.is_said_by(&state));
+        if self.is_path_unknown() {
+            self.trail.path_told = Some(base_rev);
+        }
         self.trail.sent = Some(Sent { op: op.clone(), state });
         Some(op)
     }
@@ -216,11 +224,34 @@ impl Local {
             (State::Deleted(_), Some(State::Live(_))) => Some(Action::Delete),
             (State::Live(document), None) => Some(Action::Create(document.clone())),
             (State::Live(document), Some(State::Live(base))) => {
-                Some(Edit::between(base, document)).filter(|edit| !edit.is_empty()).map(Action::Edit)
+                Some(self.edit(base, document, false)).filter(|edit| !edit.is_empty()).map(Action::Edit)
             }
             // Tags and links that were removed here are not brought back with the memory.
-            (State::Live(document), Some(State::Deleted(base))) => Some(Action::Edit(Edit::between(base, document))),
+            (State::Live(document), Some(State::Deleted(base))) => Some(Action::Edit(self.edit(base, document, true))),
         }
+    }
+
+    /// What to tell the server of a document; `is_sent` where something is told whatever changed.
+    fn edit(&self, base: &Document, document: &Document, is_sent: bool) -> Edit {
+        let mut edit = Edit::between(base, document);
+        if edit.details.is_none() && self.must_tell_path(is_sent || !edit.is_empty()) {
+            edit.details = Some(document.details.clone());
+        }
+        edit
+    }
+
+    /// True for a file that the server holds as if it were none, and for metadata that it does not hold.
+    fn is_path_unknown(&self) -> bool {
+        let known = self.trail.shadow.as_ref().and_then(|shadow| shadow.row.state.document());
+        let (Some(here), Some(known)) = (self.state.document(), known) else { return false };
+        let (here, known) = (&here.details, &known.details);
+        (here.file.is_some() && known.file.is_none()) || (here.metadata.is_some() && known.metadata.is_none())
+    }
+
+    /// A server may have learned of files since it was told the path: with each change it is told again.
+    fn must_tell_path(&self, is_changed: bool) -> bool {
+        let rev = self.trail.shadow.as_ref().map(|shadow| shadow.row.rev);
+        self.is_path_unknown() && (is_changed || self.trail.path_told != rev)
     }
 
     /// Takes news from a pull. What is older than what is known is ignored.
@@ -388,6 +419,7 @@ impl Local {
     ) -> Settled {
         let sent = self.trail.sent.take();
         self.trail.arrived = None;
+        self.trail.path_told = None; // It stands in the history that went another way.
         let Some(shadow) = row else {
             if self.trail.shadow.as_ref().is_none_or(Shadow::is_own) {
                 if self.trail.shadow.is_some() {

@@ -2,8 +2,6 @@
 
 mod classes;
 mod count;
-mod invisible;
-mod irregular;
 mod lexicon;
 mod normalize;
 mod pieces;
@@ -14,8 +12,8 @@ mod tokenize;
 
 pub use classes::{is_digit, is_letter, is_lower, is_upper, is_word};
 pub use count::{O200k, Remembered, TokenCounter, number_tokens};
-pub use invisible::{is_invisible, is_joiner, joins, shown};
 pub use lexicon::{Kinship, Lexicon};
+pub use normalize::{is_invisible, is_joiner, joins, shown};
 pub use pieces::pieces;
 pub use sentences::sentences;
 pub use stopwords::is_stop_word;

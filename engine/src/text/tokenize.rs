@@ -7,8 +7,7 @@
 //! Scripts without spaces give pairs of neighbouring characters, and single characters beside them.
 
 use super::MAX_TERM_BYTES;
-use super::invisible::is_invisible;
-use super::normalize::fold;
+use super::normalize::{fold, is_invisible};
 use super::stem::stem;
 use super::stopwords::is_stop_word;
 

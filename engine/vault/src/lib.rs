@@ -26,12 +26,10 @@ mod link;
 mod path;
 mod session;
 mod vault;
-mod wire;
 
 pub use config::{Auth, Config, VARIABLES};
-pub use error::VaultError;
+pub use error::{Health, VaultError};
 pub use fields::Fields;
 pub use path::{PathTemplate, SecretPath};
 pub use session::TokenState;
 pub use vault::{Vault, Versioned};
-pub use wire::Health;

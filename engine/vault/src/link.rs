@@ -14,8 +14,7 @@ use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
 use crate::config::Config;
-use crate::error::VaultError;
-use crate::wire::{Health, Problem};
+use crate::error::{Health, Problem, VaultError};
 
 /// The largest answer: Vault's own limit for a value is one megabyte.
 const MOST_OF_AN_ANSWER: usize = 4 << 20;

@@ -10,9 +10,8 @@ use tokio::time::Instant;
 use zeroize::Zeroizing;
 
 use crate::config::Auth;
-use crate::error::VaultError;
+use crate::error::{Envelope, Granted, LoggedIn, Login, LookedUp, VaultError};
 use crate::link::{Answer, Ask, Link};
-use crate::wire::{Envelope, Granted, LoggedIn, Login, LookedUp};
 
 /// How long a token of unknown life is used before it is asked for it: a command is over by then.
 const LOOK_AFTER: Duration = Duration::from_secs(1);

@@ -8,12 +8,11 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use reqwest::{Method, StatusCode};
 
 use crate::config::Config;
-use crate::error::VaultError;
+use crate::error::{Envelope, Expected, Health, Keys, Stored, VaultError, Version, Write};
 use crate::fields::Fields;
 use crate::link::{Answer, Ask, Link};
 use crate::path::{PathTemplate, SecretPath};
 use crate::session::{Session, TokenState};
-use crate::wire::{Envelope, Expected, Health, Keys, Stored, Version, Write};
 
 /// How often a change is made anew because somebody else was faster.
 const MOST_CONFLICTS: usize = 8;

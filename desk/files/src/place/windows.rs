@@ -10,7 +10,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use crate::place::{Facts, Kind};
-use crate::stamp::Stamp;
+use crate::remove::Stamp;
 
 /// An open directory.
 #[derive(Debug)]

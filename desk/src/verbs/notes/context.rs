@@ -10,7 +10,7 @@ use super::around::{Bounds, Node, Step, Way, node, walk};
 use super::find::{addressed, bare};
 use super::recent::first_words;
 use super::rows::{NotesReply, Reply, Row, Within, address, changed, counted, fields, moment, name, path, said};
-use super::{Part, scope};
+use super::{Part, recent};
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
 
@@ -48,7 +48,7 @@ impl Verb for BuildContext {
             let problem = format!("{} is out of range", self.depth);
             return Err(DomainError::invalid("depth", problem, "give 0 to 5").into());
         }
-        let since = scope::since(self.timeframe.as_deref(), "timeframe", store.now())?;
+        let since = recent::since(self.timeframe.as_deref(), "timeframe", store.now())?;
         let bounds = Bounds { depth: self.depth, max_related: self.max_related as usize, since };
         let begins = begins(store, &self.url, self.project.as_deref())?;
         let page = self.part.of(&begins);

@@ -6,7 +6,7 @@ use tessera_engine::pack::neutral_line;
 use tessera_engine::store::{Meant, NoteRow, StoreError, Strictness};
 use tessera_markdown::url::NoteUrl;
 
-use super::scope;
+use super::recent;
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
 
@@ -66,10 +66,10 @@ pub(super) fn note_called(
 ) -> Result<Option<MemoryId>, StoreError> {
     let name = bare(name);
     let (project, name) = match name.split_once("::") {
-        Some((folder, rest)) if scope::folders(store, Some(folder)).is_ok() => (Some(folder), rest),
+        Some((folder, rest)) if recent::folders(store, Some(folder)).is_ok() => (Some(folder), rest),
         _ => (project, name),
     };
-    let folders: Vec<String> = scope::folders(store, project)?.into_iter().map(|folder| folder.name).collect();
+    let folders: Vec<String> = recent::folders(store, project)?.into_iter().map(|folder| folder.name).collect();
     if folders.is_empty() {
         return Ok(None);
     }
@@ -119,7 +119,7 @@ pub(super) fn addressed(store: &Store, url: &str, project: Option<&str>) -> Resu
     if let Ok(parsed) = &parsed
         && parsed.is_pattern()
     {
-        let mut notes = scope::notes(store, project)?;
+        let mut notes = recent::notes(store, project)?;
         notes.retain(|note| parsed.matches(Some(&note.permalink), note.file.path.as_str()));
         notes.sort_by(|one, other| one.file.path.cmp(&other.file.path));
         if !notes.is_empty() {

@@ -8,7 +8,6 @@ mod find;
 mod read;
 mod recent;
 mod rows;
-mod scope;
 mod search;
 
 pub use context::BuildContext;

@@ -12,7 +12,7 @@ use tessera_markdown::key::folded;
 
 use super::recent::first_words;
 use super::rows::{NotesReply, Row, Within, address, changed, fields, name, page_of, path, said};
-use super::{Part, scope};
+use super::{Part, recent};
 use crate::caller::Caller;
 use crate::desk::{Effect, Verb};
 
@@ -49,7 +49,7 @@ impl Verb for SearchNotes {
         let mut wanted = Wanted::of(&self.query, self.project.as_deref());
         wanted.types.extend(self.types);
         wanted.tags.extend(self.tags);
-        wanted.since = scope::since(self.after_date.as_deref(), "after_date", store.now())?;
+        wanted.since = recent::since(self.after_date.as_deref(), "after_date", store.now())?;
         let found = found(store, caller, &wanted)?;
         page_of(&found, self.part, |found| row(store, found), (self.within, caller))
     }
@@ -118,9 +118,9 @@ pub(super) struct Found {
 
 /// The notes that are meant, the best first; all of them, the newest first, where nothing is asked.
 pub(super) fn found(store: &mut Store, caller: &Caller, wanted: &Wanted) -> Result<Vec<Found>, StoreError> {
-    let mut notes = scope::notes(store, wanted.project.as_deref())?;
+    let mut notes = recent::notes(store, wanted.project.as_deref())?;
     let is_new = |note: &NoteRow| wanted.since.is_none_or(|since| changed(note) >= since);
-    notes.retain(|note| scope::is_of(note, &wanted.types) && is_new(note));
+    notes.retain(|note| recent::is_of(note, &wanted.types) && is_new(note));
     if !wanted.tags.is_empty() {
         let tagged = tagged(store, &wanted.tags)?;
         notes.retain(|note| has_all(note, &wanted.tags) || tagged.contains(note.file.path.as_str()));
@@ -152,7 +152,7 @@ fn by_words(
     caller: &Caller,
     wanted: &Wanted,
 ) -> Result<BTreeMap<MemoryId, (f64, Handle)>, StoreError> {
-    let folders = scope::folders(store, wanted.project.as_deref())?;
+    let folders = recent::folders(store, wanted.project.as_deref())?;
     let scopes: BTreeSet<Scope> = folders.into_iter().map(|folder| folder.scope).collect();
     let request = RecallRequest {
         budget: TokenBudget::DEFAULT,

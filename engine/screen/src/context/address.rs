@@ -1,13 +1,13 @@
 //! Addresses with a password before the host: `postgres://app:x@db/app`.
 
 use super::value::Value;
-use super::{judge, names, scan, stand_in};
+use super::{judge, letters, names, stand_in};
 
 const LONGEST: usize = 512;
 
 /// The password of the address whose `://` ends here.
 pub(super) fn password(text: &str, after: usize) -> Option<Value> {
-    let rest = scan::rest(text, after, LONGEST);
+    let rest = letters::rest(text, after, LONGEST);
     let length = rest
         .find(|character: char| character.is_whitespace() || "\"'`<>/?#|\\,;".contains(character))
         .unwrap_or(rest.len());

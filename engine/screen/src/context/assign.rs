@@ -1,9 +1,9 @@
 //! Nouns with a value: `password: x`, `"api_key" => "x"`, `<token>x</token>`, `--password x`, in whatever syntax.
 
-use super::judge::{self, Shape};
+use super::judge::Shape;
 use super::nouns::{Class, Noun};
-use super::value::{self, Value};
-use super::{letters, scan, stand_in};
+use super::value::Value;
+use super::{judge, letters, stand_in, value};
 
 const JUDGED: usize = 256;
 
@@ -21,9 +21,9 @@ pub(super) enum Bond {
 /// The credential a noun is given right behind it.
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let (bond, at) = bond(text, noun)?;
-    let is_query = matches!(scan::byte(text, noun.span.start.wrapping_sub(1)), b'?' | b'&')
-        || scan::rest(text, noun.span.end, 1) == "%";
-    if scan::byte(text, at) == b'{' {
+    let is_query = matches!(letters::byte(text, noun.span.start.wrapping_sub(1)), b'?' | b'&')
+        || letters::rest(text, noun.span.end, 1) == "%";
+    if letters::byte(text, at) == b'{' {
         return nested(text, at).filter(|value| is_credential(text, noun, value, bond));
     }
     let at = after_wrapping(text, after_marks(text, at));
@@ -41,32 +41,32 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     }
     // `"auth.login_with_api_key", "params": ["x"]`
     let is_list = bond == Bond::Sign && text.get(value.span.clone()) == Some("params");
-    let at = is_list.then(|| scan::on_while(text, value.span.end, 32, |byte| b"\": [\n\t".contains(&byte)))?;
+    let at = is_list.then(|| letters::on_while(text, value.span.end, 32, |byte| b"\": [\n\t".contains(&byte)))?;
     value::quoted(text, at.checked_sub(1)?).filter(|value| is_credential(text, noun, value, bond))
 }
 
 /// How the noun is bound to what follows, and where that begins.
 fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
     // `Credentials::new`
-    let goes_on = scan::rest(text, noun.span.end, 3);
+    let goes_on = letters::rest(text, noun.span.end, 3);
     if goes_on.starts_with("::") && goes_on != "::=" {
         return None;
     }
     const CLOSERS: &[u8] = b"\"'`\\])*}";
-    let closed = scan::on_while(text, noun.span.end, 6, |byte| CLOSERS.contains(&byte));
+    let closed = letters::on_while(text, noun.span.end, 6, |byte| CLOSERS.contains(&byte));
     // `password\u003dx`: the backslash begins a sign.
-    let closed = closed - usize::from(closed > noun.span.end && scan::rest(text, closed - 1, 5) == "\\u003");
+    let closed = closed - usize::from(closed > noun.span.end && letters::rest(text, closed - 1, 5) == "\\u003");
     let was_quoted = text.get(noun.span.end..closed).is_some_and(|closers| closers.contains(['"', '\'', '`']));
-    let after = if was_quoted { scan::after_space(text, closed) } else { scan::after_blanks(text, closed) };
-    let rest = scan::rest(text, after, 24);
+    let after = if was_quoted { letters::after_space(text, closed) } else { letters::after_blanks(text, closed) };
+    let rest = letters::rest(text, after, 24);
     if rest.starts_with('>') {
         return is_element(text, noun, after + 1).then_some((Bond::Sign, after + 1));
     }
     if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
         // `"Password:"` is a label.
-        let quote = scan::byte(text, noun.span.start.wrapping_sub(1));
+        let quote = letters::byte(text, noun.span.start.wrapping_sub(1));
         let is_label =
-            b"\"'`".contains(&quote) && scan::byte(text, after + sign.len()) == quote && after == noun.span.end;
+            b"\"'`".contains(&quote) && letters::byte(text, after + sign.len()) == quote && after == noun.span.end;
         return (!is_label).then(|| (Bond::Sign, after_sign(text, after + sign.len())));
     }
     // `variable "token" { default = "x" }`
@@ -74,19 +74,19 @@ fn bond(text: &str, noun: &Noun) -> Option<(Bond, usize)> {
         return Some((Bond::Sign, after));
     }
     if was_quoted && rest.starts_with(',') {
-        let at = scan::after_space(text, after + 1);
+        let at = letters::after_space(text, after + 1);
         return value::is_quote(text, at).then_some((Bond::Sign, at));
     }
     for attribute in ["value=", "value =", "content="] {
-        if scan::begins(rest, attribute) {
-            return Some((Bond::Sign, scan::after_blanks(text, after + attribute.len())));
+        if letters::begins(rest, attribute) {
+            return Some((Bond::Sign, letters::after_blanks(text, after + attribute.len())));
         }
     }
     // `setPassword("x")`
     if rest.starts_with('(') && after == noun.span.end && value::is_quote(text, after + 1) {
         return Some((Bond::Sign, after + 1));
     }
-    let is_option = scan::head(text, noun.span.start, 2).ends_with('-');
+    let is_option = letters::head(text, noun.span.start, 2).ends_with('-');
     let is_near = after > closed && !was_quoted;
     if is_option && is_near {
         return Some((Bond::Sign, after));
@@ -103,7 +103,7 @@ const SIGNS: [&str; 22] = [
 /// After the sign: blanks, a new line where a quote or an indented value follows it, a block's sign.
 fn after_sign(text: &str, at: usize) -> usize {
     // `**Password:** x`, `<b>Password:</b> x`
-    let rest = scan::rest(text, at, 16);
+    let rest = letters::rest(text, at, 16);
     let closed = if rest.starts_with("** ") || rest.starts_with("__ ") {
         2
     } else if rest.starts_with("</") {
@@ -111,34 +111,34 @@ fn after_sign(text: &str, at: usize) -> usize {
     } else {
         0
     };
-    let blanks = scan::after_blanks(text, at + closed);
+    let blanks = letters::after_blanks(text, at + closed);
     // Some write a value far off.
-    let far = scan::after_space(text, blanks);
+    let far = letters::after_space(text, blanks);
     if value::is_quote(text, far) {
         return far;
     }
-    let block = scan::on_while(text, blanks, 2, |byte| b"|>-".contains(&byte));
-    let next = scan::after_space(text, block);
-    let is_indented = matches!(scan::byte(text, next.wrapping_sub(1)), b' ' | b'\t');
-    if block > blanks && scan::byte(text, block) == b'\n' && is_indented { next } else { blanks }
+    let block = letters::on_while(text, blanks, 2, |byte| b"|>-".contains(&byte));
+    let next = letters::after_space(text, block);
+    let is_indented = matches!(letters::byte(text, next.wrapping_sub(1)), b' ' | b'\t');
+    if block > blanks && letters::byte(text, block) == b'\n' && is_indented { next } else { blanks }
 }
 
 /// After the marks of a value in bold: `**x**`.
 pub(super) fn after_marks(text: &str, at: usize) -> usize {
-    let line = scan::rest(text, at, 200).lines().next().unwrap_or_default();
+    let line = letters::rest(text, at, 200).lines().next().unwrap_or_default();
     let is_bold = ["**", "__"].iter().any(|mark| line.strip_prefix(mark).is_some_and(|inside| inside.contains(mark)));
     at + if is_bold { 2 } else { 0 }
 }
 
 /// True when the noun is the name of an element or stands in one: `<password>x</`, `<entry key="password">x</`.
 fn is_element(text: &str, noun: &Noun, content: usize) -> bool {
-    scan::head(text, noun.span.start, 120).rsplit('>').next().is_some_and(|head| head.contains('<'))
-        && scan::rest(text, content, 300).split_once('<').is_some_and(|(_, after)| after.starts_with('/'))
+    letters::head(text, noun.span.start, 120).rsplit('>').next().is_some_and(|head| head.contains('<'))
+        && letters::rest(text, content, 300).split_once('<').is_some_and(|(_, after)| after.starts_with('/'))
 }
 
 /// After what is written around a literal: `b"x"`, `String("x"`, `Some("x"`, `new Secret("x"`, `[`.
 fn after_wrapping(text: &str, at: usize) -> usize {
-    let rest = scan::rest(text, at, 48);
+    let rest = letters::rest(text, at, 48);
     let name = rest.strip_prefix("new ").unwrap_or(rest);
     let skipped = rest.len() - name.len();
     let length = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:@$".contains(byte)).count();
@@ -151,7 +151,7 @@ fn after_wrapping(text: &str, at: usize) -> usize {
 
 /// Without the marks behind a value in bold.
 pub(super) fn unmarked(text: &str, at: usize, value: Value) -> Value {
-    let mark = scan::head(text, at, 2);
+    let mark = letters::head(text, at, 2);
     let is_marked = (mark == "**" || mark == "__")
         && text.get(value.span.clone()).is_some_and(|inside| inside.len() > 2 && inside.ends_with(mark));
     Value { span: value.span.start..value.span.end - if is_marked { 2 } else { 0 }, ..value }
@@ -159,27 +159,28 @@ pub(super) fn unmarked(text: &str, at: usize, value: Value) -> Value {
 
 /// `{ "value": "x" }`, `{ default = "x" }`.
 fn nested(text: &str, at: usize) -> Option<Value> {
-    let inside = scan::after_space(text, at + 1);
+    let inside = letters::after_space(text, at + 1);
     let name = inside + usize::from(value::is_quote(text, inside));
-    let rest = scan::rest(text, name, 16);
-    let word = ["value", "default"].iter().find(|word| scan::begins(rest, word))?;
-    let after = scan::on_while(text, name + word.len(), 12, |byte| b"\"' \t".contains(&byte));
-    matches!(scan::byte(text, after), b':' | b'=').then(|| value::quoted(text, scan::after_blanks(text, after + 1)))?
+    let rest = letters::rest(text, name, 16);
+    let word = ["value", "default"].iter().find(|word| letters::begins(rest, word))?;
+    let after = letters::on_while(text, name + word.len(), 12, |byte| b"\"' \t".contains(&byte));
+    matches!(letters::byte(text, after), b':' | b'=')
+        .then(|| value::quoted(text, letters::after_blanks(text, after + 1)))?
 }
 
 /// `password: String = "x"`: what looked like a value is a type.
 fn after_type(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
-    let after = scan::after_blanks(text, value.span.end);
-    let at = scan::after_blanks(text, after + 1);
-    let is_type = scan::byte(text, after) == b'=' && value::is_quote(text, at);
+    let after = letters::after_blanks(text, value.span.end);
+    let at = letters::after_blanks(text, after + 1);
+    let is_type = letters::byte(text, after) == b'=' && value::is_quote(text, at);
     is_type.then(|| value::quoted(text, at))?.filter(|value| is_credential(text, noun, value, Bond::Sign))
 }
 
 /// `key = env("X") || "x"`: what stands in for what is not set.
 fn fallback(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
-    let line = scan::rest(text, value.span.start, 120).lines().next().unwrap_or_default();
+    let line = letters::rest(text, value.span.start, 120).lines().next().unwrap_or_default();
     let at = ["|| ", "?? ", " or ", ", "].iter().find_map(|or| line.find(or).map(|at| at + or.len()))?;
-    let value = value::quoted(text, scan::after_blanks(text, value.span.start + at))?;
+    let value = value::quoted(text, letters::after_blanks(text, value.span.start + at))?;
     let inside = text.get(value.span.clone())?;
     (judge::is_drawn(inside) && is_credential(text, noun, &value, Bond::Sign)).then_some(value)
 }
@@ -187,11 +188,11 @@ fn fallback(text: &str, noun: &Noun, value: &Value) -> Option<Value> {
 /// True when a value that a noun is given is a credential.
 pub(super) fn is_credential(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     // What is longer is judged by its beginning.
-    let whole = scan::rest(text, value.span.start, value.span.len().min(JUDGED));
+    let whole = letters::rest(text, value.span.start, value.span.len().min(JUDGED));
     // Letters of scripts without spaces may belong to it or to the sentence: what they stand around says whether it is one.
     let inside = if value.is_quoted { whole } else { whole.trim_matches(value::is_ideographic) };
     let name = text.get(noun.span.clone()).unwrap_or_default();
-    let behind = scan::rest(text, value.span.end, 4);
+    let behind = letters::rest(text, value.span.end, 4);
     if behind.starts_with("...") || behind.starts_with('…') {
         return false;
     }
@@ -365,12 +366,12 @@ fn is_setting(text: &str, noun: &Noun, value: &Value) -> bool {
     let is_near = value.span.start == noun.span.end + 1 + usize::from(value.is_quoted);
     let is_named = name.bytes().all(is_capital) && (value.is_quoted || name.contains('_'))
         || name.matches('.').count() > 1 && !value.is_quoted;
-    is_near && is_named && scan::byte(text, noun.span.end) == b'='
+    is_near && is_named && letters::byte(text, noun.span.end) == b'='
 }
 
 /// True where the line before gives the name that the password goes with: `User: bob`.
 fn is_paired(text: &str, noun: &Noun, inside: &str) -> bool {
-    let mut lines = scan::head(text, noun.span.start, 120).rsplit('\n');
+    let mut lines = letters::head(text, noun.span.start, 120).rsplit('\n');
     let is_first = lines.next().is_some_and(|lead| lead.trim_matches([' ', '-', '*', '\t']).is_empty());
     let before = lines.next().unwrap_or_default().trim();
     before.split_once(':').is_some_and(|(name, given)| {
@@ -384,7 +385,7 @@ fn is_paired(text: &str, noun: &Noun, inside: &str) -> bool {
 /// True of a setting that a program signs with: what stands there is used as it stands.
 fn is_signing(text: &str, noun: &Noun) -> bool {
     let name = text.get(noun.span.clone()).unwrap_or_default();
-    let is_set = scan::byte(text, noun.span.end) == b'=';
+    let is_set = letters::byte(text, noun.span.end) == b'=';
     is_set && ["JWT_", "SESSION_", "COOKIE_", "SIGNING_", "HMAC_"].iter().any(|owner| name.contains(owner))
 }
 

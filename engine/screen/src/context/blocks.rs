@@ -1,8 +1,10 @@
 //! Private keys in blocks: PEM, OpenPGP, PuTTY; whole, cut off, indented, on one line with `\n` in it.
+//!
+//! Lines that hold a credential by their make: `.pgpass`, password files, hashes of passwords.
 
 use std::ops::Range;
 
-use super::{headers, scan, value};
+use super::{headers, judge, letters, stand_in, value};
 
 const BEGIN: &str = "-----";
 const LONGEST: usize = 64 * 1024;
@@ -13,7 +15,7 @@ const FEWEST: usize = 24;
 
 /// The block of a private key whose `-----BEGIN` begins here.
 pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
-    let line = scan::rest(text, start, 80);
+    let line = letters::rest(text, start, 80);
     let label = line.get(BEGIN.len()..)?;
     let close = label.find(BEGIN)?;
     let title = label.get(..close)?;
@@ -21,7 +23,7 @@ pub(super) fn pem(text: &str, start: usize) -> Option<Range<usize>> {
         return None;
     }
     let body = start + BEGIN.len() + close + BEGIN.len();
-    let rest = scan::rest(text, body, LONGEST);
+    let rest = letters::rest(text, body, LONGEST);
     let (mut run, mut longest, mut last) = (0, 0, 0);
     let mut at = 0;
     while let Some(byte) = rest.as_bytes().get(at) {
@@ -79,8 +81,8 @@ fn is_prose(rest: &str, at: usize) -> bool {
 /// A block in base64 whose first letters stand here: `LS0tLS1CRUdJTi`, of which every block makes the same; or what a
 /// registry of containers is logged in with.
 pub(super) fn encoded(text: &str, start: usize) -> Option<Range<usize>> {
-    let end = scan::on_while(text, start, LONGEST, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
-    let head = headers::decoded(scan::rest(text, start, (end - start).min(64) / 4 * 4))?;
+    let end = letters::on_while(text, start, LONGEST, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+    let head = headers::decoded(letters::rest(text, start, (end - start).min(64) / 4 * 4))?;
     let title = String::from_utf8_lossy(&head);
     let is_one = title.contains("PRIVATE KEY") || title.starts_with("{\"auths\"");
     (end - start > 2 * FEWEST && is_one).then_some(start..end)
@@ -88,10 +90,10 @@ pub(super) fn encoded(text: &str, start: usize) -> Option<Range<usize>> {
 
 /// The secret part of a key in JSON whose kind of key stands here: the value of `d`, or of `k`.
 pub(super) fn json_key(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
-    let from = scan::floor(text, start.saturating_sub(LONGEST_JSON));
-    let around = text.get(from..scan::floor(text, end + LONGEST_JSON))?;
+    let from = letters::floor(text, start.saturating_sub(LONGEST_JSON));
+    let around = text.get(from..letters::floor(text, end + LONGEST_JSON))?;
     let name = ["\"d\"", "\"k\""].iter().find_map(|name| around.find(name).map(|at| from + at + name.len()))?;
-    let at = scan::on_while(text, name, 8, |byte| byte == b':' || byte.is_ascii_whitespace());
+    let at = letters::on_while(text, name, 8, |byte| byte == b':' || byte.is_ascii_whitespace());
     let value = value::quoted(text, at)?;
     let inside = text.get(value.span.clone())?;
     let is_encoded = inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
@@ -100,9 +102,9 @@ pub(super) fn json_key(text: &str, start: usize, end: usize) -> Option<Range<usi
 
 /// The private lines of a PuTTY key whose header begins here.
 pub(super) fn putty(text: &str, start: usize) -> Option<Range<usize>> {
-    let rest = scan::rest(text, start, LONGEST);
+    let rest = letters::rest(text, start, LONGEST);
     // The public half comes first.
-    let at = scan::rest(text, start, MOST_PUBLIC).find("Private-Lines:")?;
+    let at = letters::rest(text, start, MOST_PUBLIC).find("Private-Lines:")?;
     let mut end = at;
     for line in rest.get(at..)?.split_inclusive('\n') {
         let content = line.trim_end();
@@ -123,20 +125,22 @@ pub(super) fn body(text: &str, mark: usize) -> Option<Range<usize>> {
     /// The length of a key comes before its version.
     const LENGTH: usize = 6;
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-    let start = scan::back_while(text, mark, LENGTH, is_part);
-    let is_whole = !is_part(scan::byte(text, start.wrapping_sub(1)));
-    if !is_whole || !scan::rest(text, start, 3).starts_with("MI") && !scan::rest(text, start, 3).starts_with("MC4") {
+    let start = letters::back_while(text, mark, LENGTH, is_part);
+    let is_whole = !is_part(letters::byte(text, start.wrapping_sub(1)));
+    if !is_whole
+        || !letters::rest(text, start, 3).starts_with("MI") && !letters::rest(text, start, 3).starts_with("MC4")
+    {
         return None;
     }
-    let mut end = scan::on_while(text, start, LONGEST, is_part);
+    let mut end = letters::on_while(text, start, LONGEST, is_part);
     // Further lines are of the body while they have nothing else.
-    for line in scan::rest(text, end, LONGEST).split_inclusive('\n').skip(1) {
+    for line in letters::rest(text, end, LONGEST).split_inclusive('\n').skip(1) {
         let content = line.trim();
         let is_body = !content.is_empty() && content.bytes().all(is_part);
         if !is_body {
             break;
         }
-        let next = scan::after_space(text, end);
+        let next = letters::after_space(text, end);
         end = next + content.len();
     }
     (end - start >= SHORTEST_BODY).then_some(start..end)
@@ -144,3 +148,49 @@ pub(super) fn body(text: &str, mark: usize) -> Option<Range<usize>> {
 
 /// As long as the body of a key of Ed25519.
 const SHORTEST_BODY: usize = 60;
+
+/// The password of a line of `.pgpass` whose port stands here: `host:port:database:user:password`.
+pub(super) fn pgpass(text: &str, port: usize) -> Option<Range<usize>> {
+    let is_field = |byte: u8| byte.is_ascii_alphanumeric() || b"._-*".contains(&byte);
+    let host = letters::back_while(text, port, 128, is_field);
+    let is_start = host == 0
+        || letters::byte(text, host - 1).is_ascii_whitespace()
+        || b"\"'`".contains(&letters::byte(text, host - 1));
+    if host == port || !is_start {
+        return None;
+    }
+    let mut at = port + 1;
+    for _ in 0..3 {
+        let end = letters::on_while(text, at, 64, is_field);
+        if end == at || letters::byte(text, end) != b':' {
+            return None;
+        }
+        at = end + 1;
+    }
+    let line = letters::rest(text, at, 256);
+    let length =
+        line.find(|character: char| character.is_whitespace() || "\"'`".contains(character)).unwrap_or(line.len());
+    let password = line.get(..length)?;
+    (password.len() >= 4 && !stand_in::is_stand_in(password)).then_some(at..at + length)
+}
+
+/// The hash of a password whose first `$` stands here: `$6$salt$hash`, `$2b$10$…`, `$argon2id$…`.
+pub(super) fn hash(text: &str, start: usize) -> Option<Range<usize>> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"./$,=+-_".contains(&byte);
+    let end = letters::on_while(text, start, 512, is_part);
+    let whole = text.get(start..end)?.trim_end_matches([',', '-']);
+    let mut parts = whole.split('$').skip(2);
+    let last = whole.rsplit('$').next()?;
+    let least = if whole.starts_with("$2") { 53 } else { 20 };
+    let is_hash = parts.next().is_some() && last.len() >= least && !stand_in::is_stand_in(last);
+    is_hash.then(|| start..start + whole.len())
+}
+
+/// The hash of a password whose scheme stands here: `{SSHA}…`, `pbkdf2_sha256$…`, `scrypt:32768:…`.
+pub(super) fn named_hash(text: &str, start: usize) -> Option<Range<usize>> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"./$=+-_:{}".contains(&byte);
+    let end = letters::on_while(text, start, 512, is_part);
+    let whole = text.get(start..end)?.trim_end_matches([',', '-', ':']);
+    let last = whole.rsplit(['$', '}']).next()?;
+    (last.len() >= 20 && judge::is_drawn(last)).then(|| start..start + whole.len())
+}

@@ -1,17 +1,17 @@
 //! Options of commands: `curl -u bob:x`, `psexec -p x`, `sshpass -p x`, `mysql -px`.
 
-use super::assign::{self, Bond};
-use super::value::{self, Value};
-use super::{judge, logins, scan, stand_in};
+use super::assign::Bond;
+use super::value::Value;
+use super::{assign, judge, letters, logins, stand_in, value};
 
 const FURTHEST: usize = 300;
 
 /// The password behind a `-u` or `--user` that ends here: `bob:x`.
 pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
-    let at = scan::on_while(text, end, 2, |byte| byte == b' ' || byte == b'=');
+    let at = letters::on_while(text, end, 2, |byte| byte == b' ' || byte == b'=');
     let given = if value::is_quote(text, at) { value::quoted(text, at)? } else { value::bare(text, at, false)? };
     let (user, password) = text.get(given.span.clone())?.split_once(':')?;
-    let line = scan::head(text, end, FURTHEST);
+    let line = letters::head(text, end, FURTHEST);
     let is_known = ["curl", "http", "wget", "--user"].iter().any(|command| line.contains(command));
     let is_one = !user.is_empty()
         && !user.contains('/')
@@ -26,9 +26,9 @@ pub(super) fn of_user(text: &str, end: usize) -> Option<Value> {
 pub(super) fn command_of(text: &str, end: usize) -> Option<&'static str> {
     const COMMANDS: &str = "psexec sshpass mysql mariadb mysqldump mongo smbclient docker podman helm az expect 7z";
     const IN_CAPITALS: &str = "sqlcmd unzip zip";
-    let line = scan::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?.to_ascii_lowercase();
+    let line = letters::head(text, end, FURTHEST).rsplit(['\n', ';', '|', '&']).next()?.to_ascii_lowercase();
     let is_login = |command: &str| !["docker", "podman", "helm", "az"].contains(&command) || line.contains(" login");
-    let commands = if scan::byte(text, end - 1) == b'P' { IN_CAPITALS } else { COMMANDS };
+    let commands = if letters::byte(text, end - 1) == b'P' { IN_CAPITALS } else { COMMANDS };
     let is_one = |command: &&str| line.contains(*command) && is_login(command);
     commands.split(' ').find(is_one).or_else(|| line.contains("psexec").then_some("psexec"))
 }
@@ -36,7 +36,7 @@ pub(super) fn command_of(text: &str, end: usize) -> Option<&'static str> {
 /// The password behind a `-p` that ends here, of a command that takes one so.
 pub(super) fn of_password(text: &str, end: usize, command: &str) -> Option<Value> {
     let is_joined = command.starts_with("mysql") || ["mariadb", "sshpass", "7z"].contains(&command);
-    let after = scan::after_blanks(text, end);
+    let after = letters::after_blanks(text, end);
     if after == end && !is_joined || after > end && command.starts_with("mysql") {
         return None;
     }
@@ -52,19 +52,19 @@ pub(super) fn of_password(text: &str, end: usize, command: &str) -> Option<Value
 /// The password of a command that takes one in its own way, whose name stands here.
 pub(super) fn of_command(text: &str, start: usize, end: usize) -> Option<Value> {
     let name = text.get(start..end)?.to_ascii_lowercase();
-    let line = scan::rest(text, end, FURTHEST).lines().next().unwrap_or_default();
+    let line = letters::rest(text, end, FURTHEST).lines().next().unwrap_or_default();
     let after = |option: &str| line.find(option).map(|at| end + at + option.len());
     match name.as_str() {
         "redis-cli" => logins::password(text, after(" -a ")?),
         "ssh-keygen" => logins::password(text, after(" -N ")?),
         "ldapsearch" | "ldapmodify" | "ldapadd" => logins::password(text, after(" -w ")?),
         "xfreerdp" => logins::password(text, after(" /p:")?),
-        "rclone obscure" => logins::password(text, scan::after_blanks(text, end)),
+        "rclone obscure" => logins::password(text, letters::after_blanks(text, end)),
         "openssl enc" => logins::password(text, after(" -k ")?),
         "smbclient" | "rpcclient" => logins::password(text, after("%")?),
         "net use" => {
             let user = after("/user:")?;
-            logins::password(text, scan::after_blanks(text, scan::on_while(text, user, 64, |byte| byte != b' ')))
+            logins::password(text, letters::after_blanks(text, letters::on_while(text, user, 64, |byte| byte != b' ')))
         }
         "htpasswd" => {
             let mut words = line.split(' ').filter(|word| !word.is_empty());
@@ -74,10 +74,10 @@ pub(super) fn of_command(text: &str, start: usize, end: usize) -> Option<Value> 
         }
         // `echo 'bob:x' | chpasswd`, `echo 'x' | sudo -S`
         _ => {
-            let line = scan::head(text, start, FURTHEST).rsplit('\n').next()?;
+            let line = letters::head(text, start, FURTHEST).rsplit('\n').next()?;
             let said = line.rfind("echo ")? + "echo ".len();
             let at = start - line.len() + said;
-            let at = at + if scan::rest(text, at, 3) == "-n " { 3 } else { 0 };
+            let at = at + if letters::rest(text, at, 3) == "-n " { 3 } else { 0 };
             let given =
                 if value::is_quote(text, at) { value::quoted(text, at)? } else { value::bare(text, at, false)? };
             let inside = text.get(given.span.clone())?;

@@ -1,7 +1,7 @@
 //! Headers of HTTP and what comes with them: `Authorization: Basic x`, `Bearer x`, `Cookie: sid=x`.
 
-use super::value::{self, Value};
-use super::{judge, scan, stand_in};
+use super::value::Value;
+use super::{judge, letters, stand_in, value};
 
 /// What a header gives.
 pub(super) enum Given {
@@ -12,8 +12,8 @@ pub(super) enum Given {
 
 /// The credential behind `Basic` or `Bearer` that ends here.
 pub(super) fn scheme(text: &str, start: usize, end: usize) -> Option<Value> {
-    let is_whole = start == 0 || !scan::byte(text, start - 1).is_ascii_alphanumeric();
-    let at = scan::on_while(text, end, 4, |byte| b" :=\"".contains(&byte));
+    let is_whole = start == 0 || !letters::byte(text, start - 1).is_ascii_alphanumeric();
+    let at = letters::on_while(text, end, 4, |byte| b" :=\"".contains(&byte));
     if !is_whole || at == end {
         return None;
     }
@@ -22,8 +22,8 @@ pub(super) fn scheme(text: &str, start: usize, end: usize) -> Option<Value> {
     if stand_in::is_stand_in(inside) || judge::is_expression(inside) {
         return None;
     }
-    let is_header = scan::head(text, start, 24).to_ascii_lowercase().contains("authorization");
-    let is_basic = scan::begins(text.get(start..)?, "basic");
+    let is_header = letters::head(text, start, 24).to_ascii_lowercase().contains("authorization");
+    let is_basic = letters::begins(text.get(start..)?, "basic");
     let is_one = if is_basic {
         is_pair(inside) || is_header && inside.len() >= 12 && judge::is_drawn(inside)
     } else {
@@ -35,7 +35,7 @@ pub(super) fn scheme(text: &str, start: usize, end: usize) -> Option<Value> {
 
 /// What `Authorization:` gives, whatever its scheme is called.
 pub(super) fn authorization(text: &str, end: usize) -> Option<Given> {
-    let at = scan::on_while(text, end, 8, |byte| b"\"'\\: =,[(".contains(&byte));
+    let at = letters::on_while(text, end, 8, |byte| b"\"'\\: =,[(".contains(&byte));
     if at == end {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<Given> {
                 && !judge::is_expression(inside)
         })
     };
-    let second = scan::after_blanks(text, first.span.end);
+    let second = letters::after_blanks(text, first.span.end);
     let behind = (is_scheme && second > first.span.end).then(|| value::bare(text, second, false)).flatten();
     behind.filter(|value| is_token(value)).or_else(|| Some(first).filter(is_token)).map(Given::Other)
 }
@@ -62,8 +62,8 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<Given> {
 /// Sessions of the cookies of a header, whose name ends here.
 pub(super) fn cookies(text: &str, end: usize) -> Vec<Value> {
     const NAMES: [&str; 9] = ["sess", "sid", "token", "auth", "jwt", "login", "remember", "ident", "xoxd"];
-    let at = scan::on_while(text, end, 4, |byte| b"\"': ".contains(&byte));
-    let line = scan::rest(text, at, 2048).lines().next().unwrap_or_default();
+    let at = letters::on_while(text, end, 4, |byte| b"\"': ".contains(&byte));
+    let line = letters::rest(text, at, 2048).lines().next().unwrap_or_default();
     let line = line.split(['"', '\'']).next().unwrap_or_default();
     let mut found = Vec::new();
     let mut start = at;

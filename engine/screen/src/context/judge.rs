@@ -1,6 +1,6 @@
 //! What a value looks like: its shape, and whether a program, a vocabulary or chance made it.
 
-use super::{letters, scan};
+use super::letters;
 
 /// How many of what kind of characters a value has.
 #[derive(Debug, Default, Clone, Copy)]
@@ -143,7 +143,7 @@ pub(super) fn is_technical(value: &str) -> bool {
          pkcs1 pkcs8 pkcs12 rs256 hs256 es256 hs512 p256 1password log4j k8s blake3 blake2b chacha20";
     let lower = value.to_ascii_lowercase();
     let head = lower.split(['-', '_', '/']).next().unwrap_or_default();
-    if scan::is_among(TERMS, &lower) || scan::is_among(TERMS, head) {
+    if letters::is_among(TERMS, &lower) || letters::is_among(TERMS, head) {
         return true;
     }
     // `128-bit`, `v1.2.3`, `2026-11-24`, `15min`, `#42`, `3x`.

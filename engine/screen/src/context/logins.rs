@@ -1,9 +1,9 @@
 //! A name and a password together: `login: admin / x`, `auth = ('bob', 'x')`, `log in with bob:x`.
 
-use super::assign::{self, Bond};
+use super::assign::Bond;
 use super::nouns::Noun;
-use super::value::{self, Value};
-use super::{judge, scan, stand_in};
+use super::value::Value;
+use super::{assign, judge, letters, stand_in, value};
 
 const FURTHEST: usize = 160;
 /// Words between a noun and the name, each with the space behind it.
@@ -14,14 +14,14 @@ const BETWEEN: [&str; 10] =
 
 /// The password that stands behind a name behind a noun.
 pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
-    if scan::rest(text, noun.span.end, 2) == "::" {
+    if letters::rest(text, noun.span.end, 2) == "::" {
         return None;
     }
-    let rest = scan::rest(text, noun.span.end, FURTHEST);
+    let rest = letters::rest(text, noun.span.end, FURTHEST);
     let line = rest.lines().next().unwrap_or_default();
     let mut offset = line.find(|character: char| !character.is_whitespace() && !"\"':=(<>*`".contains(character))?;
     for filler in BEFORE_NAME {
-        if line.get(offset..).is_some_and(|tail| scan::begins(tail, filler)) {
+        if line.get(offset..).is_some_and(|tail| letters::begins(tail, filler)) {
             offset += filler.len();
         }
     }
@@ -39,7 +39,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     }
     let after = tail.get(name..)?;
     let start = noun.span.end + offset + name;
-    if let Some(between) = BETWEEN.iter().find(|between| scan::begins(after, between)) {
+    if let Some(between) = BETWEEN.iter().find(|between| letters::begins(after, between)) {
         return password(text, start + between.len());
     }
     let gap = after.bytes().take_while(|byte| b" \"'`,/:|".contains(byte)).count();

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{letters, scan};
-use crate::finding::Kind;
+use super::letters;
+use crate::place::Kind;
 
 /// What a noun says of the values it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +45,13 @@ const LONGEST: usize = 64;
 
 /// The whole name a mark is part of.
 pub(super) fn name_at(text: &str, mark: &Range<usize>) -> Range<usize> {
-    let start = scan::back_while(text, mark.start, LONGEST, |byte| is_part(byte) || byte == b'.');
-    let mut end = scan::on_while(text, mark.end, LONGEST, is_part);
-    while scan::byte(text, end) == b'.' && scan::byte(text, end + 1).is_ascii_alphabetic() && end - start < 2 * LONGEST
+    let start = letters::back_while(text, mark.start, LONGEST, |byte| is_part(byte) || byte == b'.');
+    let mut end = letters::on_while(text, mark.end, LONGEST, is_part);
+    while letters::byte(text, end) == b'.'
+        && letters::byte(text, end + 1).is_ascii_alphabetic()
+        && end - start < 2 * LONGEST
     {
-        end = scan::on_while(text, end + 1, LONGEST, is_part);
+        end = letters::on_while(text, end + 1, LONGEST, is_part);
     }
     start..end
 }
@@ -71,11 +73,11 @@ fn is_part(byte: u8) -> bool {
 
 /// The word before a name, in small letters, one space or hyphen off: `API` of `API key`.
 fn before(text: &str, start: usize) -> Option<String> {
-    let gap = scan::byte(text, start.checked_sub(1)?);
+    let gap = letters::byte(text, start.checked_sub(1)?);
     if gap != b' ' && gap != b'-' && gap != b'_' {
         return None;
     }
-    let first = scan::back_while(text, start - 1, 24, |byte| byte.is_ascii_alphanumeric());
+    let first = letters::back_while(text, start - 1, 24, |byte| byte.is_ascii_alphanumeric());
     let word = text.get(first..start - 1)?.trim_end_matches(|last: char| last.is_ascii_digit());
     (!word.is_empty()).then(|| word.to_ascii_lowercase())
 }
@@ -97,17 +99,17 @@ const DENIERS: &str = "public pub publickey csrf xsrf forgot primarykey foreign 
 
 fn class_of(words: &[String], before: Option<&str>) -> Option<(Class, Kind)> {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if words.iter().chain(before.iter()).any(|word| scan::is_among(DENIERS, word)) {
+    if words.iter().chain(before.iter()).any(|word| letters::is_among(DENIERS, word)) {
         return None;
     }
-    while words.len() > 1 && words.last().is_some_and(|last| scan::is_among(TRAILING, last)) {
+    while words.len() > 1 && words.last().is_some_and(|last| letters::is_among(TRAILING, last)) {
         words.pop();
     }
     let last = *words.last()?;
     let owner = words.len().checked_sub(2).and_then(|at| words.get(at).copied()).or(before);
     // A second pass over a text is no password.
     let counted = "one two three single multi first second third next last final each every per dry full hot";
-    if last == "pass" && owner.is_some_and(|owner| scan::is_among(counted, owner)) {
+    if last == "pass" && owner.is_some_and(|owner| letters::is_among(counted, owner)) {
         return None;
     }
     if is_password(last) {
@@ -141,7 +143,7 @@ fn key(owner: &str) -> Option<(Class, Kind)> {
         "access" | "account" | "shared" => ACCESS_KEY,
         "private" => PRIVATE_KEY,
         "wifi" | "wlan" | "wpa" | "fi" | "network" => return Some((Class::Password, PASSWORD)),
-        owner if scan::is_among(KEY_OWNERS, owner) => KEY,
+        owner if letters::is_among(KEY_OWNERS, owner) => KEY,
         // `MyProviderApi key`: an owner that ends with one.
         owner if ["api", "access", "secret", "private"].iter().any(|end| owner.ends_with(end)) => ACCESS_KEY,
         _ => return None,
@@ -153,7 +155,7 @@ fn is_password(word: &str) -> bool {
     const WHOLE: &str = "pass pwd pw passwd psw pword passw kennwort clave senha parola mdp requirepass masterauth passe userpass \
          psk storepass keypass dbpass sshpass rootpass adminpass smtppass passcode passcodes wachtwoord";
     const ENDS: &str = "password passwd passwort passphrase pwd kennwort losenord";
-    scan::is_among(WHOLE, word) || ENDS.split(' ').any(|end| word.ends_with(end))
+    letters::is_among(WHOLE, word) || ENDS.split(' ').any(|end| word.ends_with(end))
 }
 
 #[cfg(test)]

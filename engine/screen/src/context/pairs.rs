@@ -1,27 +1,27 @@
 //! A name and a password joined by a sign, and no noun near: `bob:x@host`, `bob@host:x`, `admin/x`, `vpn: bob / x`.
 
-use super::assign::{self, Bond};
-use super::judge::{self, Shape};
-use super::value::{self, Value};
-use super::{scan, stand_in};
+use super::assign::Bond;
+use super::judge::Shape;
+use super::value::Value;
+use super::{assign, judge, letters, stand_in, value};
 
 const FURTHEST: usize = 96;
 
 /// The password before or behind an `@` that stands here.
 pub(super) fn around_at(text: &str, at: usize) -> Option<Value> {
     let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    let host_end = scan::on_while(text, at + 1, 64, is_host);
+    let host_end = letters::on_while(text, at + 1, 64, is_host);
     let host = text.get(at + 1..host_end)?;
     if host.len() < 2 || !host.starts_with(|first: char| first.is_ascii_alphanumeric()) {
         return None;
     }
-    let start = scan::back_while(text, at, FURTHEST, |byte| byte.is_ascii_graphic() && !b"\"'`<>=,".contains(&byte));
+    let start = letters::back_while(text, at, FURTHEST, |byte| byte.is_ascii_graphic() && !b"\"'`<>=,".contains(&byte));
     let user_info = text.get(start..at)?;
     // What has a scheme is an address.
     if user_info.contains("://") {
         return None;
     }
-    let is_port = scan::byte(text, host_end) == b':' && scan::byte(text, host_end + 1).is_ascii_digit();
+    let is_port = letters::byte(text, host_end) == b':' && letters::byte(text, host_end + 1).is_ascii_digit();
     let is_at_host = host.contains('.') || is_port || host == "localhost";
     before(user_info, start, is_at_host).or_else(|| behind(text, host, host_end))
 }
@@ -42,9 +42,9 @@ fn before(user_info: &str, start: usize, is_at_host: bool) -> Option<Value> {
 
 /// `bob@example.org:x`, with nothing between.
 fn behind(text: &str, host: &str, host_end: usize) -> Option<Value> {
-    let is_joined = scan::byte(text, host_end) == b':' && host.contains('.');
+    let is_joined = letters::byte(text, host_end) == b':' && host.contains('.');
     // What is longer is no password that somebody chose.
-    let near = scan::rest(text, 0, host_end + FURTHEST);
+    let near = letters::rest(text, 0, host_end + FURTHEST);
     let given = is_joined.then(|| value::bare(near, host_end + 1, false))??;
     let inside = text.get(given.span.clone())?;
     (is_given(inside) && is_strong(inside)).then_some(given)
@@ -52,7 +52,7 @@ fn behind(text: &str, host: &str, host_end: usize) -> Option<Value> {
 
 /// `sqlplus bob/x@host`: the login of a command whose name ends here.
 pub(super) fn of_oracle(text: &str, end: usize) -> Option<Value> {
-    let at = scan::after_blanks(text, end);
+    let at = letters::after_blanks(text, end);
     let given = value::bare(text, at, false)?;
     let (user, rest) = text.get(given.span.clone())?.split_once('/')?;
     let password = rest.split('@').next()?;
@@ -63,7 +63,7 @@ pub(super) fn of_oracle(text: &str, end: usize) -> Option<Value> {
 
 /// `admin/x`: what stands behind a name that everyone knows, which begins here and ends with its slash.
 pub(super) fn of_known_name(text: &str, start: usize, end: usize) -> Option<Value> {
-    let is_whole = start == 0 || scan::byte(text, start - 1).is_ascii_whitespace();
+    let is_whole = start == 0 || letters::byte(text, start - 1).is_ascii_whitespace();
     let given = is_whole.then(|| value::bare(text, end, false))??;
     let inside = text.get(given.span.clone())?;
     let is_path = inside.contains(['/', '.', '_', '-']);
@@ -77,7 +77,7 @@ pub(super) fn of_known_name(text: &str, start: usize, end: usize) -> Option<Valu
 
 /// `vpn: bob / x`: the password behind a slash with blanks around it, which begins here.
 pub(super) fn behind_slash(text: &str, start: usize, end: usize) -> Option<Value> {
-    let head = scan::head(text, start, FURTHEST).rsplit('\n').next()?;
+    let head = letters::head(text, start, FURTHEST).rsplit('\n').next()?;
     let name = head.rsplit(' ').next()?;
     let is_led = head.strip_suffix(name)?.trim_end().ends_with([':', '=']);
     let is_named = name.len() > 1 && judge::is_name(&name.replace(['-', '.', '@'], "_"));
@@ -88,7 +88,7 @@ pub(super) fn behind_slash(text: &str, start: usize, end: usize) -> Option<Value
 
 /// `u: bob p: x`: the password behind the short name of one, which begins here.
 pub(super) fn behind_short(text: &str, start: usize, end: usize) -> Option<Value> {
-    let head = scan::head(text, start, FURTHEST).rsplit('\n').next()?.trim_end_matches([' ', ',', ';', '/', '|']);
+    let head = letters::head(text, start, FURTHEST).rsplit('\n').next()?.trim_end_matches([' ', ',', ';', '/', '|']);
     let (names, name) = head.rsplit_once(": ")?;
     let named = names.rsplit(|character: char| !character.is_alphanumeric()).next()?.to_ascii_lowercase();
     let is_named = ["u", "user", "username", "login"].contains(&named.as_str()) && !name.contains(' ');
@@ -98,13 +98,13 @@ pub(super) fn behind_short(text: &str, start: usize, end: usize) -> Option<Value
 
 /// What answers a question for a password: `the staging pw?` and, in the next line, `bob: x`.
 pub(super) fn answer(text: &str, question: usize) -> Option<Value> {
-    let line_end = scan::on_while(text, question, 3, |byte| byte != b'\n');
-    let next = (scan::byte(text, line_end) == b'\n').then_some(line_end + 1)?;
-    let line = scan::rest(text, next, FURTHEST).lines().next()?;
+    let line_end = letters::on_while(text, question, 3, |byte| byte != b'\n');
+    let next = (letters::byte(text, line_end) == b'\n').then_some(line_end + 1)?;
+    let line = letters::rest(text, next, FURTHEST).lines().next()?;
     // `[10:42] bob: its x`
     let spoken = line.rfind(": ").filter(|at| *at < 40).map_or(0, |at| at + 2);
     let said = line.get(spoken..)?;
-    let lead = ["its ", "it's ", "it is "].iter().find(|lead| scan::begins(said, lead)).map_or(0, |lead| lead.len());
+    let lead = ["its ", "it's ", "it is "].iter().find(|lead| letters::begins(said, lead)).map_or(0, |lead| lead.len());
     let given = value::bare(text, next + spoken + lead, false)?;
     let inside = text.get(given.span.clone())?;
     let is_alone = given.span.end + 1 >= next + line.trim_end().len();

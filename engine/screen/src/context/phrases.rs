@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use tessera_tables::{field, section, words};
 
-use super::{scan, value};
+use super::{letters, value};
 use crate::LISTS;
 
 const FURTHEST: usize = 400;
 
 /// The words behind `seed phrase`, `mnemonic`, …: twelve to twenty-four, in threes.
 pub(super) fn seed(text: &str, end: usize) -> Option<Range<usize>> {
-    let rest = scan::rest(text, end, FURTHEST);
+    let rest = letters::rest(text, end, FURTHEST);
     let lead = rest.find([':', '"', '“', '\'', '=', '`']).filter(|at| *at < 60).map(|at| at + 1);
     let is = rest.find(" is ").filter(|at| *at < 40).map(|at| at + 4);
     let from = lead.or(is).unwrap_or_default();
@@ -19,9 +19,9 @@ pub(super) fn seed(text: &str, end: usize) -> Option<Range<usize>> {
     let mut at = from;
     while spans.len() < 24 {
         // Lists are numbered and have commas.
-        let skipped = scan::on_while(rest, at, 12, |byte| !byte.is_ascii_alphabetic() && byte.is_ascii());
-        let word = scan::on_while(rest, skipped, 16, |byte| byte.is_ascii_lowercase());
-        let is_word = (3..=8).contains(&(word - skipped)) && !scan::byte(rest, word).is_ascii_alphanumeric();
+        let skipped = letters::on_while(rest, at, 12, |byte| !byte.is_ascii_alphabetic() && byte.is_ascii());
+        let word = letters::on_while(rest, skipped, 16, |byte| byte.is_ascii_lowercase());
+        let is_word = (3..=8).contains(&(word - skipped)) && !letters::byte(rest, word).is_ascii_alphanumeric();
         if !is_word || rest.get(skipped..word).is_none_or(|word| COMMON.contains(&word)) {
             break;
         }
@@ -42,13 +42,13 @@ const COMMON: [&str; 32] = [
 
 /// The codes behind `recovery code`, `backup codes`, …: groups of letters and digits, one or many.
 pub(super) fn codes(text: &str, end: usize) -> Vec<Range<usize>> {
-    let rest = scan::rest(text, end, FURTHEST);
+    let rest = letters::rest(text, end, FURTHEST);
     let mut found = Vec::new();
     let mut at = 0;
     let mut words_between = 0;
     while at < rest.len() && words_between < 8 {
-        let start = scan::on_while(rest, at, FURTHEST, |byte| !byte.is_ascii_alphanumeric() && byte.is_ascii());
-        let stop = scan::on_while(rest, start, 80, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let start = letters::on_while(rest, at, FURTHEST, |byte| !byte.is_ascii_alphanumeric() && byte.is_ascii());
+        let stop = letters::on_while(rest, start, 80, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if stop == start {
             break;
         }
@@ -72,10 +72,11 @@ pub(super) fn codes(text: &str, end: usize) -> Vec<Range<usize>> {
 
 /// Where a code of two groups of four digits with a space between ends, or any other word.
 fn paired(rest: &str, start: usize, stop: usize) -> usize {
-    let digits = |from: usize| scan::on_while(rest, from, 5, |byte| byte.is_ascii_digit());
+    let digits = |from: usize| letters::on_while(rest, from, 5, |byte| byte.is_ascii_digit());
     let end = digits(stop + 1);
-    let is_pair = digits(start) == start + 4 && stop == start + 4 && scan::byte(rest, stop) == b' ' && end == stop + 5;
-    if is_pair && !scan::byte(rest, end).is_ascii_alphanumeric() { end } else { stop }
+    let is_pair =
+        digits(start) == start + 4 && stop == start + 4 && letters::byte(rest, stop) == b' ' && end == stop + 5;
+    if is_pair && !letters::byte(rest, end).is_ascii_alphanumeric() { end } else { stop }
 }
 
 /// Groups of the same kind with hyphens between, or one long enough that is no word.
@@ -91,11 +92,11 @@ fn is_code(word: &str) -> bool {
 /// The digits behind `PIN`, or behind a code of a door.
 pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let marked = text.get(start..end)?;
-    let is_whole = !scan::byte(text, start.wrapping_sub(1)).is_ascii_alphanumeric()
-        && scan::byte(text, start.wrapping_sub(1)) != b'_';
+    let is_whole = !letters::byte(text, start.wrapping_sub(1)).is_ascii_alphanumeric()
+        && letters::byte(text, start.wrapping_sub(1)) != b'_';
     let is_named = marked.len() > 3 || ["PIN", "PUK"].contains(&marked);
-    let head = scan::head(text, start, 12).trim_end().to_ascii_lowercase();
-    let is_own = PIN_OWNERS.iter().any(|owner| head.ends_with(owner)) || is_of_lock(scan::rest(text, end, 40));
+    let head = letters::head(text, start, 12).trim_end().to_ascii_lowercase();
+    let is_own = PIN_OWNERS.iter().any(|owner| head.ends_with(owner)) || is_of_lock(letters::rest(text, end, 40));
     if !is_whole || !is_named && !is_own {
         return None;
     }
@@ -103,20 +104,21 @@ pub(super) fn pin(text: &str, start: usize, end: usize) -> Option<Range<usize>> 
     // An alarm or a lock has codes for other things, too.
     let mut is_bound = !["alarm code", "lock code", "entry code"].contains(&marked.to_ascii_lowercase().as_str());
     for _ in 0..MOST_WORDS {
-        let sign = scan::on_while(text, at, 4, |byte| b" \t:='\"*`#(".contains(&byte));
+        let sign = letters::on_while(text, at, 4, |byte| b" \t:='\"*`#(".contains(&byte));
         is_bound |= text.get(at..sign)?.contains([':', '=']);
         at = sign;
-        let stop = scan::on_while(text, at, 24, |byte| byte.is_ascii_digit());
+        let stop = letters::on_while(text, at, 24, |byte| byte.is_ascii_digit());
         if stop > at {
             // No date, time, version or range; some locks want a sign at the end.
-            let goes_on = b".-/:".contains(&scan::byte(text, stop)) && scan::byte(text, stop + 1).is_ascii_digit();
-            let next = scan::rest(text, stop, 12).trim_start().split(|next: char| !next.is_alphabetic()).next();
+            let goes_on =
+                b".-/:".contains(&letters::byte(text, stop)) && letters::byte(text, stop + 1).is_ascii_digit();
+            let next = letters::rest(text, stop, 12).trim_start().split(|next: char| !next.is_alphabetic()).next();
             let is_counted = next.is_some_and(|next| COUNTED.contains(&next));
-            let is_number = !goes_on && !is_counted && !scan::byte(text, stop).is_ascii_alphanumeric();
-            let signed = stop + usize::from(matches!(scan::byte(text, stop), b'#' | b'*'));
+            let is_number = !goes_on && !is_counted && !letters::byte(text, stop).is_ascii_alphanumeric();
+            let signed = stop + usize::from(matches!(letters::byte(text, stop), b'#' | b'*'));
             return (is_bound && (4..=8).contains(&(stop - at)) && is_number).then_some(at..signed);
         }
-        let word = scan::on_while(text, at, 24, |byte| !byte.is_ascii_whitespace() && byte != b':' && byte != b'=');
+        let word = letters::on_while(text, at, 24, |byte| !byte.is_ascii_whitespace() && byte != b':' && byte != b'=');
         let lower = text.get(at..word)?.to_lowercase();
         if word == at || PIN_ENDS.contains(&lower.as_str()) || lower.ends_with(['.', ',', ';', '!', '?', '|']) {
             return None;
@@ -133,7 +135,7 @@ fn is_of_lock(rest: &str) -> bool {
         "safe door gate garage alarm phone card locker mailbox sim vault tablet office building lift gun";
     let mut words = rest.split_whitespace();
     let is_of = words.next().is_some_and(|word| ["for", "of", "to"].contains(&word));
-    is_of && words.take(4).take_while(|word| *word != "is").any(|word| scan::is_among(LOCKS, word))
+    is_of && words.take(4).take_while(|word| *word != "is").any(|word| letters::is_among(LOCKS, word))
 }
 
 const MOST_WORDS: usize = 8;
@@ -158,8 +160,8 @@ const PIN_OWNERS: [&str; 15] = [
 /// The numbers behind `combination` that open a lock: `12-34-56`, `4417`.
 pub(super) fn combination(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     const LOCKS: [&str; 8] = ["safe", "lock", "vault", "gate", "tresor", "schloss", "schloß", "locker"];
-    let before = scan::head(text, start, 24).rsplit('\n').next()?.to_lowercase();
-    let line = scan::rest(text, end, 80).lines().next().unwrap_or_default();
+    let before = letters::head(text, start, 24).rsplit('\n').next()?.to_lowercase();
+    let line = letters::rest(text, end, 80).lines().next().unwrap_or_default();
     let digit = line.find(|character: char| character.is_ascii_digit())?;
     let between = line.get(..digit)?.to_lowercase();
     let names =
@@ -185,7 +187,7 @@ fn ends_with_word(text: &str, word: &str) -> bool {
 
 /// The words of a passphrase that a sign or quotes bind to its noun, which ends here.
 pub(super) fn passphrase(text: &str, end: usize) -> Option<Range<usize>> {
-    let line = scan::rest(text, end, 200).lines().next()?;
+    let line = letters::rest(text, end, 200).lines().next()?;
     let closed = line.find([':', '=', '"', '\'', '“', '„', '`'])?;
     let between: Vec<&str> = line.get(..closed)?.split_whitespace().collect();
     // A passphrase for something, or what one is: no strength or policy of passphrases.

@@ -2,10 +2,10 @@
 
 use tessera_tables::{field, section, words};
 
-use super::assign::{self, Bond};
+use super::assign::Bond;
 use super::nouns::{Class, Noun};
-use super::value::{self, Value};
-use super::{judge, logins, pairs, scan};
+use super::value::Value;
+use super::{assign, judge, letters, logins, pairs, value};
 use crate::LISTS;
 
 /// Words that bind what follows to the noun before.
@@ -30,37 +30,39 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
     let is_verb = text.get(noun.span.clone()).is_some_and(|name| name.eq_ignore_ascii_case("pass"));
     let mut bound = None;
     let mut is_below = false;
-    if scan::rest(text, at, 2) == "::" {
+    if letters::rest(text, at, 2) == "::" {
         return None;
     }
     // A name that goes on is part of a call or an expression.
-    if matches!(scan::byte(text, at), b'(' | b'[' | b'/' | b'<' | b'>' | b'+' | b'&' | b'|' | b'#' | b'@' | b'%' | b'$')
-    {
+    if matches!(
+        letters::byte(text, at),
+        b'(' | b'[' | b'/' | b'<' | b'>' | b'+' | b'&' | b'|' | b'#' | b'@' | b'%' | b'$'
+    ) {
         return None;
     }
     // `the password's x`, `the password? x`
-    let rest = scan::rest(text, at, 3);
+    let rest = letters::rest(text, at, 3);
     if rest.starts_with("'s ") || rest.starts_with("? ") {
-        (bound, at) = (Some(Bond::Word), scan::on_while(text, at, 2, |byte| byte != b' '));
+        (bound, at) = (Some(Bond::Word), letters::on_while(text, at, 2, |byte| byte != b' '));
     }
     // `the password service is x`: the noun says what a thing is for.
-    let next = scan::rest(text, at, 24).split_whitespace().next();
-    if next.is_some_and(|next| scan::is_among(THINGS, next)) {
+    let next = letters::rest(text, at, 24).split_whitespace().next();
+    if next.is_some_and(|next| letters::is_among(THINGS, next)) {
         return None;
     }
     for _ in 0..MOST_WORDS {
-        let closed = scan::on_while(text, at, 3, |byte| b"*\"`')".contains(&byte));
-        let mut start = assign::after_marks(text, scan::after_blanks(text, closed));
+        let closed = letters::on_while(text, at, 3, |byte| b"*\"`')".contains(&byte));
+        let mut start = assign::after_marks(text, letters::after_blanks(text, closed));
         if !is_below && let Some(next) = wrapped(text, start, bound == Some(Bond::Word)) {
             (start, is_below) = (next, true);
         }
-        if start >= limit || scan::byte(text, start) == b'\n' || start >= text.len() {
+        if start >= limit || letters::byte(text, start) == b'\n' || start >= text.len() {
             return None;
         }
         if let Some(bond) = bound.filter(|_| value::is_quote(text, start)) {
             return value::quoted(text, start).filter(|value| is_said(text, noun, value, bond));
         }
-        let end = scan::on_while(text, start, FURTHEST, |byte| !byte.is_ascii_whitespace());
+        let end = letters::on_while(text, start, FURTHEST, |byte| !byte.is_ascii_whitespace());
         let word = text.get(start..end)?;
         if bound.is_some() {
             let value = assign::unmarked(text, start, value::bare(text, start, false)?);
@@ -77,7 +79,7 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
             Step::Binds => bound = Some(Bond::Word),
             Step::Ends => return None,
             // `the password to the safe is x`: what was bound was something else.
-            Step::Passes if !scan::is_among(HARMLESS, &lower) => bound = None,
+            Step::Passes if !letters::is_among(HARMLESS, &lower) => bound = None,
             Step::Passes => {}
         }
         at = end;
@@ -88,19 +90,19 @@ pub(super) fn value_of(text: &str, noun: &Noun) -> Option<Value> {
 /// The credential that a sentence names before the noun: `x is the wifi password`, `use x as the password`.
 pub(super) fn value_before(text: &str, noun: &Noun) -> Option<Value> {
     const BINDERS: &[&str] = words!(field(section(LISTS, "binders"), "before"));
-    let head = scan::head(text, noun.span.start, FURTHEST / 2).rsplit('\n').next()?;
+    let head = letters::head(text, noun.span.start, FURTHEST / 2).rsplit('\n').next()?;
     let bound = BINDERS.iter().filter_map(|binder| head.rfind(binder)).max()?;
     let words_between = head.get(bound..)?.split_whitespace().count();
     let start = head.get(..bound)?.rfind(char::is_whitespace).map_or(0, |at| at + 1);
     let at = noun.span.start - head.len() + start;
     let value = logins::password(text, at).filter(|value| value.span.end <= noun.span.start)?;
-    let is_whole = at == 0 || scan::byte(text, at - 1).is_ascii_whitespace();
+    let is_whole = at == 0 || letters::byte(text, at - 1).is_ascii_whitespace();
     (words_between <= 5 && is_whole).then_some(value)
 }
 
 /// The credential that answers a question for a noun: `the staging pw?` and, in the next line, `bob: x`.
 pub(super) fn answer_to(text: &str, noun: &Noun) -> Option<Value> {
-    let line = scan::rest(text, noun.span.end, FURTHEST / 2).split('\n').next()?;
+    let line = letters::rest(text, noun.span.end, FURTHEST / 2).split('\n').next()?;
     let asked = line.find('?').filter(|at| line.get(at + 1..).is_some_and(|rest| rest.trim().is_empty()))?;
     // The question is for it, or for that of something: not for its policy.
     let is_of_it = line.get(..asked)?.split_whitespace().next().is_none_or(|first| OF.contains(&first));
@@ -110,10 +112,10 @@ pub(super) fn answer_to(text: &str, noun: &Noun) -> Option<Value> {
 /// Where a sentence goes on that a line breaks off here: with its verb in small letters, or with what the verb binds.
 fn wrapped(text: &str, at: usize, is_bound: bool) -> Option<usize> {
     const VERBS: &str = "is ist lautet est es was är è é";
-    let next = at + scan::rest(text, at, 2).len() - scan::rest(text, at, 2).trim_start_matches('\r').len();
-    let start = (scan::byte(text, next) == b'\n').then(|| scan::after_blanks(text, next + 1))?;
-    let line = scan::rest(text, start, FURTHEST).lines().next()?;
-    let has_verb = line.split_whitespace().take(MOST_BELOW).any(|word| scan::is_among(VERBS, word));
+    let next = at + letters::rest(text, at, 2).len() - letters::rest(text, at, 2).trim_start_matches('\r').len();
+    let start = (letters::byte(text, next) == b'\n').then(|| letters::after_blanks(text, next + 1))?;
+    let line = letters::rest(text, start, FURTHEST).lines().next()?;
+    let has_verb = line.split_whitespace().take(MOST_BELOW).any(|word| letters::is_among(VERBS, word));
     let goes_on = line.starts_with(|first: char| first.is_lowercase()) && has_verb;
     (goes_on || is_bound && !line.contains(' ')).then_some(start)
 }
@@ -123,16 +125,16 @@ const MOST_BELOW: usize = 4;
 
 /// The credential alone in the line below its noun: `password:` and, in the next line, `x`.
 pub(super) fn value_below(text: &str, noun: &Noun) -> Option<Value> {
-    let closed = scan::on_while(text, noun.span.end, 8, |byte| b":*\"'` \t\r".contains(&byte));
-    let start = (scan::byte(text, closed) == b'\n').then(|| scan::after_blanks(text, closed + 1))?;
-    let line = scan::rest(text, start, FURTHEST).lines().next()?.trim_end();
+    let closed = letters::on_while(text, noun.span.end, 8, |byte| b":*\"'` \t\r".contains(&byte));
+    let start = (letters::byte(text, closed) == b'\n').then(|| letters::after_blanks(text, closed + 1))?;
+    let line = letters::rest(text, start, FURTHEST).lines().next()?.trim_end();
     let value =
         if value::is_quote(text, start) { value::quoted(text, start)? } else { value::bare(text, start, false)? };
     let inside = text.get(value.span.clone())?;
     let is_alone = line.trim_matches(['"', '\'', '`']).len() == inside.len();
     // Without a sign the noun is a title, or one word of a list.
     let is_signed = text.get(noun.span.end..closed)?.contains(':');
-    let lead = scan::head(text, noun.span.start, FURTHEST).rsplit('\n').next()?;
+    let lead = letters::head(text, noun.span.start, FURTHEST).rsplit('\n').next()?;
     let title = lead.trim_start_matches(['#', '*', ' ', '-']);
     let is_title = title.split_whitespace().count() <= 2
         && text.get(noun.span.start - title.len()..)?.starts_with(|first: char| first.is_uppercase());
@@ -142,15 +144,15 @@ pub(super) fn value_below(text: &str, noun: &Noun) -> Option<Value> {
 
 /// The password that a sentence says was replaced: `changed the password from x to y`.
 pub(super) fn value_replaced(text: &str, noun: &Noun) -> Option<Value> {
-    let line = scan::rest(text, noun.span.end, FURTHEST / 2).lines().next()?;
+    let line = letters::rest(text, noun.span.end, FURTHEST / 2).lines().next()?;
     let at = [" from ", " von "].iter().find_map(|from| line.find(from).map(|at| at + from.len()))?;
     let start = noun.span.end + at;
     let value =
         if value::is_quote(text, start) { value::quoted(text, start)? } else { value::bare(text, start, false)? };
-    let behind = scan::rest(text, value.span.end + usize::from(value.is_quoted), 6);
+    let behind = letters::rest(text, value.span.end + usize::from(value.is_quoted), 6);
     let is_replaced = [" to ", " zu ", " auf ", " -> "].iter().any(|to| behind.starts_with(to));
     const CHANGES: [&str; 8] = ["chang", "rotat", "updat", "reset", "switch", "set", "änder", "geändert"];
-    let verb = scan::head(text, noun.span.start, FURTHEST / 2).rsplit('\n').next()?.to_lowercase();
+    let verb = letters::head(text, noun.span.start, FURTHEST / 2).rsplit('\n').next()?.to_lowercase();
     let is_changed = CHANGES.iter().any(|change| verb.contains(change));
     let between: Vec<&str> = line.get(..at)?.split_whitespace().collect();
     let is_near = between.len() <= 5 && between.first().is_some_and(|first| OF.contains(first));
@@ -159,7 +161,7 @@ pub(super) fn value_replaced(text: &str, noun: &Noun) -> Option<Value> {
 
 /// What is used to log in, where that stands: `use x to log in`.
 pub(super) fn value_used(text: &str, log_in: usize) -> Option<Value> {
-    let head = scan::head(text, log_in, FURTHEST / 2).strip_suffix(" to ")?;
+    let head = letters::head(text, log_in, FURTHEST / 2).strip_suffix(" to ")?;
     let word = head.split_whitespace().next_back()?;
     let is_used = head.strip_suffix(word)?.trim_end().to_ascii_lowercase().ends_with("use");
     let at = log_in - " to ".len() - word.len();
@@ -186,10 +188,10 @@ fn step(word: &str, lower: &str) -> Step {
         return Step::Ends;
     }
     let bare = lower.trim_end_matches(['.', ',', ';', '!', '?', ':', '=']);
-    if scan::is_among(BINDERS, lower) || scan::is_among(BINDERS, bare) || word.ends_with([':', '=']) {
+    if letters::is_among(BINDERS, lower) || letters::is_among(BINDERS, bare) || word.ends_with([':', '=']) {
         return Step::Binds;
     }
-    if scan::is_among(REFUSALS, bare) || word.ends_with(['.', ';', '!', '?']) {
+    if letters::is_among(REFUSALS, bare) || word.ends_with(['.', ';', '!', '?']) {
         return Step::Ends;
     }
     Step::Passes
@@ -203,7 +205,7 @@ fn is_said(text: &str, noun: &Noun, value: &Value, bond: Bond) -> bool {
     if inside.contains('@') && inside.contains(':') && inside.ends_with(['#', '$', '>']) {
         return false;
     }
-    if [BINDERS, HARMLESS, REFUSALS].iter().any(|words| scan::is_among(words, &lower)) {
+    if [BINDERS, HARMLESS, REFUSALS].iter().any(|words| letters::is_among(words, &lower)) {
         return false;
     }
     let bond = if noun.class == Class::Token { Bond::Beside } else { bond };

@@ -1,6 +1,6 @@
 //! What stands in the place of a credential and is none: templates, stars, rows, words that say so.
 
-use super::{judge, letters, scan};
+use super::{judge, letters};
 
 /// Words that stand where a credential will: whole, or as a part of a name.
 const STAND_INS: &str = "example changeme change placeholder redacted dummy your insert replace todo fixme foobar sample masked \
@@ -144,7 +144,7 @@ fn mark_rows(plain: &[u8], by: usize, is_next: fn(u8, u8) -> bool, is_ordered: &
 fn says_so(value: &str) -> bool {
     // `Password?` asks, and `Password*` is the label of a field.
     let plain = unleet(value.trim_end_matches(['?', '*', ':']));
-    if scan::is_among(EXAMPLES, &plain) {
+    if letters::is_among(EXAMPLES, &plain) {
         return true;
     }
     // `mysecretpassword`, `password123`, `my_password`.
@@ -160,7 +160,7 @@ fn says_so(value: &str) -> bool {
         return true;
     }
     // Long values that a machine drew hold any four letters by chance.
-    letters::runs(scan::rest(value, 0, 128)).any(|(start, run)| {
+    letters::runs(letters::rest(value, 0, 128)).any(|(start, run)| {
         let edge = |at: Option<usize>| {
             at.and_then(|at| value.as_bytes().get(at)).is_none_or(|byte| !byte.is_ascii_digit() && *byte != b'+')
         };

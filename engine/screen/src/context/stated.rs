@@ -3,6 +3,14 @@
 //! The other rules judge how a value looks. These judge the sentence: behind a noun for a password a value is taken
 //! whatever it spells, unless it is plainly something else, such as a policy, a place or a question.
 
+use std::ops::Range;
+
+use line::Line;
+use nouns::Stated;
+use words::Sort;
+
+use crate::place::{Finding, Kind, places};
+
 mod before;
 mod digits;
 mod line;
@@ -10,19 +18,10 @@ mod links;
 mod nouns;
 mod pairs;
 mod sentence;
-mod table;
 #[cfg(test)]
 mod tests;
 mod value;
 mod words;
-
-use std::ops::Range;
-
-use crate::finding::{Finding, Kind};
-use crate::place::places;
-use line::Line;
-use nouns::Stated;
-use words::Sort;
 
 const PASSWORD: Kind = Kind::new("password");
 const PASSPHRASE: Kind = Kind::new("passphrase");
@@ -64,7 +63,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
             if noun.span.start < until || noun.sort == Sort::NetworkKey && network >= NETWORK_LINES {
                 continue;
             }
-            let column = table::column(&lines, number, &noun);
+            let column = pairs::column(&lines, number, &noun);
             let spans = if column.is_empty() { values(line, &noun) } else { column };
             for span in spans {
                 until = until.max(span.end);

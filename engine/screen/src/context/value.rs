@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tessera_tables::{field, section, words};
 
-use super::scan;
+use super::letters;
 use crate::LISTS;
 
 /// A value that stands in a text.
@@ -43,7 +43,7 @@ pub(super) fn is_quote(text: &str, at: usize) -> bool {
 
 /// The value between quotes that begins here.
 pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
-    let rest = scan::rest(text, at, LONGEST);
+    let rest = letters::rest(text, at, LONGEST);
     let (open, close) = QUOTES.iter().find(|(open, _)| rest.starts_with(open))?;
     let inner = rest.get(open.len()..)?;
     let mut from = 0;
@@ -74,7 +74,7 @@ pub(super) fn quoted(text: &str, at: usize) -> Option<Value> {
 
 /// The value behind a quote that begins here and that nothing closes on its line.
 pub(super) fn unclosed(text: &str, at: usize) -> Option<Value> {
-    let line = scan::rest(text, at, LONGEST).lines().next()?;
+    let line = letters::rest(text, at, LONGEST).lines().next()?;
     let (open, close) = QUOTES.iter().find(|(open, _)| line.starts_with(open))?;
     let inner = line.get(open.len()..)?;
     let is_open = !inner.contains(close) && inner.starts_with(|first: char| first.is_ascii_alphanumeric());
@@ -87,7 +87,7 @@ fn ends_in_escape(text: &str) -> bool {
 
 /// The value without quotes that begins here, in a list of pairs or not.
 pub(super) fn bare(text: &str, at: usize, is_query: bool) -> Option<Value> {
-    let rest = scan::rest(text, at, LONGEST);
+    let rest = letters::rest(text, at, LONGEST);
     let mut length = rest.len();
     let mut passed = 0;
     for (place, character) in rest.char_indices() {

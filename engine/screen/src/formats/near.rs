@@ -2,10 +2,11 @@
 //! before something that was drawn by chance. `datadog_api_key: 8f2b…`, `heroku 4f1c9a7e-…`.
 
 use super::alphabet::counted;
-use super::look::{self, Look};
-use super::nouns::{self, Noun, noun_in, provider_in};
+use super::look::Look;
+use super::nouns::{Noun, noun_in, provider_in};
 use super::providers::Provider;
-use crate::finding::{Finding, Kind};
+use super::{look, nouns};
+use crate::place::{Finding, Kind};
 
 /// Bytes a name and its value may be glued by, and so the first bytes of a run that may hold a name.
 const LONGEST_NAME: usize = 96;

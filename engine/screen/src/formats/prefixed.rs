@@ -1,17 +1,20 @@
 //! Tokens of the formats in [`super::rows`]: one search for all anchors, then the pattern at each.
+//!
+//! The formats tokens of providers have, as their documents and their tokens show them: a pattern (see
+//! [`super::pattern`]) and the kind it is.
+//!
+//! The checksum some tokens end in: CRC-32 of what stands before, in six digits of base 62.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use tessera_tables::{field, section, words};
+use tessera_tables::{field, pairs, section, words};
 
-use super::checksum;
 use super::look::{self, Look};
 use super::pattern::{Match, Pattern};
-use super::rows::ROWS;
 use crate::LISTS;
-use crate::finding::{Finding, Kind};
+use crate::place::{Finding, Kind};
 
 /// Anchors after which a token ends in a checksum.
 const CHECKED: [&str; 11] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_", "vcp_", "vci_", "vca_", "vcr_", "vck_"];
@@ -66,7 +69,7 @@ fn is_token(text: &str, anchor: &str, matched: &Match) -> bool {
     let bytes = text.as_bytes();
     let slice = |range: &Range<usize>| bytes.get(range.clone()).unwrap_or_default();
     let random = slice(&matched.random);
-    if CHECKED.contains(&anchor) && checksum::is_right(random) {
+    if CHECKED.contains(&anchor) && is_right(random) {
         return true;
     }
     // All that is random may be the end: a prefix long enough to be nothing else.
@@ -94,6 +97,38 @@ fn is_said_to_be_example(text: &str, token: &Range<usize>) -> bool {
     })
 }
 
+/// All of them, in the order in which they are tried.
+pub(super) const ROWS: &[(&str, &str)] = pairs!(include_str!("rows.txt"));
+
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const LENGTH: usize = 6;
+const POLYNOMIAL: u32 = 0xEDB8_8320;
+
+/// True when the last six bytes of a token's random part say the checksum of the rest of it.
+pub(super) fn is_right(random: &[u8]) -> bool {
+    let Some((body, said)) = random.len().checked_sub(LENGTH).and_then(|at| random.split_at_checked(at)) else {
+        return false;
+    };
+    let value = said.iter().try_fold(0_u64, |value, byte| {
+        let digit = DIGITS.iter().position(|digit| digit == byte)?;
+        Some(value * 62 + digit as u64)
+    });
+    !body.is_empty() && value == Some(u64::from(crc32(body)))
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (POLYNOMIAL & 0_u32.wrapping_sub(crc & 1)))
+    })
+}
+
+/// The checksum of the rest of a token.
+#[cfg(test)]
+pub(super) fn of(body: &[u8]) -> String {
+    let digit = |place: u32| char::from(DIGITS[crc32(body) as usize / 62_usize.pow(place) % 62]);
+    (0..6).rev().map(digit).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +142,26 @@ mod tests {
                 "{kind}"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod checksum_tests {
+    use super::*;
+
+    #[test]
+    fn a_checksum_is_the_one_of_the_published_algorithm() {
+        assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
+        assert_eq!(crc32(b""), 0);
+    }
+
+    #[test]
+    fn only_the_right_checksum_is_right() {
+        let body = b"q7VxK2mZp9LtR4bWc8NfJ1sYh6Dg3A";
+        let mut token = [&body[..], of(body).as_bytes()].concat();
+        assert!(is_right(&token));
+        token[0] ^= 1;
+        assert!(!is_right(&token));
+        assert!(!is_right(b"000000") && !is_right(b"") && !is_right("ghp_ä".as_bytes()));
     }
 }

@@ -223,7 +223,7 @@ fn tokens_that_begin_with_something_else_are_found_by_what_is_in_them() {
 
 #[test]
 fn every_row_finds_what_is_drawn_by_it() {
-    let missed = rows::ROWS.iter().enumerate().filter_map(|(row, (pattern, kind))| {
+    let missed = prefixed::ROWS.iter().enumerate().filter_map(|(row, (pattern, kind))| {
         let token = pattern::drawn(pattern, |signs, length, at| drawn(signs, length, 100 * row + at));
         let (before, token) = token.split_once('<').unwrap_or(("", &token));
         let text = format!("It is {before}{token} now");
@@ -297,7 +297,7 @@ fn what_was_drawn_for_something_else_is_none() {
 #[test]
 fn a_right_checksum_is_believed_whatever_the_rest_looks_like() {
     // A made-up body, and the checksum of it: it would pass for a placeholder otherwise.
-    let token = format!("ghp_{}{}", "a".repeat(30), checksum::of("a".repeat(30).as_bytes()));
+    let token = format!("ghp_{}{}", "a".repeat(30), prefixed::of("a".repeat(30).as_bytes()));
     assert_eq!(of_kind(&token, "GitHub token"), [token.as_str()]);
     let wrong = format!("ghp_{}000000", "a".repeat(30));
     assert_eq!(findings(&wrong), []);

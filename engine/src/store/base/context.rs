@@ -6,7 +6,7 @@ use super::transaction::Change;
 use crate::domain::{Handle, Memory, MemoryRef, Origin};
 use crate::index::{CONTEXT_REACH, ForwardDoc, Freshness, context_of};
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// Refreshes the context of a changed turn and of the turns within reach of it.
 pub(crate) fn refresh_around(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {

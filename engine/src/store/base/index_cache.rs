@@ -10,8 +10,7 @@ use crate::index::{ForwardDoc, Freshness, Identity, IndexRow, IndexView, Mask, S
 use crate::meaning::{Made, Meaning};
 use crate::store::file::home::Home;
 use crate::store::file::snapshot::{self, Version};
-use crate::store::rows::ask::Ask as _;
-use crate::store::rows::codec::{Reader, sql};
+use crate::store::rows::codec::{Ask as _, Reader, sql};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::index::{IndexColumns, index_row, read_index_row};
 use crate::store::rows::memory as row;

@@ -9,7 +9,7 @@ use super::transaction::Change;
 use crate::domain::{Memory, MemoryId, Trust};
 use crate::screen::{KnownValues, Secret, places};
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// The key in `meta` that names the key that seals now, as far as this store knows.
 const SEALING: &str = "secret_key";

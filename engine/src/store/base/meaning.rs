@@ -14,7 +14,7 @@ use crate::meaning::{ENCODER_VERSION, Encoder, Meaning, Vector, meanings_about, 
 use crate::recall::is_asked_by_meaning;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// Rows of one step, at most, and passages after which it takes no more rows.
 const STEP: usize = 64;

@@ -13,8 +13,7 @@ use crate::compose::{Composed, Known, reanalysed};
 use crate::domain::Origin;
 use crate::index::{Freshness, current_heads};
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::{Ask as _, Run as _};
-use crate::store::rows::codec::{self, Reader, ToCell};
+use crate::store::rows::codec::{self, Ask as _, Reader, Run as _, ToCell};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, KNOWN, read_known};
 use crate::text::O200k;
 

@@ -15,7 +15,7 @@ use crate::screen::{Keeper, Name, Secret};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::private;
-use crate::store::rows::ask::Ask as _;
+use crate::store::rows::codec::Ask as _;
 
 /// Letters of a name: none that is taken for another.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";

@@ -15,7 +15,7 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::identity::FileId;
 use crate::store::file::replacement;
-use crate::store::rows::ask::Ask;
+use crate::store::rows::codec::Ask;
 
 /// An open store.
 pub struct Store {

@@ -11,9 +11,8 @@ use super::store::Store;
 use crate::compose::Known;
 use crate::domain::{Handle, Memory, MemoryRef, Timestamp};
 use crate::store::file::error::StoreError;
-use crate::store::file::marker;
-use crate::store::file::replacement;
-use crate::store::rows::ask::Run as _;
+use crate::store::file::{marker, replacement};
+use crate::store::rows::codec::Run as _;
 use crate::store::rows::memory;
 
 /// How long one statement waits for another process.

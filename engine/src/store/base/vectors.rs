@@ -8,7 +8,7 @@ use crate::domain::Handle;
 use crate::index::DocId;
 use crate::meaning::{Encoder, Meaning};
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::Ask as _;
+use crate::store::rows::codec::Ask as _;
 
 impl Store {
     /// Gives rows that wait for their vectors those that `known` has for their text, and gives the number of rows that

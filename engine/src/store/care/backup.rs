@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Timestamp;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
-use crate::store::open::copy;
+use crate::store::open::migrate;
 
 /// Backups kept in the home directory.
 const KEPT: usize = 7;
@@ -18,12 +18,12 @@ impl Store {
     /// When it cannot be written; earlier backups stay.
     pub fn backup(&self, target: Option<&Path>) -> Result<PathBuf, StoreError> {
         if let Some(target) = target {
-            copy::write(&self.connection, &self.path, target)?;
+            migrate::write(&self.connection, &self.path, target)?;
             return Ok(target.to_path_buf());
         }
         let (dir, now) = (self.home.backups(), self.now());
         let target = dir.join(name_at(now));
-        copy::write(&self.connection, &self.path, &target)?;
+        migrate::write(&self.connection, &self.path, &target)?;
         rotate(&dir, now);
         Ok(target)
     }

@@ -1,7 +1,6 @@
 //! Care for a store: the doctor, salvage of a damaged one, backups.
 
 pub(crate) mod backup;
-pub(crate) mod beside;
 pub(crate) mod doctor;
 pub(crate) mod restore_backup;
 pub(crate) mod rotate;

@@ -18,12 +18,11 @@ use crate::store::base::secrets::no_key;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
-use crate::store::file::marker;
-use crate::store::file::private;
-use crate::store::file::replacement::{self, Replacement};
-use crate::store::file::scratch::{self, Scratch};
+use crate::store::file::replacement::Replacement;
+use crate::store::file::scratch::Scratch;
+use crate::store::file::{marker, private, replacement, scratch};
 use crate::store::logs::access_log;
-use crate::store::open::copy;
+use crate::store::open::migrate;
 
 /// A backup beside the store that it would replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,7 +195,7 @@ fn put(mut backup: Store, mut live: Store) -> Result<Option<PathBuf>, StoreError
 fn set_aside(before: &Connection, place: &Home, stamp: &str) -> Result<PathBuf, StoreError> {
     let named = |again: &str| place.backups().join(format!("before-restore-{stamp}{again}.db"));
     let target = private::free_name(named).ok_or_else(|| StoreError::Busy { path: place.backups() })?;
-    copy::write(before, &place.database(), &target)?;
+    migrate::write(before, &place.database(), &target)?;
     Ok(target)
 }
 
@@ -225,7 +224,7 @@ fn copy_of(file: &Path, to: &Home) -> Result<(), StoreError> {
     if tables < 2 {
         return Err(StoreError::file(file, std::io::Error::other("it holds no store; give a backup")));
     }
-    copy::write(&source, file, &to.database())
+    migrate::write(&source, file, &to.database())
 }
 
 /// The present store; `None` where it is damaged or missing.
@@ -242,7 +241,7 @@ fn put_for_damaged(backup: Store, config: &StoreConfig) -> Result<Option<PathBuf
     let replacement = Replacement::begin(&config.home)?;
     let wreck = Wreck::open(&config.home)?;
     let (rev, handle) = wreck.as_ref().map_or((0, 0), |wreck| (wreck.rev(), wreck.handle()));
-    copy::write(&backup.connection, &backup.path, &replacement.home().database())?;
+    migrate::write(&backup.connection, &backup.path, &replacement.home().database())?;
     let mut made = Store::open(StoreConfig { home: replacement.home(), ..config.clone() })?;
     made.come_after(rev, handle)?;
     drop(made);

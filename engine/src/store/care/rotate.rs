@@ -13,7 +13,7 @@ use crate::store::base::store::Store;
 use crate::store::change::erase::Erase;
 use crate::store::file::error::StoreError;
 use crate::store::logs::traces;
-use crate::store::rows::ask::Run as _;
+use crate::store::rows::codec::Run as _;
 
 /// The key in `meta` that holds the number of the new key while a rotation is in progress.
 const ROTATING: &str = "rotating";

@@ -22,10 +22,10 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::marker;
 use crate::store::file::replacement::Replacement;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::columns::MEMORY;
-use crate::store::rows::memory as row;
-use crate::store::rows::tables::{self, Salvaged, TABLES};
+use crate::store::rows::tables::{Salvaged, TABLES};
+use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
 
 /// What a salvage kept and lost.

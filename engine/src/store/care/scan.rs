@@ -8,8 +8,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::beside::{fix_beside, forget_places, json_in, kinds_beside, kinds_in_json, note_texts, without};
-use super::scan_copies;
+use super::scan_copies::{self, fix_beside, forget_places, json_in, kinds_beside, kinds_in_json, note_texts, without};
 use crate::domain::{Handle, Memory, MemoryId};
 use crate::screen::KnownValues;
 use crate::store::base::store::Store;
@@ -18,10 +17,9 @@ use crate::store::change::clean::{self, Kinds};
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::private::replace;
-use crate::store::logs::copies::{FOREIGN, is_foreign};
+use crate::store::logs::purges::{FOREIGN, is_foreign};
 use crate::store::logs::{small_files, traces};
-use crate::store::rows::ask::Ask as _;
-use crate::store::rows::codec::sql;
+use crate::store::rows::codec::{Ask as _, sql};
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::{memory as row, tables};
 

@@ -6,20 +6,19 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
-use super::outbox::tell;
-use super::write::{Written, write_row};
-use crate::compose::{self, Known};
+use super::write::{Written, tell, write_row};
+use crate::compose::Known;
 use crate::domain::{Memory, MemoryId, MemoryRef, Origin};
-use crate::enrich;
 use crate::screen::{KnownValues, Part, Texts, Words, findings, is_clean, screened_for};
 use crate::store::base::config::Actor;
 use crate::store::base::kept;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::text::O200k;
+use crate::{compose, enrich};
 
 /// How many credentials there are, by what they are.
 pub(crate) type Kinds = BTreeMap<String, u64>;

@@ -3,17 +3,16 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::erase::Erase;
-use super::erase::delete;
+use super::erase::{Erase, delete};
 use super::import_line::ImportAs;
 use super::imports::{Did, ImportRun, bring_back, note, was_changed_by_somebody, was_undone};
 use super::links;
-use super::older_row::{Look, OlderRow, Over, Standing, beside_of, came, deletion, held, is_bared, look};
-use super::older_secret::{seal_besides, sealing};
-use super::outbox::tell;
+use super::older_row::{
+    Look, OlderRow, Over, Standing, beside_of, came, deletion, held, is_bared, look, seal_besides, sealing,
+};
 use super::remember::insert;
 use super::update::rewrite;
-use super::write::Stored;
+use super::write::{Stored, tell};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Link, LinkKind, Memory, MemoryId, MemoryRef, Patch, Timestamp, Trust};
 use crate::screen::{Screened, screened};
@@ -21,7 +20,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 

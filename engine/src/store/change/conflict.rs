@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::erase::delete;
-use super::outbox::tell;
 use super::rights::refuse_foreign;
 use super::update::{put, rewrite};
+use super::write::tell;
 use crate::compose::{self, Known};
 use crate::domain::{Handle, Memory, MemoryRef, Patch, Permission};
 use crate::store::base::config::Actor;

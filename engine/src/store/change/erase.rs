@@ -2,9 +2,8 @@
 
 use rusqlite::params;
 
-use super::outbox::tell;
 use super::rights::{refuse_foreign, refuse_part};
-use super::write::{Written, write_row};
+use super::write::{Written, tell, write_row};
 use super::{links, places, secrets};
 use crate::compose::{self, Known};
 use crate::domain::{Handle, Memory, MemoryId, MemoryRef};
@@ -13,9 +12,9 @@ use crate::store::base::context;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::logs::history::{self, Operation};
-use crate::store::logs::{purges, questions, traces};
-use crate::store::rows::ask::Ask as _;
+use crate::store::logs::history::Operation;
+use crate::store::logs::{history, purges, questions, traces};
+use crate::store::rows::codec::Ask as _;
 use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
 

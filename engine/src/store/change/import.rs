@@ -16,7 +16,7 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::Ask as _;
+use crate::store::rows::codec::Ask as _;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 

@@ -14,7 +14,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::private;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// An import under way. It is in the list from the first memory on that it touches; cut short, it goes on as the same one.
 #[derive(Debug, Clone)]

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::outbox::tell;
 use super::rights::refuse_foreign;
+use super::write::tell;
 use crate::domain::{Handle, Link, LinkKind, Memory, MemoryRef, Trust};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 
 /// Successors followed when a circle is looked for.

@@ -11,7 +11,7 @@ use crate::screen::is_clean;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// A directory that is known to be of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

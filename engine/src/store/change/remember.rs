@@ -2,9 +2,8 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::outbox::tell;
 use super::update::rewrite;
-use super::write::{Stored, Written, places_of, set_aside, write_row};
+use super::write::{Stored, Written, places_of, set_aside, tell, write_row};
 use super::{links, places};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Draft, Memory, MemoryId, MemoryRef, Metadata, Origin, Patch, Timestamp, Trust};
@@ -14,8 +13,8 @@ use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::logs::access_log;
-use crate::store::logs::history::{self, Operation};
+use crate::store::logs::history::Operation;
+use crate::store::logs::{access_log, history};
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;

@@ -1,9 +1,8 @@
 //! Bringing back what was deleted or is over, and earlier texts.
 
 use super::links;
-use super::outbox::tell;
 use super::rights::{refuse_foreign, refuse_part};
-use super::write::{Stored, Written, places_of, write_row};
+use super::write::{Stored, Written, places_of, tell, write_row};
 use crate::compose;
 use crate::domain::MemoryRef;
 use crate::screen::screened;

@@ -12,8 +12,7 @@ use crate::store::base::store::Store;
 use crate::store::file::error::{ElsewhereBecause, StoreError};
 use crate::store::logs::traces;
 use crate::store::read::secrets::{SECRET, SecretRef, SecretRow, secret};
-use crate::store::rows::ask::Ask as _;
-use crate::store::rows::codec::sql;
+use crate::store::rows::codec::{Ask as _, sql};
 use crate::store::rows::memory as row;
 
 /// A memory with the values of its secrets.

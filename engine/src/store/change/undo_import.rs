@@ -5,12 +5,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use super::erase::delete;
-use super::outbox::tell;
 use super::restore::restore;
-use super::write::{Written, write_row};
+use super::write::{Written, tell, write_row};
 use super::{imports, links};
-use crate::compose;
-use crate::compose::Known;
+use crate::compose::{self, Known};
 use crate::domain::{Handle, MemoryId, MemoryRef, Origin};
 use crate::screen::screened;
 use crate::store::base::config::Actor;
@@ -19,7 +17,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
-use crate::store::rows::ask::Run as _;
+use crate::store::rows::codec::Run as _;
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 

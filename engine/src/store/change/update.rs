@@ -2,9 +2,8 @@
 
 use super::erase::Erase;
 use super::links;
-use super::outbox::tell;
 use super::rights::refuse_fields;
-use super::write::{Stored, Written, set_aside, write_row};
+use super::write::{Stored, Written, set_aside, tell, write_row};
 use crate::compose::{self, Composed, Known};
 use crate::domain::{Memory, MemoryRef, Patch, Permission};
 use crate::screen::{screened, screened_for};
@@ -13,9 +12,9 @@ use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::logs::history::{self, Operation};
-use crate::store::logs::traces;
-use crate::store::rows::ask::Run as _;
+use crate::store::logs::history::Operation;
+use crate::store::logs::{history, traces};
+use crate::store::rows::codec::Run as _;
 use crate::text::O200k;
 
 impl Store {

@@ -10,7 +10,7 @@ use crate::store::base::kept::{LEAVING, note};
 use crate::store::base::secrets::whose;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// Memories that are looked at in one go.
 const AT_ONCE: u32 = 200;

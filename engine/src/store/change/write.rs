@@ -1,18 +1,21 @@
 //! Writing a row: what was composed, and nothing else.
+//!
+//! A memory under another id: one that was made here, and that a server knows by a name of its own.
+//!
+//! The outbox: which memories a team server has to be told of.
 
 use std::sync::LazyLock;
 
-use rusqlite::params_from_iter;
+use rusqlite::{params, params_from_iter};
 
 use super::secrets;
 use crate::compose::Composed;
-use crate::domain::Memory;
+use crate::domain::{Memory, MemoryId};
 use crate::screen::{Place, places};
 use crate::store::base::context;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::Run as _;
-use crate::store::rows::codec::{self, ToCell};
+use crate::store::rows::codec::{self, Run as _, ToCell};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, Fields};
 
 /// A memory that was stored.
@@ -97,6 +100,32 @@ pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Writt
     change.tx.run(sql, params_from_iter(values))?;
     secrets::write(change, composed)?;
     context::refresh_around(change, memory)
+}
+
+/// Gives a memory another id, which nobody has. All that is noted of it here by its id goes along; what is known of it as a
+/// file is for `files` to carry over.
+pub(crate) fn rename(change: &Change<'_>, before: MemoryId, now: MemoryId) -> Result<(), StoreError> {
+    for sql in [
+        "UPDATE memories SET id = ?2 WHERE id = ?1",
+        "UPDATE memories SET conflict_of = ?2 WHERE conflict_of = ?1",
+        "UPDATE history SET memory = ?2 WHERE memory = ?1",
+        "UPDATE OR REPLACE links SET source = ?2 WHERE source = ?1",
+        "UPDATE OR REPLACE links SET target = ?2 WHERE target = ?1",
+        "UPDATE OR REPLACE outbox SET memory = ?2 WHERE memory = ?1",
+    ] {
+        change.tx.run(sql, params![before, now])?;
+    }
+    Ok(())
+}
+
+/// Leaves word for a team server, unless the memory is to stay on this machine.
+pub(crate) fn tell(change: &Change<'_>, memory: MemoryId) -> Result<(), StoreError> {
+    let sql =
+        "INSERT OR REPLACE INTO outbox (memory) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM private WHERE memory = ?1)
+               AND NOT EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND file IS NOT NULL AND whole = 0
+                               AND shared_by IS NULL)";
+    change.tx.run(sql, [memory])?;
+    Ok(())
 }
 
 #[cfg(test)]

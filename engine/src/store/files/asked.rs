@@ -3,12 +3,12 @@
 use rusqlite::{Connection, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::states::FileStamp;
+use super::folders::FileStamp;
 use crate::domain::{FilePath, Memory, MemoryId, MemoryRef, file_of_content};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history;
-use crate::store::rows::ask::Ask as _;
+use crate::store::rows::codec::Ask as _;
 use crate::store::rows::memory as row;
 
 /// A file as it was last read.

@@ -9,7 +9,7 @@ use super::names::resolved;
 use crate::domain::{FilePath, Handle, LinkKind, MemoryId};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::Ask as _;
+use crate::store::rows::codec::Ask as _;
 
 /// What a name means among files.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 //! files themselves are read and written by whoever has a handle on their folder; here they are texts with a path.
 
 pub(crate) mod asked;
-pub(crate) mod astray;
 pub(crate) mod erased;
 pub(crate) mod folders;
 pub(crate) mod graph;
@@ -11,7 +10,5 @@ pub(crate) mod names;
 pub(crate) mod paths;
 pub(crate) mod said;
 pub(crate) mod seen;
-pub(crate) mod states;
 pub(crate) mod told;
-pub(crate) mod used;
 pub(crate) mod written;

@@ -14,11 +14,10 @@ use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
-use crate::store::change::outbox::tell;
-use crate::store::change::write::{Written, write_row};
+use crate::store::change::write::{Written, tell, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::text::O200k;
 

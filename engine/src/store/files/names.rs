@@ -7,12 +7,12 @@ use rusqlite::{Connection, Row, params};
 use tessera_markdown::resolve::{Asked, Candidate, Names, Purpose, Resolution};
 use tessera_markdown::{Note, key, permalink};
 
-use super::states::{Made, SeenFile};
+use super::folders::{Made, SeenFile};
 use crate::domain::{FilePath, Link, LinkKind, Memory, MemoryId};
 use crate::screen::dropped;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// The permalink of a file: its own word, else from its path; with a number where another file of the folder has it.
 pub(super) fn permalink(

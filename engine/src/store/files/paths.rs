@@ -4,19 +4,17 @@
 
 use rusqlite::params;
 
-use super::states::{SeenFile, TakenFile};
+use super::folders::{SeenFile, TakenFile};
 use crate::compose::{self, Known};
 use crate::domain::{Content, FilePath, InFile, Memory, MemoryId, MemoryRef, Tag};
 use crate::store::base::config::Actor;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::change::erase::delete;
-use crate::store::change::identity;
-use crate::store::change::outbox::tell;
-use crate::store::change::write::{Written, write_row};
+use crate::store::change::write::{self, Written, tell, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::sync::{Document, copy_id};
 use crate::text::O200k;
@@ -41,7 +39,7 @@ pub(in crate::store) fn adopt_file(change: &Change<'_>, id: MemoryId, document: 
     let known: Option<MemoryId> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
     let Some(known) = known else { return Ok(()) };
     change.tx.run("DELETE FROM private WHERE memory = ?1", [known])?;
-    identity::rename(change, known, id)?;
+    write::rename(change, known, id)?;
     stand_for(change, known, id)
 }
 

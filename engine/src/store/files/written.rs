@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use rusqlite::{OptionalExtension, params};
 use tessera_markdown::Note;
 
-use super::folders::{MEMORIES, doubt_directory};
+use super::folders::{Before, FileStamp, MEMORIES, Made, SeenFile, TakenFile, doubt_directory, is_observation};
 use super::names;
-use super::states::{Before, FileStamp, Made, SeenFile, TakenFile, is_observation};
 use super::told::tell_or_keep;
 use crate::compose::{self, Composed, Known};
 use crate::domain::{FilePath, Link, Memory, MemoryId, file_of_content};
@@ -19,7 +18,7 @@ use crate::store::change::links;
 use crate::store::change::write::{Written, write_row};
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::{self, Operation};
-use crate::store::rows::ask::Run as _;
+use crate::store::rows::codec::Run as _;
 use crate::store::rows::memory as row;
 
 /// Writes what was made of a file. `None` where it was changed meanwhile.

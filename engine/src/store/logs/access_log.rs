@@ -11,7 +11,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
-use crate::store::rows::ask::Run as _;
+use crate::store::rows::codec::Run as _;
 
 /// Memories delivered in full: a line each with the handle and the time in microseconds.
 pub(crate) const LOG: Spool = Spool { file: Home::access_log, fold_at: 20 * 256 };

@@ -11,8 +11,7 @@ use crate::store::base::kept;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::{Ask as _, Run as _};
-use crate::store::rows::codec::{FromColumns, Reader, read_columns, sql};
+use crate::store::rows::codec::{Ask as _, FromColumns, Reader, Run as _, read_columns, sql};
 
 names! {
 /// What was done.

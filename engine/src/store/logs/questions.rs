@@ -18,7 +18,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
-use crate::store::rows::ask::Ask as _;
+use crate::store::rows::codec::Ask as _;
 use crate::text::{TokenKind, tokenize};
 
 /// Questions not in the database yet, one JSON object a line.

@@ -1,13 +1,12 @@
 //! Small files of a home in which a text may stand: queued turns, logs, exports. They are rewritten whole.
 
 use std::cell::Cell;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use serde_json::Value;
 
-use super::removed::Removed;
+use super::purges::Removed;
 use crate::store::file::private;
 use crate::store::file::snapshot::version;
 

@@ -7,17 +7,16 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
-use super::copies::{FOREIGN, holds_piece, is_foreign, is_free_of, remove_beside, take_out};
-use super::purges::{self, COPIES, FILES, PAGES, step};
-use super::removed::Removed;
-use super::{questions, small_files};
+use super::purges::{
+    COPIES, FILES, FOREIGN, PAGES, Removed, holds_piece, is_foreign, is_free_of, remove_beside, step, take_out,
+};
+use super::{purges, questions, small_files};
 use crate::domain::MemoryId;
 use crate::store::base::store::Store;
-use crate::store::base::transaction::Change;
-use crate::store::base::transaction::PATIENCE;
+use crate::store::base::transaction::{Change, PATIENCE};
 use crate::store::file::error::StoreError;
 use crate::store::file::scratch;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// Readers are short; one that is not is not waited for longer than this.
 const WAIT_FOR_READERS: Duration = Duration::from_secs(2);

@@ -1,4 +1,6 @@
 //! Opening the database: what it is, is checked before anything is written.
+//!
+//! The door: a store is opened, made, or refused.
 
 use std::path::Path;
 
@@ -6,16 +8,17 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::migrate::{SCHEMA, migrate, upgrade};
-use super::recount::{is_due, recount};
-use crate::store::file::error::StoreError;
-use crate::store::file::replacement;
-
-use crate::store::base::config::Usage;
+use super::migrate::{SCHEMA, is_due, migrate, recount, upgrade};
+use crate::store::base::config::{StoreConfig, Usage};
+use crate::store::base::encoded::Encoded;
+use crate::store::base::index_cache::IndexCache;
+use crate::store::base::secrets::Secrets;
+use crate::store::base::store::Store;
 use crate::store::base::transaction::PATIENCE;
+use crate::store::file::error::StoreError;
 use crate::store::file::home::Home;
 use crate::store::file::identity::FileId;
-use crate::store::file::{marker, private};
+use crate::store::file::{marker, private, replacement};
 
 /// "TESS", in the database header.
 const APPLICATION_ID: i64 = 0x5445_5353;
@@ -228,6 +231,38 @@ fn harden(connection: &Connection) -> rusqlite::Result<()> {
 
 fn run(connection: &Connection, path: &Path, sql: &str) -> Result<(), StoreError> {
     connection.execute_batch(sql).map_err(|error| StoreError::sqlite(path, error))
+}
+
+impl Store {
+    /// Opens the store in `config.home`, making it if it is not there yet.
+    ///
+    /// # Errors
+    /// When the file is foreign, newer, damaged or gone: it is then left as it is.
+    pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
+        let Opened { connection, file } = open(&config.home, config.usage)?;
+        let secrets = Secrets::of(config.secrets, &config.home);
+        Ok(Self {
+            connection,
+            file,
+            open: Self::open,
+            index: IndexCache::new(config.usage),
+            path: config.home.database(),
+            home: config.home,
+            clock: config.clock,
+            weights: config.weights,
+            usage: config.usage,
+            meaning: config.meaning,
+            encoded: Encoded::default(),
+            is_marked: false,
+            secrets,
+        })
+    }
+
+    /// How another thread opens the same store once more: neither waits for what the other does with its own.
+    pub fn opener(&self, usage: Usage) -> impl Fn() -> Result<Self, StoreError> + Send + use<> {
+        let config = self.config(usage);
+        move || Self::open(config.clone())
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,7 @@ use rusqlite::types::FromSql;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::migrate::migrate;
-use super::recount::recount;
+use super::migrate::{migrate, recount};
 use crate::domain::{
     Clock, Draft, FixedClock, Memory, MemoryId, MemoryRef, Permission, RecallRequest, Share, Timestamp,
 };
@@ -22,8 +21,7 @@ use crate::store::base::index_cache::IndexCache;
 use crate::store::base::secrets::Secrets;
 use crate::store::base::store::Store;
 use crate::store::file::home::Home;
-use crate::store::files::folders::Folder;
-use crate::store::files::states::{FileStamp, SeenFile};
+use crate::store::files::folders::{FileStamp, Folder, SeenFile};
 use crate::sync::{Document, Row, Shadow, State};
 
 /// 2026-11-20T00:00:00Z

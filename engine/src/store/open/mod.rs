@@ -1,10 +1,7 @@
 //! Opening a store: what stands there is identified before anything is written, and an older store is brought up to date.
 
 pub(crate) mod connection;
-pub(crate) mod copy;
-pub(crate) mod door;
 pub(crate) mod migrate;
-pub(crate) mod recount;
 
 #[cfg(test)]
 pub(crate) mod in_memory;

@@ -6,7 +6,7 @@ use crate::recall::{Form, Ranking, answer, rank};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
 use crate::store::logs::access_log;
-use crate::store::rows::ask::Ask as _;
+use crate::store::rows::codec::Ask as _;
 use crate::store::rows::memory as row;
 
 /// Parts of a file that are shown before and after one that was asked for, where there is room.

@@ -12,8 +12,7 @@ use crate::screen::places;
 use crate::store::base::secrets::KeyPlace;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::Ask as _;
-use crate::store::rows::codec::sql;
+use crate::store::rows::codec::{Ask as _, sql};
 
 /// A secret, without its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

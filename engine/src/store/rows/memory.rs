@@ -1,14 +1,13 @@
 //! A memory as its row has it: found by its names, with its links or with what its lines cost.
 
-use crate::store::rows::ask::Ask as _;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
-use super::codec::Reader;
-use super::codec::sql;
+use super::codec::{Reader, sql};
 use super::columns::{CostColumns, KNOWN, MEMORY, read_known, read_memory};
 use crate::compose::Known;
 use crate::domain::{Handle, Link, Memory, MemoryId, MemoryRef};
 use crate::pack::{LineCosts, Row};
+use crate::store::rows::codec::Ask as _;
 use crate::text::O200k;
 
 /// Marks of rows in `purged`: the memory is there, was removed for good, or may not be seen any more.

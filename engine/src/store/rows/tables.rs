@@ -1,12 +1,13 @@
 //! The tables of the schema, once: how a salvage takes their rows over, which of their columns hold texts, and what a
 //! permanent deletion does to them.
 
-use crate::store::rows::ask::{Ask as _, Run as _};
 use std::collections::BTreeSet;
 
+use Salvaged::{AfterMemories, Again, Apart, Rows};
 use rusqlite::Connection;
 
 use crate::domain::MemoryId;
+use crate::store::rows::codec::{Ask as _, Run as _};
 
 /// A table of the schema.
 pub(crate) struct Table {
@@ -77,8 +78,6 @@ impl Table {
         Self { erase, ..self }
     }
 }
-
-use Salvaged::{AfterMemories, Again, Apart, Rows};
 
 /// Every table. Rows of a file come after its memory, as they name its revision.
 pub(crate) static TABLES: [Table; 30] = [

@@ -7,10 +7,9 @@ use crate::compose::{Beside, memory_of};
 use crate::domain::MemoryId;
 use crate::index::Analysis;
 use crate::store::base::transaction::Change;
-use crate::store::change::identity;
+use crate::store::change::write;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::{Ask as _, Run as _};
-use crate::store::rows::codec::sql;
+use crate::store::rows::codec::{Ask as _, Run as _, sql};
 use crate::store::rows::memory as row;
 use crate::sync::Shadow;
 
@@ -48,6 +47,6 @@ pub(super) fn adopt(change: &Change<'_>, shadow: &Shadow, among: Among) -> Resul
     let found: Option<MemoryId> = change.tx.maybe(sql, wanted, |row| row.get(0))?;
     let Some(known) = found else { return Ok(false) };
     change.tx.run("DELETE FROM private WHERE memory = ?1", [known])?;
-    identity::rename(change, known, id)?;
+    write::rename(change, known, id)?;
     Ok(true)
 }

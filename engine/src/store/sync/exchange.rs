@@ -168,8 +168,7 @@ mod tests {
 
     use super::*;
     use crate::domain::{MemoryRef, Permission};
-    use crate::store::files::folders::Folder;
-    use crate::store::files::states::{FileStamp, SeenFile};
+    use crate::store::files::folders::{FileStamp, Folder, SeenFile};
     use crate::store::open::in_memory::{InMemory, shadow};
     use crate::store::sync::anew::Whole;
     use crate::store::sync::server::Upload;

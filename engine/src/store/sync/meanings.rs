@@ -7,7 +7,7 @@ use crate::domain::MemoryId;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::sync::{Arrival, Op, SentMeaning, SentOp};
 
 impl Store {

@@ -1,6 +1,5 @@
 //! The store between its user and a team server. What to make of news is decided by [`crate::sync`].
 
-pub(crate) mod again;
 pub(crate) mod anew;
 pub(crate) mod arrival;
 mod equal;

@@ -5,8 +5,7 @@ use rusqlite::params;
 use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::Ask as _;
-use crate::store::rows::codec::Reader;
+use crate::store::rows::codec::{Ask as _, Reader};
 use crate::sync::Offer;
 
 impl Store {

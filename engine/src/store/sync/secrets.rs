@@ -6,7 +6,7 @@ use crate::domain::MemoryId;
 use crate::store::base::kept::note;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
-use crate::store::rows::ask::{Ask as _, Run as _};
+use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::sync::arrival::by_sync;
 use crate::sync::{Became, KeptSecrets, MOST_SECRET_BYTES, MOST_SECRETS, SentSecret};
 

@@ -8,7 +8,7 @@ use super::super::stand_in;
 use super::LINK;
 use super::line::Line;
 use crate::LISTS;
-use crate::finding::Finding;
+use crate::place::Finding;
 
 /// Parameters whose value lets in.
 const PARAMETERS: &str = "sig signature secret token access_token auth key pwd passcode password code invite hash x-amz-signature \

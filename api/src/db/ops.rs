@@ -1,0 +1,374 @@
+//! An op carried out on the server's rows, in as few round trips as there can be: begin, `op_begin`, the row, its replacement,
+//! `op_end`, commit. What an op does is decided by `tessera_engine::sync::decide`.
+
+use sqlx::Row as _;
+use tessera_engine::compose::{Decided, Outcome};
+use tessera_engine::domain::MemoryId;
+use tessera_engine::screen::Screened;
+use tessera_engine::sync::{Action, Answer, Op, Refusal, Shadow, State, copy_id};
+
+use super::foreseen::{Foreseen, outcome_on};
+use super::meaning::Sent;
+use super::memories::{Stored, uuid};
+use super::sync::{ATTEMPTS, shadow};
+use super::verbs::{Ask as _, args};
+use super::{Caller, Db, DbError, UserTx, unless_overtaken};
+
+/// What there is of a memory that is to be changed.
+#[derive(Debug)]
+pub(super) enum Current {
+    /// It, locked where the user may change it.
+    Found(Box<Stored>),
+    /// Another user's, which this one may not see any more.
+    Anothers,
+    /// Nothing that the user was ever told of.
+    Nothing,
+    /// Its id was made for this very change.
+    Unheard,
+}
+
+impl Current {
+    pub(super) fn stored(&self) -> Option<&Stored> {
+        if let Self::Found(found) = self { Some(found) } else { None }
+    }
+
+    pub(super) fn into_stored(self) -> Option<Stored> {
+        if let Self::Found(found) = self { Some(*found) } else { None }
+    }
+}
+
+/// What `op_begin` returns.
+#[derive(Debug)]
+pub(super) struct Begun {
+    /// The digest and the refusal of an op that was carried out before.
+    pub(super) known: Option<(Vec<u8>, Option<String>)>,
+    /// The owners of the memories that the user knows by the id, the user first.
+    owners: Vec<String>,
+    /// The user's short number of the first of them.
+    handle: Option<u32>,
+    /// The newest place in the user's feed.
+    pub(super) seq: Option<u64>,
+    /// True for a key whose vectors are not used.
+    pub(super) is_distrusted: bool,
+}
+
+/// What became of an op.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// It may not be done.
+    Refused(Refusal),
+    /// Everything is as the op wants it.
+    Kept,
+    /// A row was written. Nobody was told yet.
+    Written(Box<Written>),
+}
+
+/// A row that an op wrote.
+#[derive(Debug)]
+pub(super) struct Written {
+    stored: Box<Stored>,
+    /// The tags that it had before, and whether it was live; `None` for a new one.
+    was: Option<(Vec<String>, bool)>,
+    /// The other text of a conflict, and whether it was stored now.
+    copy: Option<(MemoryId, bool)>,
+    /// True for a new row that nobody but its owner can see.
+    is_own_alone: bool,
+}
+
+/// The user was authenticated before the removal: the next request is not let in.
+fn of_removed_user(error: sqlx::Error) -> DbError {
+    match error {
+        sqlx::Error::Database(error) if error.is_foreign_key_violation() => {
+            DbError::Row("the user was removed meanwhile".into())
+        }
+        error => error.into(),
+    }
+}
+
+/// What an op was refused for that was carried out before. A digest may have been emptied.
+fn refused_before((hash, refused): (Vec<u8>, Option<String>), sent: &[u8]) -> Result<Option<Refusal>, DbError> {
+    if !hash.is_empty() && hash != sent {
+        return Ok(Some(Refusal::OpReused));
+    }
+    let refused = refused.map(|text| serde_json::from_str::<Refusal>(&text)).transpose();
+    refused.map_err(|error| DbError::Row(error.to_string()))
+}
+
+impl Db {
+    /// Carries out one op, once: its hash tells another one of the same id.
+    pub(crate) async fn carry_out(
+        &self,
+        caller: &Caller,
+        op: &Screened<Op>,
+        hash: &[u8],
+        sent: Option<&Sent>,
+    ) -> Result<Answer, DbError> {
+        self.has_room_for(&caller.user, op).await?;
+        let foreseen = self.foresee(caller, op).await?;
+        let foreseen = &foreseen;
+        unless_overtaken(|| async {
+            for _ in 0..ATTEMPTS {
+                let mut tx = self.by(caller).await?;
+                let Some(answer) = tx.carry_out(op, hash, sent, foreseen).await? else { continue };
+                tx.commit().await?;
+                return Ok(answer);
+            }
+            Err(DbError::Row("a memory cannot be inserted, and is not there".into()))
+        })
+        .await
+    }
+}
+
+impl UserTx {
+    /// Registers an op and locks the shares of the memory's owner; without an op, only the latter.
+    pub(super) async fn begin_op(
+        &mut self,
+        op: Option<(MemoryId, &[u8])>,
+        memory: MemoryId,
+        key: Option<&str>,
+    ) -> Result<Begun, sqlx::Error> {
+        let (op, hash) = op.map(|(op, hash)| (uuid(op), hash)).unzip();
+        let sql = "SELECT * FROM op_begin($1, $2, $3, $4, $5)";
+        let row = self.tx.one(sql, args![self.user.as_str(), op, hash, uuid(memory), key]).await?;
+        let is_new: bool = row.try_get("is_new")?;
+        let known = if is_new { None } else { Some((row.try_get("known_hash")?, row.try_get("known_refusal")?)) };
+        let number = |name: &str| row.try_get::<Option<i64>, _>(name);
+        Ok(Begun {
+            known,
+            owners: row.try_get::<Option<_>, _>("owners")?.unwrap_or_default(),
+            handle: number("handle")?.and_then(|handle| u32::try_from(handle).ok()),
+            seq: number("seq")?.and_then(|seq| u64::try_from(seq).ok()),
+            is_distrusted: row.try_get::<Option<_>, _>("is_distrusted")?.unwrap_or(false),
+        })
+    }
+
+    /// What is there of a memory, locked where the user may change it.
+    pub(super) async fn current(&mut self, memory: MemoryId, begun: &Begun) -> Result<Current, DbError> {
+        let Some(owner) = begun.owners.first() else { return Ok(Current::Nothing) };
+        if let Some(found) = self.locked(owner, memory).await? {
+            return Ok(Current::Found(Box::new(Stored { handle: begun.handle, ..found })));
+        }
+        // The first owner's is not there for the user, or only to be read.
+        match self.memory_to_change(memory).await? {
+            Some(found) => {
+                self.hold_shares(&found.owner).await?;
+                Ok(Current::Found(Box::new(found)))
+            }
+            None if begun.owners.iter().any(|owner| owner != self.user.as_str()) => Ok(Current::Anothers),
+            None => Ok(Current::Nothing),
+        }
+    }
+
+    /// `None` when another transaction made the memory meanwhile: then all of it is to be done anew.
+    async fn carry_out(
+        &mut self,
+        op: &Screened<Op>,
+        hash: &[u8],
+        sent: Option<&Sent>,
+        foreseen: &Foreseen,
+    ) -> Result<Option<Answer>, DbError> {
+        let begun = self.begin_op(Some((op.op_id, hash)), op.memory, sent.map(|sent| sent.key.as_str())).await;
+        let begun = begun.map_err(of_removed_user)?;
+        let answer = |refused, row, copy| Some(Answer { op_id: op.op_id, memory: op.memory, refused, row, copy });
+        if let Some(known) = begun.known {
+            let refused = refused_before(known, hash)?;
+            let copy = match op.action.text() {
+                Some(text) => self.shadow(copy_id(op.memory, text)).await?,
+                None => None,
+            };
+            return Ok(answer(refused, self.shadow(op.memory).await?, copy));
+        }
+        let current = self.current(op.memory, &begun).await?;
+        let before = current.stored().cloned();
+        if sent.is_some() && begun.is_distrusted {
+            metrics::counter!("tessera_meanings_refused_total").increment(1);
+        }
+        let sent = sent.filter(|_| !begun.is_distrusted);
+        let Some(step) = self.decide(op, current, sent, foreseen).await? else { return Ok(None) };
+        let as_it_is = |stored: Option<Stored>| Some(shadow(stored?, begun.seq?));
+        match step {
+            Step::Refused(refusal) => {
+                self.note_refusal(op, refusal).await?;
+                Ok(answer(Some(refusal), as_it_is(before), None))
+            }
+            Step::Kept => Ok(answer(None, as_it_is(before), None)),
+            Step::Written(written) => {
+                let seq = self.end_op(&written).await?;
+                let copy = match written.copy {
+                    Some((copy, _)) => self.shadow(copy).await?,
+                    None => None,
+                };
+                Ok(answer(None, seq.map(|seq| shadow(*written.stored, seq)), copy))
+            }
+        }
+    }
+
+    /// Ends an op whose row was written: tells everybody of it, in one round trip. Returns the place of the memory in the user's
+    /// feed.
+    async fn end_op(&mut self, written: &Written) -> Result<Option<u64>, DbError> {
+        let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
+        self.changed.insert(owner.clone());
+        let (tags, was_live) = written.was.clone().unzip();
+        let sql = "SELECT before, after, seq FROM op_end($1, $2, $3, $4, $5)";
+        let args = args![self.user.as_str(), owner, uuid(memory), tags, was_live];
+        let ended: Option<(Vec<String>, Vec<String>, Option<i64>)> = self.tx.maybe_row(sql, args).await?;
+        let (before, after, seq) = ended.unwrap_or_default();
+        self.lost_sight(written, &before, &after).await?;
+        self.tell_of_copy(written).await?;
+        // What is told of beside it, and indexes that hold what was removed.
+        self.tell().await?;
+        Ok(seq.and_then(|seq| u64::try_from(seq).ok()))
+    }
+
+    /// Notes whom to tell of a row that was written, to be told with others at the end of the transaction.
+    pub(super) async fn note_written(&mut self, written: &Written) -> Result<(), DbError> {
+        let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
+        let (before, after) = if written.is_own_alone {
+            (Vec::new(), vec![owner.clone()])
+        } else {
+            let (tags, was_live) = written.was.clone().unzip();
+            let sql = "SELECT before, after FROM seen_by($1, $2, $3, $4)";
+            let seen: Option<(Vec<String>, Vec<String>)> =
+                self.tx.maybe_row(sql, args![owner, uuid(memory), tags, was_live]).await?;
+            seen.unwrap_or_default()
+        };
+        self.told.add(before.clone(), owner, memory);
+        self.told.add(after.clone(), owner, memory);
+        self.lost_sight(written, &before, &after).await?;
+        self.tell_of_copy(written).await
+    }
+
+    /// Kept indexes of users who do not see a memory any more are to go; with one that is deleted permanently, its secrets too.
+    async fn lost_sight(&mut self, written: &Written, before: &[String], after: &[String]) -> Result<(), DbError> {
+        let unseen: Vec<String> = before.iter().filter(|who| !after.contains(who)).cloned().collect();
+        self.drop_indexes_of(unseen);
+        if matches!(written.stored.row.state, State::Purged) {
+            let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
+            // Nobody but its owner is told of it any more.
+            let sql = "DELETE FROM memory_shares WHERE owner = $1 AND memory = $2";
+            self.tx.run(sql, args![owner, uuid(memory)]).await?;
+            self.purge_secrets(memory, before).await?;
+            self.drop_indexes(before);
+        }
+        Ok(())
+    }
+
+    async fn tell_of_copy(&mut self, written: &Written) -> Result<(), DbError> {
+        let Some((copy, true)) = written.copy else { return Ok(()) };
+        let author = self.user.as_str().to_owned();
+        let those = self.audience(&author, copy).await?;
+        self.told.add(those, &author, copy);
+        Ok(())
+    }
+
+    /// Applies an op of a request once: what it was refused for, now or the first time. `None` as [`UserTx::carry_out`].
+    pub(super) async fn apply(
+        &mut self,
+        op: &Screened<Op>,
+        hash: &[u8],
+        current: Current,
+        foreseen: &Foreseen,
+    ) -> Result<Option<Step>, DbError> {
+        let begun = self.begin_op(Some((op.op_id, hash)), op.memory, None).await.map_err(of_removed_user)?;
+        if let Some(known) = begun.known {
+            return Ok(Some(refused_before(known, hash)?.map_or(Step::Kept, Step::Refused)));
+        }
+        let step = self.decide(op, current, None, foreseen).await?;
+        if let Some(Step::Refused(refusal)) = step {
+            self.note_refusal(op, refusal).await?;
+        }
+        Ok(step)
+    }
+
+    async fn shadow(&mut self, id: MemoryId) -> Result<Option<Shadow>, DbError> {
+        let Some(found) = self.memory(id).await? else { return Ok(None) };
+        let sql = "SELECT max(seq) FROM feed WHERE user_id = $1 AND memory = $2";
+        let seq: Option<i64> = self.tx.value(sql, args![self.user.as_str(), uuid(id)]).await?;
+        Ok(seq.map(|seq| shadow(found, u64::try_from(seq).unwrap_or(0))))
+    }
+
+    /// Does what an op says to what is there, and tells nobody yet. `None` as [`UserTx::carry_out`].
+    pub(super) async fn decide(
+        &mut self,
+        op: &Screened<Op>,
+        current: Current,
+        sent: Option<&Sent>,
+        foreseen: &Foreseen,
+    ) -> Result<Option<Step>, DbError> {
+        if matches!(current, Current::Anothers) {
+            let is_new = matches!(op.action, Action::Create(_));
+            return Ok(Some(Step::Refused(if is_new { Refusal::IdTaken } else { Refusal::Unknown })));
+        }
+        let is_unheard = matches!(current, Current::Unheard);
+        let current = current.into_stored();
+        let outcome = match foreseen.if_still(current.as_ref()) {
+            Some(outcome) => outcome,
+            None => outcome_on(current.as_ref(), op, &self.user).await?,
+        };
+        let (row, copy) = match outcome {
+            Outcome::Refuse(refusal) => return Ok(Some(Step::Refused(refusal))),
+            Outcome::Keep => return Ok(Some(Step::Kept)),
+            Outcome::Write { row, copy } => (row, copy),
+        };
+        let owner = current.as_ref().map_or_else(|| self.user.as_str().to_owned(), |found| found.owner.clone());
+        // Nothing is shared of what nobody heard of, but by its tags.
+        let is_own_alone = is_unheard && row.row().state.live().is_some_and(|document| document.tags.is_empty());
+        if is_unheard && !is_own_alone {
+            self.hold_shares(&owner).await?;
+        }
+        let (row, key) = self.with_meaning(op, sent, &owner, *row);
+        match &current {
+            Some(_) => self.replace(&owner, &row, key).await?,
+            None if self.insert(&row, key).await? => {}
+            None => return Ok(None),
+        }
+        let copy = match copy {
+            Some(copy) => Some((copy.row().memory, self.insert(&copy, None).await?)),
+            None => None,
+        };
+        let tags =
+            |state: &State| state.document().map(|document| document.tags.iter().map(ToString::to_string).collect());
+        let was = current
+            .as_ref()
+            .map(|found| (tags(&found.row.state).unwrap_or_default(), found.row.state.live().is_some()));
+        let stored = match current {
+            Some(found) => Stored { row: row.row().clone(), ..found },
+            None => Stored::new(owner, row.row().clone()),
+        };
+        Ok(Some(Step::Written(Box::new(Written { stored: Box::new(stored), was, copy, is_own_alone }))))
+    }
+
+    /// With what the machine found the op's text to mean, where the row is its user's own and says that very text; and
+    /// with the key that it came under. What cannot be that is left away.
+    fn with_meaning<'a>(
+        &self,
+        op: &Op,
+        sent: Option<&'a Sent>,
+        owner: &str,
+        row: Decided,
+    ) -> (Decided, Option<&'a str>) {
+        let Some(sent) = sent.filter(|_| owner == self.user.as_str()) else { return (row, None) };
+        let text = op.action.text().filter(|text| row.row().state.live().is_some_and(|now| now.content == **text));
+        let is_known = row.composed().is_none_or(|composed| !composed.meaning().is_empty());
+        match text.filter(|_| !is_known).and_then(|text| sent.meaning.meaning_of(text.as_str())) {
+            Some(meaning) => (row.meant(meaning), Some(&sent.key)),
+            None => (row, None),
+        }
+    }
+
+    /// Keeps why an op was refused, for whoever sends it again.
+    async fn note_refusal(&mut self, op: &Op, refusal: Refusal) -> Result<(), DbError> {
+        let text = serde_json::to_string(&refusal).map_err(|error| DbError::Row(error.to_string()))?;
+        let sql = "UPDATE applied_ops SET refused = $3 WHERE user_id = $1 AND op_id = $2";
+        self.tx.run(sql, args![self.user.as_str(), uuid(op.op_id), text]).await?;
+        Ok(())
+    }
+
+    /// Until the transaction ends, nobody changes with whom an owner shares: whoever comes to see a memory by a
+    /// share, or by a change of the memory, is told of it by one of the two.
+    pub(super) async fn hold_shares(&mut self, owner: &str) -> Result<(), DbError> {
+        let sql = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))";
+        self.tx.run(sql, args![owner]).await?;
+        Ok(())
+    }
+}
