@@ -471,11 +471,11 @@ END $$;
 
 -- Begins an op of a user about a memory, in one round trip. Registers the op: a repeated op is not new, and its digest and
 -- refusal are returned. Without an op it only looks. Otherwise it returns the owners of the memories that the user knows by this
--- id, the user first; the handle of the first; the newest place in the feed; and whether vectors sent under a key are not used.
+-- id, the user first; the handle of the first; and whether vectors sent under a key are not used.
 -- Until the transaction ends, nobody changes with whom the first owner shares: a user who comes to see a memory by a share, or by
 -- a change of the memory, is told of it by one of the two.
 CREATE FUNCTION op_begin(who text, op uuid, digest bytea, about uuid, with_key text)
-    RETURNS TABLE (is_new boolean, known_hash bytea, known_refusal text, owners text[], handle bigint, seq bigint,
+    RETURNS TABLE (is_new boolean, known_hash bytea, known_refusal text, owners text[], handle bigint,
         is_distrusted boolean)
     LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
@@ -489,8 +489,8 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    SELECT array_agg(f.owner ORDER BY f.owner <> who, f.handle), (array_agg(f.handle ORDER BY f.owner <> who, f.handle))[1],
-        max(f.seq) INTO owners, handle, seq FROM feed f WHERE f.user_id = who AND f.memory = about;
+    SELECT array_agg(f.owner ORDER BY f.owner <> who, f.handle), (array_agg(f.handle ORDER BY f.owner <> who, f.handle))[1]
+        INTO owners, handle FROM feed f WHERE f.user_id = who AND f.memory = about;
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(coalesce(owners[1], who), 0));
     IF with_key IS NOT NULL THEN
         -- A process that stops using the key's vectors waits for this transaction, and drops what it writes as well.

@@ -31,7 +31,7 @@ pub struct Claim {
 }
 
 names! {
-/// What names a project.
+/// What names a project, in words.
 pub enum ClaimedBy {
     /// `.tessera.toml`.
     NameFile = "its .tessera.toml",

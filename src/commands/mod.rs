@@ -87,26 +87,6 @@ impl Context {
         self.at_desk_as(&caller(), access, work)
     }
 
-    /// Performs one use case at the desk.
-    fn perform<V: Verb>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
-        self.at_desk(access, |desk| Ok(desk.perform(asked)?))
-    }
-
-    /// Performs one use case that concerns this machine alone.
-    fn perform_here<V: Verb>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
-        self.at_local_desk(access, |desk| Ok(desk.perform(asked)?))
-    }
-
-    /// Prints an outcome: as JSON, or as a line.
-    fn print<T: AsRef<str>>(&self, outcome: &impl Serialize, line: impl FnOnce() -> T) -> anyhow::Result<()> {
-        if self.json { output::json(outcome) } else { output::line(line().as_ref()) }
-    }
-
-    /// Prints an outcome: as JSON, or as text.
-    fn print_text<T: AsRef<str>>(&self, outcome: &impl Serialize, text: impl FnOnce() -> T) -> anyhow::Result<()> {
-        if self.json { output::json(outcome) } else { output::text(text().as_ref()) }
-    }
-
     /// The same for a caller who counts in another way.
     fn at_desk_as<T>(
         &self,
@@ -137,6 +117,26 @@ impl Context {
             output::note(&format!("not on the server yet: {error}"));
         }
         outcome
+    }
+
+    /// Performs one use case at the desk.
+    fn perform<V: Verb>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
+        self.at_desk(access, |desk| Ok(desk.perform(asked)?))
+    }
+
+    /// Performs one use case that concerns this machine alone.
+    fn perform_here<V: Verb>(&self, access: Access, asked: V) -> anyhow::Result<V::Outcome> {
+        self.at_local_desk(access, |desk| Ok(desk.perform(asked)?))
+    }
+
+    /// Prints an outcome: as JSON, or as a line.
+    fn print<T: AsRef<str>>(&self, outcome: &impl Serialize, line: impl FnOnce() -> T) -> anyhow::Result<()> {
+        if self.json { output::json(outcome) } else { output::line(line().as_ref()) }
+    }
+
+    /// Prints an outcome: as JSON, or as text.
+    fn print_text<T: AsRef<str>>(&self, outcome: &impl Serialize, text: impl FnOnce() -> T) -> anyhow::Result<()> {
+        if self.json { output::json(outcome) } else { output::text(text().as_ref()) }
     }
 
     /// Works at the desk on what concerns this machine alone.

@@ -72,7 +72,7 @@ fn tell(context: &Context, claim: &Claim, is_believed: bool) -> anyhow::Result<(
     let place = claim.real_place();
     context.print(
         &json!({
-            "directory": place, "project": claim.scope, "by": claim.by.as_str(), "believed": is_believed,
+            "directory": place.to_string_lossy(), "project": claim.scope, "by": claim.by.as_str(), "believed": is_believed,
         }),
         || output::shown(&sentence(claim, &place, is_believed)),
     )

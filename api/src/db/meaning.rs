@@ -151,6 +151,13 @@ impl Db {
 
     async fn keep_made_now(&self, user: &UserId, made: &[(Unmade, Vec<u8>)]) -> Result<Kept, DbError> {
         let mut tx = self.of(user).await?;
+        // A push locks the key and then the memory: in another order the two would wait for each other.
+        let keys: BTreeSet<&str> =
+            made.iter().filter_map(|(row, _)| row.sent.as_ref()).map(|(_, key)| key.as_str()).collect();
+        if !keys.is_empty() {
+            let sql = "SELECT FROM api_keys WHERE user_id = $1 AND key_id = ANY($2) ORDER BY key_id FOR NO KEY UPDATE";
+            tx.run(sql, args![user.as_str(), Vec::from_iter(keys)]).await?;
+        }
         let mut kept = Kept::default();
         let mut wrong = BTreeSet::new();
         for (row, meaning) in made {

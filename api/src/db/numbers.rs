@@ -185,7 +185,7 @@ impl Db {
         let counted = unless_overtaken(|| async {
             let mut tx = self.of(user).await?;
             let sql = "UPDATE feed SET uses = uses + told.count, used = $4
-                 FROM unnest($2, $3) AS told (handle, count) WHERE feed.user_id = $1 AND feed.handle = told.handle
+                 FROM unnest($2::bigint[], $3::int[]) AS told (handle, count) WHERE feed.user_id = $1 AND feed.handle = told.handle
                  RETURNING feed.handle, feed.uses, feed.used";
             let rows = tx.all(sql, args![user.as_str(), handles, counts, now.as_micros()]).await?;
             tx.commit().await?;

@@ -46,8 +46,6 @@ pub(super) struct Begun {
     owners: Vec<String>,
     /// The user's short number of the first of them.
     handle: Option<u32>,
-    /// The newest place in the user's feed.
-    pub(super) seq: Option<u64>,
     /// True for a key whose vectors are not used.
     pub(super) is_distrusted: bool,
 }
@@ -132,12 +130,11 @@ impl UserTx {
         let row = self.tx.one(sql, args![self.user.as_str(), op, hash, uuid(memory), key]).await?;
         let is_new: bool = row.try_get("is_new")?;
         let known = if is_new { None } else { Some((row.try_get("known_hash")?, row.try_get("known_refusal")?)) };
-        let number = |name: &str| row.try_get::<Option<i64>, _>(name);
+        let handle: Option<i64> = row.try_get("handle")?;
         Ok(Begun {
             known,
             owners: row.try_get::<Option<_>, _>("owners")?.unwrap_or_default(),
-            handle: number("handle")?.and_then(|handle| u32::try_from(handle).ok()),
-            seq: number("seq")?.and_then(|seq| u64::try_from(seq).ok()),
+            handle: handle.and_then(|handle| u32::try_from(handle).ok()),
             is_distrusted: row.try_get::<Option<_>, _>("is_distrusted")?.unwrap_or(false),
         })
     }
@@ -179,32 +176,36 @@ impl UserTx {
             return Ok(answer(refused, self.shadow(op.memory).await?, copy));
         }
         let current = self.current(op.memory, &begun).await?;
-        let before = current.stored().cloned();
-        if sent.is_some() && begun.is_distrusted {
-            metrics::counter!("tessera_meanings_refused_total").increment(1);
-        }
-        let sent = sent.filter(|_| !begun.is_distrusted);
-        let Some(step) = self.decide(op, current, sent, foreseen).await? else { return Ok(None) };
-        let as_it_is = |stored: Option<Stored>| Some(shadow(stored?, begun.seq?));
+        let believed = sent.filter(|_| !begun.is_distrusted);
+        let Some(step) = self.decide(op, current, believed, foreseen).await? else { return Ok(None) };
         match step {
             Step::Refused(refusal) => {
                 self.note_refusal(op, refusal).await?;
-                Ok(answer(Some(refusal), as_it_is(before), None))
+                Ok(answer(Some(refusal), self.shadow(op.memory).await?, None))
             }
-            Step::Kept => Ok(answer(None, as_it_is(before), None)),
+            Step::Kept => Ok(answer(None, self.shadow(op.memory).await?, None)),
             Step::Written(written) => {
-                let seq = self.end_op(&written).await?;
+                if sent.is_some() && believed.is_none() {
+                    metrics::counter!("tessera_meanings_refused_total").increment(1);
+                }
+                if written.copy.is_none() && !matches!(written.stored.row.state, State::Purged) {
+                    let seq = self.end_op(&written).await?;
+                    return Ok(answer(None, seq.map(|seq| shadow(*written.stored, seq)), None));
+                }
+                // More rows are to be locked, and everybody's counters come last.
+                self.note_written(&written).await?;
+                self.tell().await?;
                 let copy = match written.copy {
                     Some((copy, _)) => self.shadow(copy).await?,
                     None => None,
                 };
-                Ok(answer(None, seq.map(|seq| shadow(*written.stored, seq)), copy))
+                Ok(answer(None, self.shadow(op.memory).await?, copy))
             }
         }
     }
 
-    /// Ends an op whose row was written: tells everybody of it, in one round trip. Returns the place of the memory in the user's
-    /// feed.
+    /// Ends an op that wrote one row and deleted nothing permanently: tells everybody of it, in one round trip. Returns the place of
+    /// the memory in the user's feed.
     async fn end_op(&mut self, written: &Written) -> Result<Option<u64>, DbError> {
         let (owner, memory) = (&written.stored.owner, written.stored.row.memory);
         self.changed.insert(owner.clone());
@@ -214,8 +215,7 @@ impl UserTx {
         let ended: Option<(Vec<String>, Vec<String>, Option<i64>)> = self.tx.maybe_row(sql, args).await?;
         let (before, after, seq) = ended.unwrap_or_default();
         self.lost_sight(written, &before, &after).await?;
-        self.tell_of_copy(written).await?;
-        // What is told of beside it, and indexes that hold what was removed.
+        // Indexes of those who do not see it any more are to go.
         self.tell().await?;
         Ok(seq.and_then(|seq| u64::try_from(seq).ok()))
     }
@@ -235,7 +235,11 @@ impl UserTx {
         self.told.add(before.clone(), owner, memory);
         self.told.add(after.clone(), owner, memory);
         self.lost_sight(written, &before, &after).await?;
-        self.tell_of_copy(written).await
+        let Some((copy, true)) = written.copy else { return Ok(()) };
+        let author = self.user.as_str().to_owned();
+        let those = self.audience(&author, copy).await?;
+        self.told.add(those, &author, copy);
+        Ok(())
     }
 
     /// Kept indexes of users who do not see a memory any more are to go; with one that is deleted permanently, its secrets too.
@@ -250,14 +254,6 @@ impl UserTx {
             self.purge_secrets(memory, before).await?;
             self.drop_indexes(before);
         }
-        Ok(())
-    }
-
-    async fn tell_of_copy(&mut self, written: &Written) -> Result<(), DbError> {
-        let Some((copy, true)) = written.copy else { return Ok(()) };
-        let author = self.user.as_str().to_owned();
-        let those = self.audience(&author, copy).await?;
-        self.told.add(those, &author, copy);
         Ok(())
     }
 

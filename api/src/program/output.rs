@@ -10,8 +10,6 @@ use tessera_api::{DbError, SecretError, TlsError};
 use tessera_engine::domain::DomainError;
 use tessera_engine::text::shown;
 
-use crate::output;
-
 /// Writes a line to stdout.
 pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -50,7 +48,7 @@ pub(crate) fn progress_ends() {
     progress("");
 }
 
-/// The same for whoever reads `tessera-server --help`.
+/// The exit codes, for `tessera-server --help`.
 pub(crate) const CODES: &str = "Exit codes: 0 done; 1 something to mend, such as an unknown user; 2 wrong usage; 3 the set-up is wrong, such as \
      PostgreSQL out of reach or a certificate that cannot be used; 70 a fault of this program.";
 
@@ -89,7 +87,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         // Whoever read our output has seen enough.
         return ExitCode::SUCCESS;
     }
-    output::error(&words(error));
+    crate::output::error(&words(error));
     ExitCode::from(code_of(error))
 }
 

@@ -1,8 +1,7 @@
 //! What becomes of credentials in texts that reach the server: where they are kept, with which key, and how they are had back.
 //!
 //! - [`Secrets`]: the rules, the keys and the vault of a server.
-//! - [`Aside`]: keeps what is found in the texts of one request.
-//! - `vaulted`: values on their way into a vault and out of it.
+//! - [`Aside`]: keeps what is found in the texts of one request, in the database or in a vault.
 
 mod aside;
 mod rules;

@@ -36,6 +36,7 @@ mod skip;
 mod slow;
 mod spread;
 mod stale;
+mod statements;
 mod sync;
 mod taken_over;
 mod vault;

@@ -14,20 +14,20 @@ use crate::cluster::Cluster;
 use crate::site::{Site, key_rules};
 
 /// With a key of now, and the one that encrypted what the older system kept.
-fn rules() -> SecretRules {
+pub(crate) fn rules() -> SecretRules {
     SecretRules {
         before: vec!["correct horse battery staple".to_owned().into()],
         ..key_rules("a passphrase of the tests")
     }
 }
 
-async fn take(site: &Site, rules: SecretRules) -> Option<TakenOver> {
+pub(crate) async fn take(site: &Site, rules: SecretRules) -> Option<TakenOver> {
     let secrets = Secrets::open(&site.db, rules).await.unwrap();
     site.db.take_over(&secrets, |_, _| ()).await.unwrap()
 }
 
 /// Runs a test on a database of the older system, which belongs to the role that connects; its tables are aside already.
-fn with_older<F: Future<Output = ()>>(sql: &str, test: impl FnOnce(Site) -> F) {
+pub(crate) fn with_older<F: Future<Output = ()>>(sql: &str, test: impl FnOnce(Site) -> F) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         if let Some(cluster) = Cluster::start() {

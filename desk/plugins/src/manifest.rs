@@ -151,8 +151,6 @@ pub enum Field {
 }
 }
 
-impl Field {}
-
 /// What a plugin is, and what it asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,8 +2,8 @@
 //! the hints of what is alike) and plugins of the user's go through the same door, [`Link`].
 //!
 //! - [`Seen`]: what a link is shown: texts with places where credentials stand, never their values.
-//! - `builtin`: the links of ours. `plugin`: one for each plugin that was added.
-//! - [`adding`]: what a plugin is and asks for, before it is added.
+//! - `plugin`: one link for each plugin that was added.
+//! - [`adding`]: the links of ours, and what a plugin is and asks for, before it is added.
 //! - [`installed`]: which were added, how often they failed, their log.
 //! - [`spool`]: what was done and plugins are still to be told, so that nobody waits for them.
 //!

@@ -22,7 +22,7 @@ const SHOWN: usize = 4;
 const MOST_OF_ENDING: usize = 4;
 
 names! {
-/// Why a file is not known.
+/// Why a file is not known, in words that follow a number of files.
 #[derive(PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use headers::Given;
 use nouns::{Class, Noun};
-use tessera_tables::{entry_at, section};
+use tessera_tables::{count_sections, entry_at, section};
 use value::Value;
 
 use crate::place::{Finding, Kind, places};
@@ -114,9 +114,11 @@ impl Mark {
     /// Counts the marks, and writes them where there is room.
     #[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
     const fn fill(into: &mut [(&'static str, Self)]) -> usize {
+        const MARKS: &str = include_str!("context/marks.txt");
+        assert!(count_sections(MARKS) == Self::KINDS.len(), "KINDS lists the sections of marks.txt");
         let (mut count, mut kind) = (0, 0);
         while kind < Self::KINDS.len() {
-            let list = section(include_str!("context/marks.txt"), Self::KINDS[kind].0);
+            let list = section(MARKS, Self::KINDS[kind].0);
             let mut from = 0;
             while let Some((mark, next)) = entry_at(list, from) {
                 if count < into.len() {

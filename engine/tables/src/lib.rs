@@ -55,8 +55,19 @@ const fn until_section(text: &'static str, from: usize) -> &'static str {
     if from >= bytes.len() { "" } else { slice(text, from, if at > bytes.len() { bytes.len() } else { at }) }
 }
 
-/// Returns the value of a field in a section, or an empty text.
+/// Returns the value of a field in a section.
+///
+/// # Panics
+/// When the section has no such field, which is a compile error in a constant.
 pub const fn field(section: &'static str, key: &str) -> &'static str {
+    match optional_field(section, key) {
+        Some(value) => value,
+        None => panic!("no field of the section has this name"),
+    }
+}
+
+/// Returns the value of a field in a section, if the section has it.
+pub const fn optional_field(section: &'static str, key: &str) -> Option<&'static str> {
     let bytes = section.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -66,11 +77,32 @@ pub const fn field(section: &'static str, key: &str) -> &'static str {
             while end + 1 < bytes.len() && is_space(bytes[end + 1]) {
                 end = line_end(bytes, end + 1);
             }
-            return slice(section, start, end);
+            return Some(slice(section, start, end));
         }
         at = line_end(bytes, at) + 1;
     }
-    ""
+    None
+}
+
+/// Counts the sections of a text.
+pub const fn count_sections(text: &str) -> usize {
+    count_lines(text.as_bytes(), true)
+}
+
+/// Counts the fields of a section.
+pub const fn count_fields(section: &str) -> usize {
+    count_lines(section.as_bytes(), false)
+}
+
+const fn count_lines(bytes: &[u8], sections: bool) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while at < bytes.len() {
+        let end = line_end(bytes, at);
+        let is_text = trimmed(bytes, at, end) > at && !is_space(bytes[at]) && !holds(bytes, at, b"# ");
+        count += (is_text && (bytes[at] == b'[') == sections) as usize;
+        at = end + 1;
+    }
+    count
 }
 
 /// Returns the next entry of a list at or after a byte, and the byte after it.
@@ -140,6 +172,7 @@ const fn entry(bytes: &[u8], from: usize) -> Option<(usize, usize, usize)> {
         }
         end += 1;
     }
+    assert!(!is_quoted || end < bytes.len(), "a quoted entry needs its closing quote");
     if is_quoted { Some((start + 1, end, end + 1)) } else { Some((start, trimmed(bytes, start, end), end)) }
 }
 
@@ -221,7 +254,9 @@ mod tests {
         let expected: &[&str] = &["a", "b c", " d, e "];
         assert_eq!(words!(field(section(TEXT, "one"), "first")), expected);
         assert_eq!(field(section(TEXT, "one"), "second"), " x y");
-        assert_eq!((field(section(TEXT, "one"), "third"), field(section(TEXT, "two"), "first")), ("", ""));
+        assert_eq!(optional_field(section(TEXT, "one"), "third"), None);
+        assert_eq!(optional_field(section(TEXT, "two"), "first"), None);
+        assert_eq!((count_sections(TEXT), count_fields(section(TEXT, "one"))), (2, 2));
         let expected: &[(&str, &str)] = &[("left", "right hand")];
         assert_eq!(pairs!(section(TEXT, "two")), expected);
         assert!(words!("").is_empty() && pairs!("# nothing\n\n").is_empty());

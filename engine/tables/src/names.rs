@@ -1,6 +1,6 @@
 //! Enums whose variants have names: the names are listed once, beside the variants.
 
-/// Defines an enum whose variants have names, as they are typed and stored.
+/// Defines an enum whose variants have names: as they are typed and stored, or as users read them.
 ///
 /// The enum gets `ALL` (each variant in its order), `as_str`, `named` (the variant of a name), `Display`, and the usual derives.
 #[macro_export]
@@ -14,7 +14,7 @@ macro_rules! names {
             /// Each variant, in its order.
             $vis const ALL: [Self; [$($name),+].len()] = [$(Self::$Variant),+];
 
-            /// The name, as it is typed and stored.
+            /// The text of the variant.
             $vis const fn as_str(self) -> &'static str {
                 match self { $(Self::$Variant => $name,)+ }
             }

@@ -16,5 +16,6 @@ mod replaced;
 mod residue;
 mod salvage;
 mod stale;
+mod statements;
 mod support;
 mod trust;

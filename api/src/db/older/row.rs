@@ -77,8 +77,8 @@ pub(super) async fn reading(db: &Db) -> Result<String, DbError> {
         });
     }
     let links = if has_column(db, "memory_links", "src_id").await? && has_column(db, "memories", "user_id").await? {
-        "SELECT array_agg(l.link_type || ':' || l.dst_id ORDER BY l.id) FROM older.memory_links l
-             JOIN older.memories o ON o.id = l.dst_id AND o.user_id = m.user_id WHERE l.src_id = m.id AND l.user_id = m.user_id"
+        "(SELECT array_agg(l.link_type || ':' || l.dst_id ORDER BY l.id) FROM older.memory_links l
+             JOIN older.memories o ON o.id = l.dst_id AND o.user_id = m.user_id WHERE l.src_id = m.id AND l.user_id = m.user_id)"
     } else {
         "NULL::text[]"
     };

@@ -1,4 +1,4 @@
-//! Tokens of the formats in [`super::rows`]: one search for all anchors, then the pattern at each.
+//! Tokens of the formats in [`ROWS`]: one search for all anchors, then the pattern at each.
 //!
 //! The formats tokens of providers have, as their documents and their tokens show them: a pattern (see
 //! [`super::pattern`]) and the kind it is.

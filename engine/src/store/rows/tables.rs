@@ -41,9 +41,8 @@ pub(crate) struct Text {
     pub(crate) is_of_memory: bool,
 }
 
-/// A statement of a permanent deletion, with the columns that it needs: an older schema may lack them.
+/// A statement of a permanent deletion.
 pub(crate) struct Erase {
-    needs: &'static [&'static str],
     sql: &'static str,
     /// Copies of the store lose more than the store, which asks first what a row is about.
     in_copies_only: bool,
@@ -57,12 +56,12 @@ const fn of_memory(column: &'static str) -> Text {
     Text { column, is_of_memory: true }
 }
 
-const fn erase(needs: &'static [&'static str], sql: &'static str) -> Erase {
-    Erase { needs, sql, in_copies_only: false }
+const fn erase(sql: &'static str) -> Erase {
+    Erase { sql, in_copies_only: false }
 }
 
-const fn in_copies(needs: &'static [&'static str], sql: &'static str) -> Erase {
-    Erase { needs, sql, in_copies_only: true }
+const fn in_copies(sql: &'static str) -> Erase {
+    Erase { sql, in_copies_only: true }
 }
 
 const fn table(name: &'static str, key: &'static [&'static str], salvage: Salvaged) -> Table {
@@ -83,18 +82,15 @@ impl Table {
 pub(crate) static TABLES: [Table; 30] = [
     table("meta", &["key"], Apart),
     table("memories", &["handle"], Apart),
-    table("outbox", &["n"], Apart).texts(&[text("refused"), text("failing")]).erase(&[
-        erase(&["refused"], "UPDATE outbox SET refused = NULL WHERE memory = ?1"),
-        erase(&["failing"], "UPDATE outbox SET failing = NULL WHERE memory = ?1"),
-        in_copies(&["last_error"], "UPDATE outbox SET last_error = NULL WHERE memory = ?1"),
-    ]),
+    table("outbox", &["n"], Apart)
+        .texts(&[text("refused"), text("failing")])
+        .erase(&[erase("UPDATE outbox SET refused = NULL, failing = NULL WHERE memory = ?1")]),
     table("private", &["memory"], Apart),
     table("links", &["source", "type", "target"], Rows)
-        .erase(&[erase(&["source", "target"], "DELETE FROM links WHERE source = ?1 OR target = ?1")]),
+        .erase(&[erase("DELETE FROM links WHERE source = ?1 OR target = ?1")]),
     table("history", &["rev"], Rows)
         .texts(&[text("reason"), text("session"), text("client"), text("origin"), of_memory("before")])
         .erase(&[erase(
-            &["before", "reason", "session", "client"],
             "UPDATE history SET before = NULL, reason = NULL, session = NULL, client = NULL WHERE memory = ?1",
         )]),
     table("receipts", &["n"], Rows).texts(&[text("receipt"), text("session")]),
@@ -102,50 +98,43 @@ pub(crate) static TABLES: [Table; 30] = [
     table("spending", &["day", "judge"], Rows),
     table("trails", &["memory"], Rows)
         .texts(&[of_memory("trail")])
-        .erase(&[erase(&["memory"], "DELETE FROM trails WHERE memory = ?1")]),
+        .erase(&[erase("DELETE FROM trails WHERE memory = ?1")]),
     table("server", &["only_row"], Rows).texts(&[text("problem")]),
     table("places", &["path", "project"], Rows).erase(&[in_copies(
-        &["how"],
         "DELETE FROM places WHERE how = 'made' AND ?1 IS NOT NULL AND NOT EXISTS
          (SELECT 1 FROM memories WHERE cwd = path AND scope = project)",
     )]),
     // Which of them are about a memory is not asked in a copy: it is there to bring memories back.
     table("asked_in_vain", &["n"], Rows)
         .texts(&[text("text"), text("words"), text("scope")])
-        .erase(&[in_copies(&["words"], "DELETE FROM asked_in_vain WHERE ?1 IS NOT NULL")]),
+        .erase(&[in_copies("DELETE FROM asked_in_vain WHERE ?1 IS NOT NULL")]),
     // In the store a secret of a vault leaves the vault first.
-    table("secrets", &["memory", "name"], Rows)
-        .erase(&[in_copies(&["memory"], "DELETE FROM secrets WHERE memory = ?1")]),
+    table("secrets", &["memory", "name"], Rows).erase(&[in_copies("DELETE FROM secrets WHERE memory = ?1")]),
     table("secret_uses", &["n"], Rows)
         .texts(&[text("session")])
-        .erase(&[erase(&["memory"], "DELETE FROM secret_uses WHERE memory = ?1")]),
+        .erase(&[erase("DELETE FROM secret_uses WHERE memory = ?1")]),
     table("purges", &["memory", "place"], Rows),
     table("imports", &["n"], Rows).texts(&[text("source")]),
     table("imported", &["import", "memory"], Rows),
     // Its name in another system stays, so that it does not come over again; by a digest its text could be guessed.
-    table("came_over", &["key"], Rows)
-        .erase(&[erase(&["said", "held"], "UPDATE came_over SET said = 0, held = 0 WHERE memory = ?1")]),
-    table("came_before", &["key", "import"], Rows).erase(&[erase(
-        &["key"],
-        "DELETE FROM came_before WHERE key IN (SELECT key FROM came_over WHERE memory = ?1)",
-    )]),
+    table("came_over", &["key"], Rows).erase(&[erase("UPDATE came_over SET said = 0, held = 0 WHERE memory = ?1")]),
+    table("came_before", &["key", "import"], Rows)
+        .erase(&[erase("DELETE FROM came_before WHERE key IN (SELECT key FROM came_over WHERE memory = ?1)")]),
     table("folders", &["name"], AfterMemories),
     table("directories", &["folder", "path"], AfterMemories),
     // Where a file was last read stays known until whoever has a handle on its folder has removed it there.
     table("files", &["memory"], AfterMemories).erase(&[erase(
-        &["title", "kind", "permalink", "tags", "fields", "problem"],
         "UPDATE files SET title = '', kind = '', permalink = '', tags = '[]', fields = '{}', problem = NULL
          WHERE memory = ?1",
     )]),
     table("changed_files", &["memory"], Again),
-    table("parts", &["memory"], AfterMemories).erase(&[erase(&["memory"], "DELETE FROM parts WHERE memory = ?1")]),
-    table("names", &["key", "memory"], AfterMemories)
-        .erase(&[erase(&["memory"], "DELETE FROM names WHERE memory = ?1")]),
+    table("parts", &["memory"], AfterMemories).erase(&[erase("DELETE FROM parts WHERE memory = ?1")]),
+    table("names", &["key", "memory"], AfterMemories).erase(&[erase("DELETE FROM names WHERE memory = ?1")]),
     table("relations", &["source", "type", "key"], AfterMemories).erase(&[
-        erase(&["source"], "DELETE FROM relations WHERE source = ?1"),
-        erase(&["target"], "UPDATE relations SET target = NULL WHERE target = ?1"),
+        erase("DELETE FROM relations WHERE source = ?1"),
+        erase("UPDATE relations SET target = NULL WHERE target = ?1"),
     ]),
-    table("intents", &["path"], AfterMemories).erase(&[erase(&["memory"], "DELETE FROM intents WHERE memory = ?1")]),
+    table("intents", &["path"], AfterMemories).erase(&[erase("DELETE FROM intents WHERE memory = ?1")]),
     table("marks", &["seq"], Again),
     table("offers", &["owner", "tag"], Again),
 ];
@@ -169,13 +158,10 @@ pub(crate) fn erase_beside(connection: &Connection, memory: MemoryId) -> rusqlit
     Ok(())
 }
 
-/// The same in a copy of the store, of whatever schema.
+/// The same in a copy of the store.
 pub(crate) fn erase_beside_in_copy(connection: &Connection, memory: MemoryId) -> rusqlite::Result<()> {
-    for (table, erase) in TABLES.iter().flat_map(|table| table.erase.iter().map(move |erase| (table, erase))) {
-        let there = columns(connection, table.name)?;
-        if erase.needs.iter().all(|column| there.contains(*column)) {
-            connection.run(erase.sql, [memory])?;
-        }
+    for erase in TABLES.iter().flat_map(|table| table.erase) {
+        connection.run(erase.sql, [memory])?;
     }
     Ok(())
 }

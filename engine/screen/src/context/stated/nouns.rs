@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tessera_tables::{entry_at, field, section, words};
+use tessera_tables::{entry_at, field, optional_field, section, words};
 
 use super::line::{Line, Word, is_joined};
 use super::words::{LANGUAGES, Language, PARTS, SORTS, Sort};
@@ -98,8 +98,8 @@ const fn each(count: &mut usize, into: &mut [Entry]) {
         let mut at = 0;
         while at < SORTS.len() {
             let (name, sort) = SORTS[at];
-            let list = field(LANGUAGES[language].table, name);
-            let mut from = 0;
+            let list = optional_field(LANGUAGES[language].table, name);
+            let (list, mut from) = if let Some(list) = list { (list, 0) } else { ("", 0) };
             while let Some((noun, next)) = entry_at(list, from) {
                 if *count < into.len() {
                     #[expect(clippy::cast_possible_truncation, reason = "there are twenty-five")]

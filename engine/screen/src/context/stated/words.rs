@@ -1,6 +1,6 @@
 //! Words of twenty-five languages: nouns for what is secret, what binds a value to them, and what no value begins with.
 
-use tessera_tables::{field, section, words};
+use tessera_tables::{count_fields, count_sections, field, optional_field, section, words};
 
 use crate::LISTS;
 
@@ -91,15 +91,30 @@ pub(super) const LANGUAGES: [Language; NAMES.len()] = languages();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
 const fn languages() -> [Language; NAMES.len()] {
+    const TABLE: &str = include_str!("languages.txt");
+    assert!(count_sections(TABLE) == NAMES.len(), "NAMES lists the languages of languages.txt");
     let mut all = [Language { table: "", binders: "", is_bare: false, others: "" }; NAMES.len()];
     let mut at = 0;
     while at < NAMES.len() {
-        let table = section(include_str!("languages.txt"), NAMES[at]);
-        let is_bare = !field(table, "bare").is_empty();
+        let table = section(TABLE, NAMES[at]);
+        let is_bare = optional_field(table, "bare").is_some();
+        let known = 2 + is_bare as usize + sorts_of(table);
+        assert!(count_fields(table) == known, "a field of a language is `binders`, `others`, `bare` or a sort of noun");
         all[at] = Language { table, binders: field(table, "binders"), is_bare, others: field(table, "others") };
         at += 1;
     }
     all
+}
+
+/// The number of sorts of which a language has nouns.
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
+const fn sorts_of(table: &'static str) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while at < SORTS.len() {
+        count += optional_field(table, SORTS[at].0).is_some() as usize;
+        at += 1;
+    }
+    count
 }
 
 /// Copulas and polite endings behind a value, which are no part of it.
