@@ -1,4 +1,7 @@
 //! The `tessera` command: parse, dispatch, exit code.
+//!
+//! `config`, `config_file`, `exit` and `output` use each other: a wrong setting is an error with an exit code, and whether
+//! errors have a colour is a setting.
 
 mod cli;
 mod commands;

@@ -16,7 +16,7 @@ use crate::App;
 use crate::address;
 use crate::db::{Caller, Stored};
 use crate::error::Problem;
-use crate::keys::{Key, SCOPES};
+use crate::keys::{SCOPES, presented};
 
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -232,18 +232,6 @@ impl FromRequestParts<App> for Caller {
         let key = presented(&parts.headers).ok_or_else(Problem::unauthorized)?;
         let caller = app.db.caller(&key).await?.ok_or_else(Problem::unauthorized)?;
         Ok(Self { from: address::of_parts(parts, app.proxies()), ..caller })
-    }
-}
-
-/// The one key of a request. Keys of the older API are keys as well, if they were imported, and it took them without a
-/// scheme, too.
-pub(crate) fn presented(headers: &HeaderMap) -> Option<Key> {
-    let mut sent = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (sent.next(), sent.next()) else { return None };
-    match value.to_str().ok()?.split_once(' ') {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Key::parse(token.trim()),
-        Some(_) => None,
-        None => Key::parse(value.to_str().ok()?),
     }
 }
 

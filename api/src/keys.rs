@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::http::{HeaderMap, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use lru::LruCache;
@@ -140,6 +141,18 @@ impl Heard {
     pub(crate) fn note(&self, key: &str, machine: &str, place: Place) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.put((key.to_owned(), machine.to_owned()), (place, Instant::now()));
+    }
+}
+
+/// The one key of a request. Keys of the older API are keys as well, if they were imported, and it took them without a
+/// scheme, too.
+pub(crate) fn presented(headers: &HeaderMap) -> Option<Key> {
+    let mut sent = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (sent.next(), sent.next()) else { return None };
+    match value.to_str().ok()?.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Key::parse(token.trim()),
+        Some(_) => None,
+        None => Key::parse(value.to_str().ok()?),
     }
 }
 

@@ -11,6 +11,8 @@
 //!   `reply_body` what an answer holds until it was taken.
 //!
 //! The program `tessera-server` is in `program`: its arguments, settings, words and exit codes.
+//!
+//! `server` and the files with handlers (`routes`, `extract`, `meaning`) use each other: a handler gets the server's state.
 
 mod address;
 mod connections;

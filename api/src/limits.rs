@@ -18,9 +18,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::address::{self, Proxy};
 use crate::error::{Problem, Retry};
-use crate::extract::presented;
+use crate::keys::presented;
 use crate::reply_body::ReplyBody;
-use crate::routes::{MOST_BYTES, MOST_IMPORT_BYTES};
+
+/// Bytes of a request's body, and of an import's.
+pub(crate) const MOST_BYTES: usize = 4 * 1024 * 1024;
+pub(crate) const MOST_IMPORT_BYTES: usize = 16 * 1024 * 1024;
 
 /// What callers may ask of a server.
 #[derive(Debug, Clone)]

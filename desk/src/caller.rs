@@ -6,7 +6,7 @@ use std::time::Duration;
 use tessera_engine::domain::{Alteration, Category, Origin, Scope, TokenProfile};
 use tessera_engine::enrich;
 use tessera_engine::store::Actor;
-use tessera_plugins::Limits;
+use tessera_plugins::wasm::Limits;
 
 use crate::project::claim_of;
 

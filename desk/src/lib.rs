@@ -14,6 +14,9 @@
 //!   calls share, the vault of this machine.
 //!
 //! Without the feature `team` nothing here knows a runtime or a network.
+//!
+//! The [`chain`] and the [`verbs`] use each other: the desk performs a verb between the links, and a link sees the request of
+//! the verb that it stands before.
 
 #[cfg(feature = "team")]
 mod background;

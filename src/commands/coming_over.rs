@@ -13,7 +13,6 @@ use tessera_engine::domain::{Scope, Trust};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{Import, ImportAs, Standing, Undone};
 
-use super::setup::agreed;
 use super::{Access, Context, meaning};
 use crate::cli::{OlderArguments, Whose};
 use crate::{config, output};
@@ -63,7 +62,7 @@ pub(super) fn run(context: &Context, system: System, args: &OlderArguments) -> a
     if !args.yes && context.json && !std::io::stdin().is_terminal() {
         output::json(&as_json(&source, whose, &preview, None))?;
     }
-    if !agreed(args.yes, "Take them over?")? {
+    if !super::agreed(args.yes, "Take them over?")? {
         return Ok(code(&preview));
     }
     let taken = take(context, &source, whose, args, preview.rows)?;
@@ -251,7 +250,7 @@ pub(super) fn undo(context: &Context, n: u32, dry_run: bool, yes: bool) -> anyho
     if !context.json {
         told_undone(n, &undoing, "would be")?;
     }
-    let is_made = !dry_run && !is_idle && agreed(yes, "Take it back?")?;
+    let is_made = !dry_run && !is_idle && super::agreed(yes, "Take it back?")?;
     let undone = if is_made { context.perform(Access::Change, UndoImport { n, is_preview: false })? } else { undoing };
     if context.json {
         return output::json(&json!({ "import": n, "applied": is_made, "undone": undone }));

@@ -1,6 +1,5 @@
 //! `demo` and `eval queries`: our own notes and questions.
 
-use std::path::Path;
 use std::time::Instant;
 
 use tessera_desk::verbs::{Form, Recall};
@@ -8,10 +7,9 @@ use tessera_desk::{Caller, Desk};
 use tessera_engine::domain::{Origin, RecallRequest, Scope, TokenBudget};
 use tessera_engine::pack::JsonRows;
 use tessera_engine::score::Weights;
-use tessera_eval::{Fixture, UsageTrace};
+use tessera_eval::Fixture;
 
 use super::Context;
-use crate::cli::EvalOptions;
 use crate::output::{self, Style};
 
 const NOTES: &str = include_str!("../../fixtures/corpus/notes.jsonl");
@@ -58,33 +56,4 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
     }
     output::line("\nYour own: `tessera remember \"I prefer tabs\"`, then `tessera recall \"tabs or spaces?\"`.")?;
     output::line("For an MCP client, the server is `tessera mcp`.")
-}
-
-/// Measures on a file of questions, and on the usage trace beside it.
-pub(super) fn evaluate(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Result<()> {
-    let fixture = Fixture::read(file)?;
-    let whole = fixture.evaluate(&options.config(Weights::default()))?;
-    let trace = file.with_file_name("usage.toml");
-    let usage = if trace.exists() {
-        let vectors = options.vectors.vectors();
-        Some(UsageTrace::read(&trace)?.evaluate(&fixture, &Weights::default(), &vectors)?)
-    } else {
-        None
-    };
-    if context.json {
-        let mut value = serde_json::to_value(&whole)?;
-        if let (Some(object), Some(usage)) = (value.as_object_mut(), &usage) {
-            object.insert("usage".into(), serde_json::to_value(usage)?);
-        }
-        return output::json(&value);
-    }
-    super::eval::report(context, options, |config| Ok(fixture.evaluate(config)?.report))?;
-    output::line(&format!("silent on {} of {} unrelated questions", whole.silent, whole.unrelated))?;
-    if let Some(usage) = usage {
-        let rows = usage.runs.iter().map(|(run, (first, reciprocal))| {
-            vec![(*run).to_owned(), format!("{:.1}", first * 100.0), format!("{reciprocal:.3}")]
-        });
-        output::text(&output::table(&["usage trace", "meant note first", "MRR"], rows.collect()))?;
-    }
-    Ok(())
 }

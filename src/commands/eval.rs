@@ -6,7 +6,8 @@ use serde_json::json;
 use tessera_engine::domain::Packing;
 use tessera_engine::score::Weights;
 use tessera_eval::{
-    EvalConfig, ReplayReport, Report, Screening, Unit, Vectors, evaluate_locomo, replay, screenings, total,
+    EvalConfig, Fixture, ReplayReport, Report, Screening, Unit, UsageTrace, Vectors, evaluate_locomo, replay,
+    screenings, total,
 };
 
 use super::{Context, questions};
@@ -23,7 +24,7 @@ pub(super) fn run(context: &Context, what: Eval) -> anyhow::Result<()> {
             };
             report(context, &options, |config| Ok(evaluate_locomo(&file, unit, config)?))
         }
-        Eval::Queries { file, options } => super::demo::evaluate(context, &file, &options),
+        Eval::Queries { file, options } => queries(context, &file, &options),
         Eval::Prompts { file, vectors } => prompts(context, &file, &vectors.vectors()),
         Eval::Questions { files, max_tokens, ranker, vectors } => {
             let config = ranker.config(&vectors, &[], Packing::Dual, Weights::default());
@@ -41,7 +42,7 @@ fn secrets(context: &Context, file: &Path) -> anyhow::Result<()> {
         return output::json(&serde_json::to_value(&report)?);
     }
     let row = |name: &str, part: &Screening| {
-        let share = |of: u32, share: f64| if of == 0 { "-".to_owned() } else { percent(share) };
+        let share = |of: u32, share: f64| if of == 0 { "-".to_owned() } else { output::percent(share) };
         vec![
             name.to_owned(),
             format!("{}/{}", part.whole, part.credentials),
@@ -68,7 +69,7 @@ fn prompts(context: &Context, file: &Path, vectors: &Vectors) -> anyhow::Result<
         vec![
             name.to_owned(),
             report.prompts.to_string(),
-            percent(f64::from(report.silent) / f64::from(report.prompts.max(1))),
+            output::percent(f64::from(report.silent) / f64::from(report.prompts.max(1))),
             format!("{}/{}", report.answered, report.answerable),
             format!("{}/{}", report.to_the_point, report.given),
             format!("{:.1}", f64::from(report.tokens) / f64::from(report.prompts.max(1))),
@@ -80,11 +81,40 @@ fn prompts(context: &Context, file: &Path, vectors: &Vectors) -> anyhow::Result<
     let header =
         ["kind", "prompts", "silent %", "answered", "to the point", "tokens a prompt", "most tokens / characters"];
     output::text(&output::table(&header, rows))?;
-    output::line(&format!("precision {} %", percent(total.precision())))
+    output::line(&format!("precision {} %", output::percent(total.precision())))
+}
+
+/// Measures on a file of questions, and on the usage trace beside it.
+fn queries(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Result<()> {
+    let fixture = Fixture::read(file)?;
+    let whole = fixture.evaluate(&options.config(Weights::default()))?;
+    let trace = file.with_file_name("usage.toml");
+    let usage = if trace.exists() {
+        let vectors = options.vectors.vectors();
+        Some(UsageTrace::read(&trace)?.evaluate(&fixture, &Weights::default(), &vectors)?)
+    } else {
+        None
+    };
+    if context.json {
+        let mut value = serde_json::to_value(&whole)?;
+        if let (Some(object), Some(usage)) = (value.as_object_mut(), &usage) {
+            object.insert("usage".into(), serde_json::to_value(usage)?);
+        }
+        return output::json(&value);
+    }
+    report(context, options, |config| Ok(fixture.evaluate(config)?.report))?;
+    output::line(&format!("silent on {} of {} unrelated questions", whole.silent, whole.unrelated))?;
+    if let Some(usage) = usage {
+        let rows = usage.runs.iter().map(|(run, (first, reciprocal))| {
+            vec![(*run).to_owned(), format!("{:.1}", first * 100.0), format!("{reciprocal:.3}")]
+        });
+        output::text(&output::table(&["usage trace", "meant note first", "MRR"], rows.collect()))?;
+    }
+    Ok(())
 }
 
 /// Runs an evaluation as configured, and with `--ablate` once more without each signal.
-pub(super) fn report(
+fn report(
     context: &Context,
     options: &EvalOptions,
     evaluate: impl Fn(&EvalConfig) -> anyhow::Result<Report>,
@@ -110,13 +140,9 @@ pub(super) fn report(
     }
     output::text(&table(&whole, &ablation))?;
     let kinds = whole.by_category.iter().map(|(kind, part)| {
-        vec![kind.clone(), part.questions.to_string(), percent(part.recall), percent(part.surfaced)]
+        vec![kind.clone(), part.questions.to_string(), output::percent(part.recall), output::percent(part.surfaced)]
     });
     output::text(&output::table(&["kind", "questions", "in full at 1000", "surfaced"], kinds.collect()))
-}
-
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.1}", share * 100.0)
 }
 
 fn table(whole: &Report, ablation: &[(&'static str, Report)]) -> String {
@@ -128,9 +154,13 @@ fn table(whole: &Report, ablation: &[(&'static str, Report)]) -> String {
     let row = |name: &str, report: &Report| {
         let mut cells = vec![name.to_owned(), report.questions.to_string()];
         cells.extend(
-            report.recall_at_tokens.values().chain(report.surfaced_at_tokens.values()).map(|share| percent(*share)),
+            report
+                .recall_at_tokens
+                .values()
+                .chain(report.surfaced_at_tokens.values())
+                .map(|share| output::percent(*share)),
         );
-        cells.push(percent(report.recall_at_k.get(&10).copied().unwrap_or(0.0)));
+        cells.push(output::percent(report.recall_at_k.get(&10).copied().unwrap_or(0.0)));
         cells.extend([format!("{:.3}", report.mrr), format!("{:.2}", report.ms_p50)]);
         cells
     };

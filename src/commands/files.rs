@@ -18,7 +18,6 @@ use tessera_engine::Store;
 use tessera_engine::domain::{Origin, TokenBudget, Trust};
 use tessera_engine::store::Usage;
 
-use super::setup::agreed;
 use super::{Access, Context, caller, meaning};
 use crate::cli::{AddArguments, FilesTask};
 use crate::exit::UserError;
@@ -169,7 +168,7 @@ fn clear_unread(context: &Context, days: u32, yes: bool) -> anyhow::Result<()> {
         }
         let question =
             format!("Delete {} files, {} bytes?", theirs.len(), theirs.iter().map(|file| file.bytes).sum::<u64>());
-        let gone = if theirs.is_empty() || !agreed(yes, &question)? {
+        let gone = if theirs.is_empty() || !super::agreed(yes, &question)? {
             Vec::new()
         } else {
             desk.perform(ClearUnread { days, paths: theirs.iter().map(|file| file.path.clone()).collect() })?

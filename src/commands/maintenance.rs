@@ -13,7 +13,6 @@ use tessera_engine::store::{Check, Health, Replacing, Stats, Usage, Verdict, key
 use tessera_setup::{RowVerdict, check};
 
 use super::overwrite::may_write;
-use super::setup::agreed_or;
 use super::{Access, Context, coming_over, files, meaning};
 use crate::output::Style;
 use crate::{config, output};
@@ -135,8 +134,11 @@ pub(super) fn restore_backup(context: &Context, file: &Path, yes: bool) -> anyho
         let Replacing { memories, now, is_of_another_store } = replacing;
         let other = if is_of_another_store && now > 0 { " It was made of another store." } else { "" };
         let question = format!("Replace the {now} memories here by the {memories} of the backup?{other}");
-        let answer =
-            agreed_or(yes || now == 0, &question, "nobody to ask; pass --yes to replace the store by the backup");
+        let answer = super::agreed_or(
+            yes || now == 0,
+            &question,
+            "nobody to ask; pass --yes to replace the store by the backup",
+        );
         answer.unwrap_or_else(|error| {
             problem = Some(error);
             false
@@ -178,7 +180,7 @@ fn may_salvage(context: &Context, damage: &str, yes: bool) -> anyhow::Result<boo
         "the store is damaged: {damage}. --repair carries over what can be read, and sets the damaged files aside in {}. {backup}",
         home.dir().display()
     ));
-    agreed_or(yes, "Set the damaged files aside?", "nobody to ask; pass --yes to set the damaged files aside")
+    super::agreed_or(yes, "Set the damaged files aside?", "nobody to ask; pass --yes to set the damaged files aside")
 }
 
 /// Makes the vectors that wait, and says so.

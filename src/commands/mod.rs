@@ -31,7 +31,7 @@ mod sync;
 mod team;
 mod transfer;
 
-use std::io::Read;
+use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -375,4 +375,23 @@ fn all_or_stdin(argument: String) -> anyhow::Result<String> {
         UserError(format!("stdin: is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
     };
     Ok(String::from_utf8(bytes).map_err(wrong)?)
+}
+
+/// Asks whether to go on: true for `--yes`, or when the person says so.
+fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
+    agreed_or(yes, question, "nobody to ask; look at the change above and pass --yes")
+}
+
+/// The same with what is said where nobody can be asked.
+fn agreed_or(yes: bool, question: &str, nobody: &str) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(UserError(nobody.to_owned()).into());
+    }
+    write!(std::io::stderr().lock(), "{question} [y/N] ")?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

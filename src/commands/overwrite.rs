@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use super::Context;
-use super::setup::agreed_or;
 use crate::config;
 use crate::exit::UserError;
 
@@ -25,7 +24,7 @@ pub(super) fn may_write(context: &Context, file: &Path, is_forced: bool) -> anyh
         return refused("is not a regular file; give another name");
     }
     let question = format!("{shown} exists. Replace it?");
-    agreed_or(is_forced, &question, &format!("{shown} exists; pass --force to replace it"))
+    super::agreed_or(is_forced, &question, &format!("{shown} exists; pass --force to replace it"))
 }
 
 /// A path with the links above it followed: the file itself need not exist.

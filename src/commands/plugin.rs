@@ -9,7 +9,6 @@ use tessera_engine::store::Home;
 use tessera_plugins::{Manifest, Name, Plugin};
 
 use super::Context;
-use super::setup::agreed;
 use crate::cli::{AddPlugin, PluginTask};
 use crate::exit::UserError;
 use crate::{config, output};
@@ -116,7 +115,7 @@ fn add(context: &Context, args: AddPlugin) -> anyhow::Result<()> {
         let problem = "what follows --command belongs to the program, --yes included; put --yes before --command";
         return Err(UserError(problem.into()).into());
     }
-    let added = agreed(args.yes, "Add it?")?;
+    let added = super::agreed(args.yes, "Add it?")?;
     let name = name.clone();
     if added {
         home.make()?;

@@ -1,10 +1,13 @@
 //! `plugin test` and `plugin new`: trying a plugin, and beginning one.
+//!
+//! It and `plugin` use each other: `plugin` dispatches its subcommands, and `test` accepts a plugin that was added.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 use tessera_plugins::template::{self, File};
-use tessera_plugins::{Event, Limits, Name, Plugin, Ran, When};
+use tessera_plugins::wasm::Limits;
+use tessera_plugins::{Event, Name, Plugin, Ran, When};
 
 use super::{Context, plugin};
 use crate::cli::Language;

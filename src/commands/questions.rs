@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use tessera_eval::{EvalConfig, PromptTally, QuestionFile, QuestionReport, Verdicts, compare as compare_all};
 
 use super::Context;
-use super::eval::percent;
 use crate::output;
 
 /// Asks every question of some files, and prints the verdicts.
@@ -47,7 +46,7 @@ pub(super) fn run(context: &Context, files: &[PathBuf], budget: u32, config: &Ev
 fn row(name: &str, verdicts: &Verdicts) -> Vec<String> {
     let Verdicts { answerable, top, shown, wrong, silent, in_three, mrr, unanswerable, quiet, noise, tokens } =
         verdicts;
-    let share = |of: u32| if *answerable == 0 { String::new() } else { percent(verdicts.share(of)) };
+    let share = |of: u32| if *answerable == 0 { String::new() } else { output::percent(verdicts.share(of)) };
     let mut cells = vec![name.to_owned(), answerable.to_string()];
     cells.extend([top, shown, wrong, silent].map(u32::to_string));
     cells.extend([*top, *in_three, top + shown, *silent].map(share));

@@ -13,7 +13,6 @@ use tessera_desk::views::{StoredView, told_aside, told_kept};
 use tessera_engine::domain::{Category, FilePath, Memory, MemoryRef, Patch, Scope, Tag};
 use tessera_engine::store::{Erase, Near, StoreError, Stored};
 
-use super::setup::agreed_or;
 use super::{Access, Context, all_or_stdin, text_or_stdin, without_last_newline};
 use crate::cli::{Remember, Update};
 use crate::exit::UserError;
@@ -136,7 +135,7 @@ pub(super) fn forget(
         let ids = context.perform_here(Access::Change, Meant { named: named.clone() })?;
         let list = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let question = format!("Permanently delete {list}, also from the history and the backups?");
-        if !agreed_or(false, &question, "")? {
+        if !super::agreed_or(false, &question, "")? {
             return output::line("Nothing was deleted.");
         }
     }

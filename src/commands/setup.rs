@@ -2,7 +2,6 @@
 //!
 //! What is wrong with the settings of this machine, for `doctor`.
 
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -20,7 +19,6 @@ use tessera_setup::{Client, Level, Plan, Row, RowVerdict, apply, uninstall_plan}
 use super::{Context, coming_over};
 use crate::cli::{Setup, SetupClient};
 use crate::config_file::ConfigFile;
-use crate::exit::UserError;
 use crate::{config, output};
 
 /// Connects a client.
@@ -62,7 +60,7 @@ pub(super) fn uninstall(context: &Context, purge: bool, dry_run: bool, yes: bool
     }
     let question = if purge { "Make these changes and remove the store?" } else { "Make these changes?" };
     let made = if plan.is_empty() && purge {
-        !dry_run && agreed(yes, question)?
+        !dry_run && super::agreed(yes, question)?
     } else {
         confirmed(context, &plan, dry_run, yes, question)?
     };
@@ -123,25 +121,7 @@ fn confirmed(context: &Context, plan: &Plan, dry_run: bool, yes: bool, question:
     if dry_run {
         return Ok(false);
     }
-    agreed(yes, question)
-}
-
-pub(super) fn agreed(yes: bool, question: &str) -> anyhow::Result<bool> {
-    agreed_or(yes, question, "nobody to ask; look at the change above and pass --yes")
-}
-
-/// The same with what is said where nobody can be asked.
-pub(super) fn agreed_or(yes: bool, question: &str, nobody: &str) -> anyhow::Result<bool> {
-    if yes {
-        return Ok(true);
-    }
-    if !std::io::stdin().is_terminal() {
-        return Err(UserError(nobody.to_owned()).into());
-    }
-    write!(std::io::stderr(), "{question} [y/N] ")?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    super::agreed(yes, question)
 }
 
 fn report(context: &Context, plan: &Plan, made: bool) -> anyhow::Result<()> {

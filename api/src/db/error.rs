@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Used;
-use super::shares::ShareError;
 
 /// How often a transaction is tried again that PostgreSQL ended in favour of another one.
 const ATTEMPTS: u32 = 5;
@@ -123,12 +122,6 @@ pub(crate) trait AsOvertaken {
 impl AsOvertaken for DbError {
     fn is_overtaken(&self) -> bool {
         Self::is_overtaken(self)
-    }
-}
-
-impl AsOvertaken for ShareError {
-    fn is_overtaken(&self) -> bool {
-        matches!(self, Self::Db(error) if error.is_overtaken())
     }
 }
 

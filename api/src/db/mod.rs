@@ -1,4 +1,8 @@
 //! The database: a pool, and transactions that belong to one user.
+//!
+//! Three groups of files use each other: this one with `active`, which queues users by the name defined here; `error` with
+//! `quota`, as a used-up quota is an error; `ops` with `ask` and `foreseen`, as an op is foreseen before it is carried out, and a
+//! request is an op with an answer of its own.
 
 mod active;
 mod admin;

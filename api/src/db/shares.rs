@@ -9,6 +9,7 @@ use tessera_engine::domain::{DomainError, MemoryId, Permission, Tag};
 use tessera_engine::sync::Offer;
 use uuid::Uuid;
 
+use super::error::AsOvertaken;
 use super::memories::uuid;
 use super::verbs::{Ask as _, args};
 use super::{Caller, Db, DbError, Deed, UserId, UserTx, unless_overtaken};
@@ -45,6 +46,12 @@ pub(crate) enum ShareError {
 impl From<sqlx::Error> for ShareError {
     fn from(error: sqlx::Error) -> Self {
         Self::Db(error.into())
+    }
+}
+
+impl AsOvertaken for ShareError {
+    fn is_overtaken(&self) -> bool {
+        matches!(self, Self::Db(error) if error.is_overtaken())
     }
 }
 

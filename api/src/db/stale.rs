@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tessera_engine::compose::{Composed, Known, reanalysed};
-use tessera_engine::index::{Freshness, current_heads};
+use tessera_engine::index::{CURRENT_HEAD, Freshness};
 use tessera_engine::pack::{LineCosts, Passage};
 use tessera_engine::text::O200k;
 use uuid::Uuid;
@@ -33,8 +33,7 @@ impl Remade {
 
 /// The form of what this program derives from a text.
 pub(crate) fn derived_form() -> String {
-    let heads: Vec<String> = current_heads().iter().map(|head| format!("{head:?}")).collect();
-    format!("{} {}", LineCosts::FORM, heads.join(" "))
+    format!("{} {CURRENT_HEAD:?}", LineCosts::FORM)
 }
 
 /// True for what an older program made. A newer server's is left alone.
@@ -72,13 +71,10 @@ impl Db {
     async fn stale(&self, user: &UserId) -> Result<Vec<Uuid>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT id FROM memories WHERE owner = $1 AND state = 'live'
-                 AND (coalesce(costs[5], 1) <> $3 OR NOT EXISTS (
-                     SELECT FROM unnest($2::bytea[]) AS current (head)
-                     WHERE substring(forward FROM 1 FOR length(head)) = head))
+                 AND (coalesce(costs[5], 1) <> $3 OR substring(forward FROM 1 FOR length($2)) IS DISTINCT FROM $2)
              ORDER BY updated DESC, id";
-        Ok(tx
-            .values(sql, args![user.as_str(), current_heads(), i32::try_from(LineCosts::FORM).unwrap_or(i32::MAX)])
-            .await?)
+        let form = i32::try_from(LineCosts::FORM).unwrap_or(i32::MAX);
+        Ok(tx.values(sql, args![user.as_str(), &CURRENT_HEAD[..], form]).await?)
     }
 
     /// Makes what is derived from a user's memories current, in short transactions. Whatever ends it, what was done

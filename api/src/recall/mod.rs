@@ -1,6 +1,8 @@
 //! Recall on the server: the engine's one pipeline on an index of each user in memory, built from forward
 //! blobs when it is first asked and kept fresh by the user's feed. The index is a cache: any replica may
 //! hold one, or none.
+//!
+//! `index` and `news` use each other: an index takes news, and news are what an index lacks.
 
 mod cache;
 mod index;

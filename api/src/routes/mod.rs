@@ -18,10 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-
-/// Bytes of a request's body, and of an import's.
-pub(crate) const MOST_BYTES: usize = 4 * 1024 * 1024;
-pub(crate) const MOST_IMPORT_BYTES: usize = 16 * 1024 * 1024;
+use crate::limits::{MOST_BYTES, MOST_IMPORT_BYTES};
 
 #[derive(OpenApi)]
 #[openapi(

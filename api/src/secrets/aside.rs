@@ -14,7 +14,7 @@ use tessera_vault::{Fields, SecretPath, Vault, VaultError};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::rules::{SecretError, SecretMode, Secrets};
+use super::rules::{SecretError, SecretMode, Secrets, Taken};
 use crate::db::{Db, DbError, UserId};
 use crate::error::Problem;
 
@@ -65,13 +65,6 @@ pub(crate) struct SetAside {
     place: String,
     /// `encrypted`, `vault` or `dropped`.
     kept: &'static str,
-}
-
-/// A value that was found.
-pub(crate) struct Taken {
-    pub(crate) name: Option<Name>,
-    pub(crate) kind: String,
-    pub(crate) value: Zeroizing<String>,
 }
 
 /// Keeps what is found in what one user says of one memory.

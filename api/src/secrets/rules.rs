@@ -4,13 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use tessera_engine::domain::MemoryId;
-use tessera_engine::screen::Secret;
+use tessera_engine::screen::{Name, Secret};
 use tessera_seal::{Bound, Key, KeyError, Keys, SealError, Value, open, open_older, seal};
 use tessera_tables::names;
 use tessera_vault::{Config, Vault, VaultError};
 use zeroize::Zeroizing;
 
-use super::aside::Taken;
 use crate::db::{Db, DbError};
 
 names! {
@@ -110,6 +109,13 @@ pub(crate) enum Opened {
     Value(Value),
     /// It was sealed with a key that is not at hand.
     NoKey,
+}
+
+/// A value that was found.
+pub(crate) struct Taken {
+    pub(crate) name: Option<Name>,
+    pub(crate) kind: String,
+    pub(crate) value: Zeroizing<String>,
 }
 
 impl Secrets {

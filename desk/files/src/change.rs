@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use crate::error::FileError;
+use crate::leftovers::{UNFINISHED, own_name, survey};
 use crate::path::RelativePath;
 use crate::place::{FILE_MODE, Facts, Kind, Place, facts_of_file};
-use crate::remove::{Seen, Stamp, UNFINISHED, hash, own_name, survey};
+use crate::stamp::{Seen, Stamp, hash};
 use crate::tree::{Lock, Reach, Reached, Tree, system};
 
 /// What a file must be for a change to be made to it.

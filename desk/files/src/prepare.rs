@@ -3,12 +3,13 @@
 use crate::command::Command;
 use crate::edit::{inserted, replaced, shown};
 use crate::error::FileError;
+use crate::leftovers::survey;
 use crate::listing::listed;
 use crate::path::RelativePath;
 use crate::place::Kind;
 use crate::prepared::{Change, Prepared, Step, files_beneath};
-use crate::remove::{Seen, survey};
 use crate::reply::Reply;
+use crate::stamp::Seen;
 use crate::tree::{Reach, Reached, Tree, system};
 
 /// How much a command may do.
@@ -103,7 +104,7 @@ fn create(tree: &Tree, path: RelativePath, text: &str, limits: &Limits) -> Resul
     };
     within(&path, text, limits)?;
     let reply = Reply::sentence(format!("File created successfully at: {}", path.spelled()));
-    let seen = before.as_ref().map(crate::remove::ReadFile::seen);
+    let seen = before.as_ref().map(crate::stamp::ReadFile::seen);
     let before_text = before.and_then(|read| String::from_utf8(read.bytes).ok());
     Ok(Prepared::write(reply, path, text.to_owned(), seen, before_text))
 }

@@ -4,8 +4,8 @@ use crate::change::Expected;
 use crate::error::FileError;
 use crate::path::{MOST_DEPTH, OWN_PREFIX, RelativePath};
 use crate::place::{Kind, Place};
-use crate::remove::{ReadFile, Seen, Stamp};
 use crate::reply::Reply;
+use crate::stamp::{ReadFile, Seen, Stamp};
 use crate::tree::{Lock, Reach, Reached, Tree};
 
 /// What a command does to one file.

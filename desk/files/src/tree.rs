@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::error::FileError;
 use crate::path::RelativePath;
 use crate::place::{self, Facts, Kind, Place, Target, facts_of_file};
-use crate::remove::{Identity, ReadFile};
+use crate::stamp::{Identity, ReadFile};
 
 /// The folder that models write in. A file in it that has a second name anywhere is not opened: that may lead out of it.
 const MEMORIES: &str = "memories";

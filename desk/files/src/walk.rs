@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::FileError;
 use crate::path::MOST_DEPTH;
 use crate::place::{Facts, Kind, Place};
-use crate::remove::Stamp;
+use crate::stamp::Stamp;
 use crate::tree::Tree;
 
 /// What is looked for.

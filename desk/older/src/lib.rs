@@ -7,6 +7,8 @@
 //! - [`Source::open`]: what is at a path, as one system's. [`Source::each`] tells its rows, as often as it is asked.
 //! - [`Draft`]: a row as it is to be stored, under a key by which it is known again.
 //! - [`places`]: where each system keeps its data, and what is there.
+//!
+//! `source` and the reader of each system use each other: it opens them, and they tell it their rows.
 
 mod copy;
 mod draft;

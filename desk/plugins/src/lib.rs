@@ -2,7 +2,7 @@
 //!
 //! - [`Manifest`], [`Wants`], [`Field`]: what a plugin is called, when it is called, what it may change.
 //! - [`Registry`], [`Plugin`]: which were added, with what was granted and what their files were.
-//! - [`Reply`]: what a plugin may answer. [`run`]: one call, by [`wasm`] or [`command`], within [`Limits`].
+//! - [`Reply`]: what a plugin may answer. [`run`]: one call, by [`wasm`] or [`command`], within [`wasm::Limits`].
 //!
 //! It knows no store and no desk: a message is a line of JSON, and so is the answer.
 
@@ -19,7 +19,7 @@ pub use failure::{Failure, PluginError};
 pub use manifest::{Event, Field, Manifest, Name, Wants, When};
 pub use registry::{Body, Pinned, Plugin, Registry, digest};
 pub use reply::Reply;
-pub use run::{Limits, Ran, run};
+pub use run::{Ran, run};
 
 /// The version of what is said between Tessera and a plugin.
 pub const ABI: u32 = 1;

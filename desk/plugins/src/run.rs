@@ -8,27 +8,8 @@ use std::time::{Duration, Instant};
 use crate::failure::Failure;
 use crate::registry::{Body, Plugin};
 use crate::reply::Reply;
+use crate::wasm::Limits;
 use crate::{command, wasm};
-
-/// What a call may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How long it may take.
-    pub time: Duration,
-    /// Steps of a WASM plugin; a program is bounded by its time alone.
-    pub fuel: u64,
-    /// Memory of a WASM plugin, in bytes.
-    pub memory: usize,
-}
-
-impl Limits {
-    /// For a call that somebody waits for: a second.
-    pub const WAITED: Self = Self { time: Duration::from_secs(1), fuel: 1_000_000_000, memory: 16 * 1024 * 1024 };
-    /// For a call that a prompt waits for: 5 ms.
-    pub const PROMPT: Self = Self { time: Duration::from_millis(5), ..Self::WAITED };
-    /// For a call that nobody waits for: ten seconds.
-    pub const UNWAITED: Self = Self { time: Duration::from_secs(10), fuel: 10_000_000_000, ..Self::WAITED };
-}
 
 /// What came of a call.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 //! `handle(place, length) -> i64`, which gives the place of its answer in the upper half and its length in the lower one. It
 //! may import `tessera.clock() -> i64`, microseconds since 1970, where that was granted.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use wasmi::{
     CompilationMode, Config, CustomFuelCosts, Engine, Error, Extern, Instance, Linker, Memory, Module, Store,
@@ -14,7 +14,6 @@ use wasmi::{
 
 use crate::failure::{Failure, PluginError};
 use crate::manifest::Manifest;
-use crate::run::Limits;
 use crate::{ABI, MOST_OUTPUT};
 
 /// The section of a module that holds its manifest.
@@ -28,6 +27,26 @@ const COSTS: CustomFuelCosts =
 /// Calls within calls, at most, and bytes of their values.
 const MOST_DEPTH: usize = 1_000;
 const MOST_STACK: usize = 1024 * 1024;
+
+/// What a call may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take.
+    pub time: Duration,
+    /// Steps of a WASM plugin; a program is bounded by its time alone.
+    pub fuel: u64,
+    /// Memory of a WASM plugin, in bytes.
+    pub memory: usize,
+}
+
+impl Limits {
+    /// For a call that somebody waits for: a second.
+    pub const WAITED: Self = Self { time: Duration::from_secs(1), fuel: 1_000_000_000, memory: 16 * 1024 * 1024 };
+    /// For a call that a prompt waits for: 5 ms.
+    pub const PROMPT: Self = Self { time: Duration::from_millis(5), ..Self::WAITED };
+    /// For a call that nobody waits for: ten seconds.
+    pub const UNWAITED: Self = Self { time: Duration::from_secs(10), fuel: 10_000_000_000, ..Self::WAITED };
+}
 
 /// What a call is bounded by, and what it used.
 struct Bounds {

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tessera_tables::names;
 
 use crate::entry::Run;
-use crate::plan::{Edit, Plan, SetupError};
+use crate::error::SetupError;
+use crate::plan::{Edit, Plan};
 use crate::{json, plan, toml};
 
 names! {

@@ -8,7 +8,7 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode
 use serde_json::Value;
 
 use crate::entry::{SERVER, is_our_hook, with_added};
-use crate::plan::SetupError;
+use crate::error::SetupError;
 
 const MARK: &str = "\u{feff}";
 

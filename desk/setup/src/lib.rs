@@ -4,6 +4,7 @@
 mod check;
 mod client;
 mod entry;
+mod error;
 mod json;
 mod plan;
 mod record;
@@ -11,5 +12,6 @@ mod toml;
 
 pub use check::{Row, RowVerdict, check, runs_hooks, starts_server};
 pub use client::{Client, EVENTS, Level, Places};
-pub use plan::{Edit, Plan, SetupError};
+pub use error::SetupError;
+pub use plan::{Edit, Plan};
 pub use record::{apply, uninstall_plan};

@@ -8,7 +8,8 @@ use tessera_engine::screen::is_clean;
 use tessera_engine::store::{Home, dir_of, make_private_dir, replace};
 
 use crate::client::Client;
-use crate::plan::{Edit, Plan, SetupError};
+use crate::error::SetupError;
+use crate::plan::{Edit, Plan};
 use crate::{plan, toml};
 
 #[derive(Debug, Default, Serialize, Deserialize)]

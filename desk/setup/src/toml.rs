@@ -5,7 +5,7 @@ use std::path::Path;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value, value};
 
 use crate::entry::{Run, SERVER, with_added};
-use crate::plan::SetupError;
+use crate::error::SetupError;
 
 const SERVERS: &str = "mcp_servers";
 

@@ -7,7 +7,8 @@ use tessera_engine::domain::{Memory, TokenProfile};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::{Near, StoreError};
 use tessera_engine::text::{O200k, TokenCounter};
-use tessera_plugins::{ABI, Event, Failure, Limits, Name, Plugin, Ran, When, run};
+use tessera_plugins::wasm::Limits;
+use tessera_plugins::{ABI, Event, Failure, Name, Plugin, Ran, When, run};
 
 use super::installed::Installed;
 use super::seen::{Asked, Seen};

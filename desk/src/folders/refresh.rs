@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use tessera_engine::Store;
 use tessera_engine::domain::{FilePath, MemoryRef, Origin, file_of_content};
-use tessera_engine::screen::{findings, is_clean};
 use tessera_engine::store::{Actor, FileRow, Folder, MEMORIES, SeenFile, StoreError, is_settled};
 use tessera_files::{FileError, RelativePath, Stamp, Tree};
 
 use super::aside;
 use super::layout::lay_out;
-use super::left::{Directory, Look, doubt_what_is_not_known, upwards};
+use super::left::{Directory, Look, doubt_what_is_not_known, holds_token, upwards};
 use super::read::{MOST_BYTES, held, note_memories, seen, stamp_of};
 
 /// Files that are read before they are taken, and bytes; fewer where somebody waits.
@@ -390,53 +389,6 @@ fn direct(store: &Store, folder: &Folder, directory: &str) -> Result<Vec<FileRow
     Ok(rows)
 }
 
-/// Words of prose with which some keys begin, and some names of notes.
-const PROSE: [&str; 8] = ["api", "key", "keys", "pass", "password", "secret", "token", "tokens"];
-/// The shortest name that is a credential as a whole.
-const LEAST_OF_TOKEN: usize = 20;
-/// And of one that begins with a word of prose.
-const LEAST_WITH_WORD: usize = 31;
-
-/// True for a path of which a name, or a piece of one, is a credential by its own look. Names are made of the words of notes:
-/// what may only be one for the words before it is none, and `key-value-stores-are-…` is none for beginning as some keys do.
-pub(super) fn holds_token(path: &str) -> bool {
-    let is_token = |name: &str| {
-        let mut found = findings(name).into_iter().filter(|finding| finding.span.start == 0);
-        found.any(|finding| name.get(finding.span).is_some_and(is_no_name))
-    };
-    path.split(['/', ' ']).any(is_token) || pieces(path).any(|piece| !is_clean(piece))
-}
-
-/// True for what looks like a credential and is no name made of words.
-fn is_no_name(token: &str) -> bool {
-    let begins_as_prose = pieces(token).next().is_some_and(|first| PROSE.contains(&first));
-    // No word is a group of a UUID.
-    let is_word = |piece: &&str| {
-        piece.len() > 2
-            && piece.bytes().all(|letter| letter.is_ascii_lowercase())
-            && !piece.bytes().all(|letter| letter.is_ascii_hexdigit())
-    };
-    let is_of_words = begins_as_prose || pieces(token).skip(1).filter(is_word).count() > 1;
-    if is_of_words {
-        token.len() >= LEAST_WITH_WORD && pieces(token).any(is_drawn)
-    } else {
-        token.len() >= LEAST_OF_TOKEN
-    }
-}
-
-/// What stands between hyphens, dots and the like.
-fn pieces(name: &str) -> impl Iterator<Item = &str> {
-    name.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
-}
-
-/// True for a piece that is no word, and longer than what tells names apart: the last group of a UUID.
-fn is_drawn(piece: &str) -> bool {
-    const LONGEST_OF_UUID: usize = 12;
-    piece.len() > LONGEST_OF_UUID
-        && piece.contains(|letter: char| letter.is_ascii_digit())
-        && piece.contains(char::is_alphabetic)
-}
-
 /// Reads as many of what is left as are taken at once.
 fn read_some(tree: &Tree, folder: &Folder, left: &mut impl Iterator<Item = Differing>, most: usize) -> Vec<ReadNow> {
     let mut bytes = 0;
@@ -459,39 +411,4 @@ fn read_file(tree: &Tree, folder: &Folder, path: &FilePath, stamp: Stamp) -> Res
     }
     let inside = RelativePath::found(path.inside(), &folder.name)?;
     Ok(seen(path.clone(), tree.read(&inside, MOST_BYTES)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_a_credential_by_its_own_look_alone() {
-        let token = format!("ghp_{}", "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5");
-        let with_hyphens = format!("key-{}", "8f2b41c09d7e6a5b3c1d0e9f8a7b6c5d");
-        let tokens = [token.clone(), format!("a/{token}.md"), format!("notes on {token}.md"), with_hyphens];
-        for path in tokens {
-            assert!(holds_token(&path), "{path}");
-        }
-        let uuid = "8f2b41c0-9d7e-4a5b-b3c1-d0e9f8a7b6c5";
-        let drawn = "aB3dE5fG7hJ9kL1mN3pQ";
-        let slack = format!("xo{}-123456789012-1234567890123-kQzWmXvTgRbNpLsJhDyFcVuK.md", "xb");
-        let gitlab = ["pat", "dt"].map(|kind| format!("gl{kind}-{drawn}.md"));
-        let of_groups = [format!("pat-na1-{uuid}.md"), format!("HRKU-{uuid}.md"), format!("HRKU-{uuid}"), slack];
-        for path in of_groups.iter().chain(&gitlab) {
-            assert!(holds_token(path), "{path}");
-        }
-        let proxy = "the-proxy-listens-on-7433.-key-valuetv-b3d6f.md";
-        let slug = "global/a/key-value-aoq-owns-dfja-ce5f5a48.md";
-        let long = "key-value-stores-are-slow-bdad65c9-401e-c4da-0263-f101ce5f5a48.md";
-        for words in [
-            "sk-learn-pipelines-are-slow-bdad65c9-401e-c4da-0263-f101ce5f5a48.md",
-            "glpat-rotation-plan-for-runners.md",
-        ] {
-            assert!(!holds_token(words), "{words}");
-        }
-        for path in [proxy, slug, long, "a/key-value-65aae7b3.md", "password-rotation-plan.md", "用户/é key 12.md"] {
-            assert!(!holds_token(path), "{path}");
-        }
-    }
 }

@@ -1,6 +1,9 @@
 //! What a text means, as a vector: two texts that say the same in other words are near.
 //!
 //! Pure: texts in, vectors out, the same bits on every machine.
+//!
+//! `vector`, `scan` and `kernels` use each other: the kernels are compiled for the length of a vector, and comparing two
+//! vectors is a scan of one.
 
 #![expect(
     clippy::inline_always,

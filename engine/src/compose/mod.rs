@@ -18,6 +18,6 @@ pub use composed::{
     restored, settled_apart, undone,
 };
 pub use fields::{Beside, memory_of};
-pub use noted::{LinkedNote, Told, noted, place_of, read_note, title_of};
-pub use parts::{Filed, PartText, file_draft, filed, is_as_it_was, known_again, moved, part_draft};
+pub use noted::{Filed, LinkedNote, Told, noted, place_of, read_note, title_of};
+pub use parts::{PartText, file_draft, filed, is_as_it_was, known_again, moved, part_draft};
 pub use server::{Decided, Outcome, cleaned, document, edit, outcome};

@@ -7,7 +7,6 @@ use serde_json::Value;
 use tessera_markdown::write::{self, Link as Relation, Written};
 use tessera_markdown::{Bound, Note, Target, parse, parse_plain, permalink};
 
-use super::parts::Filed;
 use crate::domain::{
     Category, FilePath, Importance, LinkKind, MAX_NAME_CHARS, MAX_WORDS, Memory, MemoryId, MemoryType, Metadata,
     Origin, Scope, Timestamp, Trust,
@@ -25,6 +24,25 @@ const MOST_NAME: usize = 48;
 pub fn read_note(path: &FilePath, text: &str) -> Note {
     let read = if path.is_markdown() { parse } else { parse_plain };
     read(text, path.stem(), Bound::default())
+}
+
+/// Who wrote what a file says, and where it belongs.
+#[derive(Debug, Clone)]
+pub struct Filed {
+    /// The file.
+    pub path: FilePath,
+    /// Where its parts belong.
+    pub scope: Scope,
+    /// Who wrote what is new in it.
+    pub origin: Origin,
+    /// How far that is believed, where that does not follow from who wrote it.
+    pub vouched: Option<Trust>,
+    /// When it came to be.
+    pub created: Timestamp,
+    /// The session.
+    pub session: Option<String>,
+    /// The client program.
+    pub client: Option<String>,
 }
 
 /// What a note tells of the memory that it was written from. A note is believed in none of it that would make more of the

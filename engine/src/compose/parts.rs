@@ -6,11 +6,8 @@ use tessera_markdown::{Note, Part, PartKind};
 
 use super::composed::{Composed, Known, compose};
 use super::fields;
-use super::noted::Told;
-use crate::domain::{
-    Category, DomainError, Draft, FilePath, InFile, MAX_NAME_CHARS, MAX_TAGS, Memory, MemoryId, Origin, Scope, Tag,
-    Timestamp, Trust,
-};
+use super::noted::{Filed, Told};
+use crate::domain::{Category, DomainError, Draft, InFile, MAX_NAME_CHARS, MAX_TAGS, Memory, MemoryId, Tag, Timestamp};
 use crate::screen::Screened;
 use crate::text::TokenCounter;
 
@@ -21,25 +18,6 @@ const LIKE_ANYWHERE: f64 = 0.6;
 /// Pairs of texts that are compared, at most: where nearly everything in a long file is another text, each new one is compared
 /// with those that stood nearest.
 const MOST_PAIRS: usize = 20_000;
-
-/// Who wrote what a file says, and where it belongs.
-#[derive(Debug, Clone)]
-pub struct Filed {
-    /// The file.
-    pub path: FilePath,
-    /// Where its parts belong.
-    pub scope: Scope,
-    /// Who wrote what is new in it.
-    pub origin: Origin,
-    /// How far that is believed, where that does not follow from who wrote it.
-    pub vouched: Option<Trust>,
-    /// When it came to be.
-    pub created: Timestamp,
-    /// The session.
-    pub session: Option<String>,
-    /// The client program.
-    pub client: Option<String>,
-}
 
 /// The memory that a part of a file is to be. What a note tells of the memory that it was written from holds of its first
 /// part alone.

@@ -9,65 +9,10 @@
 use std::collections::BTreeMap;
 
 use super::label::Label;
-use super::postings;
-use super::sections::{Section, TERMS, TERMS_VERSION, blob_of, section, sections};
+use super::postings::{self, FieldTf};
+use super::sections::{BadBlob, Section, TERMS, TERMS_VERSION, blob_of, section, sections};
 use crate::domain::Memory;
 use crate::text::{TokenKind, tokenize};
-
-/// How often a term stands in each field of a row; counts stop at 127.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FieldTf {
-    /// In the text.
-    pub content: u8,
-    /// In the caller's keywords.
-    pub keywords: u8,
-    /// In tags and entities.
-    pub tags: u8,
-    /// In the category.
-    pub category: u8,
-    /// Around it, in the same captured conversation, in 25ths (see [`super::context_of`]).
-    pub context: u8,
-}
-
-impl FieldTf {
-    /// True when the row itself holds the term, not just its surroundings.
-    #[inline]
-    pub fn is_own(self) -> bool {
-        self.content | self.keywords | self.tags | self.category != 0
-    }
-
-    /// One byte when the term stands in the text alone, else a mask and one byte per field.
-    pub(super) fn put(self, out: &mut Vec<u8>) {
-        let fields = [self.content, self.keywords, self.tags, self.category, self.context];
-        if fields.iter().skip(1).all(|tf| *tf == 0) && self.content < 0x80 {
-            return out.push(self.content);
-        }
-        let mask = fields.iter().enumerate().filter(|(_, tf)| **tf != 0).fold(0x80, |mask, (bit, _)| mask | 1 << bit);
-        out.push(mask);
-        out.extend(fields.iter().filter(|tf| **tf != 0));
-    }
-
-    #[inline]
-    pub(super) fn take(bytes: &mut &[u8]) -> Option<Self> {
-        let head = postings::take_byte(bytes)?;
-        if head & 0x80 == 0 {
-            return Some(Self { content: head, ..Self::default() });
-        }
-        let mut field = |bit: u8| if head & bit == 0 { Some(0) } else { postings::take_byte(bytes) };
-        Some(Self {
-            content: field(1)?,
-            keywords: field(2)?,
-            tags: field(4)?,
-            category: field(8)?,
-            context: field(16)?,
-        })
-    }
-}
-
-/// A blob that cannot be read: of another version, or damaged. It is made again from the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the forward blob is damaged or of another version")]
-pub struct BadBlob;
 
 /// The terms of one row, sorted, and the length of its text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

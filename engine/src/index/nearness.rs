@@ -5,8 +5,8 @@
 //! questions) an eighth holds 99.98 % of the ten nearest of each question, a sixteenth 99.75 %. Which passages are in
 //! the snapshot and which in the tail makes no difference: all of them compete for one place.
 
-use super::forward::FieldTf;
 use super::passages::{PassageTable, SIGNED};
+use super::postings::FieldTf;
 use super::postings::Posting;
 use super::snapshot::Snapshot;
 use super::tail::IndexRow;

@@ -4,17 +4,17 @@
 //! Layout: format byte; number of sections; tag and version of each, a byte each, tags ascending; the length of each
 //! (varint); then the sections in the same order. So blobs that need no work begin alike, and a store can look for
 //! those that do not. A section that this program does not know is skipped, and kept when others are written.
-//!
-//! The first blobs had one byte, the version of the analyzer, and the terms after it: those are read as they are.
 
-use super::forward::BadBlob;
 use super::postings;
 use crate::text::ANALYZER_VERSION;
 
+/// A blob that cannot be read: of another version, or damaged. It is made again from the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the forward blob is damaged or of another version")]
+pub struct BadBlob;
+
 /// The layout that is written.
 const FORMAT: u8 = 2;
-/// The first byte of the first blobs: the version of the only analyzer that wrote them.
-const FIRST: u8 = 1;
 
 /// The section of the terms.
 pub(super) const TERMS: u8 = 1;
@@ -61,13 +61,7 @@ impl Freshness {
 
 /// How blobs begin that are current. One that begins otherwise may be so too, and holds a section that is not known:
 /// [`Freshness::of`] tells.
-pub fn current_heads() -> Vec<Vec<u8>> {
-    let mut heads = vec![vec![FORMAT, 1, TERMS, TERMS_VERSION]];
-    if TERMS_VERSION == FIRST {
-        heads.push(vec![FIRST]);
-    }
-    heads
-}
+pub const CURRENT_HEAD: [u8; 4] = [FORMAT, 1, TERMS, TERMS_VERSION];
 
 /// The sections of a blob.
 pub(super) fn sections(blob: &[u8]) -> Result<Vec<Section<'_>>, BadBlob> {
@@ -89,31 +83,28 @@ pub(super) fn section(blob: &[u8], tag: u8) -> Result<Option<Section<'_>>, BadBl
 
 fn visit<'a>(blob: &'a [u8], mut see: impl FnMut(Section<'a>)) -> Result<(), BadBlob> {
     let (format, rest) = blob.split_first().ok_or(BadBlob)?;
-    match *format {
-        FIRST => see(Section { tag: TERMS, version: FIRST, bytes: rest }),
-        FORMAT => {
-            let (count, rest) = rest.split_first().ok_or(BadBlob)?;
-            let (directory, mut lengths) = rest.split_at_checked(2 * usize::from(*count)).ok_or(BadBlob)?;
-            let mut bodies = lengths;
-            for _ in 0..*count {
-                postings::take(&mut bodies).ok_or(BadBlob)?;
-            }
-            let mut before = None;
-            for entry in directory.chunks_exact(2) {
-                let &[tag, version] = entry else { return Err(BadBlob) };
-                if before.replace(tag).is_some_and(|before| before >= tag) {
-                    return Err(BadBlob);
-                }
-                let length = postings::take(&mut lengths).ok_or(BadBlob)? as usize;
-                let (bytes, rest) = bodies.split_at_checked(length).ok_or(BadBlob)?;
-                bodies = rest;
-                see(Section { tag, version, bytes });
-            }
-            if !bodies.is_empty() {
-                return Err(BadBlob);
-            }
+    if *format != FORMAT {
+        return Err(BadBlob);
+    }
+    let (count, rest) = rest.split_first().ok_or(BadBlob)?;
+    let (directory, mut lengths) = rest.split_at_checked(2 * usize::from(*count)).ok_or(BadBlob)?;
+    let mut bodies = lengths;
+    for _ in 0..*count {
+        postings::take(&mut bodies).ok_or(BadBlob)?;
+    }
+    let mut before = None;
+    for entry in directory.chunks_exact(2) {
+        let &[tag, version] = entry else { return Err(BadBlob) };
+        if before.replace(tag).is_some_and(|before| before >= tag) {
+            return Err(BadBlob);
         }
-        _ => return Err(BadBlob),
+        let length = postings::take(&mut lengths).ok_or(BadBlob)? as usize;
+        let (bytes, rest) = bodies.split_at_checked(length).ok_or(BadBlob)?;
+        bodies = rest;
+        see(Section { tag, version, bytes });
+    }
+    if !bodies.is_empty() {
+        return Err(BadBlob);
     }
     Ok(())
 }
@@ -191,19 +182,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_blobs_are_read_as_they_are() {
-        // `crane` once in the text and `pier` once in the text, of a note of two words, as they were written first.
-        let first = b"\x01\x02\x02\x00\x05crane\x01\x00\x04pier\x01";
-        let doc = ForwardDoc::decode(first).unwrap();
-        assert_eq!((doc.length, doc.terms.keys().map(String::as_str).collect::<Vec<_>>()), (2, vec!["crane", "pier"]));
-        assert!(Freshness::of(first).is_current());
-        assert_eq!(sections(&doc.encode()).unwrap(), sections(first).unwrap());
-    }
-
-    #[test]
     fn current_blobs_begin_as_it_is_said_and_others_are_told_apart() {
         let blob = ForwardDoc::default().encode();
-        let begins = |blob: &[u8]| current_heads().iter().any(|head| blob.starts_with(head));
+        let begins = |blob: &[u8]| blob.starts_with(&CURRENT_HEAD);
         assert!(begins(&blob) && Freshness::of(&blob).is_current());
         assert_eq!(Freshness::of(&[]), Freshness::Older);
         let with_version = |at: usize, version: u8| {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::features::Features;
-use super::forward::{FieldTf, scan};
-use super::postings::Posting;
+use super::forward::scan;
+use super::postings::{FieldTf, Posting};
 
 /// A row as the index sees it, wherever it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

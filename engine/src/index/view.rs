@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use fst::{Automaton, IntoStreamer, Streamer};
 
 use super::features::Features;
-use super::forward::FieldTf;
 use super::label::Label;
+use super::postings::FieldTf;
 use super::postings::Posting;
 use super::snapshot::Snapshot;
 use super::tail::Tail;

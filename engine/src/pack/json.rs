@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use super::line::{json_attribution, json_beside, json_detail, json_index};
 use super::select::Frame;
 use super::text::{Detail, IndexEntry, MOST_FOR_READINGS, Ranked, Row};
-use super::weak::{JSON_NEAR_TOKENS, JSON_WEAK_TOKENS};
 use crate::domain::{Cursor, Handle, Memory, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
 use crate::text::{O200k, TokenCounter, number_tokens};
@@ -47,6 +46,10 @@ pub struct JsonFrame {
     is_limited: bool,
 }
 
+/// Tokens of `"weak":true,` in a row, more than a plain row has.
+pub(super) const JSON_WEAK_TOKENS: u32 = 4;
+/// Tokens of `,"near":` in the counts, without the number.
+pub(super) const JSON_NEAR_TOKENS: u32 = 3;
 const OPEN: &str = "{\"query\":\n";
 const OPEN_TOKENS: u32 = 3;
 const DETAILS: &str = ",\"details\":[\n";

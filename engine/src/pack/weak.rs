@@ -9,7 +9,7 @@
 //! </memories>
 //! ```
 
-use super::json::JsonFrame;
+use super::json::{JSON_NEAR_TOKENS, JsonFrame};
 use super::line::index_body;
 use super::select::Frame;
 use super::text::{IndexEntry, TextFrame};
@@ -24,10 +24,6 @@ const FOOTER_TOKENS: u32 = 4;
 const ROW_TOKENS: u32 = 2;
 /// Tokens of the line that counts the near ones, without the number.
 const NEAR_TOKENS: u32 = 8;
-/// Tokens of `"weak":true,` in a row, more than a plain row has.
-pub(super) const JSON_WEAK_TOKENS: u32 = 4;
-/// Tokens of `,"near":` in the counts, without the number.
-pub(super) const JSON_NEAR_TOKENS: u32 = 3;
 
 /// The weak matches that fit, and how many near ones stay unshown.
 #[derive(Debug, Clone, Copy)]
@@ -112,6 +108,7 @@ fn near_tokens(near: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::json::JSON_WEAK_TOKENS;
     use super::*;
     use crate::text::{O200k, TokenCounter};
 

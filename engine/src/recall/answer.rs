@@ -11,7 +11,7 @@ use crate::score::Weights;
 use super::broad::{Broad, heading_of};
 use super::excerpt::{About, Lines, best_excerpt, opening};
 use super::rank::Ranking;
-use super::weak::Weak;
+use super::weak::{Weak, says};
 
 /// In which form the reply is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -160,13 +160,6 @@ impl Repeats {
         let ranks = again.iter().map(|((ranked, _), _)| ranked.rank).collect();
         (fresh.into_iter().map(|(found, _)| found).collect(), ranks)
     }
-}
-
-/// What tells two texts apart for a reader: a text that differs only in case and white space is shown once. By the signature, texts
-/// such as `fooBar` and `foobar`, which are other words, stay two.
-pub(super) fn says(row: &Row) -> (u64, String) {
-    let text = row.memory.content.to_lowercase();
-    (row.signature, text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// What goes into a reply, and what does not.

@@ -2,6 +2,9 @@
 //!
 //! Two steps, so that storage stays outside: [`rank`] needs only an index, [`answer`] only the rows
 //! of one page. The same two steps serve every face, and every store.
+//!
+//! Two groups of files use each other: `rank` with `scorer` and `paging`, which work on the matches that it collects; `answer`
+//! with `broad`, a second layout within the same frame.
 
 mod allowed;
 mod answer;

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::answer::says;
 use crate::domain::RecallRequest;
 use crate::pack::{IndexEntry, JsonFrame, Ranked, Row, TextFrame, WeakRows};
 
@@ -63,4 +62,11 @@ impl Weak {
     pub(super) fn rows(&self) -> WeakRows<'_> {
         WeakRows { rows: &self.rows, near: self.near }
     }
+}
+
+/// What tells two texts apart for a reader: a text that differs only in case and white space is shown once. By the signature, texts
+/// such as `fooBar` and `foobar`, which are other words, stay two.
+pub(super) fn says(row: &Row) -> (u64, String) {
+    let text = row.memory.content.to_lowercase();
+    (row.signature, text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

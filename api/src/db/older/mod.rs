@@ -10,6 +10,8 @@
 //!
 //! Beside the tables in their schema `older` stands what became of each row, so that it can be gone on with: a row is written and
 //! noted in one transaction, under an id that follows from its number.
+//!
+//! This file, `names` and `shares` use each other: they add to what the takeover reports.
 
 mod aside;
 mod forget;

@@ -1,22 +1,22 @@
 //! A directory by its handle, and what can be done with one name in it: nothing here takes a path, so nothing can lead
 //! elsewhere. Unix says it in its own calls, Windows through `cap-std`.
 
-use std::io;
-use std::path::Path;
-
-use cap_std::fs::Dir;
-
-use crate::remove::Stamp;
-
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
+use std::io;
+use std::path::Path;
+
+use cap_std::fs::Dir;
+
 #[cfg(unix)]
 pub(crate) use unix::{Place, facts_of_file, is_running};
 #[cfg(windows)]
 pub(crate) use windows::{Place, facts_of_file, is_running};
+
+use crate::stamp::Stamp;
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

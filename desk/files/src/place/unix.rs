@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags, Sta
 use rustix::io::Errno;
 
 use crate::place::{DIRECTORY_MODE, Facts, Kind};
-use crate::remove::Stamp;
+use crate::stamp::Stamp;
 
 /// An open directory.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use crate::place::{Facts, Kind};
-use crate::remove::Stamp;
+use crate::stamp::Stamp;
 
 /// An open directory.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use super::store::Store;
 use super::transaction::Change;
 use crate::compose::{Composed, Known, reanalysed};
 use crate::domain::Origin;
-use crate::index::{Freshness, current_heads};
+use crate::index::{CURRENT_HEAD, Freshness};
 use crate::store::file::error::StoreError;
-use crate::store::rows::codec::{self, Ask as _, Reader, Run as _, ToCell};
+use crate::store::rows::codec::{self, Ask as _, Reader, Run as _, ToCell, sql};
 use crate::store::rows::columns::{Analysed, AnalysisColumns, CostColumns, KNOWN, read_known};
 use crate::text::O200k;
 
@@ -34,12 +34,7 @@ static REDERIVE: LazyLock<String> = LazyLock::new(|| {
 /// Notes of a store that is made now that no row is of an older program.
 pub(crate) fn note_new(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2), (?3, 0)";
-    connection.execute(sql, params![FOR, heads(), LEFT]).map(drop)
-}
-
-/// How current blobs begin, as one value.
-fn heads() -> Vec<u8> {
-    current_heads().concat()
+    connection.execute(sql, params![FOR, CURRENT_HEAD, LEFT]).map(drop)
 }
 
 impl Store {
@@ -61,7 +56,7 @@ impl Store {
         self.write(|change| {
             remade.iter().try_for_each(|composed| rederive(change, composed))?;
             let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2), (?3, ?4)";
-            change.tx.execute(sql, params![FOR, heads(), LEFT, next])?;
+            change.tx.execute(sql, params![FOR, CURRENT_HEAD, LEFT, next])?;
             Ok(())
         })?;
         self.index.forget_stale();
@@ -74,31 +69,19 @@ impl Store {
                        (SELECT value FROM meta WHERE key = ?2)";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         let (rev, of, left): (u64, Option<Vec<u8>>, Option<u64>) = self.connection.one(sql, [FOR, LEFT], read)?;
-        let noted = if of == Some(heads()) { left.unwrap_or(rev) } else { rev };
+        let noted = if of.as_deref() == Some(&CURRENT_HEAD[..]) { left.unwrap_or(rev) } else { rev };
         Ok(noted.max(self.index.stale_to()))
     }
 
     /// Some live rows up to a rev whose blobs do not begin as current ones do, the newest first.
     fn of_another_program(&self, left: u64) -> rusqlite::Result<Vec<Known>> {
-        let begins: Vec<String> = (0..current_heads().len())
-            .map(|head| format!("substr(forward, 1, length(?{0})) = ?{0}", head + 2))
-            .collect();
-        let sql = format!(
-            "SELECT {KNOWN} FROM memories WHERE rev <= ?1 AND deleted IS NULL AND whole = 0 AND NOT coalesce({}, 0)
-             ORDER BY rev DESC LIMIT {STEP}",
-            begins.join(" OR ")
+        const SQL: &str = sql!(
+            "SELECT ",
+            KNOWN,
+            " FROM memories WHERE rev <= ?1 AND deleted IS NULL AND whole = 0
+             AND substr(forward, 1, length(?2)) IS NOT ?2 ORDER BY rev DESC LIMIT ?3"
         );
-        let mut statement = self.connection.prepare(&sql)?;
-        statement.raw_bind_parameter(1, left)?;
-        for (at, head) in (2..).zip(current_heads()) {
-            statement.raw_bind_parameter(at, head)?;
-        }
-        let mut rows = statement.raw_query();
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            found.push(read_known(&mut Reader::new(row))?);
-        }
-        Ok(found)
+        self.connection.all(SQL, params![left, CURRENT_HEAD, STEP], |row| read_known(&mut Reader::new(row)))
     }
 }
 

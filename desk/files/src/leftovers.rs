@@ -1,0 +1,82 @@
+//! What a writer that was killed leaves behind: hidden names of ours, which say whose they were.
+//!
+//! It and `remove` use each other: what was left behind is removed, and each removal looks for it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::path::OWN_PREFIX;
+use crate::path::{are_twins, folded};
+use crate::place::{Kind, Place, is_running};
+use crate::remove::clear;
+
+/// After an hour nobody is still writing one file.
+const HOUR: i64 = 3_600_000_000_000;
+/// A file that is written and has no name of its own yet.
+pub(crate) const UNFINISHED: &str = ".tmp";
+/// A directory that is removed.
+pub(crate) const REMOVED: &str = ".gone";
+
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+/// A name that nothing else has.
+pub(crate) fn own_name(ending: &str) -> String {
+    format!("{OWN_PREFIX}{}-{}{ending}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
+}
+
+/// What one look through a directory tells a writer.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// A name that is the same as the one to be written to some file system.
+    pub(crate) twin: Option<String>,
+    leftovers: Vec<String>,
+}
+
+/// Looks through a directory for twins of a name, and for what killed writers left.
+pub(crate) fn survey(place: &Place, name: &str) -> std::io::Result<Survey> {
+    let mut found = Survey::default();
+    let is_ascii = name.is_ascii();
+    let fold = folded(name);
+    place.each_name(&mut |other, _| {
+        if other.starts_with(OWN_PREFIX) {
+            found.leftovers.push(other.to_owned());
+            return;
+        }
+        let is_twin = if is_ascii && other.is_ascii() {
+            other != name && other.eq_ignore_ascii_case(&fold)
+        } else {
+            are_twins(other, name)
+        };
+        if is_twin {
+            found.twin = Some(other.to_owned());
+        }
+    })?;
+    Ok(found)
+}
+
+impl Survey {
+    /// Clears away what was left, as of a time of this file system. The folder is locked, so nobody who minds the lock
+    /// is writing; a writer on a file system without locks is known by its process, or by having begun just now.
+    pub(crate) fn clear(&self, place: &Place, now: i64) {
+        for name in &self.leftovers {
+            let Ok(facts) = place.facts(name) else { continue };
+            let is_old = now.saturating_sub(facts.stamp.modified) > HOUR;
+            if !is_old && process(name).is_none_or(is_running) {
+                continue;
+            }
+            // What cannot be cleared away now is hidden, and the next writer tries again.
+            let _ = match facts.kind {
+                Kind::Directory if name.ends_with(REMOVED) => clear(place, name),
+                // A link that took a directory's place while it was removed is one name.
+                Kind::Link | Kind::File if name.ends_with(UNFINISHED) || name.ends_with(REMOVED) => {
+                    place.remove_file(name)
+                }
+                _ => Ok(()),
+            };
+        }
+    }
+}
+
+/// Whose it was.
+fn process(name: &str) -> Option<u32> {
+    name.strip_prefix(OWN_PREFIX)?.split('-').next()?.parse().ok()
+}
