@@ -12,7 +12,7 @@
 //!
 //! The program `tessera-server` is in `program`: its arguments, settings, words and exit codes.
 //!
-//! `server` and the files with handlers (`routes`, `extract`, `meaning`) use each other: a handler gets the server's state.
+//! `server` and `routes`, `extract` and `meaning` use each other: it starts them, and they get its state.
 
 mod address;
 mod connections;

@@ -31,8 +31,9 @@ const OWN: [(&str, &str); 17] = [
     ("feed", "user_id"),
     ("marks", "user_id"),
     ("restores", "user_id"),
-    ("memories", "owner"),
+    // Whoever keeps vectors locks a key before memories.
     ("api_keys", "user_id"),
+    ("memories", "owner"),
     ("user_seq", "user_id"),
     ("users", "user_id"),
 ];

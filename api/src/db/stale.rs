@@ -71,7 +71,7 @@ impl Db {
     async fn stale(&self, user: &UserId) -> Result<Vec<Uuid>, DbError> {
         let mut tx = self.of(user).await?;
         let sql = "SELECT id FROM memories WHERE owner = $1 AND state = 'live'
-                 AND (coalesce(costs[5], 1) <> $3 OR substring(forward FROM 1 FOR length($2)) IS DISTINCT FROM $2)
+                 AND (coalesce(costs[5], 1) <> $3 OR substring(forward FROM 1 FOR length($2::bytea)) IS DISTINCT FROM $2)
              ORDER BY updated DESC, id";
         let form = i32::try_from(LineCosts::FORM).unwrap_or(i32::MAX);
         Ok(tx.values(sql, args![user.as_str(), &CURRENT_HEAD[..], form]).await?)

@@ -1,4 +1,4 @@
-//! Each SQL statement of the server is one that its database can prepare.
+//! Each query and change of the server whose text is known while compiling is one that its database can prepare.
 
 use std::path::Path;
 

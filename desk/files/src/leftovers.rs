@@ -1,11 +1,11 @@
 //! What a writer that was killed leaves behind: hidden names of ours, which say whose they were.
 //!
-//! It and `remove` use each other: what was left behind is removed, and each removal looks for it.
+//! It and `remove` use each other: what was left behind is removed, and a directory
+//! that is removed gets such a name first.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::path::OWN_PREFIX;
-use crate::path::{are_twins, folded};
+use crate::path::{OWN_PREFIX, are_twins, folded};
 use crate::place::{Kind, Place, is_running};
 use crate::remove::clear;
 

@@ -6,8 +6,7 @@
 //! the snapshot and which in the tail makes no difference: all of them compete for one place.
 
 use super::passages::{PassageTable, SIGNED};
-use super::postings::FieldTf;
-use super::postings::Posting;
+use super::postings::{FieldTf, Posting};
 use super::snapshot::Snapshot;
 use super::tail::IndexRow;
 use super::view::{DocId, IndexView, TermPostings};

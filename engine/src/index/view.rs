@@ -6,8 +6,7 @@ use fst::{Automaton, IntoStreamer, Streamer};
 
 use super::features::Features;
 use super::label::Label;
-use super::postings::FieldTf;
-use super::postings::Posting;
+use super::postings::{FieldTf, Posting};
 use super::snapshot::Snapshot;
 use super::tail::Tail;
 

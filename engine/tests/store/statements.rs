@@ -1,4 +1,4 @@
-//! Each SQL statement of the store is one that its database can prepare.
+//! Each query and change of the store whose text is known while compiling is one that its database can prepare.
 
 use std::path::Path;
 

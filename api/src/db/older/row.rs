@@ -89,7 +89,7 @@ pub(super) async fn reading(db: &Db) -> Result<String, DbError> {
         "SELECT m.id::bigint AS id, CASE WHEN octet_length(m.content) <= 1048576 THEN m.content END AS content,
              octet_length(m.content)::bigint AS bytes, m.category::text AS category, coalesce(m.tags, '') AS tags,
              coalesce(m.expanded_keywords, '') AS keywords, m.importance::real AS importance,
-             {} AS created, {} AS updated, {}, ({links}) AS links
+             {} AS created, {} AS updated, {}, {links} AS links
          FROM older.memories m WHERE m.id > $1 AND NOT EXISTS (
              SELECT FROM older.taken t WHERE t.id = m.id AND t.memory IS NOT NULL) ORDER BY m.id LIMIT $2",
         micros("created_at"),
