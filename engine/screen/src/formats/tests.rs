@@ -223,8 +223,10 @@ fn tokens_that_begin_with_something_else_are_found_by_what_is_in_them() {
 
 #[test]
 fn every_row_finds_what_is_drawn_by_it() {
-    let missed = prefixed::ROWS.iter().enumerate().filter_map(|(row, (pattern, kind))| {
-        let token = pattern::drawn(pattern, |signs, length, at| drawn(signs, length, 100 * row + at));
+    let missed = prefixed::ROWS.iter().filter_map(|(pattern, kind)| {
+        // Drawn by the pattern alone: a new row changes the token of no other.
+        let seed = pattern.bytes().fold(0, |seed, byte| (31 * seed + usize::from(byte)) % 10_007);
+        let token = pattern::drawn(pattern, |signs, length, at| drawn(signs, length, 100 * seed + at));
         let (before, token) = token.split_once('<').unwrap_or(("", &token));
         let text = format!("It is {before}{token} now");
         let is_found = of_kind(&text, kind).iter().any(|found| found == token);
