@@ -106,7 +106,7 @@ fn queries(context: &Context, file: &Path, options: &EvalOptions) -> anyhow::Res
     output::line(&format!("silent on {} of {} unrelated questions", whole.silent, whole.unrelated))?;
     if let Some(usage) = usage {
         let rows = usage.runs.iter().map(|(run, (first, reciprocal))| {
-            vec![(*run).to_owned(), format!("{:.1}", first * 100.0), format!("{reciprocal:.3}")]
+            vec![(*run).to_owned(), output::percent(*first), format!("{reciprocal:.3}")]
         });
         output::text(&output::table(&["usage trace", "meant note first", "MRR"], rows.collect()))?;
     }

@@ -39,7 +39,7 @@ fn steps_left(world: &World, handle: &str) -> (Vec<String>, Value) {
 }
 
 #[test]
-fn a_copy_a_reader_and_a_server_in_use_keep_nothing_of_it() {
+fn a_copy_of_another_schema_a_reader_and_a_server_in_use_keep_nothing_of_it() {
     let world = World::new();
     fs::create_dir(world.home()).unwrap();
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/db/every-kind.db");
@@ -52,9 +52,13 @@ fn a_copy_a_reader_and_a_server_in_use_keep_nothing_of_it() {
     assert_eq!(world.run(&["export", world.home().join("mine.jsonl").to_str().unwrap()]).code, Some(0));
     fs::write(world.home().join("backups/tessera-torn.db"), "torn: Harbour master is Ines Castellano; her deputy")
         .unwrap();
+    let copy = world.home().join("backups/tessera-without-trails.db");
+    fs::copy(fixture, &copy).unwrap();
+    let lacking = "DROP TABLE trails; ALTER TABLE outbox DROP COLUMN failing";
+    rusqlite::Connection::open(&copy).unwrap().execute_batch(lacking).unwrap();
     let mut client = Client::start(&world);
     client.ok("memory_recall", serde_json::json!({ "query": "harbour master" }));
-    assert!(holding(&world, "castellano").len() >= 4, "{:?}", holding(&world, "castellano"));
+    assert!(holding(&world, "castellano").len() >= 5, "{:?}", holding(&world, "castellano"));
     // Whoever closes a file of it lets go of all locks of its process: nothing is looked at while the reader reads.
     let reader = rusqlite::Connection::open(world.home().join("tessera.db")).unwrap();
     reader.execute_batch("BEGIN").unwrap();
@@ -77,7 +81,8 @@ fn a_copy_a_reader_and_a_server_in_use_keep_nothing_of_it() {
     assert!(client.close().success());
     assert_eq!(holding(&world, "castellano"), Vec::<String>::new(), "nothing comes back as it ends");
 
-    // What is left in the copies is whole, and can be opened.
+    // What is left in the other copies is whole, and can be opened.
+    fs::remove_file(copy).unwrap();
     for copy in fs::read_dir(world.home().join("backups")).unwrap() {
         let path = copy.unwrap().path();
         let other = World::new();

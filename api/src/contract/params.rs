@@ -1,6 +1,4 @@
-//! What stands in paths and query strings.
-//!
-//! What is sent to share, and what is counted.
+//! Parameters in paths and query strings, bodies of requests about shares, and counts of categories and tags.
 
 use serde::{Deserialize, Serialize};
 use tessera_engine::domain::MemoryId;

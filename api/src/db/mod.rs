@@ -73,7 +73,7 @@ use tokio::sync::Mutex;
 use crate::keys::Key;
 use verbs::{Ask as _, args};
 
-/// The schema. What was shipped is never edited, only added to.
+/// The one migration. A migration of a release is never edited.
 fn migrator() -> migrate::Migrator {
     let sql = include_str!("../../migrations/0001_server.sql").into_sql_str();
     migrate::Migrator::with_migrations(vec![Migration::new(1, "server".into(), MigrationType::Simple, sql, false)])

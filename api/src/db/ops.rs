@@ -139,7 +139,7 @@ impl UserTx {
         })
     }
 
-    /// What is there of a memory, locked where the user may change it.
+    /// Reads a memory that an op is about, and locks it if the user may change it.
     pub(super) async fn current(&mut self, memory: MemoryId, begun: &Begun) -> Result<Current, DbError> {
         let Some(owner) = begun.owners.first() else { return Ok(Current::Nothing) };
         if let Some(found) = self.locked(owner, memory).await? {
@@ -328,8 +328,8 @@ impl UserTx {
             .as_ref()
             .map(|found| (tags(&found.row.state).unwrap_or_default(), found.row.state.live().is_some()));
         let stored = match current {
-            Some(found) => Stored { row: row.row().clone(), ..found },
-            None => Stored::new(owner, row.row().clone()),
+            Some(found) => Stored { row: row.into_row(), ..found },
+            None => Stored::new(owner, row.into_row()),
         };
         Ok(Some(Step::Written(Box::new(Written { stored: Box::new(stored), was, copy, is_own_alone }))))
     }

@@ -142,12 +142,14 @@ impl Db {
     /// Notes what is about to be put into a vault.
     pub(crate) async fn intend(&self, owner: &UserId, memory: MemoryId, names: &[String]) -> Result<(), DbError> {
         unless_overtaken(|| async {
-        let mut tx = self.of(owner).await?;
-        let sql = "INSERT INTO vault_writes (owner, memory, name, since) SELECT $1, $2, name, now() FROM unnest($3::text[]) AS name
+            let mut tx = self.of(owner).await?;
+            let sql = "INSERT INTO vault_writes (owner, memory, name, since)
+                 SELECT $1, $2, name, now() FROM unnest($3::text[]) AS name
              ON CONFLICT (owner, memory, name) DO UPDATE SET since = excluded.since";
-        tx.run(sql, args![owner.as_str(), uuid(memory), names]).await?;
-        tx.commit().await
-    }).await
+            tx.run(sql, args![owner.as_str(), uuid(memory), names]).await?;
+            tx.commit().await
+        })
+        .await
     }
 
     /// Forgets what was noted of values whose rows came.

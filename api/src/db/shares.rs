@@ -132,7 +132,7 @@ impl Db {
                 Target::Memory(memory) => {
                     tx.own_memory(*memory).await?.ok_or(ShareError::NoMemory).map(|id| vec![id])?
                 }
-                // What is offered comes when it is accepted.
+                // A memory that is only offered appears after the user accepts the offer.
                 Target::Tag(tag) if is_older || tx.is_accepted(tag, with).await? => tx.tagged(tag).await?,
                 Target::Tag(_) => Vec::new(),
             };

@@ -46,6 +46,25 @@ fn is_older(known: &Known) -> bool {
 }
 
 impl UserTx {
+    /// Keeps what was derived anew from one memory, unless it was changed meanwhile. True where it was kept.
+    async fn keep_remade(&mut self, Remade { old, composed }: &Remade) -> Result<bool, DbError> {
+        let sql =
+            "UPDATE memories SET forward = $4, length = $5, signature = $6, standing = $7, costs = $8, passages = $9
+             WHERE owner = $1 AND id = $2 AND forward = $3";
+        let args = args![
+            self.user.as_str(),
+            uuid(composed.memory().id),
+            old,
+            composed.forward(),
+            i32::from(composed.length()),
+            composed.signature().cast_signed(),
+            composed.is_standing(),
+            counts(composed.costs()),
+            Passage::encode_all(&composed.costs().passages)
+        ];
+        Ok(self.tx.run(sql, args).await?.rows_affected() > 0)
+    }
+
     /// Live memories that the user may see by their ids, with all that is derived from them, and whose they are.
     pub(crate) async fn known(&mut self, ids: &[Uuid]) -> Result<Vec<(String, Box<Known>)>, DbError> {
         let sql = concat!(
@@ -99,31 +118,14 @@ impl Db {
         let mut written = 0;
         for batch in remade.chunks(BATCH) {
             written += unless_overtaken(|| async {
-        let mut written = 0;
-        let mut tx = self.of(user).await?;
-        for Remade { old, composed } in batch {
-            let sql = "UPDATE memories SET forward = $4, length = $5, signature = $6, standing = $7, costs = $8, passages = $9
-                     WHERE owner = $1 AND id = $2 AND forward = $3";
-            let done = tx.run(
-                    sql,
-                    args![
-                        user.as_str(),
-                        uuid(composed.memory().id),
-                        old,
-                        composed.forward(),
-                        i32::from(composed.length()),
-                        composed.signature().cast_signed(),
-                        composed.is_standing(),
-                        counts(composed.costs()),
-                        Passage::encode_all(&composed.costs().passages)
-                    ],
-                )
-                .await?;
-            written += usize::try_from(done.rows_affected()).unwrap_or(0);
-        }
-        tx.commit().await?;
-        Ok::<_, DbError>(written)
-    }).await?;
+                let (mut tx, mut kept) = (self.of(user).await?, 0);
+                for one in batch {
+                    kept += usize::from(tx.keep_remade(one).await?);
+                }
+                tx.commit().await?;
+                Ok::<_, DbError>(kept)
+            })
+            .await?;
         }
         Ok(written)
     }

@@ -362,7 +362,7 @@ impl From<VaultedError> for Problem {
     }
 }
 
-/// What is wrong with a vault, in a word.
+/// The cause of a failure of the vault: one word for metrics and logs.
 fn cause_of(error: &VaultError) -> &'static str {
     match error {
         VaultError::Sealed | VaultError::NotInitialized => "sealed",

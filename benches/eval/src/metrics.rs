@@ -160,7 +160,7 @@ struct Labelled {
     cls: String,
 }
 
-/// What was found in texts of one kind.
+/// Counts of the credentials that were found in texts of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Screening {
     /// Texts with a credential.
@@ -210,7 +210,7 @@ impl Screening {
     }
 }
 
-/// What was found, by where the texts come from, and within that by what they are.
+/// Counts of found credentials for each source of texts and, within a source, for each kind of text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ScreeningReport {
     /// All texts.

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use headers::Given;
 use nouns::{Class, Noun};
-use tessera_tables::{count_sections, entry_at, section};
+use tessera_tables::{count_sections, entry_at, names, section};
 use value::Value;
 
 use crate::place::{Finding, Kind, places};
@@ -31,78 +31,49 @@ mod stand_in;
 mod stated;
 mod value;
 
-/// What a mark begins or belongs to.
-#[derive(Debug, Clone, Copy)]
+names! {
+/// What a mark begins or belongs to. Its text is the name of its section in `marks.txt`.
 enum Mark {
     /// A part of a name.
-    Noun,
+    Noun = "Noun",
     /// A noun of a language whose words the names of programs do not have.
-    Foreign,
-    LogIn,
-    Address,
-    Pem,
-    Encoded,
-    JsonKey,
-    Putty,
-    Scheme,
-    Cookie,
-    UserFlag,
-    PasswordFlag,
-    Command,
-    Pgpass,
-    Hash,
-    NamedHash,
-    Seed,
-    Codes,
-    Pin,
+    Foreign = "Foreign",
+    LogIn = "LogIn",
+    Address = "Address",
+    Pem = "Pem",
+    Encoded = "Encoded",
+    JsonKey = "JsonKey",
+    Putty = "Putty",
+    Scheme = "Scheme",
+    Cookie = "Cookie",
+    UserFlag = "UserFlag",
+    PasswordFlag = "PasswordFlag",
+    Command = "Command",
+    Pgpass = "Pgpass",
+    Hash = "Hash",
+    NamedHash = "NamedHash",
+    Seed = "Seed",
+    Codes = "Codes",
+    Pin = "Pin",
     /// What a body of a private key has near its beginning.
-    KeyBody,
+    KeyBody = "KeyBody",
     /// The seed of one-time codes.
-    OtpSeed,
+    OtpSeed = "OtpSeed",
     /// The short name of a password.
-    Short,
+    Short = "Short",
     /// A lock that opens to numbers in order.
-    Lock,
-    At,
-    Oracle,
-    KnownName,
-    Slash,
+    Lock = "Lock",
+    At = "At",
+    Oracle = "Oracle",
+    KnownName = "KnownName",
+    Slash = "Slash",
+}
 }
 
 /// Marks; letters in ASCII of either case.
 const MARKS: [(&str, Mark); Mark::COUNT] = Mark::all();
 
 impl Mark {
-    /// Each kind by the name of its section in `marks.txt`.
-    const KINDS: [(&str, Self); 27] = [
-        ("Noun", Self::Noun),
-        ("Foreign", Self::Foreign),
-        ("LogIn", Self::LogIn),
-        ("Address", Self::Address),
-        ("Pem", Self::Pem),
-        ("Encoded", Self::Encoded),
-        ("JsonKey", Self::JsonKey),
-        ("Putty", Self::Putty),
-        ("Scheme", Self::Scheme),
-        ("Cookie", Self::Cookie),
-        ("UserFlag", Self::UserFlag),
-        ("PasswordFlag", Self::PasswordFlag),
-        ("Command", Self::Command),
-        ("Pgpass", Self::Pgpass),
-        ("Hash", Self::Hash),
-        ("NamedHash", Self::NamedHash),
-        ("Seed", Self::Seed),
-        ("Codes", Self::Codes),
-        ("Pin", Self::Pin),
-        ("KeyBody", Self::KeyBody),
-        ("OtpSeed", Self::OtpSeed),
-        ("Short", Self::Short),
-        ("Lock", Self::Lock),
-        ("At", Self::At),
-        ("Oracle", Self::Oracle),
-        ("KnownName", Self::KnownName),
-        ("Slash", Self::Slash),
-    ];
     const COUNT: usize = Self::fill(&mut []);
 
     const fn all() -> [(&'static str, Self); Self::COUNT] {
@@ -115,14 +86,14 @@ impl Mark {
     #[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
     const fn fill(into: &mut [(&'static str, Self)]) -> usize {
         const MARKS: &str = include_str!("context/marks.txt");
-        assert!(count_sections(MARKS) == Self::KINDS.len(), "KINDS lists the sections of marks.txt");
+        assert!(count_sections(MARKS) == Self::ALL.len(), "each section of marks.txt has the name of a mark");
         let (mut count, mut kind) = (0, 0);
-        while kind < Self::KINDS.len() {
-            let list = section(MARKS, Self::KINDS[kind].0);
+        while kind < Self::ALL.len() {
+            let list = section(MARKS, Self::ALL[kind].as_str());
             let mut from = 0;
             while let Some((mark, next)) = entry_at(list, from) {
                 if count < into.len() {
-                    into[count] = (mark, Self::KINDS[kind].1);
+                    into[count] = (mark, Self::ALL[kind]);
                 }
                 count += 1;
                 from = next;

@@ -40,6 +40,11 @@ impl Decided {
         &self.row
     }
 
+    /// Takes what was decided.
+    pub fn into_row(self) -> Row {
+        self.row
+    }
+
     /// The same with what somebody found its text to mean, where that has to be found out.
     #[must_use]
     pub fn meant(mut self, meaning: Meaning) -> Self {

@@ -33,12 +33,9 @@ macro_rules! pairs {
 /// # Panics
 /// When no section has this name, which is a compile error in a constant.
 pub const fn section(text: &'static str, name: &str) -> &'static str {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let end = line_end(bytes, at);
-        let header = bytes[at] == b'[' && holds(bytes, at + 1, name.as_bytes());
-        if header && at + 1 + name.len() < end && bytes[at + 1 + name.len()] == b']' {
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    while let Some((start, end)) = header(bytes, at) {
+        if holds(bytes, start + 1, name.as_bytes()) && holds(bytes, start + 1 + name.len(), b"]") {
             return until_section(text, end);
         }
         at = end + 1;
@@ -46,13 +43,47 @@ pub const fn section(text: &'static str, name: &str) -> &'static str {
     panic!("no section has this name")
 }
 
-const fn until_section(text: &'static str, from: usize) -> &'static str {
-    let bytes = text.as_bytes();
-    let mut at = from + 1;
+/// Returns the lines of a section by its place in the text, from 0.
+///
+/// # Panics
+/// When there are fewer sections, which is a compile error in a constant.
+pub const fn nth_section(text: &'static str, place: usize) -> &'static str {
+    let (bytes, mut at, mut before) = (text.as_bytes(), 0, 0);
+    while let Some((_, end)) = header(bytes, at) {
+        if before == place {
+            return until_section(text, end);
+        }
+        before += 1;
+        at = end + 1;
+    }
+    panic!("there are fewer sections")
+}
+
+/// Counts the sections of a text.
+pub const fn count_sections(text: &str) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while let Some((_, end)) = header(text.as_bytes(), at) {
+        count += 1;
+        at = end + 1;
+    }
+    count
+}
+
+/// The next header at the beginning of a line, and the end of that line. `from` is where a line begins.
+const fn header(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+    let mut at = from;
     while at < bytes.len() && bytes[at] != b'[' {
         at = line_end(bytes, at) + 1;
     }
-    if from >= bytes.len() { "" } else { slice(text, from, if at > bytes.len() { bytes.len() } else { at }) }
+    if at < bytes.len() { Some((at, line_end(bytes, at))) } else { None }
+}
+
+const fn until_section(text: &'static str, from: usize) -> &'static str {
+    let bytes = text.as_bytes();
+    match header(bytes, from + 1) {
+        Some((next, _)) => slice(text, from, next),
+        None => slice(text, from, bytes.len()),
+    }
 }
 
 /// Returns the value of a field in a section.
@@ -84,22 +115,14 @@ pub const fn optional_field(section: &'static str, key: &str) -> Option<&'static
     None
 }
 
-/// Counts the sections of a text.
-pub const fn count_sections(text: &str) -> usize {
-    count_lines(text.as_bytes(), true)
-}
-
 /// Counts the fields of a section.
 pub const fn count_fields(section: &str) -> usize {
-    count_lines(section.as_bytes(), false)
-}
-
-const fn count_lines(bytes: &[u8], sections: bool) -> usize {
-    let (mut count, mut at) = (0, 0);
+    let (bytes, mut count, mut at) = (section.as_bytes(), 0, 0);
     while at < bytes.len() {
         let end = line_end(bytes, at);
-        let is_text = trimmed(bytes, at, end) > at && !is_space(bytes[at]) && !holds(bytes, at, b"# ");
-        count += (is_text && (bytes[at] == b'[') == sections) as usize;
+        if trimmed(bytes, at, end) > at && !is_space(bytes[at]) && !holds(bytes, at, b"# ") {
+            count += 1;
+        }
         at = end + 1;
     }
     count
@@ -256,6 +279,7 @@ mod tests {
         assert_eq!(field(section(TEXT, "one"), "second"), " x y");
         assert_eq!(optional_field(section(TEXT, "one"), "third"), None);
         assert_eq!(optional_field(section(TEXT, "two"), "first"), None);
+        assert_eq!(nth_section(TEXT, 1), section(TEXT, "two"));
         assert_eq!((count_sections(TEXT), count_fields(section(TEXT, "one"))), (2, 2));
         let expected: &[(&str, &str)] = &[("left", "right hand")];
         assert_eq!(pairs!(section(TEXT, "two")), expected);

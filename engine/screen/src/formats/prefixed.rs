@@ -97,7 +97,7 @@ fn is_said_to_be_example(text: &str, token: &Range<usize>) -> bool {
     })
 }
 
-/// All of them, in the order in which they are tried.
+/// The pattern of each format, and the kind of its credentials.
 pub(super) const ROWS: &[(&str, &str)] = pairs!(include_str!("rows.txt"));
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tessera_tables::{entry_at, field, optional_field, section, words};
 
 use super::line::{Line, Word, is_joined};
-use super::words::{LANGUAGES, Language, PARTS, SORTS, Sort};
+use super::words::{LANGUAGES, Language, PARTS, Sort};
 use crate::LISTS;
 
 /// How many letters a noun may have more than is written in the table.
@@ -96,9 +96,9 @@ const fn each(count: &mut usize, into: &mut [Entry]) {
     let mut language = 0;
     while language < LANGUAGES.len() {
         let mut at = 0;
-        while at < SORTS.len() {
-            let (name, sort) = SORTS[at];
-            let list = optional_field(LANGUAGES[language].table, name);
+        while at < Sort::ALL.len() {
+            let sort = Sort::ALL[at];
+            let list = optional_field(LANGUAGES[language].table, sort.as_str());
             let (list, mut from) = if let Some(list) = list { (list, 0) } else { ("", 0) };
             while let Some((noun, next)) = entry_at(list, from) {
                 if *count < into.len() {

@@ -1,50 +1,36 @@
 //! Words of twenty-five languages: nouns for what is secret, what binds a value to them, and what no value begins with.
 
-use tessera_tables::{count_fields, count_sections, field, optional_field, section, words};
+use tessera_tables::{count_fields, count_sections, field, names, nth_section, optional_field, section, words};
 
 use crate::LISTS;
 
-/// What a noun asks of its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+names! {
+/// What a noun asks of its value. Its text is the name of its field in `languages.txt`.
 pub(super) enum Sort {
     /// A word, or a few.
-    Password,
+    Password = "Password",
     /// A sentence.
-    Phrase,
+    Phrase = "Phrase",
     /// Like a password, where a sign binds it: the noun itself names a network.
-    Wifi,
+    Wifi = "Wifi",
     /// Digits.
-    Pin,
+    Pin = "Pin",
     /// Digits behind a sign or between hyphens: the noun itself names a lock.
-    Lock,
+    Lock = "Lock",
     /// Digits somewhere in the sentence: the noun is a verb that opens.
-    Opens,
+    Opens = "Opens",
     /// Several parts in a row or below.
-    Codes,
+    Codes = "Codes",
     /// Twelve words or more.
-    Seed,
+    Seed = "Seed",
     /// A part with a digit among letters.
-    Key,
+    Key = "Key",
     /// A password, where the text names a network before it: `network Attic, key wet cat`.
-    NetworkKey,
+    NetworkKey = "NetworkKey",
     /// What a setting holds, whatever it spells: `JWT_SECRET=…`.
-    Setting,
+    Setting = "Setting",
 }
-
-/// The sorts by the names of their fields in `languages.txt`.
-pub(super) const SORTS: [(&str, Sort); 11] = [
-    ("Password", Sort::Password),
-    ("Phrase", Sort::Phrase),
-    ("Wifi", Sort::Wifi),
-    ("Pin", Sort::Pin),
-    ("Lock", Sort::Lock),
-    ("Opens", Sort::Opens),
-    ("Codes", Sort::Codes),
-    ("Seed", Sort::Seed),
-    ("Key", Sort::Key),
-    ("NetworkKey", Sort::NetworkKey),
-    ("Setting", Sort::Setting),
-];
+}
 
 /// A language: what binds a value to a noun, and what no value begins with.
 #[derive(Debug, Clone, Copy)]
@@ -58,45 +44,17 @@ pub(super) struct Language {
     pub(super) others: &'static str,
 }
 
-const NAMES: [&str; 25] = [
-    "English",
-    "German",
-    "French",
-    "Spanish",
-    "Portuguese",
-    "Italian",
-    "Dutch",
-    "Polish",
-    "Czech",
-    "Swedish",
-    "Danish",
-    "Finnish",
-    "Hungarian",
-    "Romanian",
-    "Greek",
-    "Turkish",
-    "Russian",
-    "Ukrainian",
-    "Arabic",
-    "Hebrew",
-    "Hindi",
-    "Vietnamese",
-    "Chinese",
-    "Japanese",
-    "Korean",
-];
+const TABLE: &str = include_str!("languages.txt");
 
 /// All languages, English first: its binders hold everywhere.
-pub(super) const LANGUAGES: [Language; NAMES.len()] = languages();
+pub(super) const LANGUAGES: [Language; count_sections(TABLE)] = languages();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
-const fn languages() -> [Language; NAMES.len()] {
-    const TABLE: &str = include_str!("languages.txt");
-    assert!(count_sections(TABLE) == NAMES.len(), "NAMES lists the languages of languages.txt");
-    let mut all = [Language { table: "", binders: "", is_bare: false, others: "" }; NAMES.len()];
+const fn languages() -> [Language; count_sections(TABLE)] {
+    let mut all = [Language { table: "", binders: "", is_bare: false, others: "" }; count_sections(TABLE)];
     let mut at = 0;
-    while at < NAMES.len() {
-        let table = section(TABLE, NAMES[at]);
+    while at < all.len() {
+        let table = nth_section(TABLE, at);
         let is_bare = optional_field(table, "bare").is_some();
         let known = 2 + is_bare as usize + sorts_of(table);
         assert!(count_fields(table) == known, "a field of a language is `binders`, `others`, `bare` or a sort of noun");
@@ -110,8 +68,8 @@ const fn languages() -> [Language; NAMES.len()] {
 #[expect(clippy::indexing_slicing, reason = "evaluated while compiling: a wrong index is a compile error")]
 const fn sorts_of(table: &'static str) -> usize {
     let (mut count, mut at) = (0, 0);
-    while at < SORTS.len() {
-        count += optional_field(table, SORTS[at].0).is_some() as usize;
+    while at < Sort::ALL.len() {
+        count += optional_field(table, Sort::ALL[at].as_str()).is_some() as usize;
         at += 1;
     }
     count
